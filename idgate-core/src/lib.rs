@@ -169,6 +169,10 @@ pub mod trust;
 pub mod verifier;
 pub mod verify;
 pub mod webhook;
+#[cfg(not(feature = "internals"))]
+mod work;
+#[cfg(feature = "internals")]
+pub mod work;
 
 pub use self::crypto::CryptoProvider;
 pub use self::entropy::{Entropy, EntropyUnavailable};

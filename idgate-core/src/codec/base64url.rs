@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::work;
+
 /// Text that is not strict base64url.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
@@ -13,11 +15,13 @@ pub struct NotBase64Url;
 
 /// The text of `bytes`.
 pub fn encode(bytes: &[u8]) -> String {
+    work::steps(4 + bytes.len());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Writes the text of `bytes` into `out` and returns it; `None` when `out` is too small.
 pub fn encode_into<'o>(bytes: &[u8], out: &'o mut [u8]) -> Option<&'o str> {
+    work::steps(4 + bytes.len());
     let len = URL_SAFE_NO_PAD.encode_slice(bytes, out).ok()?;
     core::str::from_utf8(out.get(..len)?).ok()
 }
@@ -27,6 +31,7 @@ pub fn encode_into<'o>(bytes: &[u8], out: &'o mut [u8]) -> Option<&'o str> {
 /// # Errors
 /// The text is not strict base64url.
 pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64Url> {
+    work::steps(4 + text.len());
     URL_SAFE_NO_PAD.decode(text).map_err(|_| NotBase64Url)
 }
 
@@ -35,6 +40,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64Url> {
 /// # Errors
 /// The text is not strict base64url; `out` may then hold a part of it.
 pub fn decode_onto(text: &str, out: &mut Vec<u8>) -> Result<(), NotBase64Url> {
+    work::steps(4 + text.len());
     URL_SAFE_NO_PAD.decode_vec(text, out).map_err(|_| NotBase64Url)
 }
 
@@ -43,12 +49,14 @@ pub fn decode_onto(text: &str, out: &mut Vec<u8>) -> Result<(), NotBase64Url> {
 /// # Errors
 /// The text is not strict base64url, or `out` is too small; `out` may then hold a part of it.
 pub fn decode_into<'o>(text: &str, out: &'o mut [u8]) -> Result<&'o [u8], NotBase64Url> {
+    work::steps(4 + text.len());
     let len = URL_SAFE_NO_PAD.decode_slice(text, out).map_err(|_| NotBase64Url)?;
     out.get(..len).ok_or(NotBase64Url)
 }
 
 /// Whether `text` is not empty and has characters of the base64url alphabet only.
 pub fn is_alphabet(text: &str) -> bool {
+    work::steps(text.len() / 8);
     // No early exit, so that the loop vectorizes.
     let alphabet = |byte: u8| byte.is_ascii_alphanumeric() | (byte == b'-') | (byte == b'_');
     !text.is_empty() && text.bytes().fold(true, |all, byte| all & alphabet(byte))

@@ -1,6 +1,8 @@
 //! DER, one element at a time, over borrowed bytes (X.690 8.1, 10.1): definite lengths in their
 //! shortest form, tags of one byte. What an element means is for its reader to say.
 
+use crate::work;
+
 /// BOOLEAN
 pub(crate) const BOOLEAN: u8 = 0x01;
 /// INTEGER
@@ -55,6 +57,7 @@ impl<'a> Reader<'a> {
     /// The next element.
     pub(crate) fn next(&mut self) -> Option<Tlv<'a>> {
         let (&[tag, first], after) = self.rest.split_first_chunk::<2>()?;
+        work::steps(4);
         if tag & 0x1f == 0x1f {
             return None;
         }
@@ -94,6 +97,7 @@ impl<'a> Reader<'a> {
 /// The same number in fewer bytes.
 pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    work::steps(zeros);
     bytes.get(zeros..).unwrap_or_default()
 }
 

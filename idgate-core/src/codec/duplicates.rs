@@ -3,6 +3,8 @@
 
 use alloc::vec::Vec;
 
+use crate::work;
+
 /// The first eight bytes as a number; zeros stand for those that are not there.
 pub(super) fn head(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
@@ -15,11 +17,17 @@ pub(super) fn head(bytes: &[u8]) -> u64 {
 /// Whether two of `keys` are one. Each comes with a number that equal ones share, and the place that
 /// `whole` finds it by when the number does not decide.
 pub(super) fn any<K: Ord>(mut keys: Vec<(u64, u32)>, whole: impl Fn(u32) -> K) -> bool {
-    keys.sort_unstable();
+    keys.sort_unstable_by(|a, b| {
+        work::comparison(0);
+        a.cmp(b)
+    });
     let of_one_number = keys.chunk_by(|(a, _), (b, _)| a == b);
     of_one_number.filter(|same| same.len() > 1).any(|same| {
         let mut whole: Vec<K> = same.iter().map(|(_, place)| whole(*place)).collect();
-        whole.sort_unstable();
+        whole.sort_unstable_by(|a, b| {
+            work::comparison(0);
+            a.cmp(b)
+        });
         whole.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
     })
 }

@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::MAX_FORM_PARAMETERS;
+use crate::work;
 
 /// A body that is not well-formed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,6 +22,7 @@ pub fn pairs(body: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, s
     let numbered = body.split('&').take(MAX_FORM_PARAMETERS + 1).enumerate();
     numbered.filter(|(at, pair)| !pair.is_empty() || *at == MAX_FORM_PARAMETERS).map(
         |(at, pair)| {
+            work::steps(8 + pair.len() / 8);
             if at == MAX_FORM_PARAMETERS {
                 return Err(NotAForm);
             }
@@ -44,9 +46,12 @@ pub(crate) fn push_pair(query: &mut String, name: &str, value: &str) {
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, NotAForm> {
+    // Each character is looked at, and a second time where one is decoded.
+    work::steps(text.len());
     if !text.contains(['%', '+']) {
         return Ok(Cow::Borrowed(text));
     }
+    work::steps(text.len());
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

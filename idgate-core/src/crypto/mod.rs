@@ -20,6 +20,8 @@ mod x509_sig;
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
+#[cfg(all(feature = "internals", feature = "aws-lc-rs"))]
+pub mod counting;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]

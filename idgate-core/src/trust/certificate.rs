@@ -26,6 +26,7 @@ use crate::codec::der::{self, Reader};
 use crate::crypto::{CryptoProvider, InvalidSignature, IssuerKey, SignatureAlgorithm, UnusableKey};
 use crate::limits::MAX_CERTIFICATE_BYTES;
 use crate::time::UnixMillis;
+use crate::work;
 
 /// Bytes that are not a certificate, or too much of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,6 +82,7 @@ impl<'a> Certificate<'a> {
         if der.len() > MAX_CERTIFICATE_BYTES {
             return Err(TOO_LARGE);
         }
+        work::steps(der.len());
         let [tbs, algorithm, signature] = parts(der)?;
         bounds::check(tbs).ok_or(NOT_A_CERTIFICATE)??;
         let (rest, parsed) =

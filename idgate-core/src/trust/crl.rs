@@ -22,6 +22,7 @@ use crate::time::UnixMillis;
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::{Certificate, is_within};
 use crate::trust::names::canonical;
+use crate::work;
 
 /// A CRL that cannot be used; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -210,7 +211,10 @@ impl CrlIssuer {
 impl Serials {
     fn collect(serials: &[&[u8]]) -> Self {
         let mut ordered = serials.to_vec();
-        ordered.sort_unstable();
+        ordered.sort_unstable_by(|a, b| {
+            work::comparison(a.len().min(b.len()));
+            a.cmp(b)
+        });
         ordered.dedup();
         let mut all = Self::default();
         for serial in ordered {

@@ -10,6 +10,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::oid::dotted;
 use crate::codec::der::{self, Reader, Tlv};
 use crate::limits::MAX_NAME_BYTES;
+use crate::work;
 
 /// 2.5.4.6
 pub(crate) const COUNTRY_NAME: &[u8] = b"\x55\x04\x06";
@@ -148,6 +149,7 @@ fn text<'a>(value: &Tlv<'a>) -> Option<Cow<'a, str>> {
 fn folded(text: &str, limit: usize) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
+        work::steps(8 + word.len());
         if !out.is_empty() {
             out.push(' ');
         }

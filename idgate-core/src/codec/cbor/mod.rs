@@ -20,6 +20,7 @@ pub(crate) use self::writer::Writer;
 use crate::limits::MAX_CBOR_ITEMS;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
+use crate::work;
 
 /// The tag of a byte string that holds encoded CBOR (RFC 8949 3.4.5.1).
 pub(crate) const ENCODED_CBOR: u64 = 24;
@@ -262,6 +263,7 @@ impl<'t, 'a> Value<'t, 'a> {
     /// Whether it is the text string `text`.
     pub(crate) fn is_text(self, text: &str) -> bool {
         let node = self.node();
+        work::comparison(text.len());
         match node.kind {
             NodeKind::Text { chunked: true } => Chunks::of(node.raw).is(text.as_bytes()),
             NodeKind::Text { chunked: false } => *content(&node, false) == *text.as_bytes(),
@@ -372,6 +374,7 @@ impl<'t, 'a> Iterator for Elements<'t, 'a> {
         if self.at >= self.end {
             return None;
         }
+        work::steps(2);
         let value = Value { nodes: self.nodes, at: self.at };
         self.at = value.node().end.max(self.at.saturating_add(1));
         Some(value)

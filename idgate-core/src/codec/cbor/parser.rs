@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::{CborError, Entries, Node, NodeId, NodeKind, Value, content};
 use crate::codec::duplicates;
 use crate::limits::MAX_DEPTH;
+use crate::work;
 
 pub(super) struct Parser<'p, 'a> {
     bytes: &'a [u8],
@@ -50,6 +51,7 @@ impl<'p, 'a> Parser<'p, 'a> {
     }
 
     fn head(&mut self) -> Result<Head, CborError> {
+        work::steps(6);
         let (first, rest) = self.rest().split_first().ok_or(CborError::Syntax)?;
         let (major, info) = (first >> 5, first & 0x1f);
         let (argument, extra) = match info {
@@ -69,6 +71,7 @@ impl<'p, 'a> Parser<'p, 'a> {
         if self.nodes.len() >= self.max_nodes {
             return Err(CborError::TooMany);
         }
+        work::steps(8);
         let end = self.next_id()?.checked_add(1).ok_or(CborError::Syntax)?;
         let raw = self.bytes.get(start..self.at).ok_or(CborError::Syntax)?;
         // A head has nine bytes at most.
@@ -104,6 +107,7 @@ impl<'p, 'a> Parser<'p, 'a> {
     /// The content of a string or of a chunk of one.
     fn characters(&mut self, major: u8, len: u64) -> Result<&'a [u8], CborError> {
         let content = self.take(len)?;
+        work::steps(content.len() / 16);
         if major == TEXT && core::str::from_utf8(content).is_err() {
             return Err(CborError::Utf8);
         }
@@ -330,6 +334,7 @@ fn refuse_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
 
 /// Two keys, neither in chunks. Most differ in kind or length already.
 fn same_key(one: &Node<'_>, other: &Node<'_>) -> bool {
+    work::comparison(if one.argument == other.argument { one.raw.len() } else { 0 });
     one.kind == other.kind
         && one.argument == other.argument
         && match one.kind {

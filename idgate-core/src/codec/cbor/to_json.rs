@@ -6,6 +6,7 @@ use core::fmt::{self, Write};
 
 use super::{Kind, Value};
 use crate::codec::base64url;
+use crate::work;
 
 /// A value that has no JSON form: a key that is not text, NaN or an infinity, `undefined` or
 /// another simple value, an integer beyond 64 bits, a date that is not text.
@@ -82,6 +83,7 @@ fn write_text(value: Value<'_, '_>, out: &mut String) -> Result<(), NotJson> {
 /// A JSON string literal (RFC 8259 7).
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
+    work::steps(4 + text.len());
     let mut rest = text;
     let special = |c: char| c < ' ' || c == '"' || c == '\\';
     while let Some((before, found)) = rest.find(special).and_then(|at| rest.split_at_checked(at)) {

@@ -20,6 +20,7 @@ pub(crate) use self::writer::json_text;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
 use crate::limits::MAX_JSON_VALUES;
+use crate::work;
 
 /// Text that is not strict JSON.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -145,6 +146,7 @@ impl<'a> Tape<'a> {
 
     /// The same; an error comes with how many bytes were read before it.
     fn parse_up_to(&mut self, text: &'a [u8]) -> Result<NodeId, (JsonError, usize)> {
+        work::steps(text.len() / 16);
         let text =
             core::str::from_utf8(text).map_err(|error| (JsonError::Syntax, error.valid_up_to()))?;
         let start = self.nodes.len();
@@ -203,6 +205,7 @@ impl<'t, 'a> Value<'t, 'a> {
     /// The JSON text exactly as received, quotes included.
     pub fn write_source(self, out: &mut String) {
         let node = self.node();
+        work::steps(4 + node.text.len() / 16);
         let quoted = matches!(node.kind, NodeKind::String { .. });
         if quoted {
             out.push('"');
@@ -320,6 +323,7 @@ impl<'t, 'a> Iterator for Elements<'t, 'a> {
         if self.at >= self.end {
             return None;
         }
+        work::steps(2);
         let value = Value { nodes: self.nodes, at: self.at };
         self.at = value.node().end.max(self.at.saturating_add(1));
         Some(value)

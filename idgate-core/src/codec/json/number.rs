@@ -4,6 +4,8 @@
 
 use core::cmp::Ordering;
 
+use crate::work;
+
 /// 2^1024 - 2^970: from here on a number is rounded to infinity (IEEE 754 4.3.1).
 const OVERFLOW: &str = "179769313486231580793728971405303415079934132710037826936173778980\
     4449682927647509466490179775872070963302864166928879109465555478519404026306574886715058206819\
@@ -13,6 +15,7 @@ const OVERFLOW: &str = "17976931348623158079372897140530341507993413271003782693
 /// Whether a JSON number (RFC 8259 6) is rounded to a finite double: `whole` is what stands before its
 /// point, and `fraction` the point and what follows, if it has one.
 pub(super) fn is_finite(whole: &str, fraction: &str, exponent: i64) -> bool {
+    work::steps(whole.len().saturating_add(fraction.len()));
     let whole = without_leading_zeros(whole.strip_prefix('-').unwrap_or(whole).as_bytes());
     let fraction = fraction.as_bytes().get(1..).unwrap_or_default();
     // The number is 0.d1d2d3… times ten to this power.

@@ -7,6 +7,7 @@ use super::text::hex_digit;
 use super::{JsonError, Members, Node, NodeId, NodeKind, Text, Value};
 use crate::codec::duplicates;
 use crate::limits::{MAX_DEPTH, MAX_ESCAPED_NAME_BYTES};
+use crate::work;
 
 pub(super) struct Parser<'p, 'a> {
     pub(super) text: &'a str,
@@ -54,9 +55,11 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn skip_space(&mut self) {
+        let start = self.at;
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
+        work::steps(self.at - start);
     }
 
     fn consume(&mut self, byte: u8) -> Result<(), JsonError> {
@@ -75,6 +78,8 @@ impl<'a> Parser<'_, 'a> {
         if self.nodes.len() >= self.max_values {
             return Err(JsonError::TooMany);
         }
+        // What a value takes, and each of its characters.
+        work::steps(8 + text.len());
         let end = self.next_id()?.checked_add(1).ok_or(JsonError::Syntax)?;
         self.nodes.push(Node { text, kind, end });
         Ok(())
@@ -195,7 +200,11 @@ impl<'a> Parser<'_, 'a> {
                 return refuse_sorted_duplicates(members);
             };
             *slot = name;
-            if first.iter().take(count).any(|earlier| *earlier == name) {
+            let is_name = |earlier: &&str| {
+                work::comparison(if earlier.len() == name.len() { name.len() } else { 0 });
+                *earlier == name
+            };
+            if first.iter().take(count).any(is_name) {
                 return Err(JsonError::DuplicateName);
             }
         }

@@ -4,6 +4,8 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
+use crate::work;
+
 /// A JSON string as it stands in the source.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
@@ -15,6 +17,7 @@ impl<'a> Text<'a> {
     /// Whether the string, escapes resolved, is `other`.
     pub fn is(self, other: &str) -> bool {
         if !self.escaped {
+            work::comparison(if self.raw.len() == other.len() { other.len() } else { 0 });
             return self.raw == other;
         }
         // An escape has six bytes at most, for one at least; most names differ by that alone.
@@ -94,10 +97,12 @@ impl<'a> Iterator for Unescaped<'a> {
             let end = self.rest.find('\\').unwrap_or(self.rest.len());
             let (plain, rest) = self.rest.split_at_checked(end)?;
             self.rest = rest;
+            work::steps(2 + plain.len() / 16);
             return (!plain.is_empty()).then_some(Piece::Plain(plain));
         };
         let mut chars = escape.chars();
         let kind = chars.next()?;
+        work::steps(6);
         self.rest = chars.as_str();
         Some(Piece::Escaped(match kind {
             'b' => '\u{8}',

@@ -9,6 +9,7 @@ use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, ct};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::{MAX_NAME_SPACES, MIN_MDOC_RANDOM_BYTES};
+use crate::work;
 
 /// Items of which the issuer signed every digest.
 #[derive(Debug)]
@@ -86,7 +87,10 @@ fn bad(detail: &'static str) -> VerifyError {
 }
 
 fn sort(items: &mut [Item<'_>]) -> Result<(), VerifyError> {
-    items.sort_unstable_by(|a, b| a.element.cmp(&b.element));
+    items.sort_unstable_by(|a, b| {
+        work::comparison(a.element.len().min(b.element.len()));
+        a.element.cmp(&b.element)
+    });
     if items.windows(2).any(|pair| matches!(pair, [a, b] if a.element == b.element)) {
         return Err(bad("an element is there twice in its namespace"));
     }
@@ -159,7 +163,10 @@ impl<'a> Digests<'a> {
             digests.push(Digest { id, value, taken: false });
         }
         if !digests.is_sorted_by_key(|digest| digest.id) {
-            digests.sort_unstable_by_key(|digest| digest.id);
+            digests.sort_unstable_by(|a, b| {
+                work::comparison(0);
+                a.id.cmp(&b.id)
+            });
         }
         Ok(Self(digests))
     }
@@ -168,7 +175,11 @@ impl<'a> Digests<'a> {
     fn take(&mut self, id: u64, hash: &[u8]) -> Result<(), VerifyError> {
         let mismatch =
             |detail| VerifyError::new(Reason::DigestMismatch, Check::ValueDigests, detail);
-        let found = self.0.binary_search_by_key(&id, |digest| digest.id).ok();
+        let found = self.0.binary_search_by(|digest| {
+            work::comparison(0);
+            digest.id.cmp(&id)
+        });
+        let found = found.ok();
         let digest = found.and_then(|at| self.0.get_mut(at));
         let digest = digest.ok_or(mismatch("the MSO has no digest for an item"))?;
         if digest.taken {

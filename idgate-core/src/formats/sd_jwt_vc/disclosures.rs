@@ -9,6 +9,7 @@ use crate::codec::base64url;
 use crate::codec::json::{NodeId, Tape, Text, Value};
 use crate::crypto::{CryptoProvider, HashAlg};
 use crate::error::{Check, VerifyError};
+use crate::work;
 
 /// Every disclosure under the digest of its text.
 pub(crate) struct DisclosureIndex {
@@ -57,6 +58,7 @@ impl DisclosureIndex {
         }
         let mut index = Self { digests, digest_len, sorted: Vec::new() };
         sorted.sort_unstable_by(|a, b| {
+            work::comparison(0);
             a.prefix.cmp(&b.prefix).then_with(|| index.digest(a).cmp(index.digest(b)))
         });
         let twice = sorted.windows(2).any(|pair| match pair {
@@ -77,9 +79,12 @@ impl DisclosureIndex {
 
     fn position(&self, digest: &str) -> Option<usize> {
         let wanted = prefix(digest);
-        let order = |entry: &Entry| match entry.prefix.cmp(&wanted) {
-            Ordering::Equal => self.digest(entry).cmp(digest.as_bytes()),
-            other => other,
+        let order = |entry: &Entry| {
+            work::comparison(0);
+            match entry.prefix.cmp(&wanted) {
+                Ordering::Equal => self.digest(entry).cmp(digest.as_bytes()),
+                other => other,
+            }
         };
         self.sorted.binary_search_by(order).ok()
     }

@@ -13,6 +13,7 @@ use crate::codec::json::{JsonError, NodeId, Tape};
 use crate::error::{Check, Reason, VerifyError};
 use crate::jose::CompactJws;
 use crate::limits::MAX_DISCLOSURES;
+use crate::work;
 
 /// The text, split. Nothing is decoded yet.
 pub(crate) struct SplitSdJwt<'a> {
@@ -55,6 +56,7 @@ impl<'a> SplitSdJwt<'a> {
     /// Splits on the tildes.
     pub(crate) fn split(text: &'a str) -> Result<Self, VerifyError> {
         let bad = |detail| malformed(Check::SdJwtShape, detail);
+        work::steps(text.len() / 8);
         let (issuer, rest) = text.split_once('~').ok_or_else(|| bad("no tilde in the SD-JWT"))?;
         let (disclosures, key_binding) = rest.rsplit_once('~').unwrap_or(("", rest));
         let disclosure_count = match disclosures {

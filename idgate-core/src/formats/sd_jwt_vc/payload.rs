@@ -10,6 +10,7 @@ use super::malformed;
 use crate::codec::json::{Kind, NodeId, Tape, Text, Value};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_DEPTH;
+use crate::work;
 
 /// Must stand in the plain payload, sub-members included (SD-JWT VC 2.2.2.3).
 pub(crate) const NEVER_DISCLOSED: &[&str] =
@@ -292,7 +293,10 @@ impl<'t, 'a> Walk<'t, 'a> {
                 self.names.push((name.unescape(), value.id()));
             }
         }
-        self.names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        self.names.sort_unstable_by(|(a, _), (b, _)| {
+            work::comparison(a.len().min(b.len()));
+            a.cmp(b)
+        });
         let collide = |pair: &[(Cow<'_, str>, NodeId)]| matches!(pair, [(a, _), (b, _)] if a == b);
         if has_digests && self.names.windows(2).any(collide) {
             return Err(malformed(Check::DisclosedName, "a disclosed name exists already"));
@@ -342,7 +346,10 @@ fn forbidden() -> VerifyError {
 
 /// RFC 9901 7.1 step 3: the same digest twice anywhere.
 fn refuse_repeated(mut seen: Vec<(u64, &str)>) -> Result<(), VerifyError> {
-    seen.sort_unstable();
+    seen.sort_unstable_by(|a, b| {
+        work::comparison(0);
+        a.cmp(b)
+    });
     if seen.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
         return Err(malformed(Check::DigestsUnique, "a digest appears twice"));
     }

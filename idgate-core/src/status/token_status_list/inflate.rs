@@ -14,6 +14,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use super::super::context::unknown;
 use crate::error::VerifyError;
 use crate::limits::MAX_STATUS_LIST_BYTES;
+use crate::work;
 
 const FLAGS: u32 = TINFL_FLAG_PARSE_ZLIB_HEADER | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 /// Room at first: lists of revoked credentials are mostly zeros and shrink to a hundredth.
@@ -30,6 +31,7 @@ pub(super) fn zlib(mut deflated: &[u8]) -> Result<Vec<u8>, VerifyError> {
         let (status, read, written) = decompress(&mut state, deflated, &mut out, filled, FLAGS);
         deflated = deflated.get(read..).unwrap_or_default();
         filled = filled.saturating_add(written);
+        work::steps(read.saturating_add(written));
         if filled > MAX_STATUS_LIST_BYTES {
             return Err(unknown("the status list inflates beyond 32 MiB"));
         }
