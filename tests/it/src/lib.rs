@@ -14,11 +14,6 @@
     )
 )]
 
-/// The program's own, as costs are to be those that it has.
-#[cfg(test)]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[cfg(test)]
 mod api_keys;
 #[cfg(test)]

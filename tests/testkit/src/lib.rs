@@ -17,6 +17,8 @@
 
 pub mod claim;
 pub mod codec;
+#[cfg(feature = "costs")]
+pub mod costs;
 pub mod der;
 pub mod disclosure;
 pub mod hpke;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use idgate_core::crypto::Jwk;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::response::WalletResponse;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::TenantId;
 use idgate_core::request::{DcApiPages, DcApiRequests, Dialect};
 use idgate_core::verifier::{DcApi, DialectOptions};

@@ -1,6 +1,6 @@
 //! Certificates, CRLs, and lists of roots.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{

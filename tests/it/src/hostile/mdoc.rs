@@ -1,6 +1,6 @@
 //! A DeviceResponse as received, and a mobile security object that its issuer signed.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};

@@ -1,7 +1,7 @@
 //! Status lists as JWT and CWT.
 
 use idgate_core::crypto::Jwk;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::request::CredentialFormat;
 use idgate_core::status::is_good_by_status_list;

@@ -1,7 +1,7 @@
 //! European trusted lists.
 
 use idgate_core::TrustEntry;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{

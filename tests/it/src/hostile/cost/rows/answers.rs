@@ -1,6 +1,6 @@
 //! A wallet's whole answer, as the response endpoint takes it.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::crypto::{ContentEncryption, Curve as CoreCurve, EcdhPrivateKey};
 use idgate_core::jose::JweRecipient;
 use idgate_core::response::WalletResponse;

@@ -1,7 +1,7 @@
 //! What everything else is written in.
 
 use idgate_core::codec::{form, is_strict_cbor, json};
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey, Jwk};
 use idgate_core::limits::MAX_JWE_HEADER_CHARS;
 use idgate_testkit::keys::{Curve, SigningKey};

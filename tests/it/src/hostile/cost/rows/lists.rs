@@ -1,6 +1,6 @@
 //! Lists of roots that an operator imports.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, import_master_list, import_vical};
 use idgate_testkit::der::{oid, sequence, tlv};

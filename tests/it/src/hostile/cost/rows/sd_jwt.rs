@@ -1,7 +1,7 @@
 //! SD-JWTs: as a stranger makes them, and as the holder of a good one does.
 
 use idgate_core::crypto::Jwk;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustedKey};

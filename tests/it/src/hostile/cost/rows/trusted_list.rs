@@ -1,6 +1,6 @@
 //! European trusted lists.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListAnchors, ListRules, import_trusted_list};
 use idgate_testkit::jws::{sign_jws, x5c};

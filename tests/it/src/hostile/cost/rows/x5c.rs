@@ -1,6 +1,6 @@
 //! The certificates of an SD-JWT's header, as a stranger makes them.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry};
