@@ -172,7 +172,7 @@ async fn serve_one(gateway: &Gateway, stream: TcpStream, slot: &Slot, stop: watc
 }
 
 /// Answers requests until the connection ends or becomes something else.
-async fn requests(
+pub(super) async fn requests(
     gateway: &Gateway,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     slot: &Slot,

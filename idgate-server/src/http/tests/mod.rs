@@ -3,6 +3,7 @@
 mod auth;
 mod bodies;
 mod connections;
+mod costs;
 mod logs;
 mod metrics;
 mod rates;
