@@ -14,7 +14,7 @@ python_with() {
 
 # Builds everything that is measured, packed or shown as a release is built.
 release_build() {
-    cargo build --release --locked --workspace --all-targets
+    cargo build --release --locked -p idgate-server -p idgate-ffi -p idgate-bench -p idgate-examples
 }
 
 core_alone() {
@@ -203,11 +203,6 @@ generated_clients() {
         IDGATE_BIN=$idgate "$root/target/venv-clients/bin/python" -m unittest -v test_clients
 }
 
-# Compares processor time, for which it needs an optimized program and one test at a time.
-costs() {
-    RUST_TEST_THREADS=1 cargo test --release --locked --workspace --lib -- hostile::cost::
-}
-
 has_alert_tools() {
     command -v promtool && command -v systemd-analyze
 }
@@ -219,9 +214,6 @@ checks_with_tools() {
 
 wider 'build as a release' release_build
 on "$program_paths benches examples/Cargo.toml examples/src"
-wider 'costs of hostile input' costs
-after 'build as a release'
-on "$library_paths idgate-server tests/it/src/hostile"
 wider 'Rust tests that take long' rust_tests --ignored
 after 'build'
 on "$library_paths idgate-server tests/it/src tests/testkit"

@@ -10,6 +10,7 @@ wanted_packages() {
     command -v nginx >/dev/null || echo nginx
     command -v caddy >/dev/null || echo caddy
     command -v minisign >/dev/null || echo minisign
+    command -v valgrind >/dev/null || echo valgrind
     # One peer links OpenSSL.
     has_openssl || echo libssl-dev pkg-config
     [ -n "$(chromium_path)" ] || echo chromium
@@ -151,7 +152,7 @@ everyday 'build' build
 everyday 'lints' lints
 everyday 'library and program with the fewest features' fewest_features
 everyday 'documentation' documentation
-everyday 'Rust tests' rust_tests --skip hostile::cost::
+everyday 'Rust tests' rust_tests
 after 'build'
 everyday 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: idempotency:: dc_api_http:: race::
 after 'build'
