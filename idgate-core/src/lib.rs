@@ -136,7 +136,7 @@
 //! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
 //! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
 //! - `os-entropy`: [`entropy`] has `OsEntropy`, the random source of the operating system, to be handed in.
-//! - `internals`: what only the tests and benches of this repository call. Nothing of it is kept.
+//! - `internals`, `counting`: for the tests and benches of this repository alone. Nothing of them is kept.
 //!
 //! Both providers may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
 //! providers and never change a verdict. Without either, bring a [`CryptoProvider`] of your own.
@@ -169,9 +169,9 @@ pub mod trust;
 pub mod verifier;
 pub mod verify;
 pub mod webhook;
-#[cfg(not(feature = "internals"))]
+#[cfg(not(feature = "counting"))]
 mod work;
-#[cfg(feature = "internals")]
+#[cfg(feature = "counting")]
 pub mod work;
 
 pub use self::crypto::CryptoProvider;

@@ -1,11 +1,11 @@
 //! Counts what the readers of strangers' bytes do, for tests that judge what an input costs without a
 //! clock. A step is about a nanosecond of a release build. Each loop counts its own turns, when it ends,
-//! so that work done twice is counted twice. Without the feature `internals` nothing is counted.
+//! so that work done twice is counted twice. Without the feature `counting` nothing is counted.
 
-#[cfg(feature = "internals")]
+#[cfg(feature = "counting")]
 use core::cell::Cell;
 
-#[cfg(feature = "internals")]
+#[cfg(feature = "counting")]
 std::thread_local! {
     static STEPS: Cell<u64> = const { Cell::new(0) };
 }
@@ -13,9 +13,9 @@ std::thread_local! {
 /// Counts `count` steps of this thread.
 #[inline]
 pub(crate) fn steps(count: usize) {
-    #[cfg(feature = "internals")]
+    #[cfg(feature = "counting")]
     STEPS.set(STEPS.get().wrapping_add(u64::try_from(count).unwrap_or(u64::MAX)));
-    #[cfg(not(feature = "internals"))]
+    #[cfg(not(feature = "counting"))]
     let _ = count;
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn comparison(bytes: usize) {
 }
 
 /// The steps of this thread so far.
-#[cfg(feature = "internals")]
+#[cfg(feature = "counting")]
 pub fn counted() -> u64 {
     STEPS.get()
 }

@@ -14,7 +14,7 @@ const ASYMMETRIC: usize = 60_000;
 const POINT: usize = 8_000;
 /// RSA of 2048 bits and the brainpool curves have no assembler.
 const PORTABLE: usize = 500_000;
-/// What a hash costs before its first byte.
+/// The start of a hash, before its first byte.
 const HASH: usize = 100;
 
 /// Verifies and hashes as AWS-LC's provider does, and counts what that takes.

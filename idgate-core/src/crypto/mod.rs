@@ -20,7 +20,7 @@ mod x509_sig;
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
-#[cfg(all(feature = "internals", feature = "aws-lc-rs"))]
+#[cfg(all(feature = "counting", feature = "aws-lc-rs"))]
 pub mod counting;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;

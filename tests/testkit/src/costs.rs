@@ -1,4 +1,4 @@
-//! What an input may cost that a stranger sends, by counts: twice the bytes at most 2.3 times as much, and
+//! Bounds for the cost of a hostile input, by counts: twice the bytes at most 2.3 times as much, and
 //! at most three times what a good input of the same size costs. A count is the same on every machine and
 //! under every load. [`worst`] has inputs that cost the most.
 
@@ -9,12 +9,12 @@ const GROWTH: f64 = 2.3;
 /// At most so many times the cost of a good input.
 const RATIO: f64 = 3.0;
 
-/// What an input cost at a quarter and a half of the size, and at the whole of it where that is asked for.
+/// The costs of an input at a quarter, a half and the whole of the size.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Costs(pub Vec<u64>);
 
 impl Costs {
-    /// What is too high, where `good` is what good inputs cost. Costs that differ by less than `noise`
+    /// Says which cost is too high; `good` has the costs of good inputs. Costs that differ by less than `noise`
     /// are not told apart.
     pub fn excess(&self, good: &Self, noise: u64) -> Option<String> {
         let exceeds = |cost: u64, other: u64, times: f64| {

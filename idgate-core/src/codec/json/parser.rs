@@ -78,7 +78,7 @@ impl<'a> Parser<'_, 'a> {
         if self.nodes.len() >= self.max_values {
             return Err(JsonError::TooMany);
         }
-        // What a value takes, and each of its characters.
+        // A value, and each of its characters.
         work::steps(8 + text.len());
         let end = self.next_id()?.checked_add(1).ok_or(JsonError::Syntax)?;
         self.nodes.push(Node { text, kind, end });

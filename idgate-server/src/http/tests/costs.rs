@@ -1,5 +1,5 @@
-//! What a stranger's request costs the gateway, counted and never timed: the edge serves connections in
-//! memory on the thread of the test, and what this thread does is counted. For each route that needs no
+//! The cost of hostile requests, counted and never timed: the edge serves connections in
+//! memory on the thread of the test, and the work of this thread is counted. For each route that needs no
 //! key, the worst requests that are known are made at a quarter, a half and the whole of the size that is
 //! taken. The bounds are those of parsers: see [`idgate_testkit::costs`].
 //!
@@ -30,9 +30,9 @@ use crate::clock::VirtualClock;
 use crate::config::{PageRules, RequestMode};
 use crate::store::temporary::TemporaryStore;
 
-/// Costs that differ by less are not told apart: that is about what the cheapest of all answers costs.
+/// Costs that differ by less are not told apart: the cheapest of all answers costs about that.
 const NOISE: u64 = 3_000;
-/// What one allocation and its end take, in the unit of [`idgate_core::work`].
+/// One allocation and its end, in the unit of [`idgate_core::work`].
 const ALLOCATION: u64 = 50;
 /// A unit for so many bytes that are allocated.
 const BYTES: u64 = 32;
@@ -49,7 +49,7 @@ type Generator = Box<dyn FnMut(&World, usize) -> Vec<u8>>;
 struct Row {
     name: &'static str,
     full: usize,
-    /// Good requests, and what they are answered with.
+    /// Good requests, and their answers.
     valid: Generator,
     status: u16,
     worst: Vec<(&'static str, Generator)>,
@@ -97,7 +97,7 @@ impl World {
         (invitation.session_id.to_string(), invitation.qr_code_url)
     }
 
-    /// The answer to a request on a connection of its own, and what that has cost.
+    /// The answer to a request on a connection of its own, and its cost.
     fn send(&self, request: &[u8]) -> (String, u64) {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let slot = self.gateway.connections.admit(peer, false).ok().unwrap();
@@ -145,7 +145,7 @@ fn post(path: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 
-/// Posts what is made to a path.
+/// Posts each body to a path.
 fn posts(path: &str, content_type: &'static str, make: fn(usize) -> Vec<u8>) -> Generator {
     let path = path.to_owned();
     Box::new(move |_, size| post(&path, content_type, &make(size)))
@@ -158,7 +158,7 @@ fn status(answer: &str) -> u16 {
 impl Row {
     fn costs(&self, world: &World, generate: &mut Generator, expected: Option<u16>) -> Costs {
         let sizes = [self.full / 4, self.full / 2, self.full];
-        // What a first request makes for those that follow is not counted.
+        // The first request makes things for those that follow: it is not counted.
         world.send(&generate(world, sizes[0]));
         let costs = sizes.map(|size| {
             let (answer, cost) = world.send(&generate(world, size));
@@ -170,7 +170,7 @@ impl Row {
         Costs(costs.to_vec())
     }
 
-    /// What every request to it costs, the good ones first.
+    /// The cost of every request to it, the good ones first.
     fn all_costs(&mut self, world: &World) -> Vec<(&'static str, Costs)> {
         let mut valid = std::mem::replace(&mut self.valid, Box::new(|_, _| Vec::new()));
         let mut worst = std::mem::take(&mut self.worst);

@@ -1,6 +1,6 @@
 //! JSON and CBOR at their worst, of any size, to be put wherever either is read.
 
-/// What fills a size, by name.
+/// Bytes that fill a size, by name.
 pub type Filling = (&'static str, fn(usize) -> Vec<u8>);
 
 /// `part` again and again between `open` and `close`, in about `size` bytes.

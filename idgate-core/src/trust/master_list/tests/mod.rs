@@ -166,7 +166,7 @@ fn damaged_files_are_refused_and_never_panic() {
 
 /// Hundreds of certificates are read and hashed, and only the list's own signatures are verified: one
 /// signature of each certificate would be more than 30 million steps.
-#[cfg(all(feature = "internals", feature = "aws-lc-rs"))]
+#[cfg(all(feature = "counting", feature = "aws-lc-rs"))]
 #[test]
 fn import_verifies_the_signatures_of_the_list_and_none_of_its_certificates() {
     let Some(file) = list() else { return };

@@ -1,4 +1,4 @@
-//! Wallets' answers, as a form and as JSON.
+//! Wallets' answers, in a form and in JSON.
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::costs::worst::{self, Filling};

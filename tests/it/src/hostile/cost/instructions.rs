@@ -1,5 +1,5 @@
 //! The same rows under valgrind, which counts instructions: also those of the standard library, of other
-//! crates and of C, and all loops that nobody thought of counting. Each input is read in a function of
+//! crates and of C, and all loops that have no counter. Each input is read in a function of
 //! its own, and callgrind writes down what each of those and all that they call have executed. It is for
 //! a build with optimized readers: others take ten times as long, and their share of what C takes is not
 //! that of the program.
@@ -14,10 +14,10 @@ use super::{Found, check_all, rows};
 
 /// Counts that differ by less are not told apart.
 const NOISE: u64 = 60_000;
-/// What a run under valgrind is to read: the number of a row, and a folder of inputs.
+/// The task of a run under valgrind: the number of a row, and a folder of inputs.
 const ROW: &str = "IDGATE_COST_ROW";
 const INPUTS: &str = "IDGATE_COST_INPUTS";
-/// As libtest and callgrind know them.
+/// The names that libtest and callgrind use.
 const TEST: &str = "hostile::cost::instructions::every_parser_is_linear_in_instructions";
 const COUNTED: &str = "*hostile::cost::instructions::counted*";
 
@@ -91,7 +91,7 @@ fn instructions(row: usize, inputs: &[Vec<u8>]) -> Vec<u64> {
     counts
 }
 
-/// What calls of a function have cost together with all that it called: the line after each `calls=`
+/// The cost of the calls of a function together with all that it called: the line after each `calls=`
 /// has a position and that cost.
 fn inclusive(report: &str, function: &str) -> u64 {
     let mut lines = report.lines();
