@@ -70,7 +70,7 @@ touch "$times"
 
 # The steps: each is declared once, by the functions below, in the order in which they run.
 names=()
-declare -A tier command paths needs condition reason in_lane
+declare -A tier command paths needs condition reason in_lane missing
 
 # everyday | wider | long NAME COMMAND...: declares a step of that tier. The functions that follow it say more of it.
 everyday() { declare_step everyday "$@"; }
@@ -84,13 +84,17 @@ declare_step() {
 }
 # The paths that a step of --all depends on: prefixes of what git names.
 on() { paths[$step]=$*; }
-# The step that must have passed before.
-after() { needs[$step]=$1; }
+# The steps that must have passed before.
+after() { needs[$step]=$(printf '%s\n' "$@"); }
 # only_with CONDITION WHY: where the condition does not hold, the step is skipped, and the reason said.
 only_with() {
     condition[$step]=$1
     reason[$step]=$2
 }
+# partly_with CONDITION WHAT WHY: where the condition does not hold, the step runs, and says what of it does not.
+partly_with() { missing[$step]+="$1	$2	$3"$'\n'; }
+# Runs before those of --all that compile: they would disturb its measurements.
+alone() { in_lane[$step]=alone; }
 # Runs while the steps after it run: for steps that compile, and need nothing of what those make.
 beside() { in_lane[$step]=yes; }
 
@@ -143,10 +147,14 @@ select_steps() {
         only-*) ! matches "$name" || selected[$name]=yes ;;
         esac
     done
-    # A step brings those that it needs.
-    for name in "${names[@]}" "${names[@]}"; do
-        need=${needs[$name]:-}
-        [ -z "${selected[$name]:-}" ] || [ -z "$need" ] || selected[$need]=yes
+    # A step brings those that it needs, which come before it.
+    local at
+    for ((at = ${#names[@]} - 1; at >= 0; at--)); do
+        name=${names[at]}
+        [ -n "${selected[$name]:-}" ] || continue
+        while IFS= read -r need; do
+            [ -z "$need" ] || selected[$need]=yes
+        done <<<"${needs[$name]:-}"
     done
     if [ ${#selected[@]} -eq 0 ]; then
         echo "tests/run.sh: no step has such a name: see tests/run.sh --list" >&2
@@ -187,10 +195,17 @@ run_step() {
 }
 
 consider() {
-    local name=$1 need=${needs[$1]:-}
-    if [ -n "$need" ] && ! has_passed "$need"; then
-        skip "$name" "the step '$need' did not pass"
-    elif [ -n "${condition[$name]:-}" ] && ! (eval "${condition[$name]}") >/dev/null 2>&1; then
+    local name=$1 need test what why
+    while IFS= read -r need; do
+        if [ -n "$need" ] && ! has_passed "$need"; then
+            skip "$name" "the step '$need' did not pass"
+            return
+        fi
+    done <<<"${needs[$name]:-}"
+    while IFS=$'\t' read -r test what why; do
+        [ -z "$test" ] || (eval "$test") >/dev/null 2>&1 || skip "$what" "$why"
+    done <<<"${missing[$name]:-}"
+    if [ -n "${condition[$name]:-}" ] && ! (eval "${condition[$name]}") >/dev/null 2>&1; then
         skip "$name" "${reason[$name]}"
     else
         run_step "$name"
@@ -238,6 +253,7 @@ rm -f "$logs"/*.log
 select_steps
 [ -d "$IDGATE_VECTORS" ] || skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
 in_order everyday no
+in_order all alone
 start_lane lane
 in_order all no
 end_lane 'steps that compile beside the others'

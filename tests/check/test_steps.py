@@ -12,8 +12,10 @@ everyday() { echo "step everyday $1"; }
 wider() { echo "step all $1"; }
 long() { echo "step long $1"; }
 on() { echo "on $*"; }
-after() { echo "after $1"; }
+after() { echo "after $(IFS='|'; echo "$*")"; }
 only_with() { :; }
+partly_with() { :; }
+alone() { :; }
 beside() { :; }
 for file in tests/steps/everyday.sh tests/steps/all.sh tests/steps/long.sh; do . "$file"; done
 """
@@ -26,11 +28,11 @@ def declarations():
         word, _, rest = line.partition(" ")
         if word == "step":
             tier, _, name = rest.partition(" ")
-            steps.append({"tier": tier, "name": name, "on": [], "after": None})
+            steps.append({"tier": tier, "name": name, "on": [], "after": []})
         elif word == "on":
             steps[-1]["on"] = rest.split()
         elif word == "after":
-            steps[-1]["after"] = rest
+            steps[-1]["after"] = rest.split("|")
     return steps
 
 
@@ -55,7 +57,7 @@ class StepsTest(unittest.TestCase):
         seen = set()
         for step in declarations():
             with self.subTest(step=step["name"]):
-                self.assertIn(step["after"], seen | {None})
+                self.assertLessEqual(set(step["after"]), seen)
             seen.add(step["name"])
 
     def test_list_shows_each_step_with_its_tier(self):

@@ -216,6 +216,9 @@ wider 'build as a release' release_build
 on "$program_paths benches examples/Cargo.toml examples/src"
 wider 'Rust tests that take long' rust_tests --ignored
 after 'build'
+alone
+partly_with 'command -v nginx' 'gateways replaced behind nginx' 'not installed; root can install nginx (log: packages.log)'
+partly_with 'command -v valgrind' 'instructions of hostile input' 'not installed; root can install valgrind (log: packages.log)'
 on "$library_paths idgate-server tests/it/src tests/testkit"
 wider 'the Python package' python_package
 on "$library_paths bindings/python"
@@ -237,6 +240,7 @@ only_with find_mdbook 'cargo could not install mdbook (log: mdbook.log)'
 beside
 wider 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop
 on "$library_paths tests/interop tests/testkit"
+partly_with has_openssl 'interop: josekit' 'no headers of OpenSSL (log: packages.log)'
 beside
 
 wider 'alert rules, dashboard, systemd unit' checks_with_tools
@@ -273,6 +277,7 @@ on 'examples/deploy tests/front idgate-server/src/http'
 only_with 'command -v caddy' 'not installed; root can install caddy (log: packages.log)'
 wider 'sample shop' shop
 after 'build'
+partly_with has_chromium 'sample shop in Chromium' 'no Chromium; root can install it (log: packages.log)'
 on "examples/shop tests/shop $page_paths"
 wider 'pages for people and of the sandbox in Chromium' page
 after 'build'
@@ -286,11 +291,12 @@ wider 'bindings: Node' node_binding
 after 'Rust tests'
 on "$library_paths bindings/node tests/it/cases"
 wider 'bindings: Python' python_binding
-after 'the Python package'
+after 'the Python package' 'Rust tests'
 on "$library_paths bindings/python tests/it/cases"
 wider 'examples of the site' examples_of_the_site test_snippets
-after 'build as a release'
+after 'build as a release' 'the Python package'
 on "docs README.md tests/docs examples idgate-server/openapi.yaml"
 wider 'packages, bills of materials, sums' release_packages
-after 'the Python package'
+after 'build as a release' 'the Python package'
+partly_with 'command -v minisign' 'signature of a release' 'not installed; root can install minisign (log: packages.log)'
 on "release tests/release bindings Cargo."

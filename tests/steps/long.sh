@@ -142,6 +142,7 @@ long 'C ABI under Miri' c_abi_under_miri
 only_with find_miri 'no nightly compiler with miri (log: miri.log)'
 long 'a whole release, installed' whole_release
 after 'build as a release'
+partly_with 'command -v debootstrap' 'a .deb in a root of Debian' 'not installed; root can install debootstrap'
 only_with can_release 'the clone has changes, or rustup cannot add the targets (log: release-targets.log)'
 long 'first program in Rust, built from nothing' first_program_in_rust
 long 'debug-profile tests' cargo test --workspace --locked

@@ -22,13 +22,14 @@ static volatile struct {
     int64_t frozen;     /* the machine's monotonic time when the clocks were stopped; 0: they run */
     int64_t set;        /* nanoseconds that the real-time clock alone was set by */
     int64_t randomless; /* not 0: there is no randomness */
+    int64_t slept;      /* nanoseconds that its threads asked to sleep */
 } *machine;
 
 __attribute__((constructor)) static void begin(void) {
     const char *path = getenv("TEST_MACHINE");
-    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (file < 0) return;
-    void *page = mmap(NULL, sizeof *machine, PROT_READ, MAP_SHARED, file, 0);
+    void *page = mmap(NULL, sizeof *machine, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (page != MAP_FAILED) machine = page;
     close(file);
 }
@@ -111,6 +112,7 @@ static int64_t slice_of(const struct wait *wait) {
 static int wait_in_slices(int64_t ns) {
     static int (*next)(clockid_t, int, const struct timespec *, struct timespec *);
     if (!next) next = (int (*)(clockid_t, int, const struct timespec *, struct timespec *))dlsym(RTLD_NEXT, "clock_nanosleep");
+    if (machine) __atomic_fetch_add(&machine->slept, ns, __ATOMIC_RELAXED);
     struct wait wait = begin_wait(ns);
     int64_t slice;
     while ((slice = slice_of(&wait))) {
@@ -133,6 +135,12 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *length, s
 int nanosleep(const struct timespec *length, struct timespec *left) {
     int failed = wait_in_slices(in_ns(length));
     if (failed && left) *left = *length;
+    if (failed) errno = failed;
+    return failed ? -1 : 0;
+}
+
+int usleep(useconds_t us) {
+    int failed = wait_in_slices(us * 1000LL);
     if (failed) errno = failed;
     return failed ? -1 : 0;
 }

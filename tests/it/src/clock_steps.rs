@@ -51,8 +51,9 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let sealed = disk::sealed_results(&dir);
     let sealed: Vec<_> = sealed.iter().flat_map(|blob| disk::pieces(blob)).collect();
     assert!(!disk::files_with(&dir, &sealed).is_empty());
+    machine.freeze();
     machine.set_clock(-3_600_000);
-    machine.jump(Duration::from_secs(31));
+    machine.jump(Duration::from_secs(40));
     eventually("claims are gone", || tenant.read(&created.id).get("claims").is_none());
     eventually("every file is empty of them", || disk::files_with(&dir, &sealed).is_empty());
     let session = tenant.read(&created.id);
@@ -64,6 +65,7 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains(r#"idgate_clock_steps_total{direction="back"} 1"#), "{metrics}");
     // And it goes on when the clock is right again.
+    machine.thaw();
     machine.set_clock(0);
     eventually("sessions are made again", || {
         tenant.post_session(&request_for(&["given_name"])).status == 201
@@ -83,8 +85,10 @@ fn a_jump_of_time_ends_waits_and_a_stopped_clock_lets_none_end() {
     let before = machine.now_ms();
     // While the clock does not move the head may stay unfinished; others are answered.
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    gateway.server.rest();
     machine.jump(Duration::from_secs(9));
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    gateway.server.rest();
     slow.set_nonblocking(true).unwrap();
     let still = slow.read(&mut [0; 1]).unwrap_err();
     assert_eq!(still.kind(), ErrorKind::WouldBlock, "closed before its time");

@@ -140,11 +140,13 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     small.tenant.get(&deleted.id).expect_error(404, "not_found");
     let metrics = small.installation.run_json(&["admin-token", "list", "--json"]);
     assert!(metrics.is_object());
-    small.installation.machine().jump(Duration::from_secs(31));
+    small.installation.machine().freeze();
+    small.installation.machine().jump(Duration::from_secs(32));
     eventually("no file has them", || files_with(&small.volume.0, &sealed).is_empty());
     let session = small.tenant.read(&kept.id);
     assert!(session["status"] == "VERIFIED" && session.get("claims").is_none(), "{session}");
     assert_eq!(small.readyz().status, 503);
+    small.installation.machine().thaw();
     small.recovers();
 }
 

@@ -16,6 +16,7 @@ const CLOSED_BY: Duration = Duration::from_secs(12);
 #[test]
 fn five_thousand_idle_connections_are_in_nobodys_way_and_end_by_12_s() {
     let gateway = Gateway::start_on(Installation::new().with_machine());
+    gateway.installation.machine().freeze();
     let mut tenant = gateway.tenant();
     let count = CONNECTIONS.min(file_descriptors().saturating_sub(500));
     let idle: Vec<TcpStream> = (0..count).map(|n| half_open(n, gateway.server.address)).collect();
@@ -25,6 +26,7 @@ fn five_thousand_idle_connections_are_in_nobodys_way_and_end_by_12_s() {
         tenant.get(&created.id).expect_status(200);
         gateway.http().send(&Request::get("/healthz")).expect_status(200);
     }
+    gateway.server.rest();
     gateway.installation.machine().jump(CLOSED_BY);
     eventually("all are closed", || !idle.iter().any(is_open));
     tenant.create(&request_for(&["given_name"]));

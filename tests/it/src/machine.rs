@@ -19,6 +19,7 @@ const JUMPED: u64 = 0;
 const FROZEN: u64 = 8;
 const SET: u64 = 16;
 const RANDOMLESS: u64 = 24;
+const SLEPT: u64 = 32;
 
 /// The machine that the servers of one or several installations run on, as far as they can tell.
 ///
@@ -39,7 +40,7 @@ impl Machine {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("machine");
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        file.set_len(RANDOMLESS + 8).unwrap();
+        file.set_len(SLEPT + 8).unwrap();
         Self(Arc::new(Page { file, path, _folder: folder }))
     }
 
@@ -75,6 +76,12 @@ impl Machine {
     /// Takes all randomness away, or gives it back.
     pub(crate) fn set_randomness(&self, there: bool) {
         self.write(RANDOMLESS, i64::from(!there));
+    }
+
+    /// How long its threads asked to sleep so far, all of them together: those of SQLite that wait for a lock among
+    /// them. It is what was asked for, and not what passed.
+    pub(crate) fn slept(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.read(SLEPT)).unwrap())
     }
 
     /// The servers' real-time clock, in milliseconds since 1970.

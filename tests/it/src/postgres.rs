@@ -18,10 +18,14 @@ mod statements;
 mod streams;
 mod tls;
 
+use std::io::Write as _;
+use std::process::Stdio;
+use std::thread;
+
 use serde_json::json;
 
 use crate::http::Http;
-use crate::server::Installation;
+use crate::server::{Installation, eventually};
 use crate::stores;
 use crate::tenant::{Gateway, Tenant, request_for, sample_trust, sample_wallet};
 
@@ -68,6 +72,35 @@ fn migrations_that_are_asked_for_together_take_place_once() {
     assert_eq!(from.iter().filter(|from| **from == 0).count(), 1, "{from:?}");
     let doctor = Installation::on(&database).run_json(&["doctor", "--json"]);
     assert_eq!(doctor["ok"], true, "{doctor}");
+}
+
+/// For longer than any other statement waits for a lock, which is five seconds.
+#[test]
+fn a_migration_waits_for_another_one_as_long_as_that_may_take() {
+    let Some(database) = stores::empty() else { return };
+    let cluster = stores::cluster().unwrap();
+    let mut other = cluster.tool("psql");
+    other.args(["-XqAt", "-d", &database]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut other = other.spawn().unwrap();
+    let mut begin = other.stdin.take().unwrap();
+    // The lock of a migration: "idgate" in ASCII.
+    writeln!(begin, "SELECT pg_advisory_lock(x'696467617465'::bigint);").unwrap();
+    let count = |which: &str| {
+        let locks = "pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' \
+                     AND datname = current_database()";
+        cluster.run(&database, &format!("SELECT count(*) FROM {locks} AND {which}"))
+    };
+    eventually("another one is under way", || count("granted") == "1");
+    let migrated = thread::scope(|scope| {
+        let migrate = scope.spawn(|| Installation::on(&database).run(&["migrate", "--json"]));
+        let waited = "NOT granted AND clock_timestamp() - query_start > interval '5500 ms'";
+        eventually("it waits for longer", || migrate.is_finished() || count(waited) == "1");
+        // The end of its input ends it.
+        drop(begin);
+        migrate.join().unwrap()
+    });
+    assert_eq!(migrated.code, 0, "{migrated:?}");
+    assert!(other.wait().unwrap().success());
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! The real binary: an installation on which operator commands run, and its running server.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 pub(crate) use idgate_testkit::patience::eventually;
 use idgate_testkit::patience::eventually_some;
@@ -20,10 +21,14 @@ use crate::tamper::scenario::Trust;
 /// A temporary data directory and the commands on it.
 #[derive(Debug)]
 pub(crate) struct Installation {
-    root: TempDir,
+    root: Root,
     environment: Vec<(String, String)>,
     machine: Option<Machine>,
 }
+
+/// The directory of an installation. When a test fails it shows what the servers logged last.
+#[derive(Debug)]
+struct Root(TempDir);
 
 /// What a command gave.
 #[derive(Debug)]
@@ -66,12 +71,12 @@ pub(crate) struct Server {
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: TempDir::new().unwrap(), environment: stores::settings(), machine: None }
+        Self { root: Root::new(), environment: stores::settings(), machine: None }
     }
 
     /// One on files, whatever store the other tests use.
     pub(crate) fn in_directory() -> Self {
-        Self { root: TempDir::new().unwrap(), environment: Vec::new(), machine: None }
+        Self { root: Root::new(), environment: Vec::new(), machine: None }
     }
 
     /// One whose servers all have the same address, and so the same DID.
@@ -84,8 +89,7 @@ impl Installation {
 
     /// One of the gateways that share this database.
     pub(crate) fn on(database: &str) -> Self {
-        let installation =
-            Self { root: TempDir::new().unwrap(), environment: Vec::new(), machine: None };
+        let installation = Self { root: Root::new(), environment: Vec::new(), machine: None };
         installation.with("IDGATE_DATABASE_URL", database).with("IDGATE_INSTANCE_KEY", stores::KEY)
     }
 
@@ -130,17 +134,17 @@ impl Installation {
 
     /// Where it would keep what it keeps if it had no database.
     pub(crate) fn unused_data_dir(&self) -> PathBuf {
-        self.root.path().join("data")
+        self.root.0.path().join("data")
     }
 
     /// What all servers of this installation wrote to stderr.
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.log_path()).unwrap_or_default()
+        fs::read_to_string(self.root.log()).unwrap_or_default()
     }
 
     /// A file beside the data directory.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.root.path().join(name);
+        let path = self.root.0.path().join(name);
         fs::write(&path, content).unwrap();
         path
     }
@@ -197,7 +201,7 @@ impl Installation {
 
     /// Starts the server by `command`.
     pub(crate) fn serve_by(&self, command: Command) -> Server {
-        let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
+        let log = File::options().create(true).append(true).open(self.root.log()).unwrap();
         self.serve_into(command, log)
     }
 
@@ -231,7 +235,7 @@ impl Installation {
         }
         command
             .args(arguments)
-            .current_dir(self.root.path())
+            .current_dir(self.root.0.path())
             .env("IDGATE_DATA_DIR", self.unused_data_dir())
             .env("IDGATE_LISTEN", "127.0.0.1:0")
             // One tenant does in a second what others do in a day; who is about limits says so.
@@ -240,9 +244,27 @@ impl Installation {
             .stdin(Stdio::null());
         command
     }
+}
 
-    fn log_path(&self) -> PathBuf {
-        self.root.path().join("server.log")
+impl Root {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn log(&self) -> PathBuf {
+        self.0.path().join("server.log")
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        if thread::panicking()
+            && let Ok(log) = fs::read_to_string(self.log())
+        {
+            let skipped = log.lines().count().saturating_sub(40);
+            let last: Vec<_> = log.lines().skip(skipped).collect();
+            eprintln!("the servers logged last:\n{}", last.join("\n"));
+        }
     }
 }
 
@@ -266,6 +288,43 @@ impl Server {
     /// Files and connections that it has open.
     pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// Waits until it has accepted all connections, read all bytes that it was sent, and begun all its waits: what
+    /// passes from now on passes for all of them.
+    #[track_caller]
+    pub(crate) fn rest(&self) {
+        eventually("the server has read everything", || self.has_read_everything());
+        eventually("the server is at rest", || {
+            let before = self.switches_at_rest();
+            before.is_some() && self.switches_at_rest() == before
+        });
+    }
+
+    fn has_read_everything(&self) -> bool {
+        let port = format!(":{:04X}", self.address.port());
+        let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+        // The second field is the local address, the fifth the lengths of both queues.
+        let own = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        own.filter(|fields| fields[1].ends_with(&port))
+            .all(|fields| fields[4].ends_with(":00000000"))
+    }
+
+    /// How often each of its threads has gone to sleep, if all of them sleep: when two looks give the same, none ran
+    /// between them.
+    fn switches_at_rest(&self) -> Option<Vec<(OsString, String)>> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?;
+        let mut switches = threads
+            .map(|thread| {
+                let thread = thread.ok()?;
+                let status = fs::read_to_string(thread.path().join("status")).ok()?;
+                let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+                field("State:\tS")?;
+                Some((thread.file_name(), field("voluntary_ctxt_switches:")?.to_owned()))
+            })
+            .collect::<Option<Vec<_>>>()?;
+        switches.sort();
+        Some(switches)
     }
 
     /// Kills it without warning (SIGKILL).

@@ -1,7 +1,7 @@
 //! TLS in-process: the certificate, its renewal by SIGHUP, and what a peer may cost before it has
 //! said anything.
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -208,14 +208,28 @@ fn silence_before_the_handshake_counts_and_ends_like_silence_before_a_head() {
     let mut site = Site::new();
     site.installation = site.installation.with_machine();
     let server = site.installation.serve();
-    let mut silent: Vec<_> = (0..PER_PEER).map(|_| connect(server.address).unwrap()).collect();
+    let machine = site.installation.machine();
+    machine.freeze();
+    let mut served = site.connect(server.address);
+    let mut is_served = || get(&mut served, "/healthz").status == 200;
+    assert!(is_served());
+    let mut silent: Vec<_> = (1..PER_PEER).map(|_| connect(server.address).unwrap()).collect();
     // One more of this address is closed at once: the others hold their places.
     eventually("all places are taken", || {
         let stream = connect(server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         matches!(stream.peek(&mut [0]), Ok(0))
     });
-    site.installation.machine().jump(Duration::from_secs(11));
+    server.rest();
+    machine.jump(Duration::from_secs(9));
+    assert!(is_served());
+    server.rest();
+    for stream in &mut silent {
+        stream.set_nonblocking(true).unwrap();
+        assert_eq!(stream.peek(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        stream.set_nonblocking(false).unwrap();
+    }
+    machine.jump(Duration::from_secs(2));
     for stream in &mut silent {
         assert_eq!(read_to_close(stream), "");
     }

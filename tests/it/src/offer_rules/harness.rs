@@ -29,7 +29,6 @@ use idgate_testkit::wallet::{Body, Wallet};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME, dns_names};
 use serde_json::{Value, json};
 
-use super::counting;
 use crate::tamper::Counted;
 
 pub(super) const BASE_URL: &str = "https://gateway.example:8443";
@@ -143,7 +142,7 @@ impl Gateway {
     fn made(way: Way, documents: DeviceResponseDocuments, dc_api: DcApi) -> Self {
         let (certified, anchor) = certified();
         let did = Arc::new(SoftwareSigner::new(did_key(), key_id()));
-        let builder = Verifier::builder(counting::PROVIDER);
+        let builder = Verifier::builder(idgate_core::crypto::counting::PROVIDER);
         let builder = match way {
             Way::Inline { .. } => builder.inline(BASE_URL),
             Way::Jar { .. } | Way::Haip => builder.jar(BASE_URL, did),
