@@ -19,7 +19,7 @@ WAIT = re.compile(
     r"|(?:127\.0\.0\.1|localhost):[1-9][0-9]{3,4}\b|\.listen\([1-9][0-9]{3,4}\b"
 )
 COMMENT = re.compile(r"^\s*(?://|#|\*)")
-SUFFIXES = {".rs", ".py", ".js", ".mjs", ".kt"}
+SUFFIXES = {".rs", ".py", ".js", ".cjs", ".mjs", ".kt"}
 OF_TESTS = ("tests/", "bindings/node/test/", "bindings/python/tests/", "examples/tests/", "idgate-ffi/tests/")
 
 

@@ -1,0 +1,75 @@
+'use strict';
+// The clocks of a program, set by its test while it runs: tests/it/preload/machine.c, which the build compiles.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+const BUILD = path.join(__dirname, '..', '..', 'target', 'tested', 'build');
+// The page that machine.c reads: nanoseconds that all clocks are ahead, and when they were stopped.
+const [JUMPED, FROZEN, SIZE] = [0, 8, 40];
+
+/** The library that the newest build of tests/it made. */
+function library() {
+  const folders = fs.existsSync(BUILD) ? fs.readdirSync(BUILD).filter((name) => name.startsWith('idgate-it-')) : [];
+  const built = folders.map((name) => path.join(BUILD, name, 'out', 'preload.so')).filter((file) => fs.existsSync(file));
+  if (!built.length) throw new Error(`no preload.so below ${BUILD}: run tests/run.sh --only build`);
+  const age = (file) => fs.statSync(file).mtimeMs;
+  return built.reduce((one, other) => (age(other) > age(one) ? other : one));
+}
+
+class Machine {
+  constructor() {
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'idgate-machine-'));
+    const file = path.join(this.folder, 'machine');
+    fs.writeFileSync(file, Buffer.alloc(SIZE));
+    this.file = fs.openSync(file, 'r+');
+    /** The environment of the programs whose clocks these are. */
+    this.environment = { TEST_MACHINE: file, LD_PRELOAD: library() };
+  }
+
+  /** Lets this time pass, from one moment to the next. */
+  jump(ms) {
+    this.#write(JUMPED, this.#read(JUMPED) + BigInt(ms) * 1_000_000n);
+  }
+
+  /** Stops the clocks: from now on time passes by jumps alone. */
+  freeze() {
+    this.#write(FROZEN, process.hrtime.bigint());
+  }
+
+  /** Lets the clocks run on from where they were stopped. */
+  thaw() {
+    this.#write(JUMPED, this.#read(JUMPED) - (process.hrtime.bigint() - this.#read(FROZEN)));
+    this.#write(FROZEN, 0n);
+  }
+
+  /** Stops the clocks while `work` is done. */
+  async frozen(work) {
+    this.freeze();
+    try {
+      return await work();
+    } finally {
+      this.thaw();
+    }
+  }
+
+  remove() {
+    fs.closeSync(this.file);
+    fs.rmSync(this.folder, { recursive: true });
+  }
+
+  #read(at) {
+    const bytes = Buffer.alloc(8);
+    fs.readSync(this.file, bytes, 0, 8, at);
+    return bytes.readBigInt64LE();
+  }
+
+  #write(at, value) {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(value);
+    fs.writeSync(this.file, bytes, 0, 8, at);
+  }
+}
+
+module.exports = { Machine };

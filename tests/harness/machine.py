@@ -1,0 +1,65 @@
+"""The clocks of a program, set by its test while it runs: tests/it/preload/machine.c, which the build compiles."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import struct
+import tempfile
+import time
+
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "target" / "tested" / "build"
+#: The page that machine.c reads: nanoseconds that all clocks are ahead, and when they were stopped.
+JUMPED, FROZEN, SIZE = 0, 8, 40
+
+
+def library():
+    """The library that the newest build of tests/it made."""
+    built = list(BUILD.glob("idgate-it-*/out/preload.so"))
+    if not built:
+        raise AssertionError(f"no preload.so below {BUILD}: run tests/run.sh --only build")
+    return max(built, key=lambda file: file.stat().st_mtime)
+
+
+class Machine:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="idgate-machine-")
+        self.path = os.path.join(self.folder, "machine")
+        with open(self.path, "wb") as file:
+            file.write(bytes(SIZE))
+        self.file = os.open(self.path, os.O_RDWR)
+        #: The environment of the programs whose clocks these are.
+        self.environment = {"TEST_MACHINE": self.path, "LD_PRELOAD": str(library())}
+
+    def jump(self, seconds):
+        """Lets this time pass, from one moment to the next."""
+        self._write(JUMPED, self._read(JUMPED) + int(seconds * 1e9))
+
+    def freeze(self):
+        """Stops the clocks: from now on time passes by jumps alone."""
+        self._write(FROZEN, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+
+    def thaw(self):
+        """Lets the clocks run on from where they were stopped."""
+        stopped = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._read(FROZEN)
+        self._write(JUMPED, self._read(JUMPED) - stopped)
+        self._write(FROZEN, 0)
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """Stops the clocks meanwhile."""
+        self.freeze()
+        try:
+            yield
+        finally:
+            self.thaw()
+
+    def remove(self):
+        os.close(self.file)
+        shutil.rmtree(self.folder)
+
+    def _read(self, at):
+        return struct.unpack("=q", os.pread(self.file, 8, at))[0]
+
+    def _write(self, at, value):
+        os.pwrite(self.file, struct.pack("=q", value), at)
