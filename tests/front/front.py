@@ -6,46 +6,40 @@ import http.client
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+from machine import Machine  # noqa: E402
+from patience import PATIENCE, accepts, eventually, free_port  # noqa: E402
+
 DEPLOY = ROOT / "examples" / "deploy"
 BINARY = os.environ.get("IDGATE_BIN", str(ROOT / "target" / "release" / "idgate"))
-START_TIMEOUT_SECONDS = 30
 # Around the 5 s after which a proxy lets go of a connection, and the 10 s after which idgate closes it.
 GAPS_SECONDS = [4.9, 5.0, 5.1, 9.8, 9.9, 9.95, 10.0, 10.05, 10.1, 10.2]
 CONNECTIONS_PER_GAP = 8
-# Sooner than anything that a proxy would hold back comes by itself.
-AT_ONCE_SECONDS = 5
+ASKING = 8
+# How many answers each of them gets once the stop is known.
+ANSWERS_WHILE_STOPPING = 20
+DRAIN_DELAY_SECONDS = 5
+# A WebSocket is looked at with a timer. A minute of looks takes less than the time to its first ping.
+LOOK_SECONDS = 0.01
 REQUEST = {
     "credentials": [
         {"id": "pid", "format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
     ]
 }
 PROTOCOL = "svc-id-v1"
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-def wait_for(port):
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
 
 
 class Front:
@@ -61,7 +55,7 @@ class Front:
                 "-keyout", self.key, "-out", self.certificate)
         self.idgate = self.start_idgate()
         self.start_proxy()
-        wait_for(self.port)
+        eventually("the proxy listens", lambda: accepts(self.port))
 
     def start_idgate(self):
         environment = {
@@ -76,7 +70,8 @@ class Front:
         def command(*arguments):
             done = subprocess.run(
                 [BINARY, *arguments, "--test", "--json"],
-                env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60,
+                env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                timeout=PATIENCE,
             )
             return json.loads(done.stdout)
 
@@ -84,6 +79,9 @@ class Front:
         openssl("pkey", "-in", self.key, "-pubout", "-out", self.folder / "issuer.pem")
         command("trust", "add", "https://issuer.example", "--public-key", str(self.folder / "issuer.pem"),
                 "--vct", "urn:eudi:pid:1")
+        self.machine = Machine()
+        self.addCleanup(self.machine.remove)
+        environment |= self.machine.environment
         log = (self.folder / "idgate.log").open("wb")
         self.addCleanup(log.close)
         # It is not waited for while it drains.
@@ -94,7 +92,7 @@ class Front:
         process = subprocess.Popen(command, **options)
         self.addCleanup(process.wait)
         self.addCleanup(end, process)
-        wait_for(self.upstream)
+        eventually("idgate listens", lambda: accepts(self.upstream))
         return process
 
     def context(self):
@@ -111,7 +109,7 @@ class Front:
         return connection
 
     def tls(self):
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         stream = self.context().wrap_socket(plain, server_hostname="gateway.example")
         self.addCleanup(stream.close)
         return stream
@@ -131,11 +129,16 @@ class Front:
         self.assertEqual(answer.status, 201, made)
         return made["session_id"]
 
-    def until(self, stream, end):
-        """What a stream says up to `end`, which comes at once."""
-        stream.settimeout(AT_ONCE_SECONDS)
+    def until(self, stream, end, passes_seconds=0):
+        """Reads a stream up to `end`; lets time pass for idgate while there is nothing to read."""
         said = b""
+
+        def speaks():
+            self.machine.jump(passes_seconds)
+            return stream.pending() or select.select([stream], [], [], 0)[0]
+
         while end not in said:
+            eventually("the stream goes on", speaks)
             more = stream.recv(4096)
             self.assertNotEqual(more, b"", said)
             said += more
@@ -147,6 +150,7 @@ class Front:
         def ask_twice(gap):
             connection = self.connect()
             statuses.append(self.status(connection))
+            # reason: proxies go by the machine's own clock; a longer gap changes no status
             time.sleep(gap)
             statuses.append(self.status(connection))
 
@@ -157,25 +161,44 @@ class Front:
         self.assertEqual(statuses, expected, self.errors())
 
     def test_a_stop_is_not_seen_while_the_drain_delay_lasts(self):
-        statuses = []
+        statuses = [[] for _ in range(ASKING)]
         stopped = threading.Event()
 
-        def keep_asking():
+        def keep_asking(own):
             connection = self.connect()
             while not stopped.is_set():
-                statuses.append(self.status(connection))
+                own.append(self.status(connection))
 
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            asking = [pool.submit(keep_asking) for _ in range(8)]
-            time.sleep(0.5)
-            self.idgate.send_signal(signal.SIGTERM)
-            # The delay is 5 s behind a proxy.
-            time.sleep(4)
-            stopped.set()
+        def all_have(count):
+            return all(len(own) >= count or one.done() for own, one in zip(statuses, asking, strict=True))
+
+        with concurrent.futures.ThreadPoolExecutor(ASKING) as pool:
+            try:
+                asking = [pool.submit(keep_asking, own) for own in statuses]
+                eventually("each has an answer", lambda: all_have(1))
+                # The delay lasts until the clock goes on.
+                self.machine.freeze()
+                self.idgate.send_signal(signal.SIGTERM)
+                eventually("idgate knows that it is to stop", self.is_draining)
+                enough = max(map(len, statuses)) + ANSWERS_WHILE_STOPPING
+                eventually("each has more answers", lambda: all_have(enough))
+            finally:
+                stopped.set()
             for one in asking:
                 one.result()
-        self.assertEqual(set(statuses), {200})
-        self.assertEqual(self.idgate.wait(30), 0)
+        self.assertEqual({status for own in statuses for status in own}, {200})
+        self.machine.thaw()
+        self.machine.jump(DRAIN_DELAY_SECONDS)
+        self.assertEqual(self.idgate.wait(PATIENCE), 0)
+
+    def is_draining(self):
+        """Every answer is then the last of its connection."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.upstream)
+        try:
+            connection.request("GET", "/healthz", headers={"Host": "gateway.example"})
+            return connection.getresponse().getheader("Connection") == "close"
+        finally:
+            connection.close()
 
     def test_a_refusal_for_size_comes_through(self):
         headers = {
@@ -186,39 +209,42 @@ class Front:
         self.assertEqual(self.status(self.connect(), "POST", "/v1/sessions", body, **headers), 400)
 
     def test_events_come_at_once_and_a_drain_ends_the_stream(self):
-        stream = self.tls()
-        stream.sendall(
-            f"GET /v1/sessions/{self.session()}/events HTTP/1.1\r\nHost: gateway.example\r\n"
-            f"Accept: text/event-stream\r\nAuthorization: Bearer {self.api_key}\r\n\r\n".encode()
-        )
-        self.assertIn(b" 200 ", self.until(stream, b'"status":"CREATED"').split(b"\r\n")[0])
+        session = self.session()
+        # While the clock is stopped, idgate sends nothing more that would push out bytes which a proxy held back.
+        with self.machine.frozen():
+            stream = self.tls()
+            stream.sendall(
+                f"GET /v1/sessions/{session}/events HTTP/1.1\r\nHost: gateway.example\r\n"
+                f"Accept: text/event-stream\r\nAuthorization: Bearer {self.api_key}\r\n\r\n".encode()
+            )
+            self.assertIn(b" 200 ", self.until(stream, b'"status":"CREATED"').split(b"\r\n")[0])
         self.idgate.send_signal(signal.SIGTERM)
-        self.assertEqual(self.idgate.wait(30), 0)
+        self.assertEqual(self.idgate.wait(PATIENCE), 0)
         # The last chunk.
         self.until(stream, b"0\r\n\r\n")
 
     def test_a_websocket_is_passed_on_both_ways(self):
-        stream = self.tls()
-        stream.sendall(
-            f"GET /v1/sessions/{self.session()}/ws HTTP/1.1\r\nHost: gateway.example\r\n"
-            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
-            f"Sec-WebSocket-Protocol: {PROTOCOL}, {self.api_key}\r\n\r\n".encode()
-        )
-        head = self.until(stream, b'"status":"CREATED"').split(b"\r\n")[0]
-        self.assertIn(b" 101 ", head)
-        # A ping of no bytes, with a mask of zeros, and its pong.
-        stream.sendall(bytes([0x89, 0x80, 0, 0, 0, 0]))
-        self.until(stream, bytes([0x8A, 0]))
+        session = self.session()
+        with self.machine.frozen():
+            stream = self.tls()
+            stream.sendall(
+                f"GET /v1/sessions/{session}/ws HTTP/1.1\r\nHost: gateway.example\r\n"
+                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+                f"Sec-WebSocket-Protocol: {PROTOCOL}, {self.api_key}\r\n\r\n".encode()
+            )
+            head = self.until(stream, b'"status":"CREATED"', LOOK_SECONDS).split(b"\r\n")[0]
+            self.assertIn(b" 101 ", head)
+            # A ping of no bytes, with a mask of zeros, and its pong.
+            stream.sendall(bytes([0x89, 0x80, 0, 0, 0, 0]))
+            self.until(stream, bytes([0x8A, 0]))
 
     def test_no_query_and_no_key_is_logged(self):
         connection = self.connect()
         headers = {"Authorization": f"Bearer {self.api_key}"}
         self.assertEqual(self.status(connection, target="/v1/sessions/x?secret=planted", **headers), 404)
         self.assertEqual(self.status(connection, target="/metrics"), 401)
-        deadline = time.monotonic() + AT_ONCE_SECONDS
-        while "/metrics" not in self.access_log() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually("the second request is logged", lambda: "/metrics" in self.access_log())
         self.assertIn("/v1/sessions/x", self.access_log())
         for secret in ["planted", self.api_key]:
             self.assertNotIn(secret, self.access_log())
@@ -230,5 +256,5 @@ class Front:
 
 def openssl(*arguments):
     subprocess.run(
-        ["openssl", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60
+        ["openssl", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE
     )

@@ -15,6 +15,7 @@ class CaddyTest(Front, unittest.TestCase):
     def start_proxy(self):
         server = EXAMPLE.read_text(encoding="utf-8")
         for old, new in [
+            # reason: the address of the example, which is replaced
             ("127.0.0.1:8080", f"127.0.0.1:{self.upstream}"),
             ("gateway.example {", f"gateway.example {{\n\tbind 127.0.0.1\n\ttls {self.certificate} {self.key}"),
             ("/var/log/caddy/idgate.log", str(self.folder / "access.log")),

@@ -13,6 +13,7 @@ class NginxTest(Front, unittest.TestCase):
     def start_proxy(self):
         server = EXAMPLE.read_text(encoding="utf-8")
         for old, new in [
+            # reason: the address of the example, which is replaced
             ("127.0.0.1:8080", f"127.0.0.1:{self.upstream}"),
             ("listen 443 ssl", f"listen 127.0.0.1:{self.port} ssl"),
             ("/etc/ssl/gateway.example.pem", str(self.certificate)),
