@@ -7,13 +7,19 @@ import doctest
 import importlib
 import pickle
 import re
+import sys
 import threading
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import cases
 import idgate
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
+
+from patience import PATIENCE  # noqa: E402
 
 MODULES = ("errors", "session", "signer", "trust", "verification", "verifier", "webhook")
 
@@ -101,7 +107,7 @@ class FetchTest(unittest.TestCase):
             self.supplied[need.index] = body
 
     def test_on_threads(self) -> None:
-        verification, together = self.Verification(), threading.Barrier(3, timeout=10)
+        verification, together = self.Verification(), threading.Barrier(3, timeout=PATIENCE)
 
         def fetch(need: idgate.Need) -> bytes:
             together.wait()
@@ -117,10 +123,10 @@ class FetchTest(unittest.TestCase):
             together = asyncio.Barrier(3)
 
             async def fetch(need: idgate.Need) -> bytes:
-                await asyncio.wait_for(together.wait(), 10)
+                await asyncio.wait_for(together.wait(), PATIENCE)
                 return need.uri.encode()
 
-            threads = threading.Barrier(3, timeout=10)
+            threads = threading.Barrier(3, timeout=PATIENCE)
 
             def blocking(need: idgate.Need) -> bytes:
                 threads.wait()
@@ -137,12 +143,19 @@ class FetchTest(unittest.TestCase):
         released = threading.Event()
 
         class Slow(self.Verification):  # type: ignore[name-defined, misc]
+            def __init__(self, begins: Callable[[], object]) -> None:
+                super().__init__()
+                self.begins = begins
+
             def step(self) -> Any:
-                return "decided" if released.wait(10) else "the loop stood still"
+                self.begins()
+                return "decided" if released.wait(PATIENCE) else "the loop stood still"
 
         async def both() -> Any:
-            deciding = asyncio.ensure_future(Slow().decide_async(print, print))
-            await asyncio.sleep(0.01)
+            begun, loop = asyncio.Event(), asyncio.get_running_loop()
+            works = Slow(lambda: loop.call_soon_threadsafe(begun.set))
+            deciding = asyncio.ensure_future(works.decide_async(print, print))
+            await begun.wait()
             released.set()
             return await deciding
 

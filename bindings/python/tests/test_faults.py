@@ -6,11 +6,9 @@ import importlib.util
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
@@ -22,6 +20,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import idgate
 
 ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+from patience import PATIENCE, accepts, eventually, free_port  # noqa: E402
+
 INSTALLED = all(importlib.util.find_spec(name) for name in ("fastapi", "httpx"))
 FAULTS = [
     *((kind, 503, "temporarily_unavailable", "1") for kind in ("unavailable", "internal")),
@@ -51,8 +53,7 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(self.told(program, kind), tuple(expected))
 
     def told(self, program: str, kind: str) -> tuple[int, str, str | None]:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            port = server.getsockname()[1]
+        port = free_port()
         text = FAILING + program.replace("3000", str(port))
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with subprocess.Popen([sys.executable, "-c", text, kind], text=True, **pipes) as running:
@@ -60,21 +61,13 @@ class PageTest(unittest.TestCase):
                 assert running.stdout
                 url, body = declined(running.stdout.readline().strip())
                 # The link is printed before the program listens.
-                for _ in range(600):
-                    try:
-                        urllib.request.urlopen(url, body, timeout=10)
-                        raise AssertionError("the answer was taken")
-                    except urllib.error.HTTPError as answer:
-                        with answer:
-                            error = json.loads(answer.read())["error"]
-                            return answer.code, error, answer.headers["Retry-After"]
-                    except urllib.error.URLError:
-                        if running.poll() is not None:
-                            raise
-                    time.sleep(0.05)
+                eventually("the program listens", lambda: accepts(port) or running.poll() is not None)
+                with self.assertRaises(urllib.error.HTTPError) as raised:
+                    urllib.request.urlopen(url, body, timeout=PATIENCE)
+                with raised.exception as answer:
+                    return answer.code, json.loads(answer.read())["error"], answer.headers["Retry-After"]
             finally:
                 running.terminate()
-        raise AssertionError("nobody listens")
 
 
 @unittest.skipUnless(INSTALLED, "fastapi and httpx are not installed")

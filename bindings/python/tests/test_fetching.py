@@ -14,18 +14,24 @@ import os
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 import threading
 import time
 import unittest
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import cases
 import idgate
 from idgate.fetcher import Lazy
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
+
+from patience import PATIENCE  # noqa: E402
 
 ISSUER = "https://issuer.example"
 VCTS = ("urn:one", "urn:two")
@@ -154,7 +160,7 @@ class SharedTest(unittest.TestCase):
         with Lazy._making:
             child = os.fork()
             if child == 0:
-                signal.alarm(10)
+                signal.alarm(int(PATIENCE))
                 Lazy(True).get()
                 os._exit(0)
         _, status = os.waitpid(child, 0)
@@ -181,7 +187,7 @@ class FetchingTest(unittest.TestCase):
 
     def test_two_lists_are_asked_before_either_answers(self) -> None:
         for way in (lambda flow: flow.reason(), lambda flow: asyncio.run(flow.reason_async())):
-            together = threading.Barrier(2, timeout=4)
+            together = threading.Barrier(2, timeout=PATIENCE)
             sources = [self.source(together.wait) for _ in VCTS]
             flow = Flow(*((0, source.url) for source in sources), fetch=idgate.Fetcher(allow=LOCAL))
             self.assertEqual((way(flow), flow.held), (None, ["VERIFYING"]))
@@ -230,15 +236,16 @@ class FetchingTest(unittest.TestCase):
             proxy.accept()
 
     def test_a_slow_source_keeps_the_loop_from_nothing(self) -> None:
-        open_ = threading.Event()
-        source = self.source(lambda: open_.wait(4))
+        asked, open_ = threading.Event(), threading.Event()
+        source = self.source(lambda: (asked.set(), open_.wait(PATIENCE)))
         flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
 
         async def both() -> tuple[str | None, int]:
             deciding, turns = asyncio.create_task(flow.reason_async()), 0
             while not deciding.done():
-                await asyncio.sleep(0.01)
-                turns += 1
+                # reason: one turn of the loop, which takes no time
+                await asyncio.sleep(0)
+                turns += asked.is_set()
                 if turns == 20:
                     open_.set()
             return await deciding, turns
@@ -254,7 +261,7 @@ class FetchingTest(unittest.TestCase):
         self.assertEqual(flow.reason(), None)
         child = os.fork()
         if child == 0:
-            signal.alarm(20)
+            signal.alarm(int(PATIENCE))
             try:
                 os._exit(0 if flow.reason() is None else 1)
             finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import idgate
@@ -73,26 +74,70 @@ class HoldTest(unittest.TestCase):
         self.assertEqual(self.kinds(), [Held, str])
 
     def test_the_hold_is_given_back_when_the_caller_waits_no_longer(self) -> None:
-        async def slowly(transition: Any) -> None:
-            await asyncio.sleep(0.05)
-            self.committed.append(transition)
+        class Waiting(self.Verification):  # type: ignore[name-defined, misc]
+            """Says when it waits for its source."""
 
-        async def wait(seconds: float, again: bool) -> None:
-            deciding = asyncio.create_task(self.Verification().decide_async(slowly))
-            await asyncio.sleep(seconds)
+            def __init__(self, waits: Callable[[], None]) -> None:
+                super().__init__()
+                self.waits = waits
+
+            def _wait(self, wait_ms: int) -> bool:
+                self.waits()
+                return False
+
+        class Commits:
+            """Begin, and end once they may."""
+
+            def __init__(_) -> None:
+                _.begun, _.may_end = asyncio.Event(), asyncio.Event()
+
+            async def __call__(_, transition: Any) -> None:
+                _.begun.set()
+                await _.may_end.wait()
+                self.committed.append(transition)
+
+        async def while_committing(again: bool) -> None:
+            commit = Commits()
+            deciding = asyncio.create_task(self.Verification().decide_async(commit))
+            await commit.begun.wait()
             for _ in range(1 + again):
                 deciding.cancel()
-                await asyncio.sleep(0.01)
+                # reason: one turn of the loop, which takes no time
+                await asyncio.sleep(0)
+            commit.may_end.set()
             with self.assertRaises(asyncio.CancelledError):
                 await deciding
 
-        # While a source is waited for, and while the hold is being committed.
-        for seconds in (0.2, 0.02):
+        async def while_waiting(again: bool) -> None:
+            commit, waits = Commits(), asyncio.Event()
+            commit.may_end.set()
+            deciding = asyncio.create_task(Waiting(waits.set).decide_async(commit))
+            await waits.wait()
+            commit.begun.clear()
+            commit.may_end.clear()
+            deciding.cancel()
+            # It gives the hold back.
+            await commit.begun.wait()
+            if again:
+                deciding.cancel()
+                # reason: one turn of the loop, which takes no time
+                await asyncio.sleep(0)
+            commit.may_end.set()
+            with self.assertRaises(asyncio.CancelledError):
+                await deciding
+
+        async def until_time_is_up() -> None:
+            commit, loop = Commits(), asyncio.get_running_loop()
+            commit.may_end.set()
+            async with asyncio.timeout(None) as limit:
+                await Waiting(lambda: limit.when() or limit.reschedule(loop.time())).decide_async(commit)
+
+        for work in (while_committing, while_waiting):
             for again in (False, True):
-                asyncio.run(wait(seconds, again))
+                asyncio.run(work(again))
                 self.assertEqual(self.kinds(), [Held, str])
         with self.assertRaises(TimeoutError):
-            asyncio.run(asyncio.wait_for(self.Verification().decide_async(slowly), 0.2))
+            asyncio.run(until_time_is_up())
         self.assertEqual(self.kinds(), [Held, str])
 
     def test_what_keeps_the_hold_from_being_given_back_hides_no_fault(self) -> None:
