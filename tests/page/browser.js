@@ -3,12 +3,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import os from 'node:os'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
+import { PATIENCE_MS } from '../harness/patience.cjs'
 
 const FLAGS = [
   '--no-sandbox',
@@ -29,26 +27,31 @@ export const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
 export const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const SCANNER = fileURLToPath(new URL('scanner.js', import.meta.url))
 const open = []
+let launched
 
-/** A browser with a profile of its own. */
+/** A page of a browser with a profile of its own: a context of the one Chromium of a file, which starts slowly. */
 export async function browser(options = {}) {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'idgate-page-'))
-  const context = await chromium.launchPersistentContext(directory, {
-    executablePath: BROWSER, headless: true, chromiumSandbox: false, args: FLAGS, ...options,
+  launched ??= chromium.launch({
+    executablePath: BROWSER, headless: true, chromiumSandbox: false, args: FLAGS, timeout: PATIENCE_MS,
   })
-  context.setDefaultTimeout(20_000)
-  open.push({ context, directory })
-  const page = context.pages()[0] ?? (await context.newPage())
+  const context = await (await launched).newContext(options)
+  context.setDefaultTimeout(PATIENCE_MS)
+  open.push(context)
+  const page = await context.newPage()
   page.seen = await watch(page)
   return page
 }
 
 /** Ends all browsers of a test. */
 export async function closeBrowsers() {
-  for (const { context, directory } of open.splice(0)) {
-    await context.close()
-    await rm(directory, { recursive: true, force: true })
-  }
+  for (const context of open.splice(0)) await context.close()
+}
+
+/** Ends Chromium, after the last test of a file. */
+export async function endChromium() {
+  await closeBrowsers()
+  await (await launched)?.close()
+  launched = undefined
 }
 
 /** Everything that a page loads, what its browser complains about, and pages that were left before they came. */

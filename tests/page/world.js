@@ -1,9 +1,10 @@
 // A shop, two gateways and the wallets of people, for the tests of the page: `inline` asks in drafts by value,
-// `newer` by reference in every dialect and through browsers.
+// `newer` by reference in every dialect and through browsers. Both have clocks that a test can set.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import path from 'node:path'
+import { Machine } from '../harness/machine.cjs'
 import { AccessAuthority, Authority, generateDeviceKey } from '../wallets/node/authority.js'
 import { browserTranscriptOf, definition, queries, resolve, selected, send } from '../wallets/node/dcql-wallet.js'
 import { Gateway } from '../wallets/node/gateway.js'
@@ -21,6 +22,9 @@ export const UNSIGNED = 'openid4vp-v1-unsigned'
 export const PERSON = { given_name: 'Erika', family_name: 'Planted-Mustermann', birthdate: '1984-01-26' }
 
 export class World {
+  /** Gateways of a test's own. */
+  others = []
+
   /** Starts the shop and the gateways, if there is a browser; `more`: further settings of both. */
   static async start(more = {}, isNeeded = Boolean(BROWSER)) {
     const world = new World()
@@ -34,10 +38,10 @@ export class World {
     world.credential = await world.issue()
     const issuers = [world.issuer, world.authority]
     const environment = { IDGATE_PAGE: 'on', IDGATE_RATE_LIMITS: 'off', ...more }
-    world.inline = await Gateway.start(issuers, { test: true, environment })
+    world.inline = await Gateway.start(issuers, { test: true, environment, machine: new Machine() })
     const newer = { ...environment, IDGATE_PROFILES: '1.0,haip,draft', IDGATE_DC_API: 'signed' }
     const options = { test: true, requestMode: 'jar', environment: newer, access: world.access }
-    world.newer = await Gateway.start(issuers, options)
+    world.newer = await Gateway.start(issuers, { ...options, machine: new Machine() })
     world.shop = createServer((_, response) => response.end('<!doctype html><title>Shop</title>Welcome back'))
     await new Promise((listening) => world.shop.listen(0, '127.0.0.1', listening))
     world.back = `http://127.0.0.1:${world.shop.address().port}/back`
@@ -135,7 +139,7 @@ export class World {
 
   /** All that the gateway answered was looked at, and has no claim. */
   async assertNoClaims(page) {
-    const own = [this.inline.url, this.newer.url].map((url) => new URL(url).origin)
+    const own = [this.inline, this.newer, ...this.others].map(({ url }) => new URL(url).origin)
     const isShared = (url) => /^\/v\/(page\.js|page\.css|icon\.svg)$/.test(new URL(url).pathname)
     const all = await everything(page, isShared, (url) => own.includes(new URL(url).origin))
     for (const value of Object.values(PERSON)) assert.ok(!all.includes(value), 'a claim reached the page')

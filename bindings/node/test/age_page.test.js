@@ -5,6 +5,7 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { after, afterEach, before, test } = require('node:test');
+const { PATIENCE_MS } = require('../../../tests/harness/patience.cjs');
 const { UNSIGNED, answerLink, askBrowser, start } = require('./age_shop.js');
 
 let chromium;
@@ -13,7 +14,7 @@ before(async () => {
   chromium = await import(path.join(__dirname, '..', '..', '..', 'tests', 'page', 'browser.js'));
 });
 afterEach(() => chromium.closeBrowsers());
-after(() => chromium.closeBrowsers());
+after(() => chromium.endChromium());
 
 /** The page of a shop in a browser of its own, with what a wallet behind it answers. */
 async function open(t, base, answer) {
@@ -40,7 +41,7 @@ function told(page) {
 for (const which of ['express', 'fastapi']) {
   const missing = which === 'fastapi' && !process.env.IDGATE_PYTHON && 'IDGATE_PYTHON is not set';
   const run = (title, body) =>
-    test(`${which}: ${title}`, { skip: missing, timeout: 120_000 }, async (t) => {
+    test(`${which}: ${title}`, { skip: missing, timeout: 5 * PATIENCE_MS }, async (t) => {
       if (chromium.inBrowser.skip) return t.skip(chromium.inBrowser.skip);
       return body(t, await start(t, which));
     });

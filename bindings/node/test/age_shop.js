@@ -2,16 +2,14 @@
 // A shop that asks for an age, the example of a binding, and the wallet that it is driven with: tests/wallets/node.
 
 const { spawn } = require('node:child_process');
-const { once } = require('node:events');
 const fs = require('node:fs');
-const net = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
+const { eventually, freePort } = require('../../../tests/harness/patience.cjs');
 
 const WALLETS = path.join(__dirname, '..', '..', '..', 'tests', 'wallets', 'node');
 const EXAMPLES = path.join(__dirname, '..', '..');
 const UNSIGNED = 'openid4vp-v1-unsigned';
-const START_MS = 30_000;
 
 /** What starts each, on a port. */
 const SHOPS = {
@@ -49,32 +47,14 @@ async function launch(t, publicJwk, which = 'express', settings = {}) {
   const env = { ...process.env, IDGATE_ISSUER_JWK: jwk, BASE_URL: base, ...more, ...settings };
   const server = spawn(program, options, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => server.kill());
-  await listens(base, server);
+  await eventually('the shop listens', () => {
+    if (server.exitCode !== null) throw new Error(`the shop ended with ${server.exitCode}`);
+    return fetch(base).catch(() => undefined);
+  });
   return base;
 }
 
-async function listens(base, server) {
-  const late = Date.now() + START_MS;
-  for (;;) {
-    try {
-      return await fetch(base);
-    } catch (error) {
-      if (server.exitCode !== null || Date.now() > late) throw error;
-      await new Promise((again) => setTimeout(again, 100));
-    }
-  }
-}
-
 const load = (file) => import(path.join(WALLETS, file));
-
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** A wallet follows the link and posts its answer. */
 async function answerLink({ link }, wallet, credential, changes) {
@@ -102,4 +82,4 @@ async function askBrowser({ requests }, origin, wallet, credential) {
   return { protocol: UNSIGNED, data: { response } };
 }
 
-module.exports = { UNSIGNED, answerLink, askBrowser, freePort, launch, start };
+module.exports = { UNSIGNED, answerLink, askBrowser, launch, start };

@@ -9,7 +9,8 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
-const { freePort, launch } = require('./age_shop.js');
+const { freePort } = require('../../../tests/harness/patience.cjs');
+const { launch } = require('./age_shop.js');
 
 const PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'node.md');
 const { publicKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -149,14 +149,20 @@ test('sources that say nothing hold up nobody who asks nothing', async (t) => {
   await once(silent, 'listening');
   t.after(() => silent.close());
   const verifier = verifierOf({ fetch: new idgate.Fetcher({ allow: LOCAL }) });
-  const url = `http://127.0.0.1:${silent.address().port}/`;
-  // More than there are worker threads.
-  const held = Array.from({ length: 8 }, (_, at) => decide(verifier, [[0, url + at]]));
   const one = cases.load().find(({ expected }) => expected.status === 'VERIFIED');
-  const begun = Date.now();
-  assert.deepEqual(await cases.outcomeAsync(one), one.expected);
-  assert.ok(Date.now() - begun < 4_000);
-  for (const [reason] of await Promise.all(held)) assert.equal(reason, 'revocation_unknown');
+  // One that is held up is never the first to end. On a slow machine the sources may be given up before: then it
+  // has another try.
+  let isFirst = false;
+  for (let tries = 0; !isFirst && tries < 10; tries += 1) {
+    const url = `http://127.0.0.1:${silent.address().port}/${tries}/`;
+    let ended = 0;
+    // More than there are worker threads.
+    const held = Array.from({ length: 8 }, (_, at) => decide(verifier, [[0, url + at]]).finally(() => (ended += 1)));
+    assert.deepEqual(await cases.outcomeAsync(one), one.expected);
+    isFirst = ended === 0;
+    for (const [reason] of await Promise.all(held)) assert.equal(reason, 'revocation_unknown');
+  }
+  assert.ok(isFirst);
 });
 
 const fault = (kind) => Object.assign(new Error('at fault'), { kind });

@@ -6,6 +6,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { test } = require('node:test');
+const { PATIENCE_MS } = require('../../../tests/harness/patience.cjs');
 const cases = require('./cases.js');
 
 const RUNTIMES = path.join(__dirname, 'runtimes');
@@ -19,7 +20,7 @@ for (const [name, parameters] of [
   const runtime = path.join(RUNTIMES, 'node_modules', '.bin', name);
   const skip = !fs.existsSync(runtime) && `${name} is not installed: npm ci in test/runtimes`;
   test(`every case gives its outcome in ${name}`, { skip }, () => {
-    const ran = spawnSync(runtime, parameters, { encoding: 'utf8', timeout: 120_000 });
+    const ran = spawnSync(runtime, parameters, { encoding: 'utf8', timeout: 2 * PATIENCE_MS });
     assert.equal(ran.status, 0, ran.stderr || String(ran.error));
     assert.equal(ran.stdout.trim(), `${cases.load().length} cases`);
   });

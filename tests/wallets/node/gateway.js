@@ -7,24 +7,25 @@ import path from 'node:path'
 import readline from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { within } from '../../harness/patience.cjs'
 
 const BINARY =
   process.env.IDGATE_BIN ?? fileURLToPath(new URL('../../../target/tested/idgate', import.meta.url))
-const START_TIMEOUT_MS = 30_000
-const STOP_TIMEOUT_MS = 30_000
 
 export class Gateway {
   /**
    * Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. `access` makes
    * certificates for verifiers: with it the gateway has one. `origins`: where the tenant's pages are from.
+   * `machine` sets the clocks of the server.
    */
   static async start(
     issuers,
-    { test = false, requestMode = 'inline', environment = {}, access, origins = [] } = {}
+    { test = false, requestMode = 'inline', environment = {}, access, origins = [], machine } = {}
   ) {
     const gateway = new Gateway()
     gateway.requestMode = requestMode
     gateway.environment = environment
+    gateway.machine = machine
     gateway.mode = test ? ['--test'] : []
     gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     try {
@@ -76,14 +77,14 @@ export class Gateway {
 
   /** POST /v1/sessions/{id}/dc-api: what the page's browser gave, as the tenant relays it. */
   async relay(id, credential) {
-    const headers = { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/json' }
+    const headers = { ...this.headers(), 'content-type': 'application/json' }
     const options = { method: 'POST', headers, body: JSON.stringify(credential) }
     const response = await fetch(`${this.url}/v1/sessions/${id}/dc-api`, options)
     return { status: response.status, body: await response.json() }
   }
 
   async tenant(method, target, expected, body) {
-    const headers = { authorization: `Bearer ${this.apiKey}` }
+    const headers = this.headers()
     if (body) headers['content-type'] = 'application/json'
     const response = await fetch(this.url + target, { method, headers, body: body && JSON.stringify(body) })
     const text = await response.text()
@@ -91,32 +92,36 @@ export class Gateway {
     return text ? JSON.parse(text) : null
   }
 
+  /** Each request has a connection of its own: the server closes idle ones when its clock jumps. */
+  headers() {
+    return { authorization: `Bearer ${this.apiKey}`, connection: 'close' }
+  }
+
   /** Ends the server as an operator would, and removes its data. */
   async stop() {
     if (this.process && this.process.exitCode === null) {
       const ended = new Promise((resolve) => this.process.once('exit', resolve))
       this.process.kill('SIGTERM')
-      const timer = setTimeout(() => this.process.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      await within('idgate ends', ended).catch(() => this.process.kill('SIGKILL'))
       await ended
-      clearTimeout(timer)
     }
+    this.machine?.remove()
     await rm(this.dir, { recursive: true, force: true })
   }
 
   async serve() {
-    this.process = spawn(BINARY, ['serve'], { env: this.env(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const env = { ...this.env(), ...this.machine?.environment }
+    this.process = spawn(BINARY, ['serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const lines = readline.createInterface({ input: this.process.stdout })
-    this.url = await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('idgate did not start in time')), START_TIMEOUT_MS)
+    const listens = new Promise((resolve, reject) => {
       this.process.once('error', reject)
       this.process.once('exit', (code) => reject(new Error(`idgate ended with ${code} before it listened`)))
       lines.on('line', (line) => {
         const match = /^listening on (\S+)$/.exec(line)
-        if (!match) return
-        clearTimeout(timer)
-        resolve(match[1])
+        if (match) resolve(match[1])
       })
     })
+    this.url = await within('idgate listens', listens)
   }
 
   env() {
