@@ -6,11 +6,19 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 
-from blocks import Block
+from blocks import ROOT, Block
 from world import World
+
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+from patience import PATIENCE  # noqa: E402
+
+# reason: the pages name these ports, which are free in a network of the test's own
+GATEWAY, SANDBOX, RECEIVER = "http://127.0.0.1:8080", "http://127.0.0.1:8081", "http://127.0.0.1:3000"
 
 
 class Scene:
@@ -40,9 +48,9 @@ class Gateway(Scene):
         key = self.world.wait_for(lambda: re.findall(r"sk_(?:test|live)_\w+", self.world.told))[0]
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers}
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:8080{path}", data, headers, method=method)
+        request = urllib.request.Request(GATEWAY + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, json.loads(answer.read() or "null")
         except urllib.error.HTTPError as refused:
             with refused:

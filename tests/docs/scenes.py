@@ -14,7 +14,7 @@ import urllib.request
 import zlib
 
 from blocks import ROOT, Block
-from scene import Gateway, Scene, run
+from scene import PATIENCE, SANDBOX, Gateway, Scene, run
 from tenant import Integrate
 from world import BUILT
 
@@ -29,7 +29,7 @@ class Authority(Scene):
     def before(self, block: Block) -> None:
         if "--master-list masterlist.ml" not in block.text or (self.world.clone / "masterlist.ml").exists():
             return
-        with urllib.request.urlopen("http://127.0.0.1:8081/files/iaca.pem") as answer:
+        with urllib.request.urlopen(f"{SANDBOX}/files/iaca.pem", timeout=PATIENCE) as answer:
             roots = certificates(answer.read().decode())
         work = self.world.folder / "tmp"
         ca(work, "csca", "/C=UT/CN=CSCA Utopia")

@@ -10,7 +10,7 @@ import threading
 import urllib.request
 
 from blocks import ROOT, Block
-from scene import Gateway
+from scene import GATEWAY, PATIENCE, RECEIVER, SANDBOX, Gateway
 
 #: What answers have besides where more is switched on than the page shows.
 OF_OTHERS = {"profile", "page_url", "page_code", "response_code"}
@@ -23,7 +23,7 @@ const id = 'own'
 async function gateway(path, body) {
   const headers = { authorization: `Bearer ${process.env.API_KEY}`, 'content-type': 'application/json' }
   const post = body && { method: 'POST', body: JSON.stringify(body) }
-  const answer = await fetch('http://127.0.0.1:8080' + path, { headers, ...post })
+  const answer = await fetch(process.env.GATEWAY + path, { headers, ...post })
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
   const told = await answer.json()
   sessionId ??= told.session_id
@@ -59,7 +59,7 @@ class Integrate(Gateway):
         world = self.world
         world.run("export IDGATE_DC_API=unsigned")
         world.run_all("idgate sandbox --data-dir sandbox")
-        with urllib.request.urlopen("http://127.0.0.1:8081/files/iaca.pem") as answer:
+        with urllib.request.urlopen(f"{SANDBOX}/files/iaca.pem", timeout=PATIENCE) as answer:
             (world.clone / "iaca.pem").write_bytes(answer.read())
         world.run_all(
             "idgate --data-dir sandbox trust add https://dmv.example --test --root iaca.pem\n"
@@ -116,9 +116,9 @@ class Integrate(Gateway):
 
     def last_message(self, session: str) -> dict:
         key = re.findall(r"sk_test_\w+", self.world.told)[-1]
-        request = urllib.request.Request(f"http://127.0.0.1:8080/v1/sessions/{session}/events",
+        request = urllib.request.Request(f"{GATEWAY}/v1/sessions/{session}/events",
                                          headers={"Authorization": f"Bearer {key}"})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             messages = [json.loads(line[6:]) for line in answer.read().decode().splitlines() if line.startswith("data: ")]
         return messages[-2]
 
@@ -147,7 +147,7 @@ class Integrate(Gateway):
         receiver = http.server.ThreadingHTTPServer(("127.0.0.1", 3000), Receiver)
         threading.Thread(target=receiver.serve_forever, daemon=True).start()
         self.world.endings += [receiver.shutdown, receiver.server_close]
-        status, told = self.ask("/v1/webhook-endpoint", {"url": "http://127.0.0.1:3000/hooks/idgate"}, "PUT")
+        status, told = self.ask("/v1/webhook-endpoint", {"url": f"{RECEIVER}/hooks/idgate"}, "PUT")
         assert status == 200, told
         self.settled({"credentials": [self.PID]})
         assert self.world.wait_for(lambda: self.received), "no notification"
@@ -161,8 +161,8 @@ class Integrate(Gateway):
         file = self.world.folder / "tmp" / "block.mjs"
         file.write_text(code)
         key = re.findall(r"sk_test_\w+", self.world.told)[-1]
-        ran = subprocess.run(("node", *flags, file), capture_output=True, text=True, timeout=60,
-                             env=self.world.environment() | {"API_KEY": key})
+        ran = subprocess.run(("node", *flags, file), capture_output=True, text=True, timeout=PATIENCE,
+                             env=self.world.environment() | {"API_KEY": key, "GATEWAY": GATEWAY})
         assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
         return ran.stdout
 
@@ -182,7 +182,7 @@ class Integrate(Gateway):
         text = block.text
         if "WebSocket" in text:
             session = self.settled({"credentials": [self.PID]})
-            text = text.replace("wss://gateway.example", "ws://127.0.0.1:8080").replace("ses_…", session["session_id"])
+            text = text.replace("wss://gateway.example", GATEWAY.replace("http", "ws")).replace("ses_…", session["session_id"])
             told = self.node(f"const apiKey = process.env.API_KEY\nconst stop = (error) => {{ throw error }}\n{text}\n"
                              "const read = stream.onmessage\nstream.onmessage = (event) => { read(event);"
                              " console.log(JSON.parse(event.data).status) }\nstream.onerror = stop\n",
@@ -190,7 +190,7 @@ class Integrate(Gateway):
             assert told.split() == ["CREATED", "PENDING", "VERIFIED"], told
         elif "redirect(page_url)" in text:
             told = self.node(TENANT + text)
-            assert re.search(r"led to http://127.0.0.1:8080/v/\w+", told), told
+            assert re.search(rf"led to {GATEWAY}/v/\w+", told), told
         else:
             told = self.node(TENANT + text)
             assert [json.loads(line) for line in told.splitlines()][-1] == {"adult": False}, told

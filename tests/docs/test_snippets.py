@@ -24,7 +24,7 @@ import urllib.request
 
 import reference
 from blocks import DOCS, ROOT, Block, blocks, pages, pattern, shown
-from scene import Scene
+from scene import GATEWAY, PATIENCE, Scene
 from scenes import INSTEAD, SCENES
 from world import BUILT, LONG, WHEELS, World
 
@@ -93,7 +93,7 @@ class SnippetsTest(unittest.TestCase):
         link = world.wait_for(lambda: re.findall(r"response_uri=([^&\s]+)&", world.told_beside))[0]
         request = urllib.request.Request(urllib.parse.unquote(link), b"nonsense=1")
         with self.assertRaises(urllib.error.HTTPError) as raised:
-            urllib.request.urlopen(request, timeout=20)
+            urllib.request.urlopen(request, timeout=PATIENCE)
         with raised.exception as refused:
             self.assertEqual((refused.code, json.load(refused)), (400, {"error": "invalid_response"}))
 
@@ -173,7 +173,7 @@ class ReferenceTest(unittest.TestCase):
         self.addCleanup(world.close)
         world.run_all("export IDGATE_PROFILES=draft,1.0,haip IDGATE_PAGE=on IDGATE_DC_API=unsigned\n"
                       "idgate client create shop --test\nidgate serve\n"
-                      "curl -s http://127.0.0.1:8080/api/openapi.json -o openapi.json\n")
+                      f"curl -s {GATEWAY}/api/openapi.json -o openapi.json\n")
         document = json.loads((world.clone / "openapi.json").read_text(encoding="utf-8"))
         same = reference.page(document) == reference.PAGE.read_text(encoding="utf-8")
         self.assertTrue(same, "make docs/http.md anew: python3 tests/docs/reference.py")

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-import time
 
 from blocks import ROOT, commands, pattern
+
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+import patience  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 #: What the test run built: `idgate`, the libraries and the programs of the examples.
@@ -20,9 +25,6 @@ BUILT = pathlib.Path(os.environ.get("DOCS_BUILT", ROOT / "target/release"))
 WHEELS = pathlib.Path(os.environ.get("DOCS_WHEELS", ROOT / "target/wheels"))
 #: Programs in Rust are built anew, as for a reader; else those of the test run stand for them.
 LONG = "IDGATE_LONG" in os.environ
-SECONDS = 60
-#: How long a page waits for what others print.
-PATIENCE = 1200.0 if LONG else 20.0
 #: A word that ends in `…` stands for the last one printed that begins like it.
 PLACEHOLDER = re.compile(r"((?:[a-z]+_)+|[a-z][a-z0-9-]*://\?|response_code=)…")
 LINK, WORD = r"""[^\s"'…]+""", r"[A-Za-z0-9_+/=-]+"
@@ -46,7 +48,8 @@ class World:
             (self.folder / name).mkdir()
         #: What the shell printed, and what others did beside it.
         self.told, self.told_beside, self.waiting = "", "", []
-        self.patience = PATIENCE
+        #: The cap of a wait for printed text, long enough for a build where programs are built.
+        self.patience = 20 * patience.PATIENCE if LONG else patience.PATIENCE
         #: What is to be ended with the page.
         self.endings: list = []
         #: Text of the page -> what stands for it here.
@@ -76,6 +79,7 @@ class World:
             "npm_config_fund": "false",
             "DOCS_IDGATE": str(BUILT / "idgate"),
             "DOCS_WORLD": str(self.state),
+            "DOCS_PATIENCE": os.environ.get("IDGATE_TEST_PATIENCE", ""),
             "DOCS_CARGO": shutil.which("cargo") or "cargo",
             "DOCS_PYTHON": os.environ.get("IDGATE_PYTHON") or shutil.which("python3") or "python3",
             "DOCS_WHEELS": str(WHEELS),
@@ -124,17 +128,14 @@ class World:
 
     def wait_for(self, look, seconds: float | None = None):
         """What `look` finds, as soon as it finds something."""
-        end = time.monotonic() + (self.patience if seconds is None else seconds)
-        while not (found := look()) and time.monotonic() < end:
-            time.sleep(0.02)
-        return found
+        return patience.found_by(look, self.patience if seconds is None else seconds)
 
     def run(self, command: str) -> tuple[str, int]:
         """What one command prints, and its exit code."""
-        before, mark = len(self.told), f"--end-{time.monotonic_ns()}--"
+        before, mark = len(self.told), f"--end-{secrets.token_hex(8)}--"
         self.shell.stdin.write(f"{self.fill(command)}\nprintf '%s%d\\n' {mark} $? </dev/null\n".encode())
         self.shell.stdin.flush()
-        ended = self.wait_for(lambda: re.search(rf"{mark}(\d+)\n", self.told[before:]), SECONDS)
+        ended = self.wait_for(lambda: re.search(rf"{mark}(\d+)\n", self.told[before:]), patience.PATIENCE)
         if not ended:
             raise AssertionError(f"does not end: {command}\n{self.told[before:]}")
         output = self.told[before : before + ended.start()]
