@@ -118,6 +118,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(run: &'a dyn Fn()) -> Self {
         let (start, mut runs) = (ThreadTime::now(), 0);
+        // reason: a bench
         while start.elapsed().as_millis() < WINDOW_MS || runs < 3 {
             run();
             runs += 1;
@@ -129,6 +130,7 @@ impl<'a> Bench<'a> {
     fn window(&self) -> f64 {
         let start = ThreadTime::now();
         (0..self.runs).for_each(|_| (self.run)());
+        // reason: a bench
         start.elapsed().as_secs_f64() * 1e6 / f64::from(self.runs)
     }
 }
