@@ -30,7 +30,7 @@ GAPS_SECONDS = [4.9, 5.0, 5.1, 9.8, 9.9, 9.95, 10.0, 10.05, 10.1, 10.2]
 CONNECTIONS_PER_GAP = 8
 ASKING = 8
 # How many answers each of them gets once the stop is known.
-ANSWERS_WHILE_STOPPING = 20
+ANSWERS_WHILE_STOPPING = 50
 DRAIN_DELAY_SECONDS = 5
 # A WebSocket is looked at with a timer. A minute of looks takes less than the time to its first ping.
 LOOK_SECONDS = 0.01
@@ -176,10 +176,11 @@ class Front:
             try:
                 asking = [pool.submit(keep_asking, own) for own in statuses]
                 eventually("each has an answer", lambda: all_have(1))
-                # The delay lasts until the clock goes on.
                 self.machine.freeze()
                 self.idgate.send_signal(signal.SIGTERM)
                 eventually("idgate knows that it is to stop", self.is_draining)
+                # One second of the delay is left, until the clock goes on.
+                self.machine.jump(DRAIN_DELAY_SECONDS - 1)
                 enough = max(map(len, statuses)) + ANSWERS_WHILE_STOPPING
                 eventually("each has more answers", lambda: all_have(enough))
             finally:
