@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { browser, closeBrowsers, inBrowser, withWallet } from './browser.js'
+import { browser, closeBrowsers, endChromium, inBrowser, withWallet } from './browser.js'
 import { elsewhere, ISO_MDOC, SIGNED, taken, UNSIGNED, World } from './world.js'
 
 let world
@@ -13,7 +13,10 @@ before(async () => {
 
 afterEach(closeBrowsers)
 
-after(() => world.stop())
+after(async () => {
+  await endChromium()
+  await world.stop()
+})
 
 test('another browser sees that the page is taken, and the first one keeps it', inBrowser, async () => {
   const session = await world.begin(world.inline)

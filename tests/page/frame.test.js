@@ -5,7 +5,7 @@ import test, { after, afterEach, before } from 'node:test'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
 import { Wallet } from '../wallets/node/wallet.js'
-import { browser, closeBrowsers, inBrowser } from './browser.js'
+import { browser, closeBrowsers, endChromium, inBrowser } from './browser.js'
 import { elsewhere, World } from './world.js'
 
 const FEATURE = 'digital-credentials-get'
@@ -27,6 +27,7 @@ before(async () => {
 afterEach(closeBrowsers)
 
 after(async () => {
+  await endChromium()
   shop?.close()
   stranger?.close()
   await gateway?.stop()

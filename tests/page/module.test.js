@@ -5,11 +5,12 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import test, { after, afterEach, before, beforeEach } from 'node:test'
 import { start, verify } from '../../bindings/browser/idgate.js'
+import { within } from '../harness/patience.cjs'
 
 const OUTCOME = { adult: true }
 const REQUESTS = { requests: [{ protocol: 'p', data: {} }] }
 
-let server, url, streams, begun, hasOutcome, posted
+let server, url, streams, followed, begun, hasOutcome, posted
 
 class Stream extends EventTarget {
   static CLOSED = 2
@@ -19,6 +20,7 @@ class Stream extends EventTarget {
     super()
     this.address = address
     streams.push(this)
+    followed?.()
   }
 
   say(data) {
@@ -48,6 +50,7 @@ before(async () => {
 
 beforeEach(() => {
   streams = []
+  followed = undefined
   begun = { id: 'one' }
   hasOutcome = true
   posted = 0
@@ -72,7 +75,7 @@ function dialogue(get) {
 async function following(options) {
   const outcome = verify(url, options)
   outcome.catch(() => {})
-  while (streams.length === 0) await new Promise((later) => setTimeout(later, 5))
+  if (streams.length === 0) await within('it follows', new Promise((resolve) => (followed = resolve)))
   return { outcome, stream: streams[0] }
 }
 
@@ -91,10 +94,13 @@ test('a stream and an outcome that both fail are a failure', async () => {
   await assert.rejects(outcome, /answers 500/)
 })
 
-test('a stream that the browser connects again goes on', async () => {
+test('a stream that the browser connects again goes on', async (t) => {
   const { outcome, stream } = await following()
+  const asked = t.mock.method(globalThis, 'fetch')
   stream.fail(0)
-  assert.equal(await Promise.race([outcome, new Promise((later) => setTimeout(later, 200, 'waits'))]), 'waits')
+  // A request that follows the failure has begun by the next turn.
+  await new Promise(setImmediate)
+  assert.equal(asked.mock.callCount(), 0)
   stream.dispatchEvent(new Event('end'))
   assert.deepEqual(await outcome, OUTCOME)
 })
@@ -149,7 +155,7 @@ test('a fallback that cannot show anything fails the verification, at once or la
   const fallbacks = [
     () => { throw new Error('no code') },
     async () => {
-      await new Promise((later) => setTimeout(later, 20))
+      await new Promise(setImmediate)
       throw new Error('no code')
     },
   ]

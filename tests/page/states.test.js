@@ -6,28 +6,35 @@ import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
-import { browser, closeBrowsers, fits, inBrowser, violations, withWallet } from './browser.js'
+import { Machine } from '../harness/machine.cjs'
+import { Gateway } from '../wallets/node/gateway.js'
+import { browser, closeBrowsers, endChromium, fits, inBrowser, violations, withWallet } from './browser.js'
 import { decline, taken, UNSIGNED, World } from './world.js'
 
 const LANGUAGES = { en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome' }
 const SIZES = [[320, 640], [360, 740], [768, 1024], [1280, 800], [3840, 2160]]
 const SHORTEST_TTL_MS = 60_000
 
-let world, silent, overdue
+let world, passing, silent
 
 before(async () => {
   // Takes a question about a credential's status, and answers nothing: meanwhile it is looked at.
   silent = createServer(() => {})
   await new Promise((listening) => silent.listen(0, '127.0.0.1', listening))
   world = await World.start({ IDGATE_FETCH_ALLOW_CIDRS: '127.0.0.0/8' })
-  // Nobody answers it; by the end of this file its time is over.
-  if (world.inline) overdue = await world.begin(world.inline, { ttl_ms: SHORTEST_TTL_MS })
+  if (!world.inline) return
+  // A gateway whose time passes, so that sessions are over: no wallet answers it.
+  const environment = { IDGATE_PAGE: 'on', IDGATE_RATE_LIMITS: 'off' }
+  passing = await Gateway.start([world.issuer, world.authority], { test: true, environment, machine: new Machine() })
+  world.others.push(passing)
 })
 
 afterEach(closeBrowsers)
 
 after(async () => {
+  await endChromium()
   silent.close()
+  await passing?.stop()
   await world.stop()
 })
 
@@ -62,7 +69,11 @@ const STATES = {
     await taken(page)
     const status = { status_list: { idx: 0, uri: `http://127.0.0.1:${silent.address().port}/list` } }
     const credential = await world.issue({ status })
-    world.answerDraft(session.qr_code_url, { credential }).catch(() => {})
+    // The source is waited for until the clock goes on, and the page is kept by then.
+    await world.inline.machine.frozen(async () => {
+      world.answerDraft(session.qr_code_url, { credential }).catch(() => {})
+      await page.waitForSelector('main[data-state=checking]')
+    })
   },
   async done(page) {
     const session = await world.begin(world.inline)
@@ -82,10 +93,10 @@ const STATES = {
     await page.goto(session.page_url)
   },
   gone: (page) => page.goto(`${world.inline.url}/v/0123456789abcdefABCDEF`),
-  // Last.
   async over(page) {
-    await page.goto(overdue.page_url)
-    await page.waitForSelector('main[data-state=over]', { timeout: SHORTEST_TTL_MS + 20_000 })
+    const session = await world.begin(passing, { ttl_ms: SHORTEST_TTL_MS })
+    passing.machine.jump(SHORTEST_TTL_MS)
+    await page.goto(session.page_url)
   },
 }
 /** What a page that was loaded anew has to be led to. */
@@ -105,12 +116,8 @@ const SHOWN = { 'open-with-dialogue': 'open', taken: 'none', gone: 'none' }
 const shown = (state) => SHOWN[state] ?? state
 
 async function reached(state, page) {
-  // A check lasts as long as its source is waited for, which a busy machine may miss.
-  for (let more = state === 'checking' ? 2 : 0; ; more -= 1) {
-    await STATES[state](page)
-    const standing = page.waitForSelector(`main[data-state=${shown(state)}]`, { timeout: 20_000 })
-    if (await standing.then(() => true, (error) => { if (!more) throw error })) return
-  }
+  await STATES[state](page)
+  await page.waitForSelector(`main[data-state=${shown(state)}]`)
 }
 
 /** Keeps a page that is over soon for as long as it takes: once it stands so, it hears of nothing more. */
@@ -231,11 +238,16 @@ test('a screen reader says what is asked, by whom, the ways, the time and each o
 })
 
 test('a page that nobody answers says by itself that the time is over', inBrowser, async () => {
-  const session = await world.begin(world.inline, { ttl_ms: SHORTEST_TTL_MS })
-  const page = await world.opened(session)
-  await page.waitForSelector('main[data-state=over]', { timeout: SHORTEST_TTL_MS + 20_000 })
+  const session = await world.begin(passing, { ttl_ms: SHORTEST_TTL_MS })
+  // Opened in its last second, for a request that takes the whole minute is cut off.
+  const page = await passing.machine.frozen(async () => {
+    passing.machine.jump(SHORTEST_TTL_MS - 1000)
+    return world.opened(session)
+  })
+  passing.machine.jump(1000)
+  await page.waitForSelector('main[data-state=over]')
   assert.equal(await page.getAttribute('#back', 'href'), world.back)
-  assert.equal((await world.inline.session(session.session_id)).status, 'EXPIRED')
+  assert.equal((await passing.session(session.session_id)).status, 'EXPIRED')
   assert.equal(page.url(), session.page_url)
   await world.assertClean(page)
 })

@@ -40,7 +40,7 @@ async function source(t, before = async () => {}) {
   made.url = `http://127.0.0.1:${server.address().port}/list`;
   const lst = b64(zlib.deflateSync(Buffer.from([0b0000_0100, 0])));
   made.token = () =>
-    jwt(issuer, 'statuslist+jwt', { sub: made.url, iat: seconds(), ttl: 60, status_list: { bits: 2, lst } });
+    jwt(issuer, 'statuslist+jwt', { sub: made.url, iat: seconds(), ttl: 3600, status_list: { bits: 2, lst } });
   return made;
 }
 

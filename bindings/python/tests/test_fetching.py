@@ -77,7 +77,7 @@ class Source(http.server.ThreadingHTTPServer):
 
     def token(self) -> bytes:
         lst = b64(zlib.compress(bytes([0b0000_0100, 0])))
-        told = {"sub": self.url, "iat": int(time.time()), "ttl": 60, "status_list": {"bits": 2, "lst": lst}}
+        told = {"sub": self.url, "iat": int(time.time()), "ttl": 3600, "status_list": {"bits": 2, "lst": lst}}
         return jwt(ISSUER_KEY, "statuslist+jwt", told).encode()
 
 
