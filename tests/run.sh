@@ -64,6 +64,12 @@ export npm_config_cache=$root/target/npm-cache
 export PIP_CACHE_DIR=$root/target/pip-cache
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE=1
+# A download that the network lost is asked for again, for less than a minute.
+export CARGO_NET_RETRY=5
+export PIP_RETRIES=7
+export npm_config_fetch_retries=5 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_retry_maxtimeout=10000
+retries='-Dmaven.wagon.http.retryHandler.count=5 -Daether.connector.http.retryHandler.count=5'
+export MAVEN_OPTS="$retries ${MAVEN_OPTS:-}"
 
 mkdir -p "$logs"
 touch "$times"

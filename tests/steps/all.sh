@@ -3,8 +3,8 @@
 # Most of them depend on the program, on the library, or on how both are built.
 library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
-wallet_paths="$program_paths tests/testkit tests/wallets"
-page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/src/sandbox tests/page tests/wallets/node"
+wallet_paths="$program_paths tests/testkit tests/wallets tests/harness"
+page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/src/sandbox tests/page tests/wallets/node tests/harness"
 
 # With a virtual environment of this name, the packages of a file, and nothing of the machine.
 python_with() {
@@ -269,11 +269,11 @@ after 'build'
 on 'idgate-server/openapi.yaml tests/openapi'
 wider 'nginx in front, as the example has it' in_front nginx
 after 'build'
-on 'examples/deploy tests/front idgate-server/src/http'
+on 'examples/deploy tests/front tests/harness idgate-server/src/http'
 only_with 'command -v nginx' 'not installed; root can install nginx (log: packages.log)'
 wider 'Caddy in front, as the example has it' in_front caddy
 after 'build'
-on 'examples/deploy tests/front idgate-server/src/http'
+on 'examples/deploy tests/front tests/harness idgate-server/src/http'
 only_with 'command -v caddy' 'not installed; root can install caddy (log: packages.log)'
 wider 'sample shop' shop
 after 'build'
@@ -289,13 +289,13 @@ on "$page_paths"
 only_with has_firefox 'no Firefox; root can install it (log: packages.log)'
 wider 'bindings: Node' node_binding
 after 'Rust tests'
-on "$library_paths bindings/node tests/it/cases"
+on "$library_paths bindings/node tests/harness tests/it/cases"
 wider 'bindings: Python' python_binding
 after 'the Python package' 'Rust tests'
-on "$library_paths bindings/python tests/it/cases"
+on "$library_paths bindings/python tests/harness tests/it/cases"
 wider 'examples of the site' examples_of_the_site test_snippets
 after 'build as a release' 'the Python package'
-on "docs README.md tests/docs examples idgate-server/openapi.yaml"
+on "docs README.md tests/docs tests/harness examples idgate-server/openapi.yaml"
 wider 'packages, bills of materials, sums' release_packages
 after 'build as a release' 'the Python package'
 partly_with 'command -v minisign' 'signature of a release' 'not installed; root can install minisign (log: packages.log)'

@@ -5,17 +5,20 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import threading
 
 from jdk import JAVA_VERSION, find_java
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "harness"))
+
+from patience import PATIENCE  # noqa: E402
+
 # Everything that is fetched or built.
 WORK = HERE.parents[2] / "target" / "jvm-wallet"
 COPY_ALL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 COMPILER = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
-BUILD_SECONDS = 600
-ANSWER_SECONDS = 60
 
 
 class Multipaz:
@@ -49,7 +52,7 @@ class Multipaz:
     def run(self, errand):
         """Where the user is sent, or what went wrong."""
         # One that does not answer would leave the line below waiting for ever.
-        timer = threading.Timer(ANSWER_SECONDS, self.process.kill)
+        timer = threading.Timer(PATIENCE, self.process.kill)
         timer.start()
         try:
             self.process.stdin.write(json.dumps(errand) + "\n")
@@ -60,7 +63,7 @@ class Multipaz:
 
     def stop(self):
         """Ends it."""
-        self.process.communicate(timeout=ANSWER_SECONDS)
+        self.process.communicate(timeout=PATIENCE)
         self.log.close()
 
 
@@ -68,7 +71,7 @@ def run(*command):
     """Runs to the end; what it said is shown if it fails."""
     done = subprocess.run(
         [str(part) for part in command],
-        timeout=BUILD_SECONDS,
+        timeout=10 * PATIENCE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

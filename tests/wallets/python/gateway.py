@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import urllib.error
@@ -13,10 +14,11 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
+
+from patience import PATIENCE  # noqa: E402
+
 BINARY = os.environ.get("IDGATE_BIN", str(ROOT / "target" / "release" / "idgate"))
-START_TIMEOUT_SECONDS = 30
-STOP_TIMEOUT_SECONDS = 30
-REQUEST_TIMEOUT_SECONDS = 30
 
 
 class Gateway:
@@ -78,7 +80,7 @@ class Gateway:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(STOP_TIMEOUT_SECONDS)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -104,7 +106,7 @@ class Gateway:
             [BINARY, "serve"], env=self._env(), stdout=subprocess.PIPE, text=True
         )
         # A server that neither listens nor ends would leave the loop below waiting for ever.
-        timer = threading.Timer(START_TIMEOUT_SECONDS, self.process.kill)
+        timer = threading.Timer(PATIENCE, self.process.kill)
         timer.start()
         try:
             for line in self.process.stdout:
@@ -128,7 +130,7 @@ class Gateway:
 def send(request):
     """Status and JSON body, whatever the status."""
     try:
-        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_SECONDS) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
