@@ -38,10 +38,12 @@ class Machine {
     this.#write(FROZEN, process.hrtime.bigint());
   }
 
-  /** Lets the clocks run on from where they were stopped. */
+  /** Lets the clocks run on from where they were stopped; for how many milliseconds they were. */
   thaw() {
-    this.#write(JUMPED, this.#read(JUMPED) - (process.hrtime.bigint() - this.#read(FROZEN)));
+    const stopped = process.hrtime.bigint() - this.#read(FROZEN);
+    this.#write(JUMPED, this.#read(JUMPED) - stopped);
     this.#write(FROZEN, 0n);
+    return Math.ceil(Number(stopped / 1_000_000n));
   }
 
   /** Stops the clocks while `work` is done. */

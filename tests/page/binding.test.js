@@ -61,8 +61,7 @@ test('a stolen address gives no claims and no code, before and after the answer'
     for (const below of ['state', 'open', 'dc-api', 'logo']) await thief.goto(`${session.page_url}/${below}`)
   }
   await look()
-  const link = await page.getAttribute('a.button', 'href')
-  assert.equal((await world.answerNewer(link)).status, 200)
+  assert.equal((await world.answerShown(() => page.getAttribute('a.button', 'href'))).status, 200)
   await page.waitForURL(/page_code=/)
   const code = new URL(page.url()).searchParams.get('page_code')
   await look()

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import path from 'node:path'
 import { Machine } from '../harness/machine.cjs'
+import { eventually } from '../harness/patience.cjs'
 import { AccessAuthority, Authority, generateDeviceKey } from '../wallets/node/authority.js'
 import { browserTranscriptOf, definition, queries, resolve, selected, send } from '../wallets/node/dcql-wallet.js'
 import { Gateway } from '../wallets/node/gateway.js'
@@ -84,7 +85,25 @@ export class World {
 
   /** A wallet answers a request of OpenID4VP 1.0 that it scanned. */
   async answerNewer(link) {
-    const request = await resolve(link)
+    return this.answerRequest(await resolve(link))
+  }
+
+  /** The same, of the request that `read` reads off a page. */
+  async answerShown(read) {
+    return this.answerRequest(await this.requestShown(read))
+  }
+
+  /**
+   * The request of OpenID4VP 1.0 that `read` reads off a page. A code turns every ten seconds, so the clock is stopped
+   * meanwhile; a slow page may show one that has turned, and is read again.
+   */
+  requestShown(read) {
+    const isTurned = (error) => String(error.message).includes("status code '404'")
+    const resolved = async () => resolve(await read()).catch((error) => assert.ok(isTurned(error), error))
+    return eventually('the code that the page shows is good', () => this.newer.still(resolved))
+  }
+
+  async answerRequest(request) {
     const [query] = queries(request)
     const presented = await this.wallet.present(this.credential, selected(query), request)
     return send(request, { vp_token: { [query.id]: [presented] } })

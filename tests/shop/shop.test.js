@@ -10,7 +10,7 @@ import { browser, closeBrowsers, endChromium, everything, inBrowser, scan, withW
 import { ISO_MDOC, SIGNED, UNSIGNED, World } from '../page/world.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
-import { resolve as readNewer, send as sendNewer } from '../wallets/node/dcql-wallet.js'
+import { send as sendNewer } from '../wallets/node/dcql-wallet.js'
 import { readRequest, Wallet } from '../wallets/node/wallet.js'
 
 const ADULT = { given_name: 'Erika', birthdate: '1984-01-26' }
@@ -163,7 +163,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
       await page.goto(url)
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
-      assert.equal((await world.answerNewer(await scan(page))).status, 200)
+      assert.equal((await world.answerShown(() => scan(page))).status, 200)
       await page.waitForSelector('#done', { state: 'visible' })
       assert.match(await page.textContent('#done'), /Thank you, Erika/)
       await assertFits(page)
@@ -186,7 +186,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
       await page.goto(url)
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
-      const request = await readNewer(await scan(page))
+      const request = await world.requestShown(() => scan(page))
       await sendNewer(request, { error: 'access_denied' })
       await page.click('#back')
       await page.waitForSelector('#unfinished', { state: 'visible' })
