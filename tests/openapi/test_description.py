@@ -16,8 +16,8 @@ sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 
 from gateway import PATIENCE, Gateway  # noqa: E402
 
-# Ends generating that hangs: schemathesis.toml says how many requests there are.
-SECONDS = int(10 * PATIENCE)
+# What generating stops after; a slow machine sees fewer requests, not a failure.
+SECONDS = 60
 
 
 class DescriptionTest(unittest.TestCase):

@@ -93,7 +93,7 @@ export class Gateway {
     return text ? JSON.parse(text) : null
   }
 
-  /** Stops the clock while `work` is done. Then it catches up, by steps that are short beside the limits of requests. */
+  /** Stops the clock while `work` is done. Then it catches up, by steps shorter than the limits of requests. */
   async still(work) {
     this.machine.freeze()
     try {
