@@ -36,6 +36,7 @@ pub mod patience;
 pub mod request;
 pub mod request_object;
 pub mod samples;
+pub mod seed;
 #[cfg(feature = "spec-cases")]
 pub mod spec_cases;
 pub mod status;
