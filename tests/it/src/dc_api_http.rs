@@ -201,6 +201,7 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
         asked["dc_api"]["origins"] = own;
         tenant.create(&asked);
     }
+    // reason: only a name, at which nothing listens
     let here = "http://localhost:3000";
     let added = ["client", "origin", "add", &gateway.client.client_id, here];
     assert_eq!(gateway.installation.run(&added).code, 0);

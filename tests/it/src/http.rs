@@ -174,6 +174,33 @@ impl Http {
     }
 }
 
+/// A request that was sent, and whose answer is still to come.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    connection: BufReader<TcpStream>,
+    request: Request,
+}
+
+impl Asked {
+    pub(crate) fn new(address: SocketAddr, request: Request) -> Self {
+        let mut connection = BufReader::new(connect(address).unwrap());
+        connection.get_mut().write_all(&request.encode(address)).unwrap();
+        Self { connection, request }
+    }
+
+    pub(crate) fn is_answered(&self) -> bool {
+        !is_open(&self.connection)
+    }
+
+    /// Waits for the answer.
+    #[track_caller]
+    pub(crate) fn answer(mut self) -> Response {
+        let response = read_response(&mut self.connection, self.request.method).unwrap();
+        contract::check(self.request.method, &self.request.target, &response);
+        response
+    }
+}
+
 /// Whether the server has not closed it meanwhile: idle connections have their time-out, too.
 fn is_open(connection: &BufReader<TcpStream>) -> bool {
     let stream = connection.get_ref();

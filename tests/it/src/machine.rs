@@ -64,8 +64,10 @@ impl Machine {
     pub(crate) fn thaw(&self) {
         let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
         let stopped = i64::try_from(now.as_nanos()).unwrap() - self.read(FROZEN);
-        self.write(JUMPED, self.read(JUMPED) - stopped);
-        self.write(FROZEN, 0);
+        let jumped = self.read(JUMPED) - stopped;
+        // Both together: between two writes the clocks would be set back.
+        let both = [jumped.to_ne_bytes(), 0_i64.to_ne_bytes()].concat();
+        self.0.file.write_all_at(&both, JUMPED).unwrap();
     }
 
     /// Sets the real-time clock alone, by so many milliseconds from the true time.

@@ -9,7 +9,7 @@ mod turning;
 
 use serde_json::{Value, json};
 
-use crate::http::{Http, Request, Response};
+use crate::http::{Asked, Http, Request, Response};
 use crate::server::Installation;
 use crate::tenant::{
     Created, Gateway, Tenant, form, members, request_for, sample_trust, sample_wallet,
@@ -300,18 +300,19 @@ fn the_three_outcomes_are_told_and_claims_never_are() {
 
 #[test]
 fn what_changes_is_told_when_it_changes() {
-    let (gateway, mut tenant, created, mut browser) = opened(&request());
+    let gateway = Gateway::trusting(installation().with_machine(), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
     browser.take();
+    // It waits for a change, and not for a time that is over.
+    gateway.installation.machine().freeze();
     let path = format!("{}/state?seen=open", browser.path);
-    let waiting = browser.with_cookie(Request::get(path));
-    let mut http = gateway.http();
-    let waiting = std::thread::spawn(move || http.send(&waiting).expect_status(200).json());
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(!waiting.is_finished());
-    let begun = std::time::Instant::now();
+    let waiting = Asked::new(gateway.server.address, browser.with_cookie(Request::get(path)));
+    gateway.server.rest();
+    assert!(!waiting.is_answered(), "it is answered before anything changes");
     tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
-    assert_eq!(waiting.join().unwrap()["state"], "done");
-    assert!(begun.elapsed() < std::time::Duration::from_secs(3));
+    assert_eq!(waiting.answer().expect_status(200).json()["state"], "done");
 }
 
 #[test]

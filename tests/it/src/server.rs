@@ -5,18 +5,21 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{self, Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 pub(crate) use idgate_testkit::patience::eventually;
 use idgate_testkit::patience::eventually_some;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::http::{Http, Request};
 use crate::machine::{self, Machine};
 use crate::stores;
 use crate::tamper::scenario::Trust;
+use crate::tenant::now_ms;
 
 /// A temporary data directory and the commands on it.
 #[derive(Debug)]
@@ -117,6 +120,11 @@ impl Installation {
         self.machine.as_ref().expect("an installation with a machine of its own")
     }
 
+    /// The real-time clock of its servers, in milliseconds since 1970.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.machine.as_ref().map_or_else(now_ms, Machine::now_ms)
+    }
+
     /// Sets an environment variable for every command from now on.
     pub(crate) fn set(&mut self, variable: &str, value: &str) {
         self.environment.push((variable.into(), value.into()));
@@ -151,13 +159,7 @@ impl Installation {
 
     /// Runs a command to its end.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
-        let output = self.command(arguments).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Output {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        Output::of(self.command(arguments).output().unwrap())
     }
 
     /// Runs a command that must succeed and print one JSON object.
@@ -269,6 +271,15 @@ impl Drop for Root {
 }
 
 impl Output {
+    pub(crate) fn of(output: process::Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
     /// Stdout as one JSON object.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
@@ -295,10 +306,17 @@ impl Server {
     #[track_caller]
     pub(crate) fn rest(&self) {
         eventually("the server has read everything", || self.has_read_everything());
-        eventually("the server is at rest", || {
-            let before = self.switches_at_rest();
-            before.is_some() && self.switches_at_rest() == before
-        });
+        eventually("the server is at rest", || is_at_rest(self.child.id()));
+    }
+
+    /// Lets this time pass on its machine, whose clocks are stopped, and waits until it has done what became due.
+    #[track_caller]
+    pub(crate) fn pass(&self, machine: &Machine, time: Duration) {
+        self.rest();
+        machine.jump(time);
+        // Its runtime looks at the clock whenever something comes.
+        Http::new(self.address).send(&Request::get("/healthz")).expect_status(200);
+        self.rest();
     }
 
     fn has_read_everything(&self) -> bool {
@@ -308,23 +326,6 @@ impl Server {
         let own = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         own.filter(|fields| fields[1].ends_with(&port))
             .all(|fields| fields[4].ends_with(":00000000"))
-    }
-
-    /// How often each of its threads has gone to sleep, if all of them sleep: when two looks give the same, none ran
-    /// between them.
-    fn switches_at_rest(&self) -> Option<Vec<(OsString, String)>> {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?;
-        let mut switches = threads
-            .map(|thread| {
-                let thread = thread.ok()?;
-                let status = fs::read_to_string(thread.path().join("status")).ok()?;
-                let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-                field("State:\tS")?;
-                Some((thread.file_name(), field("voluntary_ctxt_switches:")?.to_owned()))
-            })
-            .collect::<Option<Vec<_>>>()?;
-        switches.sort();
-        Some(switches)
     }
 
     /// Kills it without warning (SIGKILL).
@@ -371,6 +372,12 @@ impl Server {
         self.stdout.read_to_string(&mut rest).unwrap();
         (status, rest)
     }
+
+    /// Waits for its end, which is to come within that time of its machine: [`ends_within`].
+    #[track_caller]
+    pub(crate) fn ends_within(mut self, machine: &Machine, time: Duration) -> ExitStatus {
+        ends_within(&mut self.child, machine, time)
+    }
 }
 
 impl Drop for Server {
@@ -379,6 +386,50 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether all threads of a process sleep, and none ran between two looks.
+pub(crate) fn is_at_rest(pid: u32) -> bool {
+    are_at_rest(&[pid])
+}
+
+/// The same for processes together: what one of them sent to another one, that one has read.
+pub(crate) fn are_at_rest(pids: &[u32]) -> bool {
+    let look = || pids.iter().map(|pid| switches_at_rest(*pid)).collect::<Option<Vec<_>>>();
+    let before = look();
+    before.is_some() && look() == before
+}
+
+/// How often each thread of a process has gone to sleep, if all of them sleep.
+fn switches_at_rest(pid: u32) -> Option<Vec<(OsString, String)>> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let mut switches = threads
+        .map(|thread| {
+            let thread = thread.ok()?;
+            let status = fs::read_to_string(thread.path().join("status")).ok()?;
+            let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+            field("State:\tS")?;
+            Some((thread.file_name(), field("voluntary_ctxt_switches:")?.to_owned()))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    switches.sort();
+    Some(switches)
+}
+
+/// Waits for the end of a process on a machine whose clocks are stopped. Only so much time passes there, and only
+/// while the process is at rest: one that works slowly is not late.
+#[track_caller]
+pub(crate) fn ends_within(child: &mut Child, machine: &Machine, time: Duration) -> ExitStatus {
+    let mut left = time;
+    eventually_some("it ends in time", || {
+        let ended = child.try_wait().unwrap();
+        if ended.is_none() && !left.is_zero() && is_at_rest(child.id()) {
+            let step = left.min(Duration::from_millis(100));
+            machine.jump(step);
+            left -= step;
+        }
+        ended
+    })
 }
 
 /// Where the last server that wrote into this log listens.

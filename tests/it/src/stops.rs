@@ -2,16 +2,24 @@
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::http::{Http, Request, connect, read_response};
+use crate::machine::Machine;
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::Gateway;
 
 /// Busy clients beside one that stops the server, and how often it does.
 const CLIENTS: usize = 16;
 const STOPS: usize = 15;
+
+/// How long a stop without a delay takes at most; less than the delay behind a proxy.
+const STOPPING: Duration = Duration::from_secs(4);
+
+/// Answers before a stop, of all clients together.
+const BEFORE: usize = 4 * CLIENTS;
 
 /// What a client saw until nobody listened any more.
 #[derive(Default)]
@@ -22,7 +30,7 @@ struct Seen {
 }
 
 /// Sends requests as fast as they are answered, on connections that it keeps or does not keep.
-fn keep_busy(address: SocketAddr, keeps: bool) -> Seen {
+fn keep_busy(address: SocketAddr, keeps: bool, answers: &AtomicUsize) -> Seen {
     let mut seen = Seen::default();
     let header = if keeps { "" } else { "Connection: close\r\n" };
     let request = format!("GET /healthz HTTP/1.1\r\nHost: g\r\n{header}\r\n");
@@ -40,6 +48,7 @@ fn keep_busy(address: SocketAddr, keeps: bool) -> Seen {
         match sent.and_then(|()| read_response(&mut stream, "GET")) {
             Ok(answer) => {
                 seen.answered += 1;
+                answers.fetch_add(1, Ordering::Relaxed);
                 let stays = answer.header("connection").is_none_or(|value| value != "close");
                 connection = stays.then_some(stream);
             }
@@ -52,11 +61,11 @@ fn keep_busy(address: SocketAddr, keeps: bool) -> Seen {
 fn stop_beside_busy_clients(installation: &Installation) -> Seen {
     let server = installation.serve();
     let address = server.address;
-    let mut all = Seen::default();
+    let (mut all, answers) = (Seen::default(), AtomicUsize::new(0));
     thread::scope(|scope| {
-        let clients: Vec<_> =
-            (0..CLIENTS).map(|n| scope.spawn(move || keep_busy(address, n % 4 != 0))).collect();
-        thread::sleep(Duration::from_millis(200));
+        let busy = |n| keep_busy(address, n % 4 != 0, &answers);
+        let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || busy(n))).collect();
+        eventually("the clients are busy", || answers.load(Ordering::Relaxed) > BEFORE);
         server.terminate();
         for client in clients {
             let seen = client.join().unwrap();
@@ -90,31 +99,32 @@ fn readiness(server: &Server) -> (u16, Option<String>) {
 #[test]
 fn a_gateway_that_is_to_stop_is_not_ready_and_answers_until_the_drain_delay_is_over() {
     let installation = Installation::new().with("IDGATE_DRAIN_DELAY", "2");
-    let Gateway { server, installation: _directory, .. } = Gateway::start_on(installation);
+    let Gateway { server, installation, .. } = Gateway::start_on(installation.with_machine());
     assert_eq!(readiness(&server), (200, None));
+    expect_end_after(server, installation.machine(), Duration::from_secs(2));
+}
+
+/// Stops a server: it is not ready and answers until this time has passed, give or take 100 ms, and then ends.
+fn expect_end_after(server: Server, machine: &Machine, delay: Duration) {
+    let tenth = Duration::from_millis(100);
+    machine.freeze();
     server.terminate();
-    let begun = Instant::now();
     eventually("not ready", || readiness(&server).0 == 503);
     assert_eq!(readiness(&server), (503, Some("close".into())));
-    let mut last = Duration::ZERO;
-    while let Ok(mut stream) = TcpStream::connect(server.address) {
-        if stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n").is_ok() {
-            last = begun.elapsed();
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    assert!(last > Duration::from_millis(1800), "{last:?}");
-    assert_eq!(server.wait().0.code(), Some(0));
+    server.pass(machine, delay - tenth);
+    assert_eq!(readiness(&server), (503, Some("close".into())));
+    machine.jump(2 * tenth);
+    assert_eq!(server.ends_within(machine, STOPPING).code(), Some(0));
 }
 
 #[test]
 fn the_drain_delay_is_five_seconds_behind_a_proxy_and_none_without() {
-    for (behind, expected) in [("true", 5..12), ("false", 0..5)] {
-        let installation = Installation::new().with("IDGATE_BEHIND_TLS_PROXY", behind);
-        let server = installation.serve();
-        server.terminate();
-        let begun = Instant::now();
-        server.wait();
-        assert!(expected.contains(&begun.elapsed().as_secs()), "{behind}: {:?}", begun.elapsed());
-    }
+    let behind = |proxy| Installation::new().with("IDGATE_BEHIND_TLS_PROXY", proxy).with_machine();
+    let installation = behind("true");
+    expect_end_after(installation.serve(), installation.machine(), Duration::from_secs(5));
+    let installation = behind("false");
+    let server = installation.serve();
+    installation.machine().freeze();
+    server.terminate();
+    assert_eq!(server.ends_within(installation.machine(), STOPPING).code(), Some(0));
 }

@@ -5,11 +5,10 @@ mod attacks;
 mod nodes;
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::{Curve, SigningKey, pem};
@@ -103,7 +102,8 @@ impl Desk {
 
     fn answered(&mut self, created: &Created) -> Value {
         let request = AuthorizationRequest::parse(&created.uri).unwrap();
-        let body = Scenario::answering(&self.authority, request, now_ms()).body();
+        let now_ms = self.gateway.installation.now_ms();
+        let body = Scenario::answering(&self.authority, request, now_ms).body();
         self.tenant.post_answer(&created.id, &body);
         self.tenant.read(&created.id)
     }
@@ -221,11 +221,16 @@ fn a_list_that_is_overdue_is_named_where_a_session_would_need_it() {
 struct Lists {
     url: String,
     ca: Identity,
-    answer: Arc<Mutex<Vec<u8>>>,
-    /// Between the bytes of an answer.
-    pause: Arc<Mutex<Duration>>,
+    served: Arc<Served>,
+}
+
+#[derive(Default)]
+struct Served {
+    answer: Mutex<Vec<u8>>,
+    /// Called before each byte of an answer, if it is sent byte by byte.
+    before_each: Mutex<Option<Box<dyn FnMut() + Send>>>,
     /// How often it was asked.
-    asked: Arc<AtomicUsize>,
+    asked: AtomicUsize,
 }
 
 impl Lists {
@@ -240,49 +245,33 @@ impl Lists {
             .set(x509::EXT_KEY_USAGE, false, x509::ext_key_usage(&[SERVER_AUTH]))
             .under(&ca)
             .issue(&ca, &key);
-        let (listener, answer) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::default());
-        let pause: Arc<Mutex<Duration>> = Arc::default();
-        let paused = Arc::clone(&pause);
-        let asked = Arc::<AtomicUsize>::default();
-        let counted = Arc::clone(&asked);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("https://{}/mdl.json", listener.local_addr().unwrap());
-        let served: Arc<Mutex<Vec<u8>>> = Arc::clone(&answer);
-        let config = config_of(&leaf);
+        let (served, config) = (Arc::<Served>::default(), config_of(&leaf));
+        let of_thread = served.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let connection = ServerConnection::new(config.clone()).unwrap();
-                let mut stream = BufReader::new(StreamOwned::new(connection, stream));
-                let mut line = String::new();
-                while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
-                    line.clear();
-                }
-                counted.fetch_add(1, Ordering::SeqCst);
-                let answer = served.lock().unwrap().clone();
-                let pause = *paused.lock().unwrap();
-                // Whoever asked may be gone.
-                let _ = match pause.is_zero() {
-                    true => stream.get_mut().write_all(&answer),
-                    false => answer.iter().try_for_each(|byte| {
-                        thread::sleep(pause);
-                        stream.get_mut().write_all(&[*byte])?;
-                        stream.get_mut().flush()
-                    }),
-                };
-                stream.get_mut().conn.send_close_notify();
-                let _ = stream.get_mut().flush();
+                let stream = BufReader::new(StreamOwned::new(connection, stream));
+                let served = of_thread.clone();
+                thread::spawn(move || served.serve(stream));
             }
         });
-        Self { url, ca, answer, pause, asked }
+        Self { url, ca, served }
     }
 
-    /// Answers byte by byte from now on.
-    fn drip(&self, pause: Duration) {
-        *self.pause.lock().unwrap() = pause;
+    /// Answers byte by byte from now on; before each one, `before_each` is called.
+    fn drip(&self, before_each: impl FnMut() + Send + 'static) {
+        *self.served.before_each.lock().unwrap() = Some(Box::new(before_each));
+    }
+
+    fn asked(&self) -> usize {
+        self.served.asked.load(Ordering::SeqCst)
     }
 
     fn give(&self, head: &str, body: &[u8]) {
         let head = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len());
-        *self.answer.lock().unwrap() = [head.as_bytes(), body].concat();
+        *self.served.answer.lock().unwrap() = [head.as_bytes(), body].concat();
     }
 
     fn installation(&self) -> Installation {
@@ -293,6 +282,29 @@ impl Lists {
         let installation = installation.with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
         let ca = installation.file("lists-ca.pem", pem("CERTIFICATE", &self.ca.der));
         installation.with("IDGATE_EXTRA_CA_FILE", ca.to_str().unwrap())
+    }
+}
+
+impl Served {
+    fn serve(&self, mut stream: BufReader<StreamOwned<ServerConnection, TcpStream>>) {
+        let mut line = String::new();
+        while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+            line.clear();
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let answer = self.answer.lock().unwrap().clone();
+        let stream = stream.get_mut();
+        // The client may be gone.
+        let _ = match &mut *self.before_each.lock().unwrap() {
+            None => stream.write_all(&answer),
+            Some(before) => answer.iter().try_for_each(|byte| {
+                before();
+                stream.write_all(&[*byte])?;
+                stream.flush()
+            }),
+        };
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
     }
 }
 
@@ -354,7 +366,7 @@ fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
         assert!(told["why"].as_str().unwrap().contains(why), "{head}: {told}");
     }
     let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{good}", good.len() + 1);
-    *lists.answer.lock().unwrap() = cut.into_bytes();
+    *lists.served.answer.lock().unwrap() = cut.into_bytes();
     assert_eq!(refresh().json()["lists"][0]["outcome"], "fetch_failed");
     assert_eq!(desk.outcome(), VERIFIED, "the list in force is the one of before");
     let installation = &desk.gateway.installation;

@@ -3,16 +3,21 @@
 use idgate_testkit::codec::{base64url, from_base64url};
 use serde_json::{Value, json};
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::signing::{fetch, payload, started, wish};
 use super::{Ca, certify, certify_party, metrics};
-use crate::server::{Installation, Output};
+use crate::server::{Installation, Output, eventually};
 use crate::tenant::{Gateway, Tenant, now_ms};
 
 /// As a registrar issues it; `exp` in seconds from now.
 fn jwt(claims: &[&str], exp: i64) -> String {
-    let now = i64::try_from(now_ms() / 1000).unwrap();
+    jwt_of(now_ms(), claims, exp)
+}
+
+/// The same, issued at `now_ms`.
+fn jwt_of(now_ms: u64, claims: &[&str], exp: i64) -> String {
+    let now = i64::try_from(now_ms / 1000).unwrap();
     let claims: Vec<Value> = claims.iter().map(|name| json!({ "path": [name] })).collect();
     let payload = json!({
         "sub": "VATUT-123", "iat": now - 60, "exp": now + exp,
@@ -46,15 +51,6 @@ fn told(installation: &Installation) -> Vec<(String, String)> {
         .filter(|check| check["check"] == "registrations")
         .map(|check| (text(check, "status"), text(check, "message")))
         .collect()
-}
-
-#[track_caller]
-fn until(mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it never held");
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 #[test]
@@ -104,20 +100,26 @@ fn it_is_of_the_party_of_the_clients_certificate_or_else_of_the_gateways() {
 
 #[test]
 fn an_expired_one_is_not_sent_and_if_strict_refuses() {
-    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
-    let installation = &gateway.installation;
+    let installation = Installation::new().with("IDGATE_PROFILES", "haip").with_machine();
+    let (gateway, ca) = (Gateway::start_on(installation), Ca::new());
+    let (installation, mut tenant) = (&gateway.installation, gateway.tenant());
+    let machine = installation.machine();
+    let text = || jwt_of(machine.now_ms(), &["given_name"], 3600);
     let id = gateway.client.client_id.as_str();
     certify(installation, &ca, 90, &[]);
-    assert_eq!(add(installation, id, &jwt(&["given_name"], 8), &[]).code, 0);
-    until(|| !is_sent(&mut tenant));
+    assert_eq!(add(installation, id, &text(), &[]).code, 0);
+    assert!(is_sent(&mut tenant));
+    machine.jump(Duration::from_secs(3600));
+    assert!(!is_sent(&mut tenant));
     assert!(installation.log().contains("has expired and is not sent"));
     assert!(
         told(installation)
             .iter()
             .any(|(status, what)| { status == "failed" && what.contains("expired at") })
     );
-    assert_eq!(add(installation, id, &jwt(&["given_name"], 8), &["--strict"]).code, 0);
-    until(|| tenant.post_session(&wish()).status != 201);
+    assert_eq!(add(installation, id, &text(), &["--strict"]).code, 0);
+    tenant.create(&wish());
+    machine.jump(Duration::from_secs(3600));
     tenant.post_session(&wish()).expect_error(400, "unsupported_profile");
 }
 
@@ -138,7 +140,8 @@ fn its_end_is_told_in_doctor_log_and_metric() {
     let Gateway { server, installation, .. } = gateway;
     drop(server);
     let _server = installation.serve();
-    until(|| installation.log().contains("a registration certificate ends soon"));
+    let soon = "a registration certificate ends soon";
+    eventually("its end is in the log", || installation.log().contains(soon));
 }
 
 #[test]

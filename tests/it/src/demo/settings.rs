@@ -167,6 +167,7 @@ fn tls_in_process_is_refused_with_what_to_do_instead() {
 #[test]
 fn without_settings_the_system_chooses_the_ports() {
     let installation = Installation::new();
+    // reason: the port that `serve` has by default; taken by this test or by another program
     let _taken = TcpListener::bind("127.0.0.1:8080");
     let mut command = installation.command(&["demo", "--once", "--json"]);
     let output = command.env_remove("IDGATE_LISTEN").output().unwrap();

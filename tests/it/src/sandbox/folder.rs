@@ -111,6 +111,7 @@ fn its_own_receiver_follows_its_port_and_the_one_of_a_developer_stays() {
     assert_ne!(second.page(), taken);
     assert_eq!(endpoint(&second, &api_key, None), own(&second));
     // What a developer runs may have the same path.
+    // reason: only a name, to which nothing is sent
     let theirs = "http://127.0.0.1:3000/webhooks";
     endpoint(&second, &api_key, Some(theirs));
     drop(second);

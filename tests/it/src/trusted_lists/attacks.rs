@@ -1,7 +1,11 @@
 //! Trusted lists that are attacked, and imports that are cut short.
 
 use std::fs;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::time::numeric_date;
@@ -10,7 +14,7 @@ use serde_json::json;
 use super::{Desk, Lists, import, mdl_list, production, the_signer, token};
 use crate::killed::{restore, run_killed};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
-use crate::server::Installation;
+use crate::server::{Installation, Output, eventually, is_at_rest};
 use crate::tenant::now_ms;
 
 /// A signer of lists with an RSA key of that size, made by OpenSSL.
@@ -128,11 +132,13 @@ fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
 
 #[test]
 fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
-    let installation = production();
+    let installation = production().with_machine();
+    let machine = installation.machine().clone();
+    machine.freeze();
     let client = installation.create_client("shop", false);
     let authority = Authority::new(now_ms());
     let short = |number, ms| {
-        let next = json!(idgate_testkit::mdoc::rfc3339(now_ms() + ms));
+        let next = json!(idgate_testkit::mdoc::rfc3339(machine.now_ms() + ms));
         token(&mdl_list(number, &[&authority.root.der]).scheme("NextUpdate", next))
     };
     let file = installation.file("list.jwt", short(7, 4000));
@@ -141,7 +147,7 @@ fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
     let mut desk = Desk::serve(installation, client, authority);
     assert_eq!(desk.outcome(), VERIFIED);
     let open = desk.tenant.create(&crate::mdoc_tamper::mdl_request());
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    machine.jump(Duration::from_secs(5));
     // Who asks is told, and an answer to what was asked before is refused.
     let refused = desk.tenant.post_session(&crate::mdoc_tamper::mdl_request());
     assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
@@ -159,14 +165,35 @@ fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
 #[test]
 fn a_list_that_comes_too_slowly_is_not_waited_for() {
     let lists = Lists::start();
-    let installation = lists.installation();
+    let installation = lists.installation().with_machine();
     let good = token(&mdl_list(7, &[]));
     lists.give("200 OK", good.as_bytes());
     assert_eq!(import(&installation, &lists.url, &[]).code, 0);
-    lists.drip(std::time::Duration::from_secs(1));
-    let begun = std::time::Instant::now();
-    let refreshed = installation.run(&["trust", "refresh", "--json"]);
+    let (machine, asking) = (installation.machine().clone(), Arc::new(AtomicU32::new(0)));
+    machine.freeze();
+    let begun = machine.now_ms();
+    let (clock, client) = (machine.clone(), asking.clone());
+    // A second passes whenever the command has read a byte and waits for the next one, but for no longer than it is
+    // to wait.
+    let mut passed = 0;
+    lists.drip(move || {
+        let is_over = |pid| pid != 0 && !Path::new(&format!("/proc/{pid}/task")).exists();
+        eventually("it has read the last byte", || {
+            let pid = client.load(Ordering::SeqCst);
+            pid != 0 && (is_at_rest(pid) || is_over(pid))
+        });
+        if passed < 31 {
+            clock.jump(Duration::from_secs(1));
+            passed += 1;
+        }
+    });
+    let mut refresh = installation.command(&["trust", "refresh", "--json"]);
+    let mut refresh = refresh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    asking.store(refresh.id(), Ordering::SeqCst);
+    eventually("it ends", || refresh.try_wait().unwrap().is_some());
+    let took = machine.now_ms() - begun;
+    let refreshed = Output::of(refresh.wait_with_output().unwrap());
     let told = &refreshed.json()["lists"][0];
     assert_eq!((&told["outcome"], &told["why"]), (&json!("fetch_failed"), &json!("timeout")));
-    assert!((29..40).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert!(took >= 29_000, "{took} ms");
 }

@@ -1,6 +1,5 @@
 //! Trusted lists where several gateways share a store: one fetches, and what it takes is in force at all.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Desk, Lists, import, mdl_list, token};
@@ -56,8 +55,9 @@ fn a_list_that_is_due_is_fetched_by_one_of_two_nodes_and_is_in_force_at_both() {
         assert_eq!(desk.outcome(), VERIFIED);
     }
     lists.give("200 OK", token(&mdl_list(8, &[])).as_bytes());
-    lists.drip(Duration::from_millis(4));
-    let before = lists.asked.load(Ordering::SeqCst);
+    // reason: drips
+    lists.drip(|| std::thread::sleep(Duration::from_millis(4)));
+    let before = lists.asked();
     let due = "INSERT INTO trusted_list_fetches (url, tried_at, failures) \
                SELECT url, 0, 0 FROM trusted_lists";
     cluster.run(&database, due);
@@ -70,7 +70,7 @@ fn a_list_that_is_due_is_fetched_by_one_of_two_nodes_and_is_in_force_at_both() {
     }
     // The other one has looked by now, or does before this is over.
     std::thread::sleep(Duration::from_secs(31).saturating_sub(begun.elapsed()));
-    assert_eq!(lists.asked.load(Ordering::SeqCst), before + 1);
+    assert_eq!(lists.asked(), before + 1);
     for node in nodes {
         desk.tenant.http = Http::new(node);
         let refused = desk.tenant.post_session(&mdl_request());
