@@ -1,24 +1,23 @@
 //! Killed at a random instant under load, the server comes back with everything it acknowledged.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
 
 use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::seed::{Random, seed};
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
 
 use crate::disk;
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, Server};
+use crate::server::{Client, Installation, Server, eventually};
 use crate::tenant::{
     Created, Gateway, Tenant, answer_request, form, now_ms, request_for, sample_wallet,
 };
 
 const CLIENTS: usize = 4;
-/// Well inside the 30 s for which claims can be read.
-const SURELY_READABLE_MS: u64 = 20_000;
+/// Claims can be read for 30 s, which begin after the answer was sent.
+const SURELY_READABLE_MS: u64 = 29_000;
 
 /// What the clients of one installation know.
 #[derive(Default)]
@@ -28,7 +27,8 @@ struct Journal(Mutex<Vec<Entry>>);
 struct Entry {
     created: Created,
     known: Known,
-    at_ms: u64,
+    /// When its answer was sent, if it was.
+    sent_ms: u64,
 }
 
 /// The last acknowledged state of a session, and whether a request after it went unanswered.
@@ -45,10 +45,11 @@ enum Known {
 fn a_killed_server_loses_nothing_that_it_acknowledged() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     let rounds = if long { 200 } else { 8 };
+    let seed = seed();
     thread::scope(|scope| {
-        for mode in ["inline", "jar"] {
+        for (n, mode) in ["inline", "jar"].into_iter().enumerate() {
             scope.spawn(move || {
-                let entries = lane(rounds, mode);
+                let entries = lane(rounds, mode, Random::of_thread(seed, n));
                 assert!(entries > rounds * CLIENTS, "{mode}: too little load: {entries} sessions");
             });
         }
@@ -76,7 +77,7 @@ impl Holder {
 }
 
 /// Rounds of load, kill, restart and check on one installation; gives the number of sessions.
-fn lane(rounds: usize, mode: &str) -> usize {
+fn lane(rounds: usize, mode: &str, mut random: Random) -> usize {
     let gateway =
         Gateway::start_on(Installation::at_one_address().with("OID4VP_REQUEST_MODE", mode));
     let fetch_did = || gateway.http().send(&Request::get("/.well-known/did.json")).json();
@@ -84,13 +85,13 @@ fn lane(rounds: usize, mode: &str) -> usize {
     let Gateway { mut server, client, installation } = gateway;
     let journal = Journal::default();
     for round in 0..rounds {
-        let after_ms = 50 + random() % 900;
-        load_until_killed(server, &client, &holder, &journal, after_ms);
+        let made = 2 * CLIENTS + random.index(60);
+        load_until_killed(server, &client, &holder, &journal, made, random.next_number());
         server = installation.serve();
         let mut tenant =
             Tenant { http: Http::new(server.address), api_key: client.api_key.clone() };
         for entry in journal.0.lock().unwrap().iter_mut() {
-            let when = format!("{mode}, round {round}, killed at {after_ms} ms");
+            let when = format!("{mode}, round {round}, killed after {made} sessions");
             check(entry, &mut tenant, &holder, &when);
         }
         check_databases(&installation);
@@ -102,23 +103,26 @@ fn lane(rounds: usize, mode: &str) -> usize {
     entries.len()
 }
 
+/// Kills the server once so many sessions were made, whatever it is doing then.
 fn load_until_killed(
     server: Server,
     client: &Client,
     holder: &Holder,
     journal: &Journal,
-    after_ms: u64,
+    made: usize,
+    seed: u64,
 ) {
     let address = server.address;
+    let enough = journal.made() + made;
     thread::scope(|scope| {
-        for _ in 0..CLIENTS {
+        for n in 0..CLIENTS {
             scope.spawn(move || {
-                let mut http = Http::new(address);
+                let (mut http, mut random) = (Http::new(address), Random::of_thread(seed, n));
                 // Until the server is gone.
-                while one_session(&mut http, client, holder, journal).is_ok() {}
+                while one_session(&mut http, client, holder, journal, &mut random).is_ok() {}
             });
         }
-        thread::sleep(Duration::from_millis(after_ms));
+        eventually("enough sessions are made", || journal.made() >= enough);
         server.kill();
     });
 }
@@ -129,19 +133,20 @@ fn one_session(
     client: &Client,
     holder: &Holder,
     journal: &Journal,
+    random: &mut Random,
 ) -> std::io::Result<()> {
     let request = request_for(&["given_name", "family_name"]);
     let create = Request::post("/v1/sessions").bearer(&client.api_key).json(&request);
     let created = Created::of(http.try_send(&create)?.expect_status(201).json());
     let index = journal.add(created.clone());
-    if random().is_multiple_of(8) {
+    if random.one_in(8) {
         return Ok(());
     }
     let answer = holder.answer(http, &created)?;
     journal.note(index, Known::Answered);
     http.try_send(&answer_request(&created.id, &answer))?.expect_status(200);
     journal.note(index, Known::Verified);
-    if random().is_multiple_of(4) {
+    if random.one_in(4) {
         journal.note(index, Known::Deleting);
         let delete = Request::delete(format!("/v1/sessions/{}", created.id));
         http.try_send(&delete.bearer(&client.api_key))?.expect_status(204);
@@ -169,9 +174,9 @@ fn check(entry: &mut Entry, tenant: &mut Tenant, holder: &Holder, when: &str) {
         Some("CREATED" | "PENDING") => {
             assert!([Known::Created, Known::Answered].contains(&entry.known), "{when}: {entry:?}");
             // It can still be answered.
+            entry.sent_ms = now_ms();
             let body = holder.answer(&mut tenant.http, &entry.created).unwrap();
             tenant.post_answer(&entry.created.id, &body).expect_status(200);
-            entry.at_ms = now_ms();
         }
         _ => panic!("{when}: {entry:?} became {session}"),
     }
@@ -182,7 +187,7 @@ fn check(entry: &mut Entry, tenant: &mut Tenant, holder: &Holder, when: &str) {
 fn check_result(session: &Value, entry: &Entry, when: &str) {
     let claims = json!({ "pid": { "family_name": "Mustermann", "given_name": "Erika" } });
     // Also when a deletion was under way: a session is whole or gone.
-    if now_ms() < entry.at_ms + SURELY_READABLE_MS {
+    if now_ms() < entry.sent_ms + SURELY_READABLE_MS {
         assert_eq!(session["claims"], claims, "{when}: {:?}", entry.known);
     }
     let (has_claims, has_details) =
@@ -200,20 +205,22 @@ fn check_databases(installation: &Installation) {
 }
 
 impl Journal {
+    fn made(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
     fn add(&self, created: Created) -> usize {
         let mut entries = self.0.lock().unwrap();
-        entries.push(Entry { created, known: Known::Created, at_ms: now_ms() });
+        entries.push(Entry { created, known: Known::Created, sent_ms: 0 });
         entries.len() - 1
     }
 
+    /// `Known::Answered` is noted before the answer is sent.
     fn note(&self, index: usize, known: Known) {
         let mut entries = self.0.lock().unwrap();
         entries[index].known = known;
-        entries[index].at_ms = now_ms();
+        if known == Known::Answered {
+            entries[index].sent_ms = now_ms();
+        }
     }
-}
-
-/// Another number each time.
-fn random() -> u64 {
-    RandomState::new().hash_one(0)
 }

@@ -1,10 +1,10 @@
 //! What only a store of several nodes has to show.
 
-use std::time::Duration;
+use idgate_testkit::patience::{eventually, patience};
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::*;
-use crate::clock::{Clock as _, Stopwatch, SystemClock};
+use crate::clock::{Clock as _, SystemClock};
 use crate::config::Address;
 use crate::seal::InstanceKey;
 
@@ -100,10 +100,9 @@ async fn a_reader_of_claims_holds_up_an_erasure_until_it_ends() {
     assert_eq!(fixture.store().purge_results(NOW.plus(30_000)).await.unwrap(), 0);
     assert!(fixture.read(&session, NOW.plus(30_000)).unwrap().result_at(NOW).is_none());
     drop(reader);
-    let begun = Stopwatch::new();
-    while fixture.store().purge_results(NOW.plus(30_000)).await.unwrap() == 0 {
-        assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(10));
-    }
+    let erased =
+        async { while fixture.store().purge_results(NOW.plus(30_000)).await.unwrap() == 0 {} };
+    tokio::time::timeout(patience(), erased).await.unwrap();
 }
 
 #[tokio::test]
@@ -121,11 +120,13 @@ async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
     assert_eq!(purged(NOW.plus(30_000)).await, 0);
     drop(reader);
     // By now the slot stands where later results go.
-    let (begun, mut later) = (Stopwatch::new(), NOW.plus(50_000));
-    while purged(later).await == 0 {
-        later = later.plus(5_000);
-        assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(10));
-    }
+    let mut later = NOW.plus(50_000);
+    let erased = async {
+        while purged(later).await == 0 {
+            later = later.plus(5_000);
+        }
+    };
+    tokio::time::timeout(patience(), erased).await.unwrap();
 }
 
 #[tokio::test]
@@ -139,7 +140,7 @@ async fn a_change_on_one_node_is_told_on_another() {
     let mut watch = other.watch(session.id());
     let expired = session.expired(session.expires_at()).unwrap();
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
-    let told = tokio::time::timeout(Duration::from_secs(5), watch.changed()).await;
+    let told = tokio::time::timeout(patience(), watch.changed()).await;
     assert!(told.is_ok());
     let page = other.events(&fixture.live, session.id(), 0, 10).await.unwrap().unwrap();
     assert!(page.settled);
@@ -222,7 +223,7 @@ fn an_older_schema_is_refused_unless_it_may_be_migrated_and_a_much_newer_one_alw
 }
 
 #[test]
-fn a_database_that_is_not_there_is_refused_soon() {
+fn a_database_that_is_not_there_is_unavailable() {
     let address = Address::parse("postgres://idgate@127.0.0.1:1/idgate").unwrap();
     let key = InstanceKey::generate().unwrap();
     let options = PostgresOptions {
@@ -232,10 +233,8 @@ fn a_database_that_is_not_there_is_refused_soon() {
         quotas: crate::config::Quotas::default(),
         migrates: false,
     };
-    let begun = Stopwatch::new();
     let error = PostgresStore::open(options, NOW).err().unwrap();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
-    assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(2));
 }
 
 /// Somebody is making a session: its client is kept from being removed, and its chain is next.
@@ -264,9 +263,7 @@ async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
         let backend = &fixture.backend;
         let refreshing = scope.spawn(move || backend.operator().refresh_list(&list, NOW));
         let removing = scope.spawn(|| backend.operator().remove_trust("issuer", NOW));
-        while backend.waiting() != 2 {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        eventually("both wait", || backend.waiting() == 2);
         // What they are about to change is free.
         backend.run("SELECT FROM trust_entries FOR UPDATE NOWAIT");
         let lists = "LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT";

@@ -105,6 +105,7 @@ impl Line {
                 return self.end();
             }
             if mood == FROZEN {
+                // reason: it looks for its next mood
                 std::thread::sleep(TICK);
                 continue;
             }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use idgate_testkit::seed::{Random, seed};
+
 use super::{Moving, expect_refused};
 use crate::killed::run_killed;
 use crate::server::{Installation, eventually};
@@ -39,7 +41,7 @@ fn a_copy_that_another_one_took_over_writes_nothing_more() {
     }
 }
 
-/// A statement takes longer than one of a gateway may, and a command has the time to come between.
+/// A statement takes longer than one of a gateway may, and a command comes between.
 #[test]
 fn no_command_changes_a_directory_before_its_copy_is_over() {
     let Some(cluster) = stores::cluster() else { return };
@@ -52,22 +54,30 @@ fn no_command_changes_a_directory_before_its_copy_is_over() {
     moving.enter(&database);
     // Near the beginning and at the very end, when everything was compared.
     for event in ["INSERT ON webhook_deliveries", "DELETE ON instance"] {
-        when(&database, event, "PERFORM pg_sleep(11)");
+        // Not by waiting for the lock, which has a limit of its own.
+        let waits = "WHILE NOT pg_try_advisory_xact_lock(1) LOOP PERFORM pg_sleep(0.05); END LOOP";
+        when(&database, event, waits);
+        let mut holder = cluster.session(&database);
+        holder.run("SELECT pg_advisory_lock(1)");
         let copied = std::thread::scope(|scope| {
             let copying = scope.spawn(|| moving.copy());
+            let of_it = "FROM pg_stat_activity WHERE state = 'active' \
+                         AND pid <> pg_backend_pid() AND datname = current_database()";
             eventually("it is in the middle", || {
-                let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                           AND datname = current_database()";
-                cluster.run(&database, sql) == "1"
+                let sleeping = format!("SELECT count(*) {of_it} AND wait_event = 'PgSleep'");
+                cluster.run(&database, &sleeping) == "1"
             });
             let late = beside.run(&["client", "create", "late"]);
             expect_refused(&late, 1, "database is locked");
             if event.starts_with("INSERT") {
                 // And one that is ended leaves the directory as it was.
-                let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                           WHERE wait_event = 'PgSleep' AND datname = current_database()";
-                cluster.run(&database, end);
+                cluster.run(&database, &format!("SELECT pg_terminate_backend(pid) {of_it}"));
+            } else {
+                let long = "clock_timestamp() - query_start > interval '11 s'";
+                let long = format!("SELECT count(*) {of_it} AND {long}");
+                eventually("its statement is long", || cluster.run(&database, &long) == "1");
             }
+            drop(holder);
             copying.join().unwrap()
         });
         assert_eq!(copied.code == 0, event.starts_with("DELETE"), "{copied:?}");
@@ -86,18 +96,13 @@ fn a_copy_empties_nothing_that_is_just_written() {
     let mut moving = Moving::new();
     let database = stores::migrated().unwrap();
     moving.enter(&database);
+    let mut writer = cluster.session(&database);
+    writer.run("BEGIN; INSERT INTO webhook_hosts VALUES ('h.example', 'APPROVED', NULL, 1)");
     let refused = std::thread::scope(|scope| {
-        let write = "INSERT INTO webhook_hosts VALUES ('h.example', 'APPROVED', NULL, 1); \
-                     SELECT pg_sleep(2)";
-        let writing = scope.spawn(|| cluster.run(&database, write));
-        eventually("it is written", || {
-            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                       AND datname = current_database()";
-            cluster.run(&database, sql) == "1"
-        });
-        let refused = moving.copy();
-        writing.join().unwrap();
-        refused
+        let copying = scope.spawn(|| moving.copy());
+        eventually("it waits", || copying.is_finished() || cluster.waiting(&database) > 0);
+        writer.run("COMMIT");
+        copying.join().unwrap()
     });
     expect_refused(&refused, 1, "the database is not empty");
     assert_eq!(cluster.run(&database, "SELECT count(*) FROM webhook_hosts"), "1");
@@ -159,18 +164,20 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
     moving.expect_moved();
 }
 
-/// As a process is that a machine's end takes with it: at a time of its own, not between statements.
+/// As the end of a machine takes a process with it: at any time, not between statements.
 #[test]
 fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
     let Some(database) = stores::migrated() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
     moving.enter(&database);
-    for after in [30, 60, 90, 120, 150] {
+    let mut random = Random::new(seed());
+    for most in [30, 60, 90, 120, 150] {
         let mut command = moving.installation.command(&["copy", "--from", &moving.from()]);
         let null = || fs::File::options().write(true).open("/dev/null").unwrap();
         let mut child = command.stdout(null()).stderr(null()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(after));
+        // reason: how far it comes does not matter; all that it has begun is finished below
+        std::thread::sleep(std::time::Duration::from_millis(random.below(most)));
         let _ = child.kill();
         child.wait().unwrap();
     }

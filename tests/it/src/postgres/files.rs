@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::nodes::Nodes;
 use crate::disk;
 use crate::http::Http;
+use crate::server::eventually;
 use crate::tenant::{Tenant, request_for, wallet_with};
 
 /// Longer than a page of the database.
@@ -22,12 +22,14 @@ struct Files {
     sealed: Vec<Vec<u8>>,
     /// Pieces of the sealed records of the same sessions, which stay.
     records: Vec<Vec<u8>>,
-    verified: Instant,
+    /// When the sessions were verified, by the clock of the database, which is stopped.
+    verified: i64,
 }
 
 impl Files {
     fn verified() -> Option<Self> {
         let nodes = Nodes::start(2)?;
+        let verified = nodes.cluster.stop_clock(&nodes.url());
         let api_key = nodes.client.api_key.clone();
         let mut sessions = Vec::new();
         for (value, address) in ["Ada".to_owned(), LONG.repeat(600)].iter().zip(nodes.addresses()) {
@@ -35,7 +37,6 @@ impl Files {
             let wallet = wallet_with(&[("given_name", value)]);
             sessions.push(tenant.verified(&request_for(&["given_name"]), &wallet).id);
         }
-        let verified = Instant::now();
         let (mut sealed, mut records) = (Vec::new(), Vec::new());
         for id in &sessions {
             let of = |sql: &str| nodes.cluster.run(&nodes.url(), sql);
@@ -60,6 +61,12 @@ impl Files {
         let name = format!("flush_{}", MADE.fetch_add(1, Ordering::Relaxed));
         self.nodes.cluster.create(&name, "template1");
         self.nodes.cluster.dir().join("data")
+    }
+
+    /// It is 31 seconds after the verification.
+    fn pass(&self) {
+        self.nodes.cluster.set_clock(&self.nodes.url(), self.verified + 31_000);
+        self.nodes.machine.jump(Duration::from_secs(31));
     }
 
     fn base_backup(&self, name: &str) -> PathBuf {
@@ -94,8 +101,13 @@ fn no_ciphertext_of_a_result_is_in_any_file_31_seconds_after_verification() {
     let early = files.base_backup("early");
     files.expect_records(&early);
     assert_eq!(files.with_results(&early), [] as [PathBuf; 0], "of a base backup");
-    let due = files.verified + Duration::from_secs(31);
-    thread::sleep(due.saturating_duration_since(Instant::now()));
+    files.pass();
+    let slots: Vec<String> =
+        (0..96).map(|slot| format!("pg_relation_size('claims_{slot:02}')")).collect();
+    let size = format!("SELECT {}", slots.join(" + "));
+    eventually("nothing is left in the tables", || {
+        files.nodes.cluster.run(&files.nodes.url(), &size) == "0"
+    });
     let data = files.data();
     files.expect_records(&data);
     assert_eq!(files.with_results(&data), [] as [PathBuf; 0]);
@@ -112,8 +124,7 @@ fn what_no_node_was_there_to_erase_is_gone_when_one_serves_again() {
     for node in &mut files.nodes.nodes {
         node.kill();
     }
-    let due = files.verified + Duration::from_secs(31);
-    thread::sleep(due.saturating_duration_since(Instant::now()));
+    files.pass();
     let data = files.data();
     assert!(!files.with_results(&data).is_empty(), "somebody else erased them");
     files.nodes.nodes[0].serve();

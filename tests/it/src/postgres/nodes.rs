@@ -1,21 +1,21 @@
 //! Several gateways on a PostgreSQL of their own, each behind a proxy on its way to the database.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use super::cluster::{Cluster, SOCKET};
 use super::proxy::Proxy;
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, Server, free_address};
+use crate::machine::Machine;
+use crate::server::{Client, Installation, Server, eventually, free_address};
 use crate::tenant::sample_trust;
 
 const DATABASE: &str = "gateway";
-/// How long nodes take to be ready again at most.
-const BACK: Duration = Duration::from_secs(90);
 
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,
     pub(super) client: Client,
+    /// That all of them are on.
+    pub(super) machine: Machine,
     // Dropped last.
     pub(super) cluster: Cluster,
 }
@@ -38,7 +38,9 @@ impl Nodes {
     pub(super) fn start_with(count: usize, settings: &[(&str, &str)]) -> Option<Self> {
         let cluster = Cluster::start()?;
         cluster.create(DATABASE, "template1");
-        let mut nodes: Vec<Node> = (0..count).map(|_| Node::new(&cluster, settings)).collect();
+        let machine = Machine::new();
+        let node = |_| Node::new(&cluster, settings, &machine);
+        let mut nodes: Vec<Node> = (0..count).map(node).collect();
         let first = &nodes[0].installation;
         first.run_json(&["migrate", "--json"]);
         let client = first.create_client("shop", true);
@@ -46,7 +48,7 @@ impl Nodes {
         for node in &mut nodes {
             node.serve();
         }
-        Some(Self { nodes, client, cluster })
+        Some(Self { nodes, client, machine, cluster })
     }
 
     pub(super) fn url(&self) -> String {
@@ -60,22 +62,18 @@ impl Nodes {
     /// Waits until every node says that it is ready.
     #[track_caller]
     pub(super) fn wait(&self, when: &str) {
-        let begun = Instant::now();
         for node in &self.nodes {
-            while !node.is_ready() {
-                assert!(begun.elapsed() < BACK, "{when}: {} is not ready", node.address);
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            eventually(&format!("{when}: {} is ready", node.address), || node.is_ready());
         }
     }
 }
 
 impl Node {
-    fn new(cluster: &Cluster, settings: &[(&str, &str)]) -> Self {
+    fn new(cluster: &Cluster, settings: &[(&str, &str)], machine: &Machine) -> Self {
         let proxy = Proxy::to(&cluster.dir().join(SOCKET));
         let address = free_address();
         let url = format!("postgres://idgate@127.0.0.1:{}/{DATABASE}", proxy.port);
-        let mut installation = Installation::on(&url);
+        let mut installation = Installation::on(&url).on_machine(machine);
         installation.set("IDGATE_LISTEN", &address.to_string());
         // Of whichever node a request is, it is of the same gateway.
         installation.set("IDGATE_BASE_URL", "http://localhost:1");

@@ -5,9 +5,8 @@ use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -19,6 +18,8 @@ use crate::tenant::{Tenant, request_for, sample_wallet};
 const EXAMPLE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/deploy/compose-postgres.yml");
 const CLIENTS: usize = 4;
+/// Sessions while a gateway is replaced.
+const SESSIONS: usize = 21;
 
 /// Twenty with `IDGATE_LONG`; each takes the drain delay behind a proxy, 5 seconds.
 fn restarts() -> usize {
@@ -39,17 +40,19 @@ fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer(
     nodes.wait("at first");
     let api_key = nodes.client.api_key.clone();
     let tenant = || Tenant { http: Http::new(nginx.address), api_key: api_key.clone() };
-    let stops = AtomicBool::new(false);
+    let (stops, made) = (AtomicBool::new(false), AtomicUsize::new(0));
     let answered: Vec<String> = thread::scope(|scope| {
         // A panic below ends the load, too, or the scope would wait for it for ever.
         let ends = Ends(&stops);
         let working: Vec<_> =
-            (0..CLIENTS).map(|_| scope.spawn(|| work(tenant(), &stops))).collect();
+            (0..CLIENTS).map(|_| scope.spawn(|| work(tenant(), &stops, &made))).collect();
         for restart in 0..restarts() {
+            let enough = made.load(Ordering::SeqCst) + SESSIONS;
             let node = &mut nodes.nodes[restart % 2];
             node.server.take().unwrap().stop();
             node.serve();
             nodes.wait(&format!("restart {restart}"));
+            eventually("enough sessions are made", || made.load(Ordering::SeqCst) >= enough);
         }
         drop(ends);
         working.into_iter().flat_map(|one| one.join().unwrap()).collect()
@@ -63,13 +66,13 @@ fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer(
 }
 
 /// Sessions of a tenant, each answered and read; every request is to succeed the first time.
-fn work(mut tenant: Tenant, stops: &AtomicBool) -> Vec<String> {
+fn work(mut tenant: Tenant, stops: &AtomicBool, made: &AtomicUsize) -> Vec<String> {
     let (wallet, mut answered) = (sample_wallet(), Vec::new());
     while !stops.load(Ordering::SeqCst) {
         let created = tenant.verified(&request_for(&["given_name"]), &wallet);
         assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], "Erika");
         answered.push(created.id);
-        thread::sleep(Duration::from_millis(20));
+        made.fetch_add(1, Ordering::SeqCst);
     }
     answered
 }

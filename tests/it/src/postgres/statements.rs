@@ -8,13 +8,16 @@ use std::time::Duration;
 
 use super::nodes::Nodes;
 use crate::http::{Http, Request};
-use crate::server::Installation;
+use crate::server::{Installation, Server, are_at_rest, eventually};
 use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
 
 /// Statements of one connection between BEGIN and COMMIT, or one alone.
 type Work = Vec<String>;
 
 struct Logged {
+    // Dropped first.
+    server: Server,
+    _installation: Installation,
     nodes: Nodes,
     /// Ids whose statements are looked at: what a node does by itself names none of them.
     names: Vec<String>,
@@ -22,7 +25,7 @@ struct Logged {
 
 impl Logged {
     fn start() -> Option<Self> {
-        let nodes = Nodes::start(1)?;
+        let mut nodes = Nodes::start(1)?;
         for sql in [
             "ALTER SYSTEM SET log_line_prefix = '%p|'",
             "ALTER SYSTEM SET log_statement = 'all'",
@@ -30,8 +33,29 @@ impl Logged {
         ] {
             nodes.cluster.run(&nodes.url(), sql);
         }
+        // With nothing between it and the database, and alone.
+        nodes.nodes[0].server.take().unwrap().stop();
+        let installation = Installation::on(&nodes.url()).on_machine(&nodes.machine);
+        let server = installation.serve();
+        nodes.machine.freeze();
         let names = vec![nodes.client.client_id.clone()];
-        Some(Self { nodes, names })
+        Some(Self { server, _installation: installation, nodes, names })
+    }
+
+    /// Waits until neither the gateway nor the database does anything.
+    fn rest(&self) {
+        self.server.rest();
+        let of_database = self.nodes.cluster.processes().into_iter();
+        let mut all: Vec<u32> = of_database.map(|pid| pid.parse().unwrap()).collect();
+        all.push(self.server.pid());
+        eventually("nothing is under way", || are_at_rest(&all));
+    }
+
+    /// Lets this time pass, and waits until all is done that became due.
+    fn pass(&self, time: Duration) {
+        self.rest();
+        self.server.pass(&self.nodes.machine, time);
+        self.rest();
     }
 
     fn log(&self) -> String {
@@ -41,12 +65,12 @@ impl Logged {
     /// What `ask` makes the gateway ask.
     fn asked<T>(&mut self, ask: impl FnOnce(&mut Tenant) -> T) -> (T, Vec<Work>) {
         let api_key = self.nodes.client.api_key.clone();
-        let mut tenant = Tenant { http: Http::new(self.nodes.nodes[0].address), api_key };
-        thread::sleep(Duration::from_millis(200));
+        let mut tenant = Tenant { http: Http::new(self.server.address), api_key };
+        self.rest();
         let before = self.log().len();
         let answer = ask(&mut tenant);
-        // What nobody waits for, too.
-        thread::sleep(Duration::from_millis(300));
+        // With statements that no answer waits for.
+        self.pass(Duration::from_millis(300));
         let log = self.log();
         (answer, works(log.get(before..).unwrap_or_default(), &self.names))
     }
@@ -132,36 +156,31 @@ fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() 
 #[test]
 fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
     const THREADS: usize = 4;
-    const EACH: usize = 25;
+    // Fewer changes than go into one notification.
+    const EACH: usize = 5;
     let Some(logged) = Logged::start() else { return };
-    let nodes = &logged.nodes;
-    for sql in ["ALTER SYSTEM SET log_line_prefix = '%n|'", "SELECT pg_reload_conf()"] {
-        nodes.cluster.run(&nodes.url(), sql);
-    }
-    // Another node, with nothing between it and the database.
-    let installation = Installation::on(&nodes.url());
-    let near = installation.serve();
-    let (address, api_key) = (near.address, &nodes.client.api_key);
+    let (address, api_key) = (logged.server.address, &logged.nodes.client.api_key);
     let (wallet, request) = (sample_wallet(), request_for(&["given_name"]));
+    logged.pass(Duration::from_millis(25));
     let before = logged.log().len();
-    thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                let mut tenant = Tenant { http: Http::new(address), api_key: api_key.clone() };
-                for _ in 0..EACH {
-                    tenant.verified(&request, &wallet);
-                }
-            });
-        }
-    });
-    thread::sleep(Duration::from_millis(300));
-    let log = logged.log();
-    let told = log[before..].lines().filter(|line| line.contains("SELECT pg_notify"));
-    let at = |line: &str| line.split_once('|').unwrap().0.parse::<f64>().unwrap();
-    let told: Vec<f64> = told.map(at).collect();
-    assert!(told.len() > 1, "{told:?}");
-    // The log has milliseconds.
-    assert!(told.windows(2).all(|pair| pair[1] - pair[0] > 0.0185), "{told:?}");
+    let told = || logged.log()[before..].matches("SELECT pg_notify").count();
+    for round in 1..=3 {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    let mut tenant = Tenant { http: Http::new(address), api_key: api_key.clone() };
+                    for _ in 0..EACH {
+                        tenant.verified(&request, &wallet);
+                    }
+                });
+            }
+        });
+        // The very first change is sent immediately; the others wait.
+        logged.pass(Duration::from_millis(19));
+        assert_eq!(told(), round);
+        logged.pass(Duration::from_millis(2));
+        assert_eq!(told(), round + 1);
+    }
 }
 
 fn once(tenant: &mut Tenant, request: &serde_json::Value) -> Created {

@@ -1,17 +1,20 @@
 //! What clients do meanwhile, and what they know then: sessions that were made, answered and deleted, and
 //! how they are read afterwards.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use idgate_testkit::patience::eventually_some;
+use idgate_testkit::seed::Random;
 use idgate_testkit::wallet::{Body, Wallet};
 use serde_json::{Value, json};
 
+use super::super::nodes::Nodes;
 use crate::http::{Http, Request, Response};
+use crate::server::eventually;
 use crate::tenant::{Created, Tenant, answer_request, form, now_ms, request_for, sample_wallet};
 
 /// How long claims may be read after an acknowledgement, with what a request takes.
@@ -20,9 +23,6 @@ pub(super) const READABLE_MS: u64 = 31_000;
 /// their 30 seconds begin later than that, with the commit. The acknowledgement says less, as a node may stand
 /// still between the two.
 const SURELY_READABLE_MS: u64 = 29_000;
-/// An answer whose acknowledgement was lost may be taken so long after it was sent: by a node that stood
-/// still.
-const LATE_MS: u64 = 15_000;
 /// Longer than a session's claims are readable.
 const LATELY_MS: u64 = 40_000;
 
@@ -44,8 +44,8 @@ struct Entry {
 
 impl Entry {
     /// Whether something was done with it lately; of the others one of twenty.
-    fn is_looked_at(&self) -> bool {
-        self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random().is_multiple_of(20)
+    fn is_looked_at(&self, random: &mut Random) -> bool {
+        self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random.one_in(20)
     }
 }
 
@@ -85,44 +85,58 @@ impl<'n> Load<'n> {
         self.entries.lock().unwrap().len()
     }
 
+    /// Waits until so many more sessions were acknowledged as verified.
+    #[track_caller]
+    pub(super) fn wait_for(&self, more: usize) {
+        let verified = || {
+            let entries = self.entries.lock().unwrap();
+            entries.iter().filter(|entry| entry.verified_ms.is_some()).count()
+        };
+        let enough = verified() + more;
+        eventually("the load goes on", || {
+            self.stops.load(Ordering::SeqCst) || verified() >= enough
+        });
+    }
+
     /// Makes sessions and answers them until it is told to stop.
-    pub(super) fn run(&self) {
+    pub(super) fn run(&self, mut random: Random) {
         let mut wallets: Vec<Http> =
             self.addresses.iter().map(|address| Http::new(*address)).collect();
         while !self.stops.load(Ordering::SeqCst) {
-            if self.one_session(&mut wallets).is_none() {
-                // Whoever it was is down, or says 503.
+            if self.one_session(&mut wallets, &mut random).is_none() {
+                // The node is down, or says 503.
+                // reason: the pace of a client that is refused
                 thread::sleep(Duration::from_millis(20));
             }
         }
     }
 
     /// `None`: nothing was acknowledged.
-    fn one_session(&self, wallets: &mut [Http]) -> Option<()> {
+    fn one_session(&self, wallets: &mut [Http], random: &mut Random) -> Option<()> {
         let create = Request::post("/v1/sessions").bearer(self.api_key);
         let create = create.json(&request_for(&["given_name", "family_name"]));
-        let created = sent(any(wallets), &create)?;
+        let created = sent(any(wallets, random), &create)?;
         let created = Created::of(created.expect_status(201).json());
         let index = self.add(created.id.clone());
-        if random().is_multiple_of(8) {
+        if random.one_in(8) {
             return Some(());
         }
         let body = form(&self.wallet, &created);
         self.note(index, |entry| entry.sent_ms = Some(now_ms()));
-        let accepted = if random().is_multiple_of(4) {
+        let accepted = if random.one_in(4) {
             at_once(wallets, &created, &body)
         } else {
-            one_after_another(wallets, &created, &body)
+            one_after_another(wallets, &created, &body, random)
         };
         if accepted {
             self.note(index, |entry| entry.verified_ms = Some(now_ms()));
         } else {
             self.note(index, |entry| entry.tried_ms = Some(now_ms()));
         }
-        if random().is_multiple_of(8) {
+        if random.one_in(8) {
             self.note(index, |entry| entry.deletes = true);
             let delete = Request::delete(format!("/v1/sessions/{}", created.id));
-            if let Some(answer) = sent(any(wallets), &delete.bearer(self.api_key)) {
+            if let Some(answer) = sent(any(wallets, random), &delete.bearer(self.api_key)) {
                 assert!([204, 404].contains(&answer.status), "{answer:?}");
                 self.note(index, |entry| entry.deleted = true);
             }
@@ -157,15 +171,15 @@ impl<'n> Load<'n> {
 
     /// These sessions are as they were acknowledged, as some node says.
     #[track_caller]
-    pub(super) fn check(&self, when: &str, which: Which) {
+    pub(super) fn check(&self, nodes: &Nodes, when: &str, which: Which, random: &mut Random) {
         let known = self.entries.lock().unwrap().clone();
         let mut readers: Vec<Tenant> =
             self.addresses.iter().map(|address| self.tenant(*address)).collect();
         for (index, entry) in known.iter().enumerate() {
-            if which == Which::Lately && !entry.is_looked_at() {
+            if which == Which::Lately && !entry.is_looked_at(random) {
                 continue;
             }
-            let reader = usize::try_from(random() % 3).unwrap();
+            let reader = random.index(3);
             let asked_ms = now_ms();
             let answer = read(&mut readers[reader], &entry.id, when);
             // The load goes on: what it has begun meanwhile may be seen already.
@@ -173,7 +187,8 @@ impl<'n> Load<'n> {
             let Entry { sent_ms, tried_ms, deletes, .. } = later;
             let entry = Entry { sent_ms, tried_ms, deletes, ..entry.clone() };
             let crashed_ms = self.crashed_ms.load(Ordering::SeqCst);
-            let outcome = expect_as_known(&entry, &answer, (asked_ms, crashed_ms), when);
+            let outcome = expect_as_known(&entry, &answer, crashed_ms, when);
+            expect_in_time(&entry, &answer, asked_ms, nodes, when);
             self.note(index, |entry| entry.outcome = entry.outcome.take().or(outcome));
         }
     }
@@ -200,18 +215,8 @@ impl<'n> Load<'n> {
 /// What a node says of a session. All are ready: what says 503 all the same says so for a moment.
 #[track_caller]
 fn read(tenant: &mut Tenant, id: &str, when: &str) -> Response {
-    let begun = Instant::now();
     let request = Request::get(format!("/v1/sessions/{id}")).bearer(&tenant.api_key);
-    loop {
-        match tenant.http.try_send(&request) {
-            Ok(answer) if answer.status != 503 => return answer,
-            unwell => {
-                let lasting = begun.elapsed() > Duration::from_secs(30);
-                assert!(!lasting, "{when}: {id} cannot be read: {unwell:?}");
-                thread::sleep(Duration::from_millis(50));
-            }
-        }
-    }
+    eventually_some(&format!("{when}: {id} can be read"), || sent(&mut tenant.http, &request))
 }
 
 /// Compares a session with what its tenant knows; gives its outcome if it has one.
@@ -219,7 +224,7 @@ fn read(tenant: &mut Tenant, id: &str, when: &str) -> Response {
 fn expect_as_known(
     entry: &Entry,
     answer: &Response,
-    times: (u64, u64),
+    crashed_ms: u64,
     when: &str,
 ) -> Option<String> {
     if answer.status == 404 {
@@ -239,7 +244,7 @@ fn expect_as_known(
         "EXPIRED" => assert_eq!(entry.verified_ms, None, "{when}: {session}"),
         "VERIFIED" => {
             assert!(entry.sent_ms.is_some(), "{when}: {session}");
-            expect_claims(entry, &session, times, when);
+            expect_claims(entry, &session, crashed_ms, when);
         }
         _ => panic!("{when}: {entry:?} became {session}"),
     }
@@ -249,16 +254,10 @@ fn expect_as_known(
 }
 
 #[track_caller]
-fn expect_claims(entry: &Entry, session: &Value, (asked_ms, crashed_ms): (u64, u64), when: &str) {
+fn expect_claims(entry: &Entry, session: &Value, crashed_ms: u64, when: &str) {
     let claims = json!({ "pid": { "family_name": "Mustermann", "given_name": "Erika" } });
     match session.get("claims") {
-        Some(shown) => {
-            assert_eq!(*shown, claims, "{when}");
-            let until = entry.verified_ms.map(|at| at + READABLE_MS);
-            let until = until.or(entry.tried_ms.map(|at| at + LATE_MS + READABLE_MS));
-            let is_in_time = until.is_none_or(|until| asked_ms < until);
-            assert!(is_in_time, "{when}: claims are shown too long: {session}");
-        }
+        Some(shown) => assert_eq!(*shown, claims, "{when}"),
         None => {
             let sent_ms = entry.verified_ms.and(entry.sent_ms);
             let fresh = sent_ms.is_some_and(|at| now_ms() < at + SURELY_READABLE_MS);
@@ -270,8 +269,26 @@ fn expect_claims(entry: &Entry, session: &Value, (asked_ms, crashed_ms): (u64, u
     }
 }
 
-fn any(wallets: &mut [Http]) -> &mut Http {
-    let chosen = usize::try_from(random()).unwrap_or(0) % wallets.len();
+/// Claims are shown for 30 s after an acknowledgement. Where it was lost, the answer may have been taken later, by a
+/// node that stood still: then the database has the time.
+#[track_caller]
+fn expect_in_time(entry: &Entry, answer: &Response, asked_ms: u64, nodes: &Nodes, when: &str) {
+    if answer.status != 200 || answer.json().get("claims").is_none() {
+        return;
+    }
+    let until = match (entry.verified_ms, entry.tried_ms) {
+        (Some(at), _) => at + READABLE_MS,
+        (None, Some(_)) => {
+            let until = format!("SELECT claims_until FROM sessions WHERE id = '{}'", entry.id);
+            nodes.cluster.run(&nodes.url(), &until).parse().unwrap()
+        }
+        (None, None) => return,
+    };
+    assert!(asked_ms < until, "{when}: claims are shown too long: {answer:?}");
+}
+
+fn any<'w>(wallets: &'w mut [Http], random: &mut Random) -> &'w mut Http {
+    let chosen = random.index(wallets.len());
     &mut wallets[chosen]
 }
 
@@ -281,13 +298,19 @@ fn sent(http: &mut Http, request: &Request) -> Option<Response> {
 }
 
 /// Asks one node after another until one says what became of the answer; whether it was taken.
-fn one_after_another(wallets: &mut [Http], created: &Created, body: &Body) -> bool {
+fn one_after_another(
+    wallets: &mut [Http],
+    created: &Created,
+    body: &Body,
+    random: &mut Random,
+) -> bool {
     let request = answer_request(&created.id, body);
     for _ in 0..20 {
-        match sent(any(wallets), &request).map(|answer| answer.status) {
+        match sent(any(wallets, random), &request).map(|answer| answer.status) {
             Some(200) => return true,
             Some(409) => return false,
             Some(other) => panic!("{}: {other}", created.id),
+            // reason: the pace of a client that is refused
             None => thread::sleep(Duration::from_millis(50)),
         }
     }
@@ -307,8 +330,4 @@ fn at_once(wallets: &mut [Http], created: &Created, body: &Body) -> bool {
     let taken = answers.iter().flatten().filter(|status| **status == 200).count();
     assert!(taken < 2, "{}: {answers:?}", created.id);
     taken == 1
-}
-
-pub(super) fn random() -> u64 {
-    RandomState::new().hash_one(())
 }
