@@ -1,7 +1,5 @@
-//! Random changes to good answers, for some seconds: never a panic, and never VERIFIED from a
-//! changed presentation. Deterministic for a seed, so that a finding can be repeated.
-
-use std::time::{Duration, Instant};
+//! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
+//! presentation.
 
 use idgate_core::PresentationRequest;
 use idgate_core::crypto::Jwk;
@@ -16,47 +14,56 @@ use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{ISSUER, VCT};
+use idgate_testkit::seed::{Random, seed};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 
 const NOW: u64 = 1_800_000_000;
 const AUDIENCE: &str = "redirect_uri:https://gateway.example/r";
 const NONCE: &str = "n-0S6_WzA2Mj";
+/// Changed presentations: as many as take about a second.
+const PRESENTATIONS: usize = 100_000;
+/// Changed answers and requests, of each kind: likewise.
+const ANSWERS: usize = 100_000;
 
-/// How long each target runs; `IDGATE_LONG` stretches it.
-pub(crate) fn budget() -> Duration {
-    let long = std::env::var_os("IDGATE_LONG").is_some();
-    Duration::from_secs(if long { 60 } else { 5 })
+/// The seed where `IDGATE_SEED` gives none: a change is judged by the same tries each time.
+const SEED: u64 = 0x1d6a7e;
+/// How many times more tries `IDGATE_LONG` makes, with a seed that is new each time.
+const LONG: usize = 60;
+
+/// The random changes to the good inputs of one target, and their number.
+pub(crate) struct Mutations {
+    random: Random,
+    pub(crate) tries: usize,
 }
 
-/// xorshift64*: good enough to choose bytes, and the same everywhere.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % sides.max(1)
+impl Mutations {
+    /// `tries` for every change; more with `IDGATE_LONG`.
+    pub(crate) fn new(tries: usize) -> Self {
+        let long = std::env::var_os("IDGATE_LONG").is_some();
+        let given = std::env::var_os("IDGATE_SEED").is_some();
+        let seed = if long || given { seed() } else { SEED };
+        Self { random: Random::new(seed), tries: if long { tries * LONG } else { tries } }
     }
 
     /// One to four small changes, by the alphabet of the format or by any byte.
     pub(crate) fn mutate(&mut self, good: &[u8]) -> Vec<u8> {
         const ALPHABET: &[u8] = b"~.=-_{}[]\",:%+&$0A9z";
+        let random = &mut self.random;
         let mut bytes = good.to_vec();
-        for _ in 0..=self.roll(4) {
+        for _ in 0..=random.index(4) {
             if bytes.len() < 2 {
                 break;
             }
-            let at = self.roll(bytes.len());
-            match self.roll(6) {
-                0 => bytes[at] = ALPHABET[self.roll(ALPHABET.len())],
-                1 => bytes[at] ^= 1 << self.roll(8),
+            let at = random.index(bytes.len());
+            match random.below(6) {
+                0 => bytes[at] = ALPHABET[random.index(ALPHABET.len())],
+                1 => bytes[at] ^= 1 << random.below(8),
                 2 => drop(bytes.remove(at)),
-                3 => bytes.insert(at, ALPHABET[self.roll(ALPHABET.len())]),
+                3 => bytes.insert(at, ALPHABET[random.index(ALPHABET.len())]),
                 4 => {
-                    let end = (at + self.roll(64)).min(bytes.len());
+                    let end = (at + random.index(64)).min(bytes.len());
                     let piece = bytes[at..end].to_vec();
-                    let to = self.roll(bytes.len());
+                    let to = random.index(bytes.len());
                     bytes.splice(to..to, piece);
                 }
                 _ => bytes.truncate(at.max(1)),
@@ -104,13 +111,15 @@ fn no_mutated_presentation_is_verified() {
         verify_sd_jwt_vc(&PROVIDER, text, &expected, &mut CredentialReport::default()).is_ok()
     };
     assert!(verdict(&good));
-    let (mut dice, start, mut tried) = (Dice(0x1d6a7e), Instant::now(), 0u64);
-    while start.elapsed() < budget() {
-        let Ok(text) = String::from_utf8(dice.mutate(good.as_bytes())) else { continue };
-        tried += 1;
-        assert!(text == good || !verdict(&text), "seed {tried}: {text}");
+    let mut mutations = Mutations::new(PRESENTATIONS);
+    let mut changed = 0;
+    for _ in 0..mutations.tries {
+        let Ok(text) = String::from_utf8(mutations.mutate(good.as_bytes())) else { continue };
+        changed += usize::from(text != good);
+        assert!(text == good || !verdict(&text), "{text}");
     }
-    assert!(tried > 1000);
+    // One of twelve changes is not text any more.
+    assert!(changed > mutations.tries / 2, "{changed} of {}", mutations.tries);
 }
 
 #[test]
@@ -123,15 +132,13 @@ fn no_mutated_answer_or_request_panics() {
         "subject_claim_paths":["a.b"],"alg":"ES256","id":"x"}],"ttl_ms":60000,
         "same_subject_groups":[["x","y"]],"redirect_uri":"https://a.example/?b#c"}"#;
     let trust = TrustSnapshot::new(1, [TrustEntry::new(IssuerId::new("i"))]);
-    let (mut dice, start, mut tried) = (Dice(0x5eed), Instant::now(), 0u64);
-    while start.elapsed() < budget() {
-        let form = dice.mutate(answer);
+    let mut mutations = Mutations::new(ANSWERS);
+    for _ in 0..mutations.tries {
+        let form = mutations.mutate(answer);
         let _ =
             WalletResponse::new(Some("application/x-www-form-urlencoded"), &form).check_syntax();
-        let body = dice.mutate(json);
+        let body = mutations.mutate(json);
         let _ = WalletResponse::new(Some("application/json"), &body).check_syntax();
-        let _ = PresentationRequest::parse(&dice.mutate(create), &trust, true);
-        tried += 1;
+        let _ = PresentationRequest::parse(&mutations.mutate(create), &trust, true);
     }
-    assert!(tried > 1000);
 }
