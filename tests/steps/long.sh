@@ -123,7 +123,7 @@ under_valgrind() {
 }
 
 million_peers() {
-    IDGATE_LONG=1 cargo test --release --locked -p idgate-it rate_limits::
+    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- --include-ignored rate_limits::
 }
 
 # The program as users get it: optimized, and without the assertions of the profile `tested`.
