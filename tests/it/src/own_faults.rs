@@ -8,7 +8,7 @@ mod source;
 mod turns;
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request_object::{JarLink, JarRequest};
@@ -23,9 +23,7 @@ use self::turns::Turns;
 use crate::http::{Http, Request, Response};
 use crate::server::{Installation, Server, eventually};
 use crate::tamper::scenario::Trust;
-use crate::tenant::{
-    Created, Tenant, answer_request, credential, now_ms, request_for, sample_trust,
-};
+use crate::tenant::{Created, Tenant, answer_request, credential, request_for, sample_trust};
 
 /// When a fault strikes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -126,10 +124,13 @@ cells! {
 
 /// An issuer that is trusted besides the one of the samples, with the same key.
 const OTHER_ISSUER: &str = "other";
-/// So long a source may keep silent and is still heard, of the 5 s that it has.
-const HEARD: Duration = Duration::from_secs(4);
+/// An answer waits 2 s for a turn to fetch, by timers that count in milliseconds.
+const FOR_A_TURN: Duration = Duration::from_millis(2100);
+/// And 5 s for its sources.
+const FETCH: Duration = Duration::from_millis(5100);
 
-/// A gateway on a machine that is about to have a fault.
+/// A gateway on a machine that is about to have a fault. Time does not pass while it lasts, however busy the real
+/// machine is: sources that keep silent keep their turns, and are heard later.
 struct Ward {
     // Dropped before the directory that it works in.
     server: Server,
@@ -137,10 +138,7 @@ struct Ward {
     fault: Fault,
     tenant: Tenant,
     source: Source,
-    /// What takes all turns, where that is the fault and it was prepared.
-    turns: Option<Turns>,
-    /// Sessions whose wallets are to be a crowd, likewise.
-    crowd: Vec<String>,
+    frozen: bool,
 }
 
 /// A session and the wallet's answer to it.
@@ -153,7 +151,8 @@ impl Ward {
     fn start(fault: Fault) -> Option<Self> {
         let installation = Installation::new()
             .with("OID4VP_REQUEST_MODE", "jar")
-            .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8,::1");
+            .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8,::1")
+            .with_machine();
         let installation = fault::prepare(fault, installation)?;
         let client = installation.create_client("shop", true);
         installation.trust(&sample_trust(), &[]);
@@ -164,51 +163,82 @@ impl Ward {
         // Connected before there is a fault: without descriptors nobody else would be.
         tenant.http.send(&Request::get("/healthz")).expect_status(200);
         let source = Source::start();
-        Some(Self { server, installation, fault, tenant, source, turns: None, crowd: Vec::new() })
+        Some(Self { server, installation, fault, tenant, source, frozen: false })
     }
 
-    /// Does what can be done of the fault before it begins, unless that is done.
-    fn prepare(&mut self) {
-        if self.fault == Fault::NoPermit && self.turns.is_none() {
-            let (tenant, address) = (&mut self.tenant, self.server.address);
-            self.turns = Some(Turns::prepare(tenant, address, samples::ISSUER));
-        }
-        if self.fault == Fault::QueueFull && self.crowd.is_empty() {
-            let request = request_for(&["given_name"]);
-            self.crowd = (0..fault::CROWD).map(|_| self.tenant.create(&request).id).collect();
-        }
-    }
-
+    /// Stops the clocks, and begins the fault.
     fn begin(&mut self) -> Lasting {
-        self.prepare();
+        let request = request_for(&["given_name"]);
+        let crowd = match self.fault {
+            Fault::QueueFull => {
+                (0..fault::CROWD).map(|_| self.tenant.create(&request).id).collect()
+            }
+            _ => Vec::new(),
+        };
+        let now_ms = self.now_ms();
+        let turns = (self.fault == Fault::NoPermit).then(|| {
+            Turns::prepare(&mut self.tenant, self.server.address, samples::ISSUER, now_ms)
+        });
+        self.freeze();
         Lasting::begin(&mut Patient {
             fault: self.fault,
             installation: &self.installation,
             server: &self.server,
-            turns: self.turns.take(),
-            crowd: std::mem::take(&mut self.crowd),
+            turns,
+            crowd,
             tenant: &mut self.tenant,
-            request: &request_for(&["given_name"]),
+            request: &request,
         })
     }
 
-    /// A machine that is busy otherwise may take longer than the 5 s of a source until the fault is
-    /// there, or is seen. That shows nothing, so it is done again.
-    fn until_in_time(&mut self, mut shows: impl FnMut(&mut Self) -> bool) {
-        for _ in 0..5 {
-            if shows(self) {
-                return;
-            }
-            let request = request_for(&["given_name"]);
-            eventually("the fault is over", || self.tenant.post_session(&request).status == 201);
+    /// Stops the clocks if they run.
+    fn freeze(&mut self) {
+        if !std::mem::replace(&mut self.frozen, true) {
+            self.installation.machine().freeze();
         }
-        panic!("this machine is too slow to show anything");
+    }
+
+    /// Ends the fault; time passes again.
+    fn end(&mut self, lasting: Lasting) {
+        lasting.end();
+        self.thaw();
+    }
+
+    fn thaw(&mut self) {
+        if std::mem::take(&mut self.frozen) {
+            self.installation.machine().thaw();
+        }
+    }
+
+    /// The time by the gateway's clock.
+    fn now_ms(&self) -> u64 {
+        self.installation.machine().now_ms()
+    }
+
+    fn post(&mut self, open: &Open) -> Response {
+        self.tenant.http.send(&answer_request(&open.created.id, &open.body))
+    }
+
+    /// Posts an answer that waits for a turn, and lets the time of that pass.
+    fn post_without_a_turn(&mut self, open: &Open) -> Response {
+        let Self { server, installation, tenant, .. } = self;
+        let mut reader = Tenant::at(server, &tenant.api_key);
+        thread::scope(|scope| {
+            let answering =
+                scope.spawn(|| tenant.http.send(&answer_request(&open.created.id, &open.body)));
+            let id = &open.created.id;
+            eventually("it is held", || reader.read(id)["status"] == "VERIFYING");
+            server.rest();
+            installation.machine().jump(FOR_A_TURN);
+            answering.join().unwrap()
+        })
     }
 
     /// An answer whose credential is in a list of the source, or in none.
     fn open(&mut self, listed: bool) -> Open {
         let uri = listed.then(|| self.source.next_uri());
-        open(&mut self.tenant, uri.as_deref())
+        let now_ms = self.now_ms();
+        open_for(&mut self.tenant, samples::ISSUER, uri.as_deref(), now_ms)
     }
 
     fn status(&mut self, id: &str) -> String {
@@ -247,7 +277,7 @@ fn at_create(ward: &mut Ward, told: Told) {
     let lasting = ward.begin();
     let answer = ward.tenant.post_session(&request_for(&["given_name"]));
     is_refused(answer, 201, told);
-    lasting.end();
+    ward.end(lasting);
     let request = request_for(&["given_name"]);
     eventually("sessions are made again", || ward.tenant.post_session(&request).status == 201);
 }
@@ -258,57 +288,46 @@ fn at_request_object(ward: &mut Ward, told: Told) {
     let answer = ward.tenant.http.send(&request_object(&created));
     let status = if is_refused(answer, 200, told) { "CREATED" } else { "PENDING" };
     assert_eq!(ward.status(&created.id), status);
-    lasting.end();
+    ward.end(lasting);
     let fetched = || ward.tenant.http.send(&request_object(&created)).status == 200;
     eventually("the request can be fetched again", fetched);
-    let body = answer_to(&mut ward.tenant, &created, None);
+    let now_ms = ward.now_ms();
+    let body = answer_to(&mut ward.tenant, &created, None, now_ms);
     ward.answer_again(&Open { created, body });
 }
 
 fn at_answer(ward: &mut Ward, listed: bool, told: Told) {
-    ward.until_in_time(|ward| {
-        ward.prepare();
-        let open = ward.open(listed);
-        let (begun, lasting) = (Instant::now(), ward.begin());
-        let answer = ward.tenant.http.send(&answer_request(&open.created.id, &open.body));
-        // Turns are given back when their sources have had their time.
-        let is_over =
-            ward.fault == Fault::NoPermit && answer.status == 200 && begun.elapsed() > HEARD;
-        let in_time = told != Told::ComeBack || !is_over;
-        let refused = in_time && is_refused(answer, 200, told);
-        lasting.end();
-        conclude(ward, &open, refused);
-        in_time
-    });
+    let open = ward.open(listed);
+    let lasting = ward.begin();
+    let needs_a_turn = ward.fault == Fault::NoPermit && listed;
+    let answer = if needs_a_turn { ward.post_without_a_turn(&open) } else { ward.post(&open) };
+    let refused = is_refused(answer, 200, told);
+    ward.end(lasting);
+    conclude(ward, &open, refused);
 }
 
 fn at_settle(ward: &mut Ward, told: Told) {
-    ward.until_in_time(|ward| settles(ward, told));
-}
-
-/// `false`: the source was not heard in time.
-fn settles(ward: &mut Ward, told: Told) -> bool {
-    ward.prepare();
     let open = ward.open(true);
     ward.source.keep_silent(true);
+    ward.freeze();
     let (address, request) = (ward.server.address, answer_request(&open.created.id, &open.body));
-    let (before, posted) = (ward.source.asked(), Instant::now());
+    let before = ward.source.asked();
     let answering = thread::spawn(move || Http::new(address).send(&request));
     ward.source.wait_until_asked(before + 1);
     assert_eq!(ward.status(&open.created.id), "VERIFYING");
     let lasting = ward.begin();
     ward.source.keep_silent(false);
-    // Where nothing can be stored, no word of the source matters.
-    let heard = told == Told::ComeBack || posted.elapsed() < HEARD;
-    let answer = answering.join().unwrap();
-    if heard {
-        let refused = is_refused(answer, 200, told);
-        lasting.end();
-        conclude(ward, &open, refused);
-    } else {
-        lasting.end();
+    ward.source.wait_until_answered(before + 1);
+    ward.server.rest();
+    let unstorable =
+        [Fault::NoRandomness, Fault::DiskFull, Fault::QueueFull, Fault::DatabaseLocked];
+    if unstorable.contains(&ward.fault) {
+        // The gateway has the answer of the source. It tries to store the verdict for some time.
+        ward.thaw();
     }
-    heard
+    let refused = is_refused(answering.join().unwrap(), 200, told);
+    ward.end(lasting);
+    conclude(ward, &open, refused);
 }
 
 fn conclude(ward: &mut Ward, open: &Open, refused: bool) {
@@ -341,30 +360,27 @@ fn request_object(created: &Created) -> Request {
     Request::get(format!("/v1/oid4vp/request/{}", created.id))
 }
 
-fn open(tenant: &mut Tenant, uri: Option<&str>) -> Open {
-    open_for(tenant, samples::ISSUER, uri)
-}
-
-fn open_for(tenant: &mut Tenant, issuer: &str, uri: Option<&str>) -> Open {
+fn open_for(tenant: &mut Tenant, issuer: &str, uri: Option<&str>, now_ms: u64) -> Open {
     let mut asked = credential("pid", &["given_name"]);
     asked["issuer_id"] = issuer.into();
     let created = tenant.create(&json!({ "credentials": [asked] }));
-    let body = answer_to(tenant, &created, uri);
+    let body = answer_to(tenant, &created, uri, now_ms);
     Open { created, body }
 }
 
-fn answer_to(tenant: &mut Tenant, created: &Created, uri: Option<&str>) -> Body {
+fn answer_to(tenant: &mut Tenant, created: &Created, uri: Option<&str>, now_ms: u64) -> Body {
     let jwt = tenant.http.send(&request_object(created)).expect_status(200);
     let document: Value = tenant.http.send(&Request::get("/.well-known/did.json")).json();
     let link = JarLink::parse(&created.uri).unwrap();
     let jwt = String::from_utf8(jwt.body).unwrap();
-    let request = JarRequest::verify(&link, &jwt, &document, now_ms()).unwrap();
-    wallet(uri).answer_jar(&request, Transcript::OpenId4Vp, false, now_ms()).unwrap().form_body()
+    let request = JarRequest::verify(&link, &jwt, &document, now_ms).unwrap();
+    let wallet = wallet(uri, now_ms);
+    wallet.answer_jar(&request, Transcript::OpenId4Vp, false, now_ms).unwrap().form_body()
 }
 
-fn wallet(uri: Option<&str>) -> Wallet {
+fn wallet(uri: Option<&str>, now_ms: u64) -> Wallet {
     let holder = samples::holder_key(Curve::P256);
-    let credential = samples::identity(&holder, now_ms());
+    let credential = samples::identity(&holder, now_ms);
     let credential = match uri {
         Some(uri) => credential.plain("status", status_claim(0, uri)),
         None => credential,

@@ -1,6 +1,7 @@
 //! Who may sign the status list of an mdoc, and how long it counts, through the real binary.
 
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{StatusCwt, StatusList};
@@ -15,17 +16,22 @@ use super::desk::{Desk, add_root};
 use super::host::Host;
 use super::revocation::{CRL, CWT, SERIAL, crl, fetching, silent, with_status_at};
 use crate::mdoc_tamper::{ISSUER_ID, VERIFIED, mdl_request};
-use crate::server::eventually;
+use crate::server::{Installation, eventually};
 use crate::tenant::now_ms;
 
 const UNKNOWN: &str = "revocation_unknown";
 
-/// Puts a list of `host` at `path`, signed by `signer`, and shows a credential on it.
-pub(super) fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
+/// Puts a list of `host` at `path`, signed by `signer`.
+fn put_list(host: &Host, path: &str, signer: &Identity) -> String {
     let uri = host.uri(path);
     let token =
         StatusCwt::new(&StatusList::new(1, 64), &uri, numeric_date(now_ms()), &[&signer.der]);
-    host.put(path, CWT, token.sign(&signer.key));
+    host.put(path, CWT, token.sign(&signer.key))
+}
+
+/// Puts a list of `host` at `path`, signed by `signer`, and shows a credential on it.
+pub(super) fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
+    let uri = put_list(host, path, signer);
     desk.outcome_of(|scenario| with_status_at(scenario, &uri, 0))
 }
 
@@ -128,23 +134,55 @@ fn the_signer_of_a_list_is_itself_checked_for_revocation() {
 /// The list takes 3 s, and so does the CRL of its signer, which is asked for after it.
 #[test]
 fn the_sources_of_all_rounds_have_five_seconds_together() {
-    let mut desk = fetching(true);
+    let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
+    let mut desk = Desk::start(installation.with_machine(), true, &[]);
+    let machine = desk.gateway.installation.machine().clone();
+    machine.freeze();
     let host = Host::start();
     let authority = desk.authority.clone();
-    let uri = host.put("/list.crl", CRL, crl(&authority, 8, &[]));
+    let crl_uri = host.put("/list.crl", CRL, crl(&authority, 8, &[]));
     let own = silent(&authority);
-    let points = x509::distribution_points(&[&uri]);
+    let points = x509::distribution_points(&[&crl_uri]);
     let builder = own.builder.set(CRL_DISTRIBUTION_POINTS, false, points);
     let signer = builder.issue(&authority.root, &own.key);
-    host.take_time(Duration::from_secs(3));
-    let begun = Instant::now();
-    assert_eq!(outcome_by(&mut desk, &host, "/list", &signer), UNKNOWN);
-    let took = begun.elapsed();
-    assert!((Duration::from_secs(5)..Duration::from_secs(9)).contains(&took), "{took:?}");
+    let uri = put_list(&host, "/list", &signer);
+    let mut answer = || {
+        let created = desk.tenant.create(&mdl_request());
+        let mut scenario = desk.scenario(&created);
+        with_status_at(&mut scenario, &uri, 0);
+        (created, scenario.body())
+    };
+    let [(late, late_body), (again, again_body)] = [answer(), answer()];
+    let Desk { gateway, tenant, .. } = &mut desk;
+    let (server, mut wallet) = (&gateway.server, gateway.tenant());
+    let wait_for = |path: &str, times: usize, ms: u64| {
+        host.wait_until_asked(path, times);
+        server.rest();
+        machine.jump(Duration::from_millis(ms));
+    };
+    host.hold("/list");
+    host.hold("/list.crl");
+    thread::scope(|scope| {
+        let answering = scope.spawn(|| wallet.post_answer(&late.id, &late_body));
+        wait_for("/list", 1, 3000);
+        host.release("/list");
+        wait_for("/list.crl", 1, 1900);
+        server.rest();
+        assert_eq!(tenant.read(&late.id)["status"], "VERIFYING");
+        server.rest();
+        machine.jump(Duration::from_millis(200));
+        answering.join().unwrap().expect_error(400, "invalid_presentation");
+    });
+    tenant.expect_failed(&late, UNKNOWN);
     assert_eq!((host.asked("/list"), host.asked("/list.crl")), (1, 1));
     // Each alone is quick enough, and the list is known by now.
-    let again = desk.outcome_of(|scenario| with_status_at(scenario, &host.uri("/list"), 0));
-    assert_eq!(again, VERIFIED);
+    thread::scope(|scope| {
+        let answering = scope.spawn(|| wallet.post_answer(&again.id, &again_body));
+        wait_for("/list.crl", 2, 3000);
+        host.release("/list.crl");
+        answering.join().unwrap().expect_status(200);
+    });
+    assert_eq!(tenant.read(&again.id)["status"], VERIFIED);
 }
 
 #[test]

@@ -44,9 +44,6 @@ pub(super) enum Fault {
 /// How a gateway is started so that its fault can be had. `None`: not on this machine.
 pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Installation> {
     match fault {
-        Fault::ClockForward | Fault::ClockBackward | Fault::NoRandomness => {
-            Some(installation.with_machine())
-        }
         Fault::DiskFull => can_mount().then_some(installation),
         _ => Some(installation),
     }

@@ -29,6 +29,7 @@ struct Gate {
 struct State {
     silent: bool,
     asked: usize,
+    answered: usize,
 }
 
 impl Source {
@@ -83,6 +84,10 @@ impl Source {
     pub(super) fn wait_until_asked(&self, times: usize) {
         eventually("the source is asked", || self.asked() >= times);
     }
+
+    pub(super) fn wait_until_answered(&self, times: usize) {
+        eventually("the source answers", || self.gate.state.lock().unwrap().answered >= times);
+    }
 }
 
 fn answer(mut stream: TcpStream, gate: &Gate) {
@@ -95,7 +100,8 @@ fn answer(mut stream: TcpStream, gate: &Gate) {
     state.asked += 1;
     drop(gate.changed.wait_while(state, |state| state.silent));
     let uri = format!("http://{}{}", host.unwrap_or_default(), path.unwrap_or_default());
-    let list = StatusJwt::new(&StatusList::new(1, 64), &uri, now_ms() / 1000);
+    // The gateway's clock may be behind: it does not move while a test looks.
+    let list = StatusJwt::new(&StatusList::new(1, 64), &uri, now_ms() / 1000 - 3600);
     let body = list.sign(&samples::issuer_key(Curve::P256));
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/statuslist+jwt\r\nContent-Length: {}\r\n\
@@ -104,4 +110,5 @@ fn answer(mut stream: TcpStream, gate: &Gate) {
     );
     // Whoever asked may be gone.
     let _ = stream.write_all(format!("{head}{body}").as_bytes());
+    gate.state.lock().unwrap().answered += 1;
 }

@@ -22,12 +22,18 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn prepare(tenant: &mut Tenant, address: SocketAddr, issuer: &str) -> Self {
+    pub(super) fn prepare(
+        tenant: &mut Tenant,
+        address: SocketAddr,
+        issuer: &str,
+        now_ms: u64,
+    ) -> Self {
         let hosts: Vec<_> = (2..2 + HOSTS).map(|n| Source::silent_at([127, 0, 0, n])).collect();
         let mut answers = Vec::new();
         for host in &hosts {
             for path in 0..PER_HOST {
-                answers.push(open_for(tenant, issuer, Some(&host.uri(&path.to_string()))));
+                let uri = host.uri(&path.to_string());
+                answers.push(open_for(tenant, issuer, Some(&uri), now_ms));
             }
         }
         Self { hosts, answers, address }
