@@ -3,10 +3,9 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
@@ -15,9 +14,8 @@ use idgate_testkit::wallet::Wallet;
 use rusqlite::Connection;
 
 use super::receiver::Receiver;
-use super::{approve, put_url, settle};
-use crate::machine;
-use crate::server::{Installation, eventually};
+use super::{approve, deliver, put_url, settle};
+use crate::server::{Installation, free_address};
 use crate::tenant::{Gateway, form, now_ms, request_for};
 
 /// A gateway for which names are what the script says, and which may reach 127.0.0.1.
@@ -35,8 +33,10 @@ impl Resolving {
             .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
             .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32")
             .with("IDGATE_NAMES", script.to_str().unwrap())
-            .with("LD_PRELOAD", machine::library());
+            .with_machine();
         let gateway = Gateway::start_on(installation);
+        // A blocked notification is tried again after some seconds.
+        gateway.installation.machine().freeze();
         approve(&gateway, "shop.example");
         Self { gateway, script }
     }
@@ -55,33 +55,41 @@ impl Resolving {
     }
 }
 
+/// A host inside that listens on this port, which no other test uses there; no connection is waited for.
+fn inside(port: u16) -> (IpAddr, TcpListener) {
+    let host = free_address().ip();
+    let listener = TcpListener::bind((host, port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    (host, listener)
+}
+
 #[test]
 fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
     let receiver = Receiver::start();
     let port = receiver.address().port();
-    let inside = TcpListener::bind(("127.0.0.2", port)).unwrap();
-    inside.set_nonblocking(true).unwrap();
+    let (host, inside) = inside(port);
     // The first is for the PUT, whose port is not a usual one.
-    let script = "shop.example 127.0.0.1\nshop.example 127.0.0.1\nshop.example 127.0.0.2\n";
-    let resolving = Resolving::start(script);
+    let outside = "shop.example 127.0.0.1\n";
+    let resolving = Resolving::start(&format!("{outside}{outside}shop.example {host}\n"));
     let mut tenant = resolving.gateway.tenant();
     put_url(&mut tenant, &format!("http://shop.example:{port}/")).expect_status(200);
     assert_eq!(resolving.asked(), 1);
     settle(&mut tenant);
-    receiver.wait_for(1);
+    deliver(&resolving.gateway, "it is delivered", || !receiver.all().is_empty());
     assert_eq!(receiver.all()[0].header("host"), format!("shop.example:{port}"));
     assert_eq!(resolving.asked(), 2);
     // And now that it leads inside, nothing is sent.
     settle(&mut tenant);
-    eventually("it is blocked", || resolving.error().as_deref() == Some("address_blocked"));
+    deliver(&resolving.gateway, "it is blocked", || {
+        resolving.error().as_deref() == Some("address_blocked")
+    });
     assert!(inside.accept().is_err() && receiver.all().len() == 1);
     assert_eq!(resolving.asked(), 3);
 }
 
 #[test]
 fn names_that_lead_inside_are_not_notified() {
-    let inside = TcpListener::bind("127.0.0.2:0").unwrap();
-    inside.set_nonblocking(true).unwrap();
+    let (_, inside) = inside(0);
     let port = inside.local_addr().unwrap().port();
     for (url, answer) in [
         ("https://shop.example/", "169.254.169.254"),
@@ -99,8 +107,10 @@ fn names_that_lead_inside_are_not_notified() {
         let odd = put_url(&mut tenant, &format!("https://shop.example:{port}/"));
         odd.expect_error(400, "invalid_webhook_endpoint");
         settle(&mut tenant);
-        eventually("it is blocked", || resolving.error().as_deref() == Some("address_blocked"));
-        thread::sleep(Duration::from_millis(20));
+        deliver(&resolving.gateway, "it is blocked", || {
+            resolving.error().as_deref() == Some("address_blocked")
+        });
+        resolving.gateway.server.rest();
         assert!(inside.accept().is_err(), "{answer}");
         assert_eq!(resolving.asked(), 2, "{answer}");
     }
@@ -126,11 +136,10 @@ fn present(gateway: &Gateway, uri: &str) {
 fn status_lists_are_looked_up_once_and_never_fetched_from_inside() {
     let list = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = list.local_addr().unwrap().port();
-    let inside = TcpListener::bind(("127.0.0.2", port)).unwrap();
-    inside.set_nonblocking(true).unwrap();
+    let (host, inside) = inside(port);
     let uri = format!("http://list.example:{port}/1");
     // It leads to the list when it is checked, and inside ever after.
-    let resolving = Resolving::start("list.example 127.0.0.1\nlist.example 127.0.0.2\n");
+    let resolving = Resolving::start(&format!("list.example 127.0.0.1\nlist.example {host}\n"));
     thread::scope(|scope| {
         let fetched = scope.spawn(|| {
             let (mut stream, _) = list.accept().unwrap();
@@ -144,7 +153,8 @@ fn status_lists_are_looked_up_once_and_never_fetched_from_inside() {
     });
     assert_eq!(resolving.asked(), 1);
     list.set_nonblocking(true).unwrap();
-    for answer in ["127.0.0.2", "127.0.0.1,127.0.0.2", "169.254.169.254", "10.0.0.1", "::1"] {
+    let [alone, second] = [host.to_string(), format!("127.0.0.1,{host}")];
+    for answer in [&*alone, &*second, "169.254.169.254", "10.0.0.1", "::1"] {
         let resolving = Resolving::start(&format!("list.example {answer}\n"));
         present(&resolving.gateway, &uri);
         assert_eq!(resolving.asked(), 1, "{answer}");

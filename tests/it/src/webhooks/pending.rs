@@ -1,12 +1,14 @@
 //! What waits to be sent, as its tenant sees it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::receiver::Receiver;
 use super::{approve, permissive, put_url, settle};
 use crate::http::{Request, Response};
 use crate::server::eventually;
-use crate::tenant::{Gateway, Tenant, members, now_ms, timestamp};
+use crate::tenant::{Gateway, Tenant, members, timestamp};
 
 fn page(tenant: &mut Tenant, query: &str) -> Response {
     let key = tenant.api_key.clone();
@@ -23,7 +25,9 @@ fn pending(tenant: &mut Tenant) -> Vec<Value> {
 fn what_is_held_says_so_and_what_is_retried_says_when() {
     let receiver = Receiver::start();
     receiver.answer("500 Internal Server Error", "");
-    let gateway = Gateway::start_on(permissive());
+    let gateway = Gateway::start_on(permissive().with_machine());
+    let machine = gateway.installation.machine();
+    machine.freeze();
     let mut tenant = gateway.tenant();
     put_url(&mut tenant, &receiver.url("/")).expect_status(200);
     assert_eq!(pending(&mut tenant), [] as [Value; 0]);
@@ -33,13 +37,17 @@ fn what_is_held_says_so_and_what_is_retried_says_when() {
     assert_eq!(held["held"], true);
     assert_eq!((&held["session_id"], &held["status"]), (&json!(id), &json!("VERIFIED")));
     approve(&gateway, "127.0.0.1");
+    gateway.server.rest();
+    machine.jump(Duration::from_secs(1));
     eventually("the first attempt fails", || pending(&mut tenant)[0]["attempts"] == 1);
     let failed = pending(&mut tenant).remove(0);
     assert_eq!(members(&failed), ["attempts", "id", "next_attempt_at", "session_id", "status"]);
     assert_eq!(failed["id"], receiver.all()[0].header("webhook-id"));
-    let wait = timestamp(&failed["next_attempt_at"]).saturating_sub(now_ms());
-    assert!((1..6500).contains(&wait), "{wait}");
+    let wait = timestamp(&failed["next_attempt_at"]) - machine.now_ms();
+    assert!((4000..=6000).contains(&wait), "{wait}");
     receiver.answer("200 OK", "");
+    gateway.server.rest();
+    machine.jump(Duration::from_secs(7));
     eventually("it is delivered", || pending(&mut tenant).is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! A webhook receiver on loopback, seen from both sides of the socket.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -36,7 +36,11 @@ pub(crate) struct Sent {
 
 impl Receiver {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at(Ipv4Addr::LOCALHOST.into())
+    }
+
+    pub(crate) fn start_at(host: IpAddr) -> Self {
+        let listener = TcpListener::bind((host, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Seen { answer: String::new(), sent: Vec::new() }));
         let shared = seen.clone();

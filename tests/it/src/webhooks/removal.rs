@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::receiver::Receiver;
 use super::{
-    ENDPOINT, approve, endpoint, failures, notifying, permissive, put, put_url, retry, settle,
+    ENDPOINT, Marker, approve, endpoint, failures, notifying, permissive, put, put_url, retry,
+    settle,
 };
 use crate::disk;
 use crate::http::{Request, Response};
@@ -44,7 +45,7 @@ fn what_is_held_and_what_is_retried_end_as_dead_letters() {
     let listed = failures(&mut tenant);
     assert_eq!(listed.len(), 2);
     retry(&mut tenant, listed[0]["id"].as_str().unwrap()).expect_status(200);
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    Marker::new(&gateway).pass(&gateway);
     assert_eq!((receiver.all().len(), failures(&mut tenant)), (1, listed));
 }
 

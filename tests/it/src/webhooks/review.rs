@@ -1,17 +1,11 @@
 //! Review of hosts by operators while the server runs.
 
-use std::thread;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::receiver::Receiver;
-use super::{approve, endpoint, failures, notifying, permissive, put_url, retry, settle};
+use super::{Marker, approve, endpoint, failures, notifying, permissive, put_url, retry, settle};
 use crate::server::eventually;
 use crate::tenant::Gateway;
-
-/// Longer than an unapproved delivery would take.
-const LONG_ENOUGH: Duration = Duration::from_millis(1500);
 
 #[test]
 fn nothing_is_sent_before_approval_and_then_everything_in_order() {
@@ -28,7 +22,7 @@ fn nothing_is_sent_before_approval_and_then_everything_in_order() {
             "reviewed_at": null, "clients": [gateway.client.client_id]
         }])
     );
-    thread::sleep(LONG_ENOUGH);
+    Marker::new(&gateway).pass(&gateway);
     assert!(receiver.all().is_empty() && failures(&mut tenant).is_empty());
     approve(&gateway, "127.0.0.1");
     assert_eq!(endpoint(&mut tenant).json()["host_status"], "APPROVED");
@@ -61,7 +55,7 @@ fn a_rejected_host_is_never_notified() {
         let replayed = retry(&mut tenant, failure["id"].as_str().unwrap());
         assert_eq!(replayed.expect_status(200).json()["status"], "REPLAYED");
     }
-    thread::sleep(LONG_ENOUGH);
+    Marker::new(&gateway).pass(&gateway);
     assert!(receiver.all().is_empty());
     assert_eq!(failures(&mut tenant), given_up);
     // Approved after all: what was given up goes out when it is asked for.
@@ -86,7 +80,7 @@ fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
     assert_eq!(gateway.installation.run_json(&reset), expected);
     assert_eq!(endpoint(&mut tenant).json()["host_status"], "PENDING");
     settle(&mut tenant);
-    thread::sleep(LONG_ENOUGH);
+    Marker::new(&gateway).pass(&gateway);
     assert!(receiver.all().is_empty() && failures(&mut tenant).is_empty());
     approve(&gateway, "127.0.0.1");
     receiver.wait_for(1);

@@ -1,9 +1,11 @@
 //! Test deliveries: one exchange, signed, whose outcome is the answer.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::receiver::Receiver;
-use super::{ENDPOINT, approve, failures, notifying, permissive, put_url};
+use super::{ENDPOINT, approve, failures, notifying_from, permissive, put_url, settle};
 use crate::http::{Request, Response};
 use crate::server::free_address;
 use crate::tenant::{Gateway, Tenant, members};
@@ -24,7 +26,7 @@ fn outcome(tenant: &mut Tenant) -> Value {
 #[test]
 fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
     let receiver = Receiver::start();
-    let (gateway, secret) = notifying(&receiver);
+    let (gateway, secret) = notifying_from(permissive().with_machine(), &receiver);
     let mut tenant = gateway.tenant();
     let good = outcome(&mut tenant);
     assert_eq!((&good["delivered"], &good["http_status"]), (&json!(true), &json!(200)));
@@ -47,8 +49,16 @@ fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
     assert_eq!(failures(&mut tenant), [] as [Value; 0]);
     let pending = Request::get("/v1/webhooks/pending").bearer(&tenant.api_key);
     assert_eq!(tenant.http.send(&pending).json()["pending"], json!([]));
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    assert_eq!(receiver.all().len(), 4);
+    // After the time of a retry, the next notification is of another session.
+    gateway.server.rest();
+    gateway.installation.machine().jump(Duration::from_secs(7));
+    let id = settle(&mut tenant);
+    receiver.wait_for(5);
+    gateway.server.rest();
+    assert_eq!(
+        (receiver.all().len(), receiver.all()[4].json()["sessionId"].as_str()),
+        (5, Some(&*id))
+    );
 }
 
 #[test]
@@ -87,7 +97,10 @@ fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
 
 #[test]
 fn tests_are_one_a_second_for_each_client() {
-    let gateway = Gateway::start_on(permissive().with("IDGATE_RATE_LIMITS", "on"));
+    let installation = permissive().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = Gateway::start_on(installation);
+    let machine = gateway.installation.machine();
+    machine.freeze();
     let other = gateway.installation.create_client("other", true);
     let (mut tenant, mut other) = (gateway.tenant(), gateway.tenant_of(&other));
     let first = test(&mut tenant).expect_error(404, "not_found");
@@ -95,6 +108,8 @@ fn tests_are_one_a_second_for_each_client() {
     let refused = test(&mut tenant).expect_error(429, "rate_limited");
     assert_eq!(refused.header("retry-after"), Some("1"));
     test(&mut other).expect_error(404, "not_found");
-    std::thread::sleep(std::time::Duration::from_millis(1050));
+    machine.jump(Duration::from_millis(990));
+    test(&mut tenant).expect_error(429, "rate_limited");
+    machine.jump(Duration::from_millis(10));
     test(&mut tenant).expect_error(404, "not_found");
 }
