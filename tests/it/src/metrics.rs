@@ -53,7 +53,7 @@ impl Observed {
 }
 
 /// What the line of the exposition says that begins so.
-fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
+pub(crate) fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
     let answer = http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
     let text = String::from_utf8(answer.body).unwrap();
     let value = text.lines().find_map(|one| one.strip_prefix(line)?.strip_prefix(' '));

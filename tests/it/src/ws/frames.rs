@@ -1,10 +1,8 @@
 //! Frames, after the cases of the Autobahn test suite that concern a stream which takes control
 //! frames only: the numbers are that suite's.
 
-use std::thread;
-use std::time::Duration;
-
 use super::*;
+use crate::server::Installation;
 use crate::tenant::{Gateway, request_for};
 
 /// A gateway and a session whose streams are tried out.
@@ -15,7 +13,10 @@ struct Peer {
 
 impl Peer {
     fn new() -> Self {
-        let gateway = Gateway::start();
+        Self::of(Gateway::start())
+    }
+
+    fn of(gateway: Gateway) -> Self {
         let session = gateway.tenant().create(&request_for(&["given_name"])).id;
         Self { gateway, session }
     }
@@ -37,7 +38,10 @@ impl Peer {
 
 #[test]
 fn pings_are_answered_and_pongs_are_not() {
-    let peer = Peer::new();
+    // The gateway, whose clock does not move, sends no pings of its own.
+    let gateway = Gateway::start_on(Installation::new().with_machine());
+    gateway.installation.machine().freeze();
+    let peer = Peer::of(gateway);
     let mut stream = peer.open();
     for (case, payload) in [
         ("2.1", &b""[..]),
@@ -50,7 +54,7 @@ fn pings_are_answered_and_pongs_are_not() {
     }
     for byte in frame(0x89, &[0xfe; 20]) {
         stream.send(&[byte]);
-        thread::sleep(Duration::from_millis(1));
+        peer.gateway.server.rest();
     }
     assert_eq!(stream.next(), Got::Pong(vec![0xfe; 20]), "2.6");
     let unsolicited = [frame(0x8A, b""), frame(0x8A, b"unsolicited"), frame(0x89, b"x")];

@@ -2,12 +2,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use idgate_testkit::patience::patience;
+use idgate_testkit::seed::{Random, seed};
 use socket2::{Domain, Socket, Type};
 
 use super::*;
 use crate::disk;
+use crate::metrics::seen;
+use crate::server::{Installation, eventually};
 use crate::tenant::{Created, Gateway, form, request_for, sample_wallet};
 
 /// Sessions that are read at once; each reader breaks off 1000 times among them all.
@@ -16,30 +20,19 @@ const BREAKS: usize = 100;
 /// Events of each session besides its own: more than a page, and written meanwhile.
 const EXTRA: i64 = 300;
 
-/// A small generator (Knuth's MMIX constants), so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 #[test]
 fn readers_that_break_off_1000_times_miss_nothing_and_see_nothing_twice() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();
     let sessions: Vec<Created> =
         (0..SESSIONS).map(|_| tenant.create(&request_for(&["given_name"]))).collect();
-    let gateway = &gateway;
+    let (gateway, seed) = (&gateway, seed());
     let breaks = thread::scope(|scope| {
         let readers: Vec<_> = sessions
             .iter()
-            .zip(1..)
-            .map(|(created, seed)| {
-                scope.spawn(move || read_in_pieces(gateway, created, Random(seed)))
+            .enumerate()
+            .map(|(n, created)| {
+                scope.spawn(move || read_in_pieces(gateway, created, Random::of_thread(seed, n)))
             })
             .collect();
         // Another process writes, as if each session had been held and released again and again.
@@ -100,12 +93,12 @@ fn read_in_pieces(gateway: &Gateway, created: &Created, mut random: Random) -> u
                 other => panic!("{other:?}"),
             }
         }
-        let part = usize::try_from(random.below(100)).unwrap();
+        let part = random.index(100);
         stream.0.get_ref().set_read_timeout(Some(Duration::from_millis(1))).unwrap();
         let _ = stream.0.read(&mut vec![0; part]);
         breaks += 1;
         if breaks % 10 == 0 {
-            seen.truncate(usize::try_from(random.below(after + 1)).unwrap());
+            seen.truncate(random.index(seen.len() + 1));
         }
     }
 }
@@ -121,33 +114,77 @@ fn check(gateway: &Gateway, created: &Created, seen: &[Value]) {
     assert!(stored.len() > usize::try_from(EXTRA).unwrap());
 }
 
-#[test]
-fn stalled_readers_from_three_addresses_cost_little_and_harm_nobody() {
-    let gateway = Gateway::start();
+const STALLED: u16 = 500;
+
+/// A gateway whose time does not pass, and its sessions.
+fn frozen() -> (Gateway, Vec<Created>) {
+    let gateway = Gateway::start_on(Installation::new().with_machine());
+    gateway.installation.machine().freeze();
     let mut tenant = gateway.tenant();
-    let sessions: Vec<Created> =
-        (0..100).map(|_| tenant.create(&request_for(&["given_name"]))).collect();
-    let before = (gateway.server.resident(), median_create(&gateway));
-    let stalled: Vec<Stream> = (0..500u16)
-        .map(|n| {
-            let from = Ipv4Addr::new(127, 0, 0, 2 + u8::try_from(n % 3).unwrap());
-            stalled(&gateway, from, &sessions[usize::from(n % 100)].id)
-        })
-        .collect();
-    // All are open, and the client has no place left.
-    let extra = tenant.create(&request_for(&["given_name"]));
-    let key = &gateway.client.api_key;
-    assert_eq!(Stream::open(gateway.server.address, &extra.id, key).close(), Some(1013));
-    let wallet = sample_wallet();
-    for created in &sessions[..50] {
+    let sessions = (0..100).map(|_| tenant.create(&request_for(&["given_name"]))).collect();
+    (gateway, sessions)
+}
+
+/// Lets the streams that were opened look at their sessions for the first time.
+fn look(gateway: &Gateway) {
+    gateway.server.rest();
+    gateway.installation.machine().jump(Duration::from_millis(10));
+}
+
+/// Readers of these sessions that never read.
+fn stall(gateway: &Gateway, sessions: &[Created]) -> Vec<Stream> {
+    let stalled = (0..STALLED).map(|n| {
+        let from = Ipv4Addr::new(127, 0, 0, 2 + u8::try_from(n % 3).unwrap());
+        stalled(gateway, from, &sessions[usize::from(n % 100)].id)
+    });
+    let stalled = stalled.collect();
+    look(gateway);
+    stalled
+}
+
+fn settle(gateway: &Gateway, sessions: &[Created]) {
+    let (mut tenant, wallet) = (gateway.tenant(), sample_wallet());
+    for created in sessions {
         tenant.post_answer(&created.id, &form(&wallet, created)).expect_status(200);
     }
-    let after = (gateway.server.resident(), median_create(&gateway));
-    let grown = after.0.saturating_sub(before.0);
-    assert!(grown <= 32 << 20, "{} KiB for 500 readers", grown >> 10);
-    // Generous, because other tests run at the same time; a writer that waits is far beyond it.
-    let bearable = before.1 * 5 + Duration::from_millis(20);
-    assert!(after.1 <= bearable, "a create takes {:?} instead of {:?}", after.1, before.1);
+}
+
+#[test]
+fn stalled_readers_from_three_addresses_harm_nobody() {
+    let (gateway, sessions) = frozen();
+    let stalled = stall(&gateway, &sessions);
+    let mut tenant = gateway.tenant();
+    let made = gateway.installation.run_json(&["admin-token", "create", "--json"]);
+    let token = made["admin_token"].as_str().unwrap();
+    let open = || seen(&mut gateway.http(), token, "idgate_ws_streams").unwrap();
+    // All are open, and the client has no place left.
+    eventually("all streams are open", || open() == u64::from(STALLED));
+    let extra = tenant.create(&request_for(&["given_name"]));
+    let one_more = Stream::open(gateway.server.address, &extra.id, &gateway.client.api_key);
+    look(&gateway);
+    assert_eq!(one_more.close(), Some(1013));
+    for _ in 0..50 {
+        tenant.create(&request_for(&["given_name"]));
+    }
+    assert_eq!(open(), u64::from(STALLED), "they are still there");
+    // A writer that waited for a reader would wait for ever: no time passes.
+    settle(&gateway, &sessions[..50]);
+    tenant.create(&request_for(&["given_name"]));
+    drop(stalled);
+}
+
+#[test]
+#[ignore = "before a release: measures memory"]
+fn stalled_readers_cost_little_memory() {
+    let (gateway, sessions) = frozen();
+    let (settled, open) = sessions.split_at(20);
+    settle(&gateway, settled);
+    let before = gateway.server.resident();
+    let stalled = stall(&gateway, &sessions);
+    settle(&gateway, &open[..50]);
+    let grown = gateway.server.resident().saturating_sub(before);
+    println!("{} KiB for {STALLED} readers", grown >> 10);
+    assert!(grown <= 48 << 20, "{} KiB for {STALLED} readers", grown >> 10);
     drop(stalled);
 }
 
@@ -158,20 +195,7 @@ fn stalled(gateway: &Gateway, from: Ipv4Addr, session: &str) -> Stream {
     socket.set_recv_buffer_size(1).unwrap();
     socket.bind(&SocketAddr::from((from, 0)).into()).unwrap();
     socket.connect(&gateway.server.address.into()).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(patience())).unwrap();
     let (host, key) = (gateway.server.address, &gateway.client.api_key);
     Stream::on(socket.into(), host, &format!("{session}/ws"), key).unwrap()
-}
-
-fn median_create(gateway: &Gateway) -> Duration {
-    let mut tenant = gateway.tenant();
-    let mut times: Vec<Duration> = (0..51)
-        .map(|_| {
-            let since = Instant::now();
-            tenant.create(&request_for(&["given_name"]));
-            since.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[25]
 }
