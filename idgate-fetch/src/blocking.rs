@@ -35,6 +35,8 @@ use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME};
 /// for ever.
 pub struct BlockingFetcher {
     egress: Egress,
+    /// The time for the fetches of one answer.
+    allowance: Allowance,
     engine: Mutex<Option<Arc<Engine>>>,
 }
 
@@ -84,7 +86,7 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
 impl BlockingFetcher {
     /// A fetcher that knows nothing yet, and has not started anything.
     pub fn new(egress: Egress) -> Self {
-        Self { egress, engine: Mutex::default() }
+        Self { egress, allowance: Allowance::of_one_answer(), engine: Mutex::default() }
     }
 
     /// Steps to the decision: commits the hold before the first fetch, and fetches all needs of a
@@ -100,7 +102,7 @@ impl BlockingFetcher {
         now: impl Fn() -> UnixMillis,
         mut commit: impl FnMut(Transition) -> Result<(), E>,
     ) -> Result<Decision, NotDecided<E>> {
-        let mut allowance = Allowance::of_one_answer();
+        let mut allowance = self.allowance;
         loop {
             let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
                 Step::Done(decision) => return Ok(*decision),

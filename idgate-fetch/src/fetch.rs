@@ -241,4 +241,9 @@ impl Fetcher {
         let allowed = ranges.iter().map(|range| crate::range::Cidr::parse(range).unwrap());
         Arc::new(Self::new(Egress::new(allowed.collect(), None).unwrap()))
     }
+
+    /// How many wait for fetches under way.
+    pub fn waiting(&self) -> usize {
+        self.flights.passengers()
+    }
 }

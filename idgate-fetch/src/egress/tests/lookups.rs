@@ -2,6 +2,7 @@
 
 use idgate_core::ids::IssuerId;
 use idgate_core::verify::Need;
+use idgate_testkit::patience::patience;
 use tokio::time::error::Elapsed;
 
 use super::*;
@@ -9,12 +10,10 @@ use crate::came::Came;
 use crate::fetch::Fetcher;
 use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCHES_PER_HOST, FETCHES_PER_ISSUER};
+use crate::patience::until;
 use crate::silence::Silence;
 
 const SHORT: Duration = Duration::from_millis(50);
-/// Far more than any test needs.
-const LONG: Duration = Duration::from_secs(20);
-
 fn asked(issuer: &str, uri: String) -> Asked {
     Asked { need: Need::StatusList { uri }, issuers: vec![IssuerId::new(issuer)] }
 }
@@ -36,12 +35,7 @@ fn is_nothing(came: &Came) -> bool {
 }
 
 async fn until_used(fetcher: &Fetcher, used: usize) {
-    let waiting = async {
-        while fetcher.used().0 != used {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap();
+    until("so many turns are taken", async || fetcher.used().0 == used).await;
 }
 
 #[tokio::test]
@@ -49,14 +43,14 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::new(silence.egress()));
     let at = |number| asked("one", format!("https://silent.example/{number}"));
-    let late = came(&fetcher, (0..FETCHES_PER_HOST).map(at).collect(), LONG).await;
+    let late = came(&fetcher, (0..FETCHES_PER_HOST).map(at).collect(), patience()).await;
     assert!(late.iter().all(is_nothing), "the source had its time");
     assert_eq!(fetcher.used().0, FETCHES_PER_HOST, "its name is still being looked up");
     let more = came(&fetcher, vec![at(FETCHES_PER_HOST)], SHORT).await;
     assert!(matches!(more[..], [Came::NotAsked]), "nobody looked for the source");
     silence.end();
     until_used(&fetcher, 0).await;
-    assert!(came(&fetcher, vec![at(FETCHES_PER_HOST)], LONG).await.iter().all(is_nothing));
+    assert!(came(&fetcher, vec![at(FETCHES_PER_HOST)], patience()).await.iter().all(is_nothing));
 }
 
 #[tokio::test]
@@ -65,11 +59,11 @@ async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
     let fetcher = Arc::new(Fetcher::new(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
     let all = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();
-    came(&fetcher, all, LONG).await;
+    came(&fetcher, all, patience()).await;
     let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
     assert!(matches!(mine[..], [Came::NotAsked]));
     // Asked, though it is as silent.
-    assert!(came(&fetcher, vec![of("other", 0)], LONG).await.iter().all(is_nothing));
+    assert!(came(&fetcher, vec![of("other", 0)], patience()).await.iter().all(is_nothing));
 }
 
 #[tokio::test]
@@ -79,12 +73,7 @@ async fn a_lookup_keeps_the_turn_of_who_gave_up() {
     assert!(post(&egress.keeping(turn.clone())).await.is_err());
     assert_eq!(Arc::strong_count(&turn), 2);
     silence.end();
-    let until_over = async {
-        while Arc::strong_count(&turn) > 1 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, until_over).await.unwrap();
+    until("the look-up ends", async || Arc::strong_count(&turn) == 1).await;
 }
 
 #[tokio::test]
@@ -102,10 +91,6 @@ async fn where_too_many_names_are_looked_up_without_a_turn_no_more_are() {
     assert!(post(&sibling).await.is_err(), "another way out has its own");
     assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "who has a turn may");
     silence.end();
-    let waiting = async {
-        while post(&egress).await.unwrap() != Err(EgressError::DnsFailed) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap();
+    let is_asked = async || matches!(post(&egress).await, Ok(Err(EgressError::DnsFailed)));
+    until("names are looked up again", is_asked).await;
 }

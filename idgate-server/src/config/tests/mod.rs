@@ -27,12 +27,15 @@ fn from_file(text: &str) -> Result<Config, String> {
     Config::new(&Settings::collect(&BTreeMap::new(), [], Some(file.path()))?)
 }
 
+// reason: settings are texts here, and nothing listens
+const LISTEN: &str = "127.0.0.1:8080";
+
 #[test]
 fn defaults_are_those_of_the_manual() {
     let config = from_env(&[]).unwrap();
     assert_eq!(config.data_dir, Path::new("./idgate-data"));
-    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!(config.base_url_at("127.0.0.1:4711".parse().unwrap()), "http://127.0.0.1:4711");
+    assert_eq!(config.listen.to_string(), LISTEN);
+    assert_eq!(config.base_url_at("127.0.0.2:4711".parse().unwrap()), "http://127.0.0.2:4711");
     assert_eq!(config.environment, Environment::Development);
     assert!(config.rate_limits && !config.behind_tls_proxy && config.instance_key.is_none());
     assert_eq!(config.log_format, LogFormat::Text);
@@ -172,8 +175,8 @@ fn tls_needs_both_files_and_an_https_base_url() {
     assert!(from_env(&[cert]).unwrap_err().starts_with("IDGATE_TLS_KEY"));
     assert!(from_env(&[key]).unwrap_err().starts_with("IDGATE_TLS_CERT"));
     let config = from_env(&[cert, key]).unwrap();
-    assert_eq!(config.base_url_at(config.listen), "https://127.0.0.1:8080");
-    let plain = ("IDGATE_BASE_URL", "http://localhost:8080");
+    assert_eq!(config.base_url_at(config.listen), format!("https://{LISTEN}"));
+    let plain = ("IDGATE_BASE_URL", "http://localhost");
     assert!(from_env(&[cert, key, plain]).unwrap_err().contains("this listener speaks TLS"));
     // With TLS of its own, a listener may be reachable without a proxy.
     let outside = ("IDGATE_LISTEN", "0.0.0.0:8443");
@@ -189,7 +192,7 @@ fn jar_needs_a_host_name_except_in_development() {
     assert_eq!(from_env(&[jar]).unwrap().request_mode, RequestMode::Jar);
     for environment in ["staging", "production"] {
         let environment = ("IDGATE_ENVIRONMENT", environment);
-        for url in ["http://127.0.0.1:8080", "https://192.0.2.7", "https://[2001:db8::1]"] {
+        for url in ["http://127.0.0.1", "https://192.0.2.7", "https://[2001:db8::1]"] {
             let error = from_env(&[jar, environment, ("IDGATE_BASE_URL", url)]).unwrap_err();
             assert!(error.contains("did:web") && error.contains(url), "{error}");
         }
@@ -244,6 +247,7 @@ fn malformed_values_are_refused_by_name() {
     for (name, value) in [
         ("IDGATE_DATA_DIR", ""),
         ("IDGATE_LISTEN", "8080"),
+        // reason: it is refused, so that nothing listens there
         ("IDGATE_LISTEN", "localhost:8080"),
         ("IDGATE_BASE_URL", "http://gateway.example"),
         ("IDGATE_BEHIND_TLS_PROXY", "yes"),

@@ -23,6 +23,7 @@ fn origins_are_taken_as_listed() {
         "https://shop.example",
         "https://shop.example:8443",
         "https://xn--bcher-kva.example",
+        // reason: an origin is a text, and nothing listens there
         "http://localhost:3000",
         &app,
     ];

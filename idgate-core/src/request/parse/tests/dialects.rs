@@ -440,6 +440,7 @@ fn pages_have_one_to_five_origins_as_browsers_write_them_none_twice() {
     }
     let five = json!({"origins": six[..5]});
     let app = format!("android:apk-key-hash:{}", "A".repeat(43));
+    // reason: an origin is a text, and nothing listens there
     for good in [five, json!({"origins": [app, "http://localhost:3000"]})] {
         assert!(parse_with(&for_pages(good), &trust(), &dialects).is_ok());
     }
