@@ -2,13 +2,21 @@
 
 #![allow(clippy::disallowed_methods)] // here, and nowhere else
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+mod virtual_clock;
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use idgate_core::time::UnixMillis;
+use tokio::task::unconstrained;
 
-/// Says what time it is.
+pub use self::virtual_clock::VirtualClock;
+
+/// Says what time it is, and waits.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> UnixMillis;
@@ -22,6 +30,44 @@ pub trait Clock: Send + Sync {
     fn is_in_doubt(&self) -> bool {
         false
     }
+
+    /// The time since a moment of this process; setting the clock does not change it.
+    fn steady(&self) -> Duration {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGAN.elapsed()
+    }
+
+    /// Resolves when this time has passed, whatever the clock is set to.
+    fn sleep(&self, time: Duration) -> Sleep {
+        Box::pin(tokio::time::sleep(time))
+    }
+}
+
+/// A wait for a time to pass.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
+/// Work took too long.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Late;
+
+impl dyn Clock + '_ {
+    /// Runs `work` for this time at most.
+    ///
+    /// # Errors
+    /// It takes longer.
+    pub async fn timeout<F: Future>(&self, time: Duration, work: F) -> Result<F::Output, Late> {
+        let mut work = pin!(work);
+        let mut end = None;
+        poll_fn(|cx| {
+            if let Poll::Ready(done) = work.as_mut().poll(cx) {
+                return Poll::Ready(Ok(done));
+            }
+            // Work that always has something to do is late as well.
+            let end = end.get_or_insert_with(|| unconstrained(self.sleep(time)));
+            Pin::new(end).poll(cx).map(|()| Err(Late))
+        })
+        .await
+    }
 }
 
 /// The operating system's clock.
@@ -33,33 +79,6 @@ impl Clock for SystemClock {
     fn now(&self) -> UnixMillis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         UnixMillis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    }
-}
-
-/// A clock that moves only when told to; clones show the same time.
-#[derive(Clone, Debug, Default)]
-pub struct VirtualClock(Arc<AtomicU64>);
-
-impl VirtualClock {
-    /// A clock that stands at `now`.
-    pub fn at(now: UnixMillis) -> Self {
-        Self(Arc::new(AtomicU64::new(now.0)))
-    }
-
-    /// Sets the time.
-    pub fn set(&self, now: UnixMillis) {
-        self.0.store(now.0, Ordering::SeqCst);
-    }
-
-    /// Moves forward by `ms` milliseconds.
-    pub fn advance(&self, ms: u64) {
-        self.0.fetch_add(ms, Ordering::SeqCst);
-    }
-}
-
-impl Clock for VirtualClock {
-    fn now(&self) -> UnixMillis {
-        UnixMillis(self.0.load(Ordering::SeqCst))
     }
 }
 
@@ -293,16 +312,6 @@ mod tests {
         assert!(SystemClock.now() > UnixMillis(1_704_067_200_000));
     }
 
-    #[test]
-    fn clones_of_a_virtual_clock_share_the_time() {
-        let clock = VirtualClock::at(UnixMillis(5));
-        let other = clock.clone();
-        clock.advance(10);
-        assert_eq!(other.now(), UnixMillis(15));
-        other.set(UnixMillis(7));
-        assert_eq!(clock.now(), UnixMillis(7));
-    }
-
     /// A clock that was right at 0 of the steady one.
     fn watched() -> WatchedClock {
         let clock = WatchedClock::new();
@@ -381,5 +390,27 @@ mod tests {
         let watch = Stopwatch::new();
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(watch.elapsed_us() >= 2000);
+    }
+
+    #[tokio::test]
+    async fn work_is_late_when_its_time_is_over_and_never_before() {
+        let clock: &dyn Clock = &SystemClock;
+        let before = clock.steady();
+        assert_eq!(clock.timeout(Duration::from_secs(3600), async { 1 }).await, Ok(1));
+        let long = Duration::from_millis(2);
+        assert_eq!(clock.timeout(long, std::future::pending::<()>()).await, Err(Late));
+        assert!(clock.steady() - before >= long);
+    }
+
+    /// As `tokio::time::timeout`, it ends work that uses up its budget in every poll.
+    #[tokio::test]
+    async fn work_that_never_rests_is_late_as_well() {
+        let clock: &dyn Clock = &SystemClock;
+        let busy = async {
+            loop {
+                tokio::task::consume_budget().await;
+            }
+        };
+        assert_eq!(clock.timeout(Duration::from_millis(2), busy).await, Err(Late));
     }
 }

@@ -45,6 +45,9 @@ pub struct RunningGateway {
     tls: Option<Arc<Tls>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
+    /// Tests wait for requests that are under way in it.
+    #[cfg(test)]
+    pub(crate) gateway: Arc<Gateway>,
 }
 
 impl RunningGateway {
@@ -152,8 +155,18 @@ pub async fn start_with_limits(
     let (close, closing) = watch::channel(false);
     tokio::spawn(boxed(leave(gateway.clone(), stopped, config.drain_delay, close)));
     let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans };
+    #[cfg(test)]
+    let seen = gateway.clone();
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
-    Ok(RunningGateway { base_url, local_addr, tls, stop, task })
+    Ok(RunningGateway {
+        base_url,
+        local_addr,
+        tls,
+        stop,
+        task,
+        #[cfg(test)]
+        gateway: seen,
+    })
 }
 
 /// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
@@ -252,7 +265,7 @@ async fn leave(
 ) {
     stop::stopped(&mut stopped).await;
     gateway.start_draining();
-    tokio::time::sleep(delay).await;
+    gateway.clock().sleep(delay).await;
     // Nobody listens to it any more when everything has ended already.
     let _ = close.send(true);
 }

@@ -30,7 +30,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
-use idgate_fetch::Fetcher;
+use idgate_fetch::{Allowance, Fetcher};
 use tokio::sync::Semaphore;
 
 pub use self::api_keys::ApiKeySecret;
@@ -66,6 +66,8 @@ pub struct App {
     pages: Option<PageRules>,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
+    /// The time for the fetches of one answer.
+    allowance: Allowance,
     /// Made for the trust and the keys in force; remade when the store has others.
     verifier: RwLock<Option<identity::Held>>,
     streams: Arc<Streams>,
@@ -131,6 +133,7 @@ impl App {
             any_origin: false,
             pages: None,
             fetcher,
+            allowance: Allowance::of_one_answer(),
             verifier,
             webhook_rules: WebhookRules::default(),
             webhook_tests: Arc::new(Semaphore::new(WEBHOOK_TESTS)),
@@ -183,6 +186,11 @@ impl App {
     /// What the gateway keeps.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The clock that it decides and waits by.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
     }
 
     /// The time.

@@ -39,7 +39,7 @@ impl App {
     ) -> Result<Decision, AppError> {
         let mut step = first;
         // Who signed a status list is known once it is there, so there may be two rounds of fetches.
-        let mut allowance = Allowance::of_one_answer();
+        let mut allowance = self.allowance;
         loop {
             let (hold, needs) = match step {
                 Step::Done(decision) => return Ok(*decision),

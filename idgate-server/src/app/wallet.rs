@@ -14,7 +14,7 @@ use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;
 use super::{App, AppError, Handle};
-use crate::clock::{Moment, Stopwatch};
+use crate::clock::Moment;
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
@@ -65,7 +65,7 @@ impl App {
         begin: impl FnOnce() -> Result<Verification<'v>, ResponseError>,
     ) -> Result<WalletReply, AppError> {
         let scope = Scope::of(session, verifier.trust().version());
-        let watch = Stopwatch::new();
+        let began = self.clock.steady();
         let mut verifying = Span::begin("verify", Kind::Internal);
         asked(&mut verifying, session);
         let begin = || {
@@ -81,7 +81,7 @@ impl App {
         let mut held = None;
         let concluded = {
             let concluding =
-                pin!(self.conclude(&mut verification, first, &scope, &mut held, watch, verifying));
+                pin!(self.conclude(&mut verification, first, &scope, &mut held, began, verifying));
             unpanicked(concluding).await
         };
         let outcome = match concluded {
@@ -103,7 +103,7 @@ impl App {
         first: Step,
         scope: &Scope,
         held: &mut Option<Session>,
-        watch: Stopwatch,
+        began: Duration,
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
         let decision = {
@@ -113,10 +113,12 @@ impl App {
         };
         verifying.set(Key::Outcome, || Some(outcome(&decision)));
         drop(verifying);
-        if Duration::from_micros(watch.elapsed_us()) > self.verification_time {
+        let taken = self.clock.steady().saturating_sub(began);
+        if taken > self.verification_time {
             return Err(AppError::Unavailable("the verification took too long".into()));
         }
-        let (reply, stored) = self.store_decision(decision, watch.elapsed_us())?;
+        let processing_us = u64::try_from(taken.as_micros()).unwrap_or(u64::MAX);
+        let (reply, stored) = self.store_decision(decision, processing_us)?;
         applied(stored.await?)?;
         Ok(reply)
     }

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use super::error::HttpError;
 use super::memory::{BodyMemory, Held, Part, Payer};
 use super::turns::TooMany;
+use crate::clock::Clock;
 use crate::limits::LARGE_ANSWER_BYTES;
 
 /// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
@@ -30,6 +31,7 @@ pub(crate) struct Received {
 /// How much may be read, how long, and out of which budget.
 pub(crate) struct Bounds<'a> {
     pub(crate) bytes: usize,
+    pub(crate) clock: &'a dyn Clock,
     pub(crate) time: Duration,
     pub(crate) memory: &'a BodyMemory,
     pub(crate) payer: Payer,
@@ -84,7 +86,7 @@ pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received,
     let longest = if declared.exact().is_some() { least } else { bounds.bytes };
     let mut room = Room { held: Held::default(), bytes: 0, longest };
     room.grow(FIRST, &bounds).await?;
-    let read = tokio::time::timeout(bounds.time, collect(body, room, &bounds));
+    let read = bounds.clock.timeout(bounds.time, collect(body, room, &bounds));
     read.await.unwrap_or(Err(BodyError::TooSlow))
 }
 

@@ -289,7 +289,8 @@ impl<'a> Call<'a> {
         let message = "this connection cannot be upgraded";
         let connection = self.connection.ok_or_else(|| HttpError::bad_handshake(message))?;
         let times = self.gateway.limits.streams.clone();
-        self.trace.upgrade = Some(Upgrade { connection, stream, times });
+        let clock = self.gateway.clock().clone();
+        self.trace.upgrade = Some(Upgrade { connection, stream, times, clock });
         Ok(())
     }
 
@@ -308,7 +309,8 @@ impl<'a> Call<'a> {
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
         let Gateway { app, limits, memory, verifying, .. } = self.gateway;
         let payer = self.payer();
-        let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
+        let (clock, time) = (&**app.clock(), limits.body_timeout);
+        let bounds = Bounds { bytes: limit, clock, time, memory, payer, verifying };
         let mut reading = pin!(body::read(self.body, bounds));
         let received = match tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
             Ok(received) => received?,

@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 
 use self::open::Open;
 use super::peer;
+use crate::clock::Clock;
 use crate::telemetry::Telemetry;
 
 /// Open connections: in total, and per network that is capped.
@@ -178,9 +179,9 @@ impl Slot {
 
     /// Resolves when its probation has lasted for `time` and no good key was seen: it is to end at
     /// once, unless strangers have left room for it.
-    pub(crate) async fn probation_failed(&self, time: Duration) {
+    pub(crate) async fn probation_failed(&self, clock: &dyn Clock, time: Duration) {
         if self.newcomer {
-            tokio::time::sleep(time).await;
+            clock.sleep(time).await;
             let most_strangers = self.connections.most_strangers;
             if !self.connections.open().settle(self.number, most_strangers) {
                 return;

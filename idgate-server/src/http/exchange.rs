@@ -61,7 +61,7 @@ async fn answer_in(
     let has_body = !body.is_end_stream();
     let mut trace = Trace::default();
     let peer = peer::client(slot.peer, &head.headers, &gateway.trusted_proxies);
-    let limit = TimeLimit::new(gateway.limits.request_timeout);
+    let limit = TimeLimit::new(gateway.clock().clone(), gateway.limits.request_timeout);
     let (head_ref, trace_ref) = (&head, &mut trace);
     let call = Call {
         gateway,

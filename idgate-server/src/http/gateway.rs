@@ -11,6 +11,7 @@ use super::rates::Rates;
 use super::tls::Tls;
 use super::turns::Turns;
 use crate::app::App;
+use crate::clock::Clock;
 use crate::config::Cidr;
 use crate::limits::{BODY_MEMORY, HttpLimits};
 use crate::log::Noise;
@@ -97,6 +98,11 @@ impl Gateway {
     pub fn with_supervisor(mut self, supervisor: Arc<Supervisor>) -> Self {
         self.supervisor = Some(supervisor);
         self
+    }
+
+    /// The clock that it decides and waits by.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.app.clock()
     }
 
     pub(super) fn are_tasks_well(&self) -> bool {

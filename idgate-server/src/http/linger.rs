@@ -4,9 +4,11 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::clock::{self, Clock};
 use crate::limits::{LINGER_PACE_BYTES, LINGER_SILENCE, LINGER_TIME, MAX_DISCARDED_BYTES};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
@@ -20,8 +22,9 @@ pub(crate) struct Lingering<T> {
     stream: T,
     /// How long the peer may take nothing of what is written.
     patience: Duration,
+    clock: Arc<dyn Clock>,
     /// Runs while it takes nothing.
-    stalled: Option<Pin<Box<Sleep>>>,
+    stalled: Option<clock::Sleep>,
     closing: Option<Closing>,
 }
 
@@ -60,8 +63,8 @@ impl Closing {
 }
 
 impl<T> Lingering<T> {
-    pub(crate) fn new(stream: T, patience: Duration) -> Self {
-        Self { stream, patience, stalled: None, closing: None }
+    pub(crate) fn new(stream: T, clock: Arc<dyn Clock>, patience: Duration) -> Self {
+        Self { stream, patience, clock, stalled: None, closing: None }
     }
 
     /// The outcome of a write, unless there has been none for too long.
@@ -74,8 +77,8 @@ impl<T> Lingering<T> {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let (clock, patience) = (&self.clock, self.patience);
+        let stalled = self.stalled.get_or_insert_with(|| clock.sleep(patience));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -154,26 +157,35 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
+    use crate::clock::VirtualClock;
+
+    const PATIENCE: Duration = Duration::from_secs(15);
 
     #[tokio::test]
     async fn a_peer_that_reads_nothing_is_given_up() {
+        let clock = VirtualClock::default();
         let (near, _far) = tokio::io::duplex(16);
-        let mut stream = Lingering::new(near, Duration::from_millis(50));
-        let error = stream.write_all(&[0; 64]).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let mut stream = Lingering::new(near, Arc::new(clock.clone()), PATIENCE);
+        let writing = tokio::spawn(async move { stream.write_all(&[0; 64]).await });
+        clock.until_waiting_for(PATIENCE, 1).await;
+        clock.pass(PATIENCE).await;
+        assert_eq!(writing.await.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]
     async fn a_peer_that_reads_slowly_is_not() {
+        let clock = VirtualClock::default();
         let (near, mut far) = tokio::io::duplex(16);
-        let mut stream = Lingering::new(near, Duration::from_millis(200));
-        let reading = tokio::spawn(async move {
-            for _ in 0..10 {
-                tokio::time::sleep(Duration::from_millis(40)).await;
-                far.read_exact(&mut [0; 16]).await.unwrap();
-            }
-        });
-        stream.write_all(&[0; 160]).await.unwrap();
-        reading.await.unwrap();
+        let mut stream = Lingering::new(near, Arc::new(clock.clone()), PATIENCE);
+        let writing = tokio::spawn(async move { stream.write_all(&[0; 160]).await });
+        for _ in 0..9 {
+            clock.until_waiting_for(PATIENCE, 1).await;
+            clock.pass(PATIENCE - Duration::from_millis(1)).await;
+            // This makes room for the next 16 bytes.
+            far.read_exact(&mut [0; 16]).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        far.read_exact(&mut [0; 16]).await.unwrap();
+        writing.await.unwrap().unwrap();
     }
 }

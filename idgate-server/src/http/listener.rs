@@ -24,6 +24,7 @@ use super::peer;
 use super::refusal::Explained;
 use super::stop::stopped;
 use super::ws::Upgrade;
+use crate::clock::Clock;
 use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::log::{Line, What};
 
@@ -33,7 +34,7 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
 /// For a request on a connection that is silent when the drain begins: a busy client has sent it
 /// already, and would see nothing but a closed connection.
-const LAST_REQUESTS: Duration = Duration::from_secs(1);
+pub(super) const LAST_REQUESTS: Duration = Duration::from_secs(1);
 
 /// Serves `gateway` on `listener` until `stop` says so or its sender is gone; then lets requests
 /// under way finish, for a bounded time.
@@ -145,7 +146,7 @@ async fn connection(
         () = serve_one(&gateway, stream, &slot, stop) => {}
         // A request that began in the same moment is answered, and the last one.
         () = slot.displaced_in_silence() => {}
-        () = slot.probation_failed(gateway.limits.probation) => {
+        () = slot.probation_failed(&**gateway.clock(), gateway.limits.probation) => {
             refused(&gateway, slot.peer, "no_key");
         }
     }
@@ -156,7 +157,7 @@ async fn connection(
 async fn serve_one(gateway: &Gateway, stream: TcpStream, slot: &Slot, stop: watch::Receiver<bool>) {
     // Without it, small answers may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
-    let stream = Lingering::new(stream, gateway.limits.write_timeout);
+    let stream = Lingering::new(stream, gateway.clock().clone(), gateway.limits.write_timeout);
     let upgrade = match &gateway.tls {
         None => requests(gateway, stream, slot, stop.clone()).await,
         // As long as a head may take, because one comes after it.
@@ -198,7 +199,7 @@ pub(super) async fn requests(
     let mut served = pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
-        () = last_request(&mut stop) => {
+        () = last_request(&**gateway.clock(), &mut stop) => {
             served.as_mut().graceful_shutdown();
             served.await
         }
@@ -209,9 +210,9 @@ pub(super) async fn requests(
 
 /// Resolves when a silent connection may be closed: its answers have said `Connection: close` since
 /// the drain began.
-async fn last_request(stop: &mut watch::Receiver<bool>) {
+async fn last_request(clock: &dyn Clock, stop: &mut watch::Receiver<bool>) {
     stopped(stop).await;
-    tokio::time::sleep(LAST_REQUESTS).await;
+    clock.sleep(LAST_REQUESTS).await;
 }
 
 fn note(ended: Result<(), hyper::Error>) {

@@ -3,18 +3,22 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::clock::Clock;
+
 /// The time for one request.
 pub(crate) struct TimeLimit {
+    clock: Arc<dyn Clock>,
     time: Duration,
     lifted: AtomicBool,
 }
 
 impl TimeLimit {
-    pub(crate) fn new(time: Duration) -> Self {
-        Self { time, lifted: AtomicBool::new(false) }
+    pub(crate) fn new(clock: Arc<dyn Clock>, time: Duration) -> Self {
+        Self { clock, time, lifted: AtomicBool::new(false) }
     }
 
     /// From here on the request is answered when it is done: what it waits for has a time of its own.
@@ -25,7 +29,7 @@ impl TimeLimit {
     /// What `work` comes to; `None`: it took too long, and was given up.
     pub(crate) async fn bound<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
-        match tokio::time::timeout(self.time, work.as_mut()).await {
+        match self.clock.timeout(self.time, work.as_mut()).await {
             Ok(done) => Some(done),
             Err(_late) if self.lifted.load(Ordering::Relaxed) => Some(work.await),
             Err(_late) => None,
@@ -34,21 +38,40 @@ impl TimeLimit {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::clock::VirtualClock;
+    use crate::patience::in_time;
 
-    const SHORT: Duration = Duration::from_millis(10);
-    const LONG: Duration = Duration::from_millis(50);
+    const TIME: Duration = Duration::from_secs(15);
+
+    /// The outcome of work that takes twice the limit and starts with `begin`.
+    async fn bound(begin: fn(&TimeLimit)) -> Option<u8> {
+        let clock = VirtualClock::default();
+        let limit = TimeLimit::new(Arc::new(clock.clone()), TIME);
+        let bound = tokio::spawn({
+            let clock = clock.clone();
+            async move {
+                let work = async {
+                    begin(&limit);
+                    clock.sleep(2 * TIME).await;
+                    1
+                };
+                limit.bound(work).await
+            }
+        });
+        clock.until_waiting_for(TIME, 1).await;
+        clock.pass(TIME).await;
+        clock.pass(TIME).await;
+        in_time("it comes to something", bound).await.unwrap()
+    }
 
     #[tokio::test]
     async fn work_is_given_up_at_its_limit_unless_that_was_lifted_before() {
-        let limit = TimeLimit::new(SHORT);
+        let limit = TimeLimit::new(Arc::new(VirtualClock::default()), TIME);
         assert_eq!(limit.bound(async { 1 }).await, Some(1));
-        assert_eq!(limit.bound(tokio::time::sleep(LONG)).await, None);
-        let lifting = async {
-            limit.lift();
-            tokio::time::sleep(LONG).await;
-        };
-        assert_eq!(limit.bound(lifting).await, Some(()));
+        assert_eq!(bound(|_| {}).await, None);
+        assert_eq!(bound(TimeLimit::lift).await, Some(1));
     }
 }

@@ -324,6 +324,7 @@ mod tests {
     use crate::app::App;
     use crate::clock::VirtualClock;
     use crate::config::{Environment, Quotas};
+    use crate::patience::{in_time, until};
     use crate::store::temporary::TemporaryStore;
     use crate::store::{ClientOperator as _, Mood, SqliteOperator, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
@@ -426,13 +427,9 @@ mod tests {
         let supervisor = Arc::new(Supervisor::new(Arc::new(Telemetry::new().unwrap())));
         let running = tokio::spawn(swept.sweeper.run(supervisor, stopped));
         swept.clock.set(NOW.plus(300_000));
-        let stored = async {
-            while swept.store.sessions().iter().any(|s| s.settled_at().is_none()) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(10), stored).await.unwrap();
+        let stored = async || swept.store.sessions().iter().all(|it| it.settled_at().is_some());
+        until("it is stored", stored).await;
         stop.send(true).unwrap();
-        tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
+        in_time("it stops", running).await.unwrap();
     }
 }

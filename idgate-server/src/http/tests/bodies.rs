@@ -1,6 +1,8 @@
 //! Sizes, types and times of bodies.
 
 use super::*;
+use crate::http::turns::Kind;
+use crate::limits::{LARGE_ANSWER_BYTES, MEMORY_PER_BODY_BYTE};
 
 const JSON: &str = "Content-Type: application/json\r\n";
 const MIB: usize = 1024 * 1024;
@@ -97,13 +99,22 @@ async fn large_answers_beyond_the_budget_are_told_to_come_back() {
     answer.assert_error(400, "invalid_response");
 }
 
-/// A sender that stops in the midst of a large answer: by then there is memory for all of it.
-async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
+/// Sends the beginning of a large answer.
+async fn begin_large(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     let mut stream = edge.connect().await;
     let head = format!("POST {path} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(&vec![b'x'; 600 * 1024]).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The gateway may refuse it before all of this is sent.
+    let _ = stream.write_all(&vec![b'x'; 600 * 1024]).await;
+    stream
+}
+
+/// A sender that stops in the midst of a large answer: by then there is memory for all of it.
+async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
+    let before = edge.body_memory();
+    let stream = begin_large(edge, path, headers).await;
+    let all = before + u64::try_from(MIB * MEMORY_PER_BODY_BYTE).unwrap();
+    until("it has memory for all", async || edge.body_memory() == all).await;
     stream
 }
 
@@ -119,6 +130,7 @@ async fn slow_senders_of_large_answers_hold_up_nobody_else() {
 
 #[tokio::test]
 async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
+    // The slow sender keeps its share for longer than a request waits for one.
     let limits = HttpLimits { memory_wait: Duration::from_millis(100), ..HttpLimits::default() };
     // A body counts eight times its length, and a share is one of the largest.
     let settings =
@@ -134,10 +146,9 @@ async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
     let answer = edge.request("POST", &path, &from("192.0.2.2"), &large).await;
     answer.assert_error(400, "invalid_response");
     drop(slow);
-    let again = async {
-        while edge.request("POST", &path, &from("192.0.2.1"), &large).await.status() == 503 {}
-    };
-    tokio::time::timeout(PATIENCE, again).await.expect("the memory is given back");
+    let again =
+        async || edge.request("POST", &path, &from("192.0.2.1"), &large).await.status() != 503;
+    until("the memory is given back", again).await;
 }
 
 #[tokio::test]
@@ -148,9 +159,11 @@ async fn large_bodies_of_strangers_leave_small_ones_and_tenants_their_memory() {
     let path = response_path(&edge).await;
     let from = |peer: usize| format!("X-Forwarded-For: 192.0.2.{peer}\r\n");
     let mut slow = Vec::new();
-    for peer in 0..7 {
+    for peer in 0..6 {
         slow.push(slow_sender(&edge, &path, &from(peer)).await);
     }
+    let mut seventh = begin_large(&edge, &path, &from(6)).await;
+    Answer::read(&mut seventh).await.assert_error(503, "temporarily_unavailable");
     let headers = format!("{JSON}{}", from(200));
     let answer = edge.request("POST", &path, &headers, &vec![b'x'; 600 * 1024]).await;
     answer.assert_error(503, "temporarily_unavailable");
@@ -176,12 +189,13 @@ async fn a_large_body_takes_memory_as_it_comes() {
         stream.write_all(head.as_bytes()).await.unwrap();
         begun.push(stream);
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let first = u64::try_from(LARGE_ANSWER_BYTES * MEMORY_PER_BODY_BYTE).unwrap();
+    until("all have begun", async || edge.body_memory() == 12 * first).await;
     let from = format!("{JSON}X-Forwarded-For: 192.0.2.200\r\n");
     let answer = edge.request("POST", &path, &from, &vec![b'x'; 300 * 1024]).await;
     answer.assert_error(400, "invalid_response");
     begun.truncate(1);
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    until("the others' memory is free", async || edge.body_memory() == first).await;
     begun[0].write_all(&vec![b' '; MIB - 5]).await.unwrap();
     Answer::read(&mut begun[0]).await.assert_error(400, "invalid_response");
 }
@@ -200,7 +214,8 @@ async fn a_tenant_that_sends_slowly_keeps_nobody_from_a_turn() {
         stream.write_all(head.as_bytes()).await.unwrap();
         slow.push(stream);
     }
-    tokio::time::timeout(Duration::from_secs(5), edge.create()).await.expect("it is its turn");
+    edge.until_reading(80).await;
+    in_time("it is its turn", edge.create()).await;
     for mut stream in slow {
         stream.write_all(b"rest!").await.unwrap();
         let mut first = [0; 12];
@@ -222,15 +237,9 @@ async fn so_many_requests_of_a_client_wait_and_one_more_is_refused_at_once() {
         stream.write_all(head.as_bytes()).await.unwrap();
         busy.push(stream);
     }
-    let refused = async {
-        loop {
-            let asking = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"");
-            if let Ok(answer) = tokio::time::timeout(Duration::from_millis(100), asking).await {
-                break answer;
-            }
-        }
-    };
-    let answer = tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    let all = async || edge.gateway().turns.count(Kind::Writing) == (64, 256);
+    until("there is no place to wait", all).await;
+    let answer = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"").await;
     answer.assert_error(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), Some("1"));
     // 64 were charged, it was not.
@@ -271,8 +280,7 @@ async fn a_session_that_takes_no_answer_is_refused_before_the_body_is_read() {
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_400() {
-    let body_timeout = Duration::from_millis(200);
-    let edge = Edge::with(HttpLimits { body_timeout, ..HttpLimits::default() }, &[]).await;
+    let edge = Edge::start().await;
     let bearer = edge.store.bearer(None);
     let path = response_path(&edge).await;
     for (path, headers, code) in [
@@ -283,17 +291,23 @@ async fn a_body_that_does_not_arrive_is_400() {
         let head =
             format!("POST {path} HTTP/1.1\r\nHost: g\r\nContent-Length: 9\r\n{headers}\r\nhalf");
         stream.write_all(head.as_bytes()).await.unwrap();
+        edge.until_reading(1).await;
+        edge.clock.pass(edge.gateway().limits.body_timeout).await;
         Answer::read(&mut stream).await.assert_error(400, code);
     }
 }
 
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_503() {
-    let request_timeout = Duration::from_millis(200);
-    let edge = Edge::with(HttpLimits { request_timeout, ..HttpLimits::default() }, &[]).await;
+    let edge = Edge::start().await;
     let bearer = edge.store.bearer(None);
     edge.store.set_mood(Mood::Stuck);
-    let answer = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"").await;
+    let passing = async {
+        edge.until_answering(1).await;
+        edge.clock.pass(edge.gateway().limits.request_timeout).await;
+    };
+    let asking = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"");
+    let (answer, ()) = tokio::join!(asking, passing);
     answer.assert_error(503, "temporarily_unavailable");
 }
 

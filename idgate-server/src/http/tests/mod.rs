@@ -23,17 +23,15 @@ use idgate_core::time::UnixMillis;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::HttpLimits;
+use super::{Gateway, HttpLimits};
 use crate::clock::VirtualClock;
 use crate::config::{Config, Settings};
+use crate::patience::{in_time, until};
 use crate::serve::{RunningGateway, start_with_limits};
 use crate::store::Mood;
 use crate::store::temporary::TemporaryStore;
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
-/// Far more than any test needs; a wait that reaches it is a failure.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A gateway under test.
 struct Edge {
     store: TemporaryStore,
@@ -60,6 +58,27 @@ impl Edge {
 
     fn address(&self) -> SocketAddr {
         self.running.local_addr()
+    }
+
+    fn gateway(&self) -> &Gateway {
+        &self.running.gateway
+    }
+
+    /// Bytes of memory that bodies have.
+    fn body_memory(&self) -> u64 {
+        self.gateway().memory.used().used
+    }
+
+    /// Waits until so many requests are being answered.
+    async fn until_answering(&self, count: usize) {
+        let time = self.gateway().limits.request_timeout;
+        self.clock.until_waiting_for(time, count).await;
+    }
+
+    /// Waits until so many bodies are being read.
+    async fn until_reading(&self, count: usize) {
+        let time = self.gateway().limits.body_timeout;
+        self.clock.until_waiting_for(time, count).await;
     }
 
     async fn connect(&self) -> TcpStream {
@@ -135,8 +154,7 @@ impl Answer {
     /// Everything until the gateway closes.
     async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
-        let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes));
-        read.await.expect("the connection ends").unwrap();
+        in_time("the connection ends", stream.read_to_end(&mut bytes)).await.unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").expect("an answer");
         Self { head: head.to_owned(), body: body.to_owned() }

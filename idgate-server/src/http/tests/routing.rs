@@ -67,12 +67,7 @@ async fn ready_says_which_part_is_not() {
     assert_eq!((ready.status(), ready.body.as_str()), (200, body));
     edge.store.set_mood(Mood::Busy);
     // What was stored a moment ago still counts.
-    let not_ready = async {
-        while edge.get("/readyz").await.status() == 200 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, not_ready).await.unwrap();
+    until("it is not ready", async || edge.get("/readyz").await.status() != 200).await;
     let ready = edge.get("/readyz").await;
     let body = r#"{"ready":false,"store":false,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (503, body));
@@ -84,12 +79,7 @@ async fn tasks_that_panic_go_on_and_too_often_is_not_ready() {
     let made = edge.create().await;
     // The sweeper reads the sessions that are due.
     edge.store.set_mood(Mood::Panicking);
-    let not_ready = async {
-        while edge.get("/readyz").await.status() == 200 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, not_ready).await.unwrap();
+    until("it is not ready", async || edge.get("/readyz").await.status() != 200).await;
     let ready = edge.get("/readyz").await;
     let body = r#"{"ready":false,"store":true,"trust":true,"accepting":true,"tasks":false}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (503, body));
@@ -100,12 +90,7 @@ async fn tasks_that_panic_go_on_and_too_often_is_not_ready() {
     // And what it is there for is done once it can be.
     edge.store.set_mood(Mood::Well);
     edge.clock.advance(300_000);
-    let expired = async {
-        while edge.store.sessions()[0].settled_at().is_none() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, expired).await.unwrap();
+    until("it expires", async || edge.store.sessions()[0].settled_at().is_some()).await;
     assert_eq!(edge.read(&made).await["status"], "EXPIRED");
 }
 

@@ -1,6 +1,7 @@
 //! Sessions from creation to deletion.
 
 use super::*;
+use crate::http::turns::Kind;
 use crate::limits::READS_PER_CLIENT;
 
 #[tokio::test]
@@ -78,10 +79,13 @@ async fn what_was_deleted_while_a_request_waited_for_its_turn_is_not_shown() {
         tokio::spawn(async move { edge.request("GET", &path, &bearer, b"").await })
     };
     let listing: Vec<_> = (0..READS_PER_CLIENT).map(|_| ask("/v1/audit-log".into())).collect();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let reads = async |taken, waiting| {
+        let count = async || edge.gateway().turns.count(Kind::Reading) == (taken, waiting);
+        until("requests have their places, or wait for one", count).await;
+    };
+    reads(READS_PER_CLIENT, 0).await;
     let reading = ask(made.path());
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(!reading.is_finished(), "it waits");
+    reads(READS_PER_CLIENT, 1).await;
     let deleted = edge.request("DELETE", &made.path(), &made.bearer, b"").await;
     assert_eq!(deleted.status(), 204);
     drop(lists);

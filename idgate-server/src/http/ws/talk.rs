@@ -3,18 +3,19 @@
 
 use std::convert::Infallible;
 use std::future::ready;
-use std::pin::Pin;
+use std::sync::Arc;
 
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, Sleep, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::Close;
 use super::frame::{Incoming, Opcode};
 use super::socket::{End, Socket};
 use crate::app::{StatusStream, StreamEnd};
+use crate::clock::{Clock, Sleep};
 use crate::http::status_event::message;
 use crate::http::stop::stopped;
 use crate::limits::MAX_FRAMES_PER_PING;
@@ -25,17 +26,18 @@ pub(crate) struct Upgrade {
     pub(crate) connection: OnUpgrade,
     pub(crate) stream: StatusStream,
     pub(crate) times: StreamTimes,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Upgrade {
     /// Streams until either side ends it, or `stop` says so.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
-        let Self { connection, stream, times } = self;
+        let Self { connection, stream, times, clock } = self;
         // An error means that the connection broke before the 101 was out.
         let Ok(upgraded) = connection.await else { return };
         let session_id = stream.session_id().clone();
         let patience = times.close;
-        let mut talk = Talk::new(Socket::new(TokioIo::new(upgraded)), stream, times, stop);
+        let mut talk = Talk::new(Socket::new(TokioIo::new(upgraded)), stream, times, clock, stop);
         let Err(end) = talk.run().await;
         let Talk { socket, stream, .. } = talk;
         // Its place is free from here on: who reconnects at once finds it.
@@ -53,6 +55,7 @@ struct Talk<T> {
     socket: Socket<T>,
     stream: StatusStream,
     times: StreamTimes,
+    clock: Arc<dyn Clock>,
     stop: watch::Receiver<bool>,
     heart: Heart,
 }
@@ -60,7 +63,7 @@ struct Talk<T> {
 /// Whether the peer is alive.
 struct Heart {
     /// Until the next ping or, after a ping, until its pong is too late.
-    timer: Pin<Box<Sleep>>,
+    timer: Sleep,
     pings: u64,
     awaiting: bool,
     /// Frames of the peer since the last ping.
@@ -72,11 +75,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
         socket: Socket<T>,
         stream: StatusStream,
         times: StreamTimes,
+        clock: Arc<dyn Clock>,
         stop: watch::Receiver<bool>,
     ) -> Self {
-        let timer = Box::pin(sleep(times.ping));
+        let timer = clock.sleep(times.ping);
         let heart = Heart { timer, pings: 0, awaiting: false, frames: 0 };
-        Self { socket, stream, times, stop, heart }
+        Self { socket, stream, times, clock, stop, heart }
     }
 
     async fn run(&mut self) -> Result<Infallible, End> {
@@ -114,7 +118,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
             return Err(Close::NoPong.into());
         }
         let pings = self.heart.pings.wrapping_add(1);
-        let timer = Box::pin(sleep(self.times.pong));
+        let timer = self.clock.sleep(self.times.pong);
         self.heart = Heart { timer, pings, awaiting: true, frames: 0 };
         self.send(Opcode::Ping, &pings.to_be_bytes()).await
     }
@@ -131,7 +135,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
                 // Others are allowed and mean nothing (RFC 6455 5.5.3).
                 if self.heart.awaiting && payload == self.heart.pings.to_be_bytes() {
                     self.heart.awaiting = false;
-                    self.heart.timer.set(sleep(self.times.ping));
+                    self.heart.timer = self.clock.sleep(self.times.ping);
                 }
                 Ok(())
             }

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::api_key::signing_secret;
+use crate::patience::in_time;
 use crate::spans::Parent;
 
 const HOST: &str = "hooks.example";
@@ -157,8 +158,7 @@ pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_
     fixture.put(None).await;
     let bell = fixture.store().outbox_bell();
     let session = fixture.settled().await;
-    let rings = tokio::time::timeout(std::time::Duration::from_secs(5), bell.notified());
-    rings.await.unwrap();
+    in_time("it rings", bell.notified()).await;
     assert!(!fixture.is_due(THEN), "nobody reviewed the host");
     assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
     assert_eq!(fixture.review(Review::Approve), 0);

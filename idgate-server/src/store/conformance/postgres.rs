@@ -2,12 +2,13 @@
 //! own for each. Where there is no PostgreSQL, the tests say so and show nothing.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use tokio_postgres::NoTls;
 
 use super::*;
+use crate::clock::VirtualClock;
 use crate::config::{Address, Environment, Quotas};
 use crate::seal::InstanceKey;
 use crate::store::postgres::{Threads, migrate_at};
@@ -106,11 +107,21 @@ impl PostgresDatabase {
         PostgresStore::open_at(options(&self.address(), key, migrates), NOW)
     }
 
-    /// A gateway, by the virtual clock, whose database is at that port of this machine.
-    pub(in crate::store) fn open_through(&self, port: u16) -> PostgresStore {
+    /// A gateway whose database is at that port of this machine, and for which only `clock` says that something
+    /// takes too long.
+    pub(in crate::store) fn open_through(&self, port: u16, clock: &VirtualClock) -> PostgresStore {
         let address = format!("postgres://idgate@127.0.0.1:{port}/{}", self.name);
-        let address = Address::parse(&address).unwrap();
-        PostgresStore::open_at(options(&address, &self.key, false), NOW).unwrap()
+        self.open_waiting_by(clock, &Address::parse(&address).unwrap())
+    }
+
+    /// The same where the database is at this address.
+    pub(in crate::store) fn open_waiting_by(
+        &self,
+        clock: &VirtualClock,
+        address: &Address,
+    ) -> PostgresStore {
+        let (clock, options) = (Arc::new(clock.clone()), options(address, &self.key, false));
+        PostgresStore::open_waiting_by(clock, options, NOW).unwrap()
     }
 
     /// Where its server listens.

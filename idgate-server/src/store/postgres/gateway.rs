@@ -30,7 +30,7 @@ use super::{
     probe, rates, schema, trusted_lists, turns,
 };
 use crate::audit::{AuditKeys, SYSTEM};
-use crate::clock::Moment;
+use crate::clock::{Clock, Moment, SystemClock};
 use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
@@ -84,7 +84,7 @@ impl PostgresStore {
     /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
     /// says what to do.
     pub fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
-        Self::open_with(options, ClaimsClock::Databases, now)
+        Self::open_with(options, ClaimsClock::Databases, Arc::new(SystemClock), now)
     }
 
     /// The same where a test moves the clock that says when results are due.
@@ -93,12 +93,23 @@ impl PostgresStore {
         options: PostgresOptions<'_>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
-        Self::open_with(options, ClaimsClock::Callers, now)
+        Self::open_with(options, ClaimsClock::Callers, Arc::new(SystemClock), now)
+    }
+
+    /// The same where the test also says when what is waited for takes too long.
+    #[cfg(test)]
+    pub(in crate::store) fn open_waiting_by(
+        clock: Arc<dyn Clock>,
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, ClaimsClock::Callers, clock, now)
     }
 
     fn open_with(
         options: PostgresOptions<'_>,
         claims_clock: ClaimsClock,
+        clock: Arc<dyn Clock>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
         let cores = available_parallelism().map_or(1, usize::from);
@@ -108,9 +119,10 @@ impl PostgresStore {
         let (news, to_tell) = listen::News::new();
         let size = (4 * cores).clamp(8, 32);
         let shared = Arc::new(Shared {
+            clock: clock.clone(),
             pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
             aside: Pool::new(options.address, ASIDE)?,
-            turns: turns::Turns::of(size),
+            turns: turns::Turns::of(size, clock.clone()),
             groups: Arc::default(),
             deletions: Arc::default(),
             sealer: Arc::new(Sealer::new(options.instance_key)?),
@@ -199,13 +211,18 @@ impl PostgresStore {
         work: impl Future<Output = Done<T>> + Send + 'static,
     ) -> Asked<T> {
         let (reply, answer) = oneshot::channel();
-        Asked { task: self.threads.spawn(in_time(Box::pin(work), reply)), answer }
+        let in_time = in_time(self.shared.clock.clone(), Box::pin(work), reply);
+        Asked { task: self.threads.spawn(in_time), answer }
     }
 }
 
 /// Answers with what comes of it, or that nothing did in time. Who no longer waits does not need to know.
-async fn in_time<T>(work: Boxed<'static, T>, reply: oneshot::Sender<Result<T, StoreError>>) {
-    let _ = reply.send(match tokio::time::timeout(ANSWER, work).await {
+async fn in_time<T>(
+    clock: Arc<dyn Clock>,
+    work: Boxed<'static, T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+) {
+    let _ = reply.send(match clock.timeout(ANSWER, work).await {
         Ok(done) => done.map_err(StoreError::from),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
     });

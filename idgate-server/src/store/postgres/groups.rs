@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::super::interface::StoreError;
 use super::super::lanes::Whose;
 use super::error::panicked;
+use crate::clock::Clock;
 
 /// Changes in one transaction.
 const MOST: usize = 64;
@@ -151,13 +152,9 @@ impl<J, T> Place<J, T> {
     ///
     /// # Errors
     /// [`StoreError::Busy`]: its turn does not come soon. Others as the store has them.
-    pub(super) async fn told(self) -> Result<T, StoreError> {
+    pub(super) async fn told(mut self, clock: &dyn Clock) -> Result<T, StoreError> {
         let turn = if self.whose == Whose::GATEWAY { OWN_TURN } else { TURN };
-        self.told_in(turn).await
-    }
-
-    async fn told_in(mut self, turn: Duration) -> Result<T, StoreError> {
-        let told = match tokio::time::timeout(turn, &mut self.told).await {
+        let told = match clock.timeout(turn, &mut self.told).await {
             Ok(told) => told,
             Err(_) if self.leave() => return Err(StoreError::Busy),
             Err(_) => (&mut self.told).await,
@@ -178,7 +175,10 @@ impl<J, T> Place<J, T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tokio::task::JoinHandle;
+
     use super::*;
+    use crate::clock::{SystemClock, VirtualClock};
 
     type Numbers = Arc<Groups<u32, u32>>;
 
@@ -239,8 +239,18 @@ mod tests {
         let ((first, lane), (second, _)) = (groups.join(LANE, 1), groups.join(LANE, 2));
         let group = lane.unwrap().next(unlike).unwrap();
         group.tell(vec![Ok(10), Err(StoreError::Full)]);
-        assert_eq!(first.told().await.unwrap(), 10);
-        assert!(matches!(second.told().await, Err(StoreError::Full)));
+        assert_eq!(first.told(&SystemClock).await.unwrap(), 10);
+        assert!(matches!(second.told(&SystemClock).await, Err(StoreError::Full)));
+    }
+
+    /// The outcome at `place`, whose time to wait for a turn has passed.
+    async fn waited_for(place: Place<u32, u32>) -> JoinHandle<Result<u32, StoreError>> {
+        let clock = VirtualClock::default();
+        let waiting = clock.clone();
+        let told = tokio::spawn(async move { place.told(&waiting).await });
+        clock.until_waiting_for(TURN, 1).await;
+        clock.pass(TURN).await;
+        told
     }
 
     #[tokio::test]
@@ -250,7 +260,7 @@ mod tests {
         let mut lane = lane.unwrap();
         assert_eq!(jobs(&mut lane), Some(vec![1]));
         let (waiting, _) = groups.join(LANE, 2);
-        let told = waiting.told_in(Duration::from_millis(1)).await;
+        let told = waited_for(waiting).await.await.unwrap();
         assert!(matches!(told, Err(StoreError::Busy)));
         assert_eq!(jobs(&mut lane), None);
     }
@@ -260,8 +270,7 @@ mod tests {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         let group = lane.unwrap().next(unlike).unwrap();
-        let told = tokio::spawn(first.told_in(Duration::from_millis(1)));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let told = waited_for(first).await;
         group.tell(vec![Ok(10)]);
         assert_eq!(told.await.unwrap().unwrap(), 10);
     }
@@ -271,7 +280,7 @@ mod tests {
         let groups = Numbers::default();
         let (first, lane) = groups.join(LANE, 1);
         drop(lane);
-        assert!(first.told().await.is_err());
+        assert!(first.told(&SystemClock).await.is_err());
         assert!(groups.join(LANE, 2).1.is_some());
     }
 }

@@ -86,7 +86,7 @@ pub(super) async fn answer(shared: Arc<Shared>) {
         let (client, before) = (client?, Moment::now());
         Ok(shared.held.noted.note(before, numbers::read(&client).await?))
     };
-    let outcome = match tokio::time::timeout(ANSWER, asking).await {
+    let outcome = match shared.clock.timeout(ANSWER, asking).await {
         Ok(outcome) => outcome.map_err(|error: Failure| StoreError::from(error)),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
     };

@@ -29,7 +29,7 @@ pub(super) async fn ask(shared: &Shared) -> Done<()> {
     {
         return outcome.clone().map_err(Failure::Store);
     }
-    let outcome = match tokio::time::timeout(PATIENCE, write(shared)).await {
+    let outcome = match shared.clock.timeout(PATIENCE, write(shared)).await {
         Ok(written) => written.map_err(StoreError::from),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
     };

@@ -138,7 +138,8 @@ impl PostgresStore {
             if let Some(lane) = lane {
                 drop(self.threads.spawn(write(self.shared.clone(), lane)));
             }
-            committing(place.told())
+            let clock = self.shared.clock.clone();
+            committing(async move { place.told(&*clock).await })
         })
     }
 

@@ -10,6 +10,7 @@ use super::groups::Groups;
 use super::pool::Pool;
 use super::{held, listen, nodes, order, probe, turns};
 use crate::audit::AuditKeys;
+use crate::clock::Clock;
 use crate::config::Quotas;
 use crate::seal::Sealer;
 use crate::store::changes::Changes;
@@ -18,6 +19,8 @@ use crate::telemetry::Telemetry;
 
 /// What the use cases work with.
 pub(super) struct Shared {
+    /// By which everything is waited for.
+    pub(super) clock: Arc<dyn Clock>,
     /// For requests and the gateway's own work.
     pub(super) pool: Pool,
     /// For what must not wait behind those: heartbeats, leases, word of changes.

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::super::interface::StoreError;
 use super::super::lanes::Whose;
 use super::error::{Done, Failure};
+use crate::clock::Clock;
 
 /// How long a write waits behind others of the same client before load is shed.
 const TURN: Duration = Duration::from_secs(3);
@@ -18,6 +19,7 @@ const TURN: Duration = Duration::from_secs(3);
 pub(super) struct Turns {
     /// At a time, of one client.
     at_once: usize,
+    clock: Arc<dyn Clock>,
     lanes: Mutex<HashMap<Whose, Arc<Semaphore>>>,
 }
 
@@ -31,8 +33,8 @@ pub(super) struct Turn {
 
 impl Turns {
     /// For so many connections.
-    pub(super) fn of(connections: usize) -> Arc<Self> {
-        Arc::new(Self { at_once: (connections / 2).max(1), lanes: Mutex::default() })
+    pub(super) fn of(connections: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self { at_once: (connections / 2).max(1), clock, lanes: Mutex::default() })
     }
 
     /// Waits for a turn.
@@ -46,7 +48,7 @@ impl Turns {
         let lane = self.lanes().entry(whose).or_insert_with(|| self.lane()).clone();
         // From here on the lane is looked at when it is left, however that comes.
         let mut turn = Turn { permit: None, turns: self, whose };
-        let permit = tokio::time::timeout(TURN, lane.acquire_owned()).await;
+        let permit = turn.turns.clock.timeout(TURN, lane.acquire_owned()).await;
         let busy = || Failure::Store(StoreError::Busy);
         turn.permit = Some(permit.map_err(|_| busy())?.map_err(|_| busy())?);
         Ok(turn)
@@ -78,10 +80,11 @@ impl Drop for Turn {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::clock::SystemClock;
 
     #[tokio::test]
     async fn a_client_waits_behind_itself_and_nobody_else_does() {
-        let turns = Turns::of(4);
+        let turns = Turns::of(4, Arc::new(SystemClock));
         let (much, little) = (Whose::of("much"), Whose::of("little"));
         let first = turns.clone().take(much).await.unwrap();
         let _second = turns.clone().take(much).await.unwrap();
@@ -95,7 +98,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_has_left_leaves_nothing_behind() {
-        let turns = Turns::of(1);
+        let turns = Turns::of(1, Arc::new(SystemClock));
         let lane = Whose::of("one");
         let first = turns.clone().take(lane).await.unwrap();
         let second = tokio::spawn(turns.clone().take(lane));

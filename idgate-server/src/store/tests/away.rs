@@ -12,64 +12,48 @@ use super::super::wait::Wait as _;
 use super::super::*;
 use super::proxy::Proxy;
 use crate::api_key::{ApiKey, signing_secret};
-use crate::clock::Stopwatch;
+use crate::clock::{Clock as _, VirtualClock};
 use crate::entropy::OsEntropy;
+use crate::patience::until;
 
 type Nodes = Fixture<PostgresDatabase>;
 
 const HOST: &str = "hooks.example";
+/// How long a change waits behind others of its client, and how long anything else may take.
+const TURN: Duration = Duration::from_secs(3);
+const ANSWER: Duration = Duration::from_secs(14);
+/// How long readiness may take.
+const PROBE: Duration = Duration::from_millis(1800);
 /// When a session of [`NOW`] expires.
 const THEN: UnixMillis = NOW.plus(300_000);
 
-/// A store whose database is behind a proxy.
-fn behind(proxy: impl FnOnce(&PostgresDatabase) -> Proxy) -> Option<(Nodes, Proxy)> {
+/// A store whose database is behind a proxy, and the clock by which it waits for that.
+fn behind() -> Option<(Nodes, Proxy, VirtualClock)> {
     if !PostgresDatabase::is_there() {
         return None;
     }
     let mut fixture = Nodes::new();
-    let proxy = proxy(&fixture.backend);
+    let (proxy, clock) = (Proxy::to(&fixture.backend.socket()), VirtualClock::at(NOW));
     fixture.close();
-    fixture.store = Some(fixture.backend.open_through(proxy.port));
-    Some((fixture, proxy))
+    fixture.store = Some(fixture.backend.open_through(proxy.port, &clock));
+    Some((fixture, proxy, clock))
 }
 
-fn proxy(database: &PostgresDatabase) -> Proxy {
-    Proxy::to(&database.socket())
-}
-
-/// Fails unless it comes true in that time.
-async fn within(time: Duration, what: &str, is_true: impl AsyncFn() -> bool) {
-    let begun = Stopwatch::new();
-    while !is_true().await {
-        assert!(
-            Duration::from_micros(begun.elapsed_us()) < time,
-            "{what} takes longer than {time:?}"
-        );
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
+/// The clock by which it waits does not move: none of this comes from a wait that is over.
 #[tokio::test]
 async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_within_2() {
-    let Some((fixture, proxy)) = behind(proxy) else { return };
-    let two = Duration::from_secs(2);
+    let Some((fixture, proxy, _clock)) = behind() else { return };
     let session = fixture.session(&fixture.live).await;
     let (store, new) = (fixture.store(), fixture.new_session(&fixture.live, NOW));
     proxy.cut();
-    within(two, "not being ready", async || store.probe().await.is_err()).await;
-    let begun = Stopwatch::new();
+    until("it is not ready", async || store.probe().await.is_err()).await;
     let unavailable = |error| matches!(error, StoreError::Unavailable(_));
     assert!(unavailable(store.session(session.id()).await.unwrap_err()));
     assert!(unavailable(store.commit(verify(&session, NOW, "{}"), None).await.unwrap_err()));
     let made = store.create_session(&fixture.live, new.clone()).await;
     assert!(unavailable(made.unwrap_err()));
-    assert!(
-        Duration::from_micros(begun.elapsed_us()) < two,
-        "{:?}",
-        Duration::from_micros(begun.elapsed_us())
-    );
     proxy.pass();
-    within(two, "being ready", async || store.probe().await.is_ok()).await;
+    until("it is ready", async || store.probe().await.is_ok()).await;
     let same = store.session(session.id()).await.unwrap().unwrap();
     assert_eq!(same.revision(), session.revision(), "the session stays");
     assert_eq!(store.create_session(&fixture.live, new).await.unwrap(), Made::Yes);
@@ -77,32 +61,40 @@ async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_with
 
 #[tokio::test]
 async fn a_frozen_database_is_told_within_15_seconds() {
-    let Some((fixture, proxy)) = behind(proxy) else { return };
+    let Some((fixture, proxy, clock)) = behind() else { return };
     let session = fixture.session(&fixture.live).await;
     proxy.freeze();
-    let begun = Stopwatch::new();
     let store = fixture.store();
     let settle = || store.commit(verify(&session, NOW, "{}"), None);
-    let (read, first, second) = tokio::join!(store.session(session.id()), settle(), settle());
+    let (read, first, second) = (store.session(session.id()), settle(), settle());
+    let passing = async {
+        // The first is written, and the second waits behind it.
+        clock.until_waiting_for(TURN, 2).await;
+        clock.until_waiting_for(ANSWER - TURN, 1).await;
+        clock.until_waiting_for(ANSWER, 1).await;
+        clock.pass(TURN).await;
+        clock.pass(ANSWER - TURN).await;
+    };
+    let (read, first, second, ()) = tokio::join!(read, first, second, passing);
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     assert!(matches!(first, Err(StoreError::Unavailable(_))), "{first:?}");
-    let shed = matches!(second, Err(StoreError::Busy | StoreError::Unavailable(_)));
-    assert!(shed, "it waits behind the first: {second:?}");
-    assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(15));
-    let begun = Stopwatch::new();
-    assert!(fixture.store().probe().await.is_err());
-    assert!(
-        Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(2),
-        "who asks for readiness is told at once"
-    );
+    assert!(matches!(second, Err(StoreError::Busy)), "it waits behind the first: {second:?}");
+    assert!(clock.steady() < Duration::from_secs(15));
+    // Readiness is answered sooner.
+    let before = clock.steady();
+    let asking = async {
+        clock.until_waiting_for(PROBE, 1).await;
+        clock.pass(PROBE).await;
+    };
+    assert!(tokio::join!(store.probe(), asking).0.is_err());
+    assert!(clock.steady() - before < Duration::from_secs(2));
     proxy.pass();
-    let two = Duration::from_secs(2);
-    within(two, "being ready", async || fixture.store().probe().await.is_ok()).await;
+    until("it is ready", async || store.probe().await.is_ok()).await;
 }
 
 #[tokio::test]
 async fn what_became_of_a_commit_whose_answer_is_lost_is_looked_up() {
-    let Some((fixture, proxy)) = behind(proxy) else { return };
+    let Some((fixture, proxy, _clock)) = behind() else { return };
     let (store, live) = (fixture.store(), &fixture.live);
     let made = fixture.new_session(live, NOW);
     let session = made.session.clone();
@@ -151,8 +143,7 @@ async fn nodes_know_how_many_they_are() {
     assert_eq!((fixture.store().joined(), other.joined()), (UnixMillis(0), NOW));
     assert_eq!(fixture.store().nodes(), 2, "those before it know, too");
     drop(other);
-    let time = Duration::from_secs(3);
-    within(time, "knowing of an end", async || fixture.store().nodes() == 1).await;
+    until("its end is known", async || fixture.store().nodes() == 1).await;
 }
 
 /// One of them is the first, and the others know that they are not.
@@ -168,8 +159,7 @@ async fn of_nodes_that_start_together_one_grants_whole_limits() {
     });
     let first = stores.iter().filter(|store| store.joined() == UnixMillis(0)).count();
     assert_eq!(first, 1);
-    let time = Duration::from_secs(3);
-    within(time, "knowing of all", async || stores.iter().all(|store| store.nodes() == 4)).await;
+    until("all are known", async || stores.iter().all(|store| store.nodes() == 4)).await;
 }
 
 #[tokio::test]
@@ -223,11 +213,11 @@ async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_e
     let other = fixture.backend.open(NOW);
     let lasting = Duration::from_secs(60);
     assert!(other.leads("lists", lasting).await.unwrap());
-    // Longer than a sweep's.
     for _ in 0..3 {
         assert!(!fixture.store().leads("lists", lasting).await.unwrap());
         assert!(other.leads("lists", lasting).await.unwrap());
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Longer than a sweep's lasts.
+        fixture.backend.run("UPDATE leases SET lease_until = lease_until - 3000");
     }
     assert!(fixture.store().leads("something else", lasting).await.unwrap());
     drop(other);

@@ -1,8 +1,6 @@
 //! Keys with certificates: asked for once, bound to whom they sign for, erased when no session can
 //! name them any more.
 
-use std::time::Duration;
-
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::trust::VerifierCertificate;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -12,6 +10,7 @@ use super::erasure::files_with;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::gateway_key::{GatewayKey, REPLACED_SIGNS_MS};
+use crate::patience::until;
 use crate::store::SqliteOperator;
 use crate::work::sweeper::Sweeper;
 
@@ -125,12 +124,7 @@ async fn a_running_gateway_erases_a_replaced_key_after_25_hours() {
     let after = store.certificates().await.unwrap();
     let left: Vec<_> = after.keys.iter().map(|key| &key.certificate.x509_hash).collect();
     assert_eq!(left, [&new.x509_hash]);
-    let erased = async {
-        while !files_with(fixture.path(), &needle).is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), erased).await.unwrap();
+    until("it is erased", async || files_with(fixture.path(), &needle).is_empty()).await;
     assert_eq!(sweeper.forget_certificates().await.unwrap(), 0);
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::patience::until;
 
 /// The files of `dir` that hold `needle`.
 pub(super) fn files_with(dir: &Path, needle: &[u8]) -> Vec<String> {
@@ -193,13 +194,8 @@ async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
 
 /// An erasure that was held up is finished by itself.
 async fn gone_soon(fixture: &Fixture, pieces: &[Vec<u8>]) {
-    for _ in 0..300 {
-        if pieces.iter().all(|piece| files_with(fixture.path(), piece).is_empty()) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    assert_gone(fixture, pieces);
+    let is_gone = async || pieces.iter().all(|piece| files_with(fixture.path(), piece).is_empty());
+    until("it is erased", is_gone).await;
 }
 
 #[tokio::test]

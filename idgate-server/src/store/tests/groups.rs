@@ -10,8 +10,14 @@ use super::super::conformance::{
 };
 use super::super::*;
 use super::proxy::Proxy;
+use crate::clock::VirtualClock;
+use crate::patience::until;
 
 type Nodes = Fixture<PostgresDatabase>;
+
+/// How long a change waits behind others of its client, and how long a group may take.
+const TURN: Duration = Duration::from_secs(3);
+const GROUP: Duration = Duration::from_secs(11);
 
 impl Nodes {
     /// `None`: there is no PostgreSQL.
@@ -35,9 +41,7 @@ impl Nodes {
 
     /// Until the first who asks waits there.
     async fn until_held(&self) {
-        while self.backend.waiting() == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("the first waits there", async || self.backend.waiting() > 0).await;
     }
 
     fn store_new(&self, made: &Transition) -> Write<'_, Made> {
@@ -74,11 +78,6 @@ impl Nodes {
     }
 }
 
-/// Until everybody has had the time to ask.
-async fn pause() {
-    tokio::time::sleep(Duration::from_millis(200)).await;
-}
-
 async fn all<T>(writes: Vec<Write<'_, T>>) -> Vec<Result<T, StoreError>> {
     let mut outcomes = Vec::new();
     for write in writes {
@@ -94,7 +93,7 @@ async fn what_is_asked_for_together_is_committed_together() {
     let before = fixture.transactions("audit_entries");
     let held = fixture.hold_up();
     let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
-    pause().await;
+    fixture.until_held().await;
     drop(held);
     assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
     // The first, and those that came while it was held up.
@@ -110,7 +109,7 @@ async fn what_is_asked_for_together_is_committed_together() {
             fixture.store().commit(verified, Some(7))
         })
         .collect();
-    pause().await;
+    fixture.until_held().await;
     drop(held);
     assert!(all(settling).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
     assert!((1..=2).contains(&fixture.transactions("sessions")));
@@ -159,16 +158,45 @@ async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn(
 
 #[tokio::test]
 async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_stored() {
-    let Some(fixture) = Nodes::started() else { return };
+    let Some(mut fixture) = Nodes::started() else { return };
+    let clock = VirtualClock::at(NOW);
+    fixture.close();
+    let address = fixture.backend.address();
+    fixture.store = Some(fixture.backend.open_waiting_by(&clock, &address));
     let new = fixture.some(3);
     let held = fixture.hold_turn();
     let first = fixture.store_new(&new[0]);
     fixture.until_held().await;
-    let (first, second) = tokio::join!(first, fixture.store_new(&new[1]));
+    let second = fixture.store_new(&new[1]);
+    let passing = async {
+        clock.until_waiting_for(TURN, 2).await;
+        clock.pass(TURN).await;
+        clock.pass(GROUP).await;
+    };
+    let (first, second, ()) = tokio::join!(first, second, passing);
     assert!(matches!(first, Err(StoreError::Unavailable(_))), "{first:?}");
     assert!(matches!(second, Err(StoreError::Busy)), "it waits behind the first: {second:?}");
     drop(held);
     assert_eq!(fixture.store_new(&new[2]).await.unwrap(), Made::Yes);
+    assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "1");
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("1", 2));
+}
+
+/// The database ends a wait for a lock by itself, sooner than the gateway does.
+#[tokio::test]
+async fn who_waits_too_long_for_a_lock_of_the_database_is_told_so_and_nothing_is_stored() {
+    let Some(mut fixture) = Nodes::started() else { return };
+    let mut address = fixture.backend.address();
+    let settings = address.config.get_options().unwrap().to_owned();
+    address.config.options(format!("{settings} -c lock_timeout=100ms"));
+    fixture.close();
+    fixture.store = Some(fixture.backend.open_waiting_by(&VirtualClock::at(NOW), &address));
+    let new = fixture.some(2);
+    let held = fixture.hold_turn();
+    let told = fixture.store_new(&new[0]).await;
+    assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
+    drop(held);
+    assert_eq!(fixture.store_new(&new[1]).await.unwrap(), Made::Yes);
     assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "1");
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("1", 2));
 }
@@ -182,7 +210,7 @@ async fn a_group_has_room_for_as_many_as_the_client_may_have() {
     let new = fixture.some(12);
     let held = fixture.hold_up();
     let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
-    pause().await;
+    fixture.until_held().await;
     drop(held);
     let made: Vec<Made> = all(making).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(made.iter().filter(|made| **made == Made::Yes).count(), 5, "{made:?}");
@@ -213,7 +241,7 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
     let sessions = fixture.some_stored(4).await;
     let proxy = Proxy::to(&fixture.backend.socket());
     fixture.close();
-    fixture.store = Some(fixture.backend.open_through(proxy.port));
+    fixture.store = Some(fixture.backend.open_through(proxy.port, &VirtualClock::at(NOW)));
     let new = fixture.some(3);
     let held = fixture.hold_up();
     let settle = |session: &Session| fixture.store().commit(verify(session, NOW, "{}"), None);

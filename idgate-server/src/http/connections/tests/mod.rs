@@ -1,6 +1,11 @@
 //! Who is admitted, who makes room, and who is counted where.
 
+use std::pin::pin;
+
+use futures_util::FutureExt as _;
+
 use super::*;
+use crate::clock::VirtualClock;
 
 fn connections(most: usize, per_peer: usize) -> Arc<Connections> {
     Arc::new(Connections::new(most, per_peer))
@@ -70,22 +75,26 @@ fn newcomers_that_are_all_busy_leave_the_rest_to_others() {
 
 #[tokio::test]
 async fn a_newcomer_without_a_key_goes_unless_there_is_room_by_then() {
-    const MOMENT: Duration = Duration::from_millis(1);
+    const MOMENT: Duration = Duration::from_secs(2);
+    let clock = VirtualClock::default();
     let all = connections(16, 100);
     let mut strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
     let busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
     let (with_key, without) = (from(&all, "192.0.2.2").unwrap(), from(&all, "192.0.2.3").unwrap());
     with_key.know(Some(&TenantId::new("cli_a")));
     assert!(!with_key.is_on_probation() && without.is_on_probation());
-    without.probation_failed(MOMENT).await;
-    let stays = |slot: Slot| async move {
-        let failed = slot.probation_failed(MOMENT);
-        tokio::time::timeout(50 * MOMENT, failed).await.is_err()
+    // Whether it does when its probation is over.
+    let goes = async |slot: &Slot| {
+        let mut failed = pin!(slot.probation_failed(&clock, MOMENT));
+        assert!(failed.as_mut().now_or_never().is_none());
+        clock.advance(2000);
+        failed.now_or_never().is_some()
     };
-    assert!(stays(with_key).await);
+    assert!(goes(&without).await);
+    assert!(!goes(&with_key).await);
     drop(busy);
     strangers.pop();
-    assert!(stays(without).await);
+    assert!(!goes(&without).await);
 }
 
 #[test]

@@ -52,7 +52,7 @@ struct Taken<'l> {
 pub(in crate::store::postgres) async fn write(shared: Arc<Shared>, mut lane: Lane) {
     while let Some(first) = lane.next(fits) {
         let taken = Taken { shared: &shared, lane: &lane, first, more: OnceLock::new() };
-        let outcomes = tokio::time::timeout(TIME, all(&taken)).await.unwrap_or_else(|_| {
+        let outcomes = shared.clock.timeout(TIME, all(&taken)).await.unwrap_or_else(|_| {
             let silent = StoreError::Unavailable("PostgreSQL does not answer".into());
             each(&taken.changes(), &silent)
         });
