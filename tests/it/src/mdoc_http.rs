@@ -22,23 +22,34 @@ pub(crate) use self::host::Host;
 use crate::mdoc_tamper::{ISSUER_ID, Row, VERIFIED, mdl_request, rows};
 use crate::server::Installation;
 use crate::stores;
+use crate::tamper::one_of_each_outcome;
 use crate::tenant::{members, now_ms, timestamp};
 
 #[test]
+fn a_change_of_each_outcome_gives_its_code_over_http() {
+    every_row_holds(&one_of_each_outcome(rows(), |row| row.expected));
+}
+
+#[test]
+#[ignore = "before a release: every row over HTTP, which the everyday tier runs in-process"]
 fn every_change_of_one_thing_gives_its_code_over_http() {
     let refusals = rows().filter(|row| row.expected.reason().is_some()).count();
     assert!(refusals >= 130, "{refusals} refusals");
+    every_row_holds(&rows().collect::<Vec<_>>());
+}
+
+fn every_row_holds(table: &[&Row]) {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = [true, false].map(|test| stores::spawn(scope, move || mismatches(test)));
+        let lanes = [true, false].map(|test| stores::spawn(scope, move || mismatches(test, table)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn mismatches(test: bool) -> Vec<String> {
+fn mismatches(test: bool, table: &[&Row]) -> Vec<String> {
     let mut desk = Desk::start(Installation::new(), test, &["--revocation", "off"]);
     let mut wrong = Vec::new();
-    for Row { title, change, expected, .. } in rows() {
+    for Row { title, change, expected, .. } in table {
         let outcome = desk.outcome_of(*change);
         let expected = expected.reason().unwrap_or(VERIFIED);
         if outcome != expected {

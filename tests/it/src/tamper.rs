@@ -67,6 +67,17 @@ impl Expected {
     }
 }
 
+/// The first of `rows` with each outcome that a wallet can tell from the others.
+#[cfg(test)]
+pub(crate) fn one_of_each_outcome<R>(
+    rows: impl IntoIterator<Item = R>,
+    expected: impl Fn(&R) -> Expected,
+) -> Vec<R> {
+    let mut seen = std::collections::BTreeSet::new();
+    let is_first = |row: &R| seen.insert((expected(row).status(), expected(row).error()));
+    rows.into_iter().filter(is_first).collect()
+}
+
 impl<S> Row<S> {
     /// One that the server runs, too.
     pub const fn new(title: &'static str, expected: Expected, change: fn(&mut S)) -> Self {

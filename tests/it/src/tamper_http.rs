@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::server::Installation;
 use crate::stores;
 use crate::tamper::scenario::Trust;
-use crate::tamper::{Base, Expected, Gateway, Row, Scenario, rows, run};
+use crate::tamper::{Base, Expected, Gateway, Row, Scenario, one_of_each_outcome, rows, run};
 use crate::tenant::{self, Created, Tenant, now_ms};
 
 /// A server with one session at a time, and the trust in force on it.
@@ -79,16 +79,28 @@ impl Gateway for OverHttp {
 }
 
 #[test]
+fn a_row_of_each_outcome_gives_its_status_code_and_session_over_http() {
+    let table = one_of_each_outcome(table(), |row| row.expected);
+    assert!(table.len() >= 6, "{} outcomes", table.len());
+    every_row_holds(&table);
+}
+
+#[test]
+#[ignore = "before a release: every row over HTTP, which the everyday tier runs in-process"]
 fn every_row_gives_its_status_code_and_session_over_http() {
+    every_row_holds(&table());
+}
+
+fn table() -> Vec<Row> {
     let table: Vec<Row> = rows().into_iter().filter(|row| !row.needs_virtual_time).collect();
     let skipped = rows().len() - table.len();
-    println!("{} rows on {} presentations, {skipped} skipped", table.len(), Base::ALL.len());
     assert!(skipped <= 10, "{skipped} rows need a clock that stands still");
+    table
+}
+
+fn every_row_holds(table: &[Row]) {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = Base::ALL.map(|base| {
-            let table = &table;
-            stores::spawn(scope, move || mismatches(base, table))
-        });
+        let lanes = Base::ALL.map(|base| stores::spawn(scope, move || mismatches(base, table)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

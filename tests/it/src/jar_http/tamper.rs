@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::did_document;
 use crate::http::Request;
-use crate::jar_tamper::{JarGateway, JarScenario, rows, run};
+use crate::jar_tamper::{JarGateway, JarRow, JarScenario, rows, run};
 use crate::server::Installation;
 use crate::stores;
-use crate::tamper::Base;
+use crate::tamper::{Base, one_of_each_outcome};
 use crate::tamper_http::{OverHttp, expected_status};
 use crate::tenant::now_ms;
 
@@ -29,20 +29,30 @@ impl JarGateway for OverHttp {
 }
 
 #[test]
+fn a_row_of_each_outcome_gives_its_status_code_and_session_over_http() {
+    every_row_holds(&one_of_each_outcome(rows(), |row| row.expected));
+}
+
+#[test]
+#[ignore = "before a release: every row over HTTP, which the everyday tier runs in-process"]
 fn every_row_gives_its_status_code_and_session_over_http() {
+    every_row_holds(&rows());
+}
+
+fn every_row_holds(table: &[JarRow]) {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = Enc::ALL.map(|enc| stores::spawn(scope, move || mismatches(enc)));
+        let lanes = Enc::ALL.map(|enc| stores::spawn(scope, move || mismatches(enc, table)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn mismatches(enc: Enc) -> Vec<String> {
+fn mismatches(enc: Enc, table: &[JarRow]) -> Vec<String> {
     let good = || JarScenario::good(Base::Flat, enc, now_ms());
     let installation = Installation::new().with("OID4VP_REQUEST_MODE", "jar");
     let mut over_http = OverHttp::start_on(installation, good().made.trust);
     let mut wrong = Vec::new();
-    for row in rows() {
+    for row in table {
         let mut scenario = good();
         (row.change)(&mut scenario);
         let outcome = run(&mut over_http, &scenario);
