@@ -15,11 +15,11 @@ use self::shared::add;
 
 #[test]
 fn every_case_gives_its_outcome() {
-    let cases = idgate_it::cases::all();
+    let cases: Vec<_> = idgate_it::cases::all().collect();
     assert!(cases.len() >= 200, "{} cases", cases.len());
     let mut wrong = Vec::new();
     for case in cases {
-        let outcome = outcome(&case);
+        let outcome = outcome(case);
         if outcome != case["expected"] {
             wrong.push(format!("{}: {outcome}, expected {}", case["title"], case["expected"]));
         }

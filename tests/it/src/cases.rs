@@ -11,6 +11,8 @@ mod transactions;
 mod verdict;
 mod ways;
 
+use std::sync::LazyLock;
+
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::wallet::Body;
@@ -22,24 +24,30 @@ use crate::tamper::scenario::{NOW_MS, Trust};
 use crate::tamper::{self, Base, Gateway, InProcess, Outcome, Scenario};
 
 /// Every case.
-pub fn all() -> Vec<Value> {
-    TABLES.iter().flat_map(|(_, cases)| cases()).collect()
+pub fn all() -> impl Iterator<Item = &'static Value> {
+    TABLES.iter().flat_map(|(_, cases)| cases.iter())
 }
 
-/// A file of cases: its name, and what makes them.
-pub type Table = (&'static str, fn() -> Vec<Value>);
+/// A file of cases: its name, and its cases, which are made once for all tests of a process.
+pub type Table = (&'static str, LazyLock<Vec<Value>>);
 
 /// Every file.
-pub const TABLES: [Table; 8] = [
-    ("sd_jwt_vc", sd_jwt_vc),
-    ("jar", jar),
-    ("mdoc", mdoc),
-    ("iso_mdoc", iso_mdoc::all),
-    ("openid4vp", openid4vp),
-    ("openid4vp_dc_api", openid4vp_dc_api::all),
-    ("openid4vp_mdoc", openid4vp_mdoc::all),
-    ("openid4vp_sd_jwt_vc", openid4vp_sd_jwt_vc),
+pub static TABLES: [Table; 8] = [
+    ("sd_jwt_vc", LazyLock::new(sd_jwt_vc)),
+    ("jar", LazyLock::new(jar)),
+    ("mdoc", LazyLock::new(mdoc::all)),
+    ("iso_mdoc", LazyLock::new(iso_mdoc::all)),
+    ("openid4vp", LazyLock::new(openid4vp)),
+    ("openid4vp_dc_api", LazyLock::new(openid4vp_dc_api::all)),
+    ("openid4vp_mdoc", LazyLock::new(openid4vp_mdoc::all)),
+    ("openid4vp_sd_jwt_vc", LazyLock::new(openid4vp_sd_jwt_vc)),
 ];
+
+/// The cases of the file of that name.
+#[cfg(test)]
+fn cases_of(name: &str) -> &'static [Value] {
+    TABLES.iter().find(|table| table.0 == name).map(|table| &**table.1).expect("a file of cases")
+}
 
 /// The inline profile: every good presentation, and every row of the tamper table on the first of them.
 pub fn sd_jwt_vc() -> Vec<Value> {
@@ -70,11 +78,6 @@ pub fn jar() -> Vec<Value> {
         record(&title, InProcess::jar(), |gateway| jar_tamper::run(gateway, &scenario))
     })
     .collect()
-}
-
-/// mdoc: every row of its tamper table, and good answers in the jar profile.
-pub fn mdoc() -> Vec<Value> {
-    mdoc::all()
 }
 
 /// OpenID4VP 1.0: good answers in each way to ask, every forgery, and what a holder agrees to.
@@ -212,17 +215,12 @@ impl Gateway for Recorder {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::LazyLock;
 
     use super::*;
 
-    /// The cases of each file.
-    static MADE: LazyLock<Vec<(&str, Vec<Value>)>> =
-        LazyLock::new(|| TABLES.map(|(name, cases)| (name, cases())).into());
-
     #[test]
     fn the_committed_cases_are_the_ones_of_the_tables() {
-        for (name, cases) in &*MADE {
+        for (name, cases) in &TABLES {
             is_committed(&format!("{name}.json"), &one_for_each_outcome(cases).into());
         }
     }
@@ -254,7 +252,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("verifier")).unwrap();
         let certified = ways::certified().to_string();
         std::fs::write(folder.join("verifier/certified.json"), certified).unwrap();
-        let cases: Vec<&Value> = MADE.iter().flat_map(|(_, cases)| cases).collect();
+        let cases: Vec<&Value> = all().collect();
         assert!(cases.len() >= 1500, "{} cases", cases.len());
         let text = serde_json::to_vec(&cases).unwrap();
         std::fs::write(folder.join("all.json"), text).unwrap();

@@ -106,8 +106,11 @@ impl Page {
 /// Each case came to what its row expects.
 #[cfg(test)]
 #[track_caller]
-pub(super) fn all_hold(cases: impl Iterator<Item = (Value, Expected)>) {
-    let wrong: Vec<_> = cases.filter_map(|(case, expected)| wrong(&case, expected)).collect();
+pub(super) fn all_hold(cases: &[Value], expected: impl IntoIterator<Item = Expected>) {
+    let expected: Vec<_> = expected.into_iter().collect();
+    assert_eq!(cases.len(), expected.len());
+    let cases = cases.iter().zip(expected);
+    let wrong: Vec<_> = cases.filter_map(|(case, expected)| wrong(case, expected)).collect();
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -102,12 +102,14 @@ fn other() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cases_of;
     use super::*;
 
     #[test]
     fn every_row_gives_its_code() {
         let expected = ROWS.iter().cycle().map(|(_, outcome, _)| *outcome);
-        for (case, outcome) in all().iter().zip(expected) {
+        let cases = cases_of("openid4vp");
+        for (case, outcome) in cases[cases.len() - 2 * ROWS.len()..].iter().zip(expected) {
             let told = &case["expected"];
             let told = told["reason"].as_str().or(told["status"].as_str());
             assert_eq!(told, Some(outcome), "{}", case["title"]);
