@@ -8,34 +8,47 @@ const SESSION: &str = "/v1/sessions/ses_1";
 async fn every_bad_key_gets_the_same_401() {
     let edge = Edge::start().await;
     let good = edge.store.bearer(None);
-    let mut last = char::from(good.trim_end().bytes().last().unwrap());
-    last = if last == 'a' { 'b' } else { 'a' };
+    let key = good.trim_end().rsplit(' ').next().unwrap();
     let unknown = TemporaryStore::default().bearer(None);
-    let mistyped = format!("{}{last}\r\n", &good[..good.len() - 3]);
-    let basic = good.replace("Bearer", "Basic");
-    let mut bodies = Vec::new();
-    for headers in [
-        "",
-        "Authorization: Bearer\r\n",
-        "Authorization: Bearer sk_live_short\r\n",
-        "Authorization: \u{7f}\r\n",
-        &unknown,
-        &mistyped,
-        &basic,
-        &format!("{good}{good}"),
-        &format!("{good}Authorization: Basic eDp5\r\n"),
+    let other = if key.ends_with('a') { "b" } else { "a" };
+    let in_query = format!("{SESSION}?api_key={key}&access_token={key}");
+    let mut answers = Vec::new();
+    for (path, headers) in [
+        (SESSION, String::new()),
+        (SESSION, authorization("")),
+        (SESSION, authorization("Bearer")),
+        (SESSION, authorization("Bearer ")),
+        (SESSION, authorization(key)),
+        (SESSION, authorization(&format!("Basic {key}"))),
+        (SESSION, authorization(&format!("Bearer {key}x"))),
+        (SESSION, authorization(&format!("Bearer {}", &key[..key.len() - 1]))),
+        (SESSION, authorization(&format!("Bearer {}{other}", &key[..key.len() - 1]))),
+        (SESSION, authorization(&format!("Bearer {}", key.to_uppercase()))),
+        (SESSION, authorization(&format!("Bearer {}", key.replace("sk_live_", "sk_test_")))),
+        (SESSION, authorization(&format!("Bearer {key} {key}"))),
+        (SESSION, authorization(&format!("Bearer \"{key}\""))),
+        (SESSION, authorization(&format!("Bearer {}", "k".repeat(8000)))),
+        (SESSION, authorization("Bearer ' OR 1=1 --")),
+        (SESSION, authorization("Bearer sk_live_short")),
+        (SESSION, unknown),
+        (SESSION, good.repeat(2)),
+        (SESSION, format!("{good}Authorization: Basic eDp5\r\n")),
+        (&in_query, String::new()),
     ] {
-        let answer = edge.request("GET", SESSION, headers, b"").await;
-        if answer.status() == 400 {
-            // Not HTTP at all: refused before any route.
-            assert!(headers.contains('\u{7f}'));
-            continue;
-        }
+        let answer = edge.request("GET", path, &headers, b"").await;
         answer.assert_error(401, "invalid_api_key");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{headers}");
-        bodies.push(answer.body);
+        let names = answer.head.lines().skip(1).map(|line| line.split(':').next().unwrap());
+        answers.push((names.map(str::to_owned).collect::<Vec<_>>(), answer.body.clone()));
     }
-    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    // Not HTTP at all: refused before any route.
+    let answer = edge.request("GET", SESSION, &authorization("\u{7f}"), b"").await;
+    assert_eq!(answer.status(), 400);
+}
+
+fn authorization(value: &str) -> String {
+    format!("Authorization: {value}\r\n")
 }
 
 #[tokio::test]
