@@ -52,16 +52,23 @@ async fn a_creation_over_64_kib_is_400_declared_or_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_long_is_refused_before_it_is_sent() {
+async fn a_body_over_1_mib_is_413_before_it_is_read_to_the_end() {
     let edge = Edge::start().await;
-    let path = response_path(&edge).await;
-    let mut stream = edge.connect().await;
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
-        MIB + 1
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    Answer::read(&mut stream).await.assert_error(413, "payload_too_large");
+    let made = edge.create().await;
+    let declared = format!("Content-Length: {}\r\n\r\n", MIB + 1);
+    let chunk = format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", 2 * MIB);
+    let endless = [chunk.as_bytes(), &vec![b'x'; MIB + 4096]].concat();
+    for rest in [
+        declared.clone().into_bytes(),
+        format!("Expect: 100-continue\r\n{declared}").into_bytes(),
+        endless,
+    ] {
+        let mut stream = edge.connect().await;
+        let head = format!("POST /v1/oid4vp/response/{} HTTP/1.1\r\nHost: g\r\n{JSON}", made.id);
+        stream.write_all(&[head.as_bytes(), &rest].concat()).await.unwrap();
+        Answer::read(&mut stream).await.assert_error(413, "payload_too_large");
+    }
+    assert_eq!(edge.read(&made).await["status"], "PENDING");
 }
 
 #[tokio::test]

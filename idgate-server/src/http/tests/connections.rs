@@ -35,60 +35,84 @@ async fn a_slow_head_and_an_idle_connection_are_cut_off() {
 #[tokio::test]
 async fn too_many_or_too_long_headers_are_431() {
     let edge = Edge::start().await;
-    let many = "X: y\r\n".repeat(63);
-    assert_eq!(edge.request("GET", "/healthz", &many, b"").await.status(), 431);
-    let long = format!("X: {}\r\n", "y".repeat(33 * 1024));
-    assert_eq!(edge.request("GET", "/healthz", &long, b"").await.status(), 431);
-    let fits = "X: y\r\n".repeat(61);
-    assert_eq!(edge.request("GET", "/healthz", &fits, b"").await.status(), 200);
-}
-
-#[tokio::test]
-async fn a_head_that_two_parsers_could_read_differently_is_refused() {
-    let edge = Edge::start().await;
-    for headers in [
-        "Content-Length: 1\r\nContent-Length: 2\r\n",
-        "Content-Length: +1\r\n",
-        "Content-Length: -1\r\n",
-        "Content-Length: 1,1\r\n",
-        "Content-Length: 99999999999999999999\r\n",
-        "Transfer-Encoding: gzip\r\n",
-        "Transfer-Encoding: chunked, gzip\r\n",
-        "Content-Length : 1\r\n",
-        " folded: 1\r\n",
-        "X: 1\r\n folded\r\n",
-        "X: \u{0}\r\n",
+    let long = |length: usize| format!("X: {}\r\n", "y".repeat(length));
+    for (headers, status) in [
+        ("X: y\r\n".repeat(61), 200),
+        ("X: y\r\n".repeat(63), 431),
+        ("X: y\r\n".repeat(1000), 431),
+        (long(16 * 1024), 200),
+        (long(33 * 1024), 431),
     ] {
-        let mut stream = edge.connect().await;
-        let head = format!("POST /v1/oid4vp/response/s HTTP/1.1\r\nHost: g\r\n{headers}\r\nx");
-        stream.write_all(head.as_bytes()).await.unwrap();
-        assert_eq!(Answer::read(&mut stream).await.status(), 400, "{headers:?}");
+        assert_eq!(edge.request("GET", "/healthz", &headers, b"").await.status(), status);
     }
 }
 
+/// The second request, which a proxy may have taken for a part of the first one's body, has no answer.
 #[tokio::test]
-async fn a_request_with_two_framings_is_the_last_of_its_connection() {
+async fn a_request_that_two_parsers_could_frame_differently_is_its_connections_last() {
     let edge = Edge::start().await;
-    let mut stream = edge.connect().await;
-    let smuggling = b"POST /x HTTP/1.1\r\nHost: g\r\nContent-Length: 6\r\n\
-        Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: g\r\n\r\n";
-    stream.write_all(smuggling).await.unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.unwrap();
-    assert_eq!(text.matches("HTTP/1.1").count(), 1, "{text}");
+    for (framing, body, status) in [
+        ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n", 409),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", "0\r\n\r\n", 409),
+        ("Content-Length: 5\r\nContent-Length: 6\r\n", "aaaaa", 400),
+        ("Content-Length: 5, 6\r\n", "aaaaa", 400),
+        ("Content-Length: 5,5\r\n", "aaaaa", 400),
+        ("Content-Length: +5\r\n", "aaaaa", 400),
+        ("Content-Length: 0x5\r\n", "aaaaa", 400),
+        ("Content-Length: -1\r\n", "", 400),
+        ("Content-Length: 18446744073709551621\r\n", "aaaaa", 400),
+        ("Content-Length : 5\r\n", "aaaaa", 400),
+        ("Transfer-Encoding: gzip\r\n", "0\r\n\r\n", 400),
+        ("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n", 400),
+        ("Transfer-Encoding: identity\r\n", "", 400),
+        ("Transfer-Encoding: chunked, gzip\r\n", "0\r\n\r\n", 400),
+        ("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n", 400),
+        ("Transfer-Encoding : chunked\r\n", "0\r\n\r\n", 400),
+        ("Transfer-Encoding: chunked\r\n", "1;\r\nx\r\n0x0\r\n\r\n", 409),
+        ("Transfer-Encoding: chunked\r\n", "FFFFFFFFFFFFFFFFF\r\nx\r\n0\r\n\r\n", 409),
+        (" folded: 1\r\n", "", 400),
+        ("X: 1\r\n Content-Length: 5\r\n", "aaaaa", 400),
+        ("Content-Length: 5\r\nX: \u{0}\r\n", "aaaaa", 400),
+    ] {
+        let answer = raw(
+            &edge,
+            &format!(
+                "POST /v1/oid4vp/response/s HTTP/1.1\r\nHost: g\r\n{framing}\r\n{body}\
+                 GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n"
+            ),
+        )
+        .await;
+        assert_eq!(answer.status(), status, "{framing:?}");
+        assert!(!answer.body.contains("HTTP/1.1 200"), "{framing:?}: {answer:?}");
+    }
 }
 
 #[tokio::test]
 async fn one_connection_carries_many_requests() {
     let edge = Edge::start().await;
+    let bearer = edge.store.bearer(None);
+    let body = r#"{"issuer_id":"issuer"}"#;
+    let create = format!(
+        "POST /v1/sessions HTTP/1.1\r\nHost: g\r\n{bearer}Content-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let get =
+        |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nHost: g\r\n{headers}\r\n");
+    let each = [
+        get("/healthz", ""),
+        create,
+        get("/v1/sessions/ses_1", &bearer),
+        get("/v1/sessions/ses_1", ""),
+    ];
     let mut stream = edge.connect().await;
-    let request = b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n";
-    stream.write_all(&request.repeat(3)).await.unwrap();
-    stream.write_all(b"GET /x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n").await.unwrap();
+    stream.write_all(each.concat().repeat(3).as_bytes()).await.unwrap();
+    stream.write_all(get("/x", "Connection: close\r\n").as_bytes()).await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
-    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3);
-    assert_eq!(text.matches("HTTP/1.1 404 Not Found").count(), 1);
+    for (status, count) in [(200, 3), (201, 3), (404, 4), (401, 3)] {
+        assert_eq!(text.matches(&format!("HTTP/1.1 {status}")).count(), count, "{text}");
+    }
 }
 
 #[tokio::test]

@@ -3,29 +3,64 @@
 use super::*;
 
 #[tokio::test]
-async fn an_unknown_path_is_404() {
+async fn a_path_in_another_spelling_is_404() {
     let edge = Edge::start().await;
-    for path in ["/", "/v1", "/v1/sessions/", "/v1/sessions/ses_%31", "/healthz/", "/v2/sessions"] {
-        edge.get(path).await.assert_error(404, "not_found");
+    let made = edge.create().await;
+    let id = &made.id;
+    let encoded = id.replacen("ses_", "ses%5F", 1);
+    for path in [
+        "/".to_owned(),
+        "/v1".into(),
+        "/v2/sessions".into(),
+        "/V1/sessions".into(),
+        "//v1/sessions".into(),
+        "/v1//sessions".into(),
+        "/v1/./sessions".into(),
+        "/v1/sessions/".into(),
+        "/healthz/".into(),
+        "/v1/sess%69ons".into(),
+        format!("/v1/sessions/{id}/"),
+        format!("/v1/sessions/{encoded}"),
+        format!("/v1/sessions/{encoded}/open"),
+        format!("/v1/sessions/{id}%2Fopen"),
+        format!("/v1/sessions/{id}%00"),
+        format!("/v1/sessions/{id}/open/x"),
+        format!("/v1/sessions/x/../{id}"),
+        format!("/v1/oid4vp/response/{encoded}"),
+        format!("/v1/oid4vp/response/{id}/"),
+    ] {
+        for method in ["GET", "POST"] {
+            let answer = edge.request(method, &path, &made.bearer, b"").await;
+            answer.assert_error(404, "not_found");
+        }
     }
+    for other in [id.to_uppercase(), id[..id.len() - 1].into()] {
+        let path = format!("/v1/sessions/{other}");
+        edge.request("GET", &path, &made.bearer, b"").await.assert_error(404, "not_found");
+    }
+    let path = format!("{}?verbose=1&verbose=2", made.path());
+    assert_eq!(edge.request("GET", &path, &made.bearer, b"").await.status(), 200);
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_405_with_allow() {
-    let edge = Edge::start().await;
-    for (method, path, allow) in [
-        ("GET", "/v1/sessions", "POST"),
-        ("OPTIONS", "/v1/sessions", "POST"),
-        ("POST", "/v1/sessions/ses_1", "GET, HEAD, DELETE"),
-        ("PUT", "/v1/sessions/ses_1/open", "GET, HEAD"),
-        ("GET", "/v1/oid4vp/response/ses_1", "POST"),
-        ("POST", "/healthz", "GET, HEAD"),
-        ("DELETE", "/readyz", "GET, HEAD"),
-        ("BREW", "/readyz", "GET, HEAD"),
-    ] {
-        let answer = edge.request(method, path, "", b"").await;
-        answer.assert_error(405, "method_not_allowed");
-        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+    let settings = [("profiles", "draft,1.0"), ("page", "on"), ("dc_api", "unsigned")];
+    let edge = Edge::with(HttpLimits::default(), &settings).await;
+    let mut methods_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (method, template) in crate::http::routes() {
+        methods_of.entry(template).or_default().push(method);
+    }
+    for (template, methods) in methods_of {
+        let get = if template.ends_with("/ws") { "GET" } else { "GET, HEAD" };
+        let allowed = methods.join(", ").replace("GET", get);
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
+            if methods.contains(&method) {
+                continue;
+            }
+            let answer = edge.request(method, &template.replace("{id}", "ses_1"), "", b"").await;
+            answer.assert_error(405, "method_not_allowed");
+            assert_eq!(answer.header("allow"), Some(&*allowed), "{method} {template}");
+        }
     }
 }
 
@@ -40,11 +75,20 @@ async fn the_path_is_judged_before_the_method_and_both_before_the_key() {
 #[tokio::test]
 async fn head_has_the_headers_of_get_and_no_body() {
     let edge = Edge::start().await;
+    let made = edge.create().await;
+    let open = format!("{}/open", made.path());
+    for path in ["/healthz", &made.path(), &open, "/v1/sessions/ses_1", "/nothing"] {
+        let get = edge.request("GET", path, &made.bearer, b"").await;
+        let head = edge.request("HEAD", path, &made.bearer, b"").await;
+        assert_eq!((head.status(), head.body.as_str()), (get.status(), ""), "{path}");
+        for same in ["content-type", "location", "cache-control"] {
+            assert_eq!(head.header(same), get.header(same), "{path} {same}");
+        }
+        head.assert_common_headers();
+    }
     let (get, head) = (edge.get("/healthz").await, edge.request("HEAD", "/healthz", "", b"").await);
-    assert_eq!((get.status(), get.body.as_str()), (200, r#"{"alive":true}"#));
-    assert_eq!((head.status(), head.body.as_str()), (200, ""));
+    assert_eq!(get.body, r#"{"alive":true}"#);
     assert_eq!(head.header("content-length"), get.header("content-length"));
-    head.assert_common_headers();
 }
 
 #[tokio::test]
