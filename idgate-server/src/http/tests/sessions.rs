@@ -129,15 +129,24 @@ async fn open_redirects_to_the_asked_scheme() {
 }
 
 #[tokio::test]
-async fn a_deleted_session_is_gone_for_everybody() {
+async fn a_deleted_session_is_gone_in_every_state() {
     let edge = Edge::start().await;
-    let made = edge.create().await;
-    let answer = edge.request("DELETE", &made.path(), &made.bearer, b"").await;
-    assert_eq!((answer.status(), answer.body.as_str()), (204, ""));
-    answer.assert_common_headers();
-    for method in ["GET", "DELETE"] {
-        let answer = edge.request(method, &made.path(), &made.bearer, b"").await;
-        answer.assert_error(404, "not_found");
+    let (pending, failed, expired) =
+        (edge.create().await, edge.create().await, edge.create().await);
+    assert_eq!(edge.decline(&failed).await.status(), 200);
+    for (made, state) in [(pending, "PENDING"), (failed, "FAILED"), (expired, "EXPIRED")] {
+        if state == "EXPIRED" {
+            edge.clock.advance(300_000);
+        }
+        assert_eq!(edge.read(&made).await["status"], state);
+        let answer = edge.request("DELETE", &made.path(), &made.bearer, b"").await;
+        assert_eq!((answer.status(), answer.body.as_str()), (204, ""));
+        answer.assert_common_headers();
+        for method in ["GET", "DELETE"] {
+            let answer = edge.request(method, &made.path(), &made.bearer, b"").await;
+            answer.assert_error(404, "not_found");
+        }
+        edge.get(&format!("{}/open", made.path())).await.assert_error(404, "not_found");
+        edge.decline(&made).await.assert_error(409, "session_not_pending");
     }
-    edge.get(&format!("{}/open", made.path())).await.assert_error(404, "not_found");
 }

@@ -11,7 +11,7 @@ impl Edge {
     }
 
     /// The wallet says that its user declined.
-    async fn decline(&self, made: &Made) -> Answer {
+    pub(super) async fn decline(&self, made: &Made) -> Answer {
         let state = made.parameter("state");
         self.respond(&made.id, &[("error", "access_denied"), ("state", &state)]).await
     }
@@ -65,6 +65,7 @@ async fn a_malformed_answer_changes_nothing() {
         ("Content-Type: text/plain\r\n", "x=y"),
         (&*FORM.repeat(2), "x=y"),
         (FORM, "state=1"),
+        (FORM, "error=access_denied&error_description=no"),
         ("Content-Type: application/json\r\n", "{"),
     ] {
         let answer = edge.request("POST", &path, headers, body.as_bytes()).await;
@@ -87,6 +88,8 @@ async fn a_refused_presentation_fails_the_session_and_says_no_more() {
     let read = edge.read(&made).await;
     assert_eq!(read["status"], "FAILED");
     assert!(!answer.body.contains(read["reason"].as_str().unwrap()));
+    edge.decline(&made).await.assert_error(409, "session_not_pending");
+    assert_eq!(edge.read(&made).await, read);
 }
 
 #[tokio::test]
