@@ -30,23 +30,6 @@ async fn a_wallet_error_is_noted_once() {
 }
 
 #[tokio::test]
-async fn of_many_answers_at_once_exactly_one_settles() {
-    // More than a session takes in a minute.
-    let edge = Edge::with(HttpLimits::default(), &[("rate_limits", "off")]).await;
-    let edge = Arc::new(edge);
-    let made = Arc::new(edge.create().await);
-    let mut posts = tokio::task::JoinSet::new();
-    for _ in 0..16 {
-        let (edge, made) = (edge.clone(), made.clone());
-        posts.spawn(async move { edge.decline(&made).await.status() });
-    }
-    let mut statuses = posts.join_all().await;
-    statuses.sort_unstable();
-    assert_eq!(statuses[0], 200);
-    assert!(statuses[1..].iter().all(|status| *status == 409), "{statuses:?}");
-}
-
-#[tokio::test]
 async fn a_wrong_state_changes_nothing() {
     let edge = Edge::start().await;
     let made = edge.create().await;

@@ -1,9 +1,6 @@
 //! One session for wallets of two generations: each finds a request of its own, and one answer is
 //! taken.
 
-use std::sync::Barrier;
-use std::thread;
-
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::Transcript;
@@ -145,40 +142,6 @@ fn the_answer_to_one_request_does_not_fit_the_other() {
     desk.post(&new.response_uri, &old_body).expect_error(400, "decryption_failed");
     assert_eq!(desk.tenant.read(&created.id)["status"], "PENDING");
     desk.settle(&new);
-}
-
-#[test]
-fn of_both_answers_at_once_exactly_one_settles_the_session() {
-    let mut desk = Desk::of_two_dialects();
-    let mut settled_by = Vec::new();
-    for round in 0..40 {
-        let created = desk.create_in_both(SD_JWT_VC);
-        let asked = desk.new_request(&created, SD_JWT_VC);
-        let new = desk.answer(&asked);
-        let old = desk.old_answer(&created);
-        let answers = [(new.response_uri.clone(), new.body()), old];
-        let start = Barrier::new(answers.len());
-        let statuses: Vec<u16> = thread::scope(|scope| {
-            let posting = answers.each_ref().map(|(uri, body)| {
-                let mut http = desk.gateway.http();
-                let start = &start;
-                scope.spawn(move || {
-                    start.wait();
-                    http.send(&Request::post(path(uri)).answer(body)).status
-                })
-            });
-            posting.into_iter().map(|post| post.join().unwrap()).collect()
-        });
-        let mut sorted = statuses.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, [200, 409], "round {round}");
-        let session = desk.tenant.read(&created.id);
-        let profile = &session["verification_details"]["profile"];
-        let winner = if statuses[0] == 200 { json!("haip") } else { json!("draft") };
-        assert_eq!((&session["status"], profile), (&json!("VERIFIED"), &winner));
-        settled_by.push(winner);
-    }
-    println!("settled by {settled_by:?}");
 }
 
 #[test]
