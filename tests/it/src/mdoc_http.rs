@@ -8,7 +8,6 @@ mod listed_status;
 mod lists;
 mod modes;
 mod offline;
-mod purge;
 mod revocation;
 mod sessions;
 mod trust;

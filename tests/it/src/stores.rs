@@ -30,7 +30,6 @@ const ABOUT_FILES: &[&str] = &[
     "late_keys::",
     "limbo::",
     "logs::a_fault_has_its_line",
-    "mdoc_http::purge::",
     "metrics::",
     "operator::",
     "operator_files::",
