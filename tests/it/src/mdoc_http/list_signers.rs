@@ -6,10 +6,7 @@ use std::time::Duration;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{StatusCwt, StatusList};
 use idgate_testkit::time::{DAY_MS, numeric_date};
-use idgate_testkit::x509::{
-    self, BASIC_CONSTRAINTS, CRL_DISTRIBUTION_POINTS, CertificateBuilder, EXT_KEY_USAGE, Identity,
-    Name,
-};
+use idgate_testkit::x509::{self, CRL_DISTRIBUTION_POINTS, CertificateBuilder, Identity, Name};
 use serde_json::json;
 
 use super::desk::{Desk, add_root};
@@ -73,29 +70,6 @@ fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
     let remove = ["trust", "remove", ISSUER_ID, "--sha256", sha256];
     assert_eq!(desk.gateway.installation.run(&remove).code, 0);
     assert_eq!(outcome_by(&mut desk, &host, "/status-root", &signer), UNKNOWN);
-}
-
-#[test]
-fn the_signer_of_a_list_is_no_ca_and_no_tls_server() {
-    let mut desk = fetching(true);
-    let host = Host::start();
-    let authority = desk.authority.clone();
-    let signer = |change: &dyn Fn(CertificateBuilder) -> CertificateBuilder| {
-        let own = silent(&authority);
-        change(own.builder).issue(&authority.root, &own.key)
-    };
-    let usages = |usages: &'static [&'static str]| {
-        signer(&|c| c.set(EXT_KEY_USAGE, true, x509::ext_key_usage(usages)))
-    };
-    let ca = signer(&|c| c.set(BASIC_CONSTRAINTS, true, x509::basic_constraints(true, None)));
-    for (path, signer, expected) in [
-        ("/ca", ca, UNKNOWN),
-        ("/tls", usages(&["1.3.6.1.5.5.7.3.1"]), UNKNOWN),
-        ("/status", usages(&["1.3.6.1.5.5.7.3.30"]), VERIFIED),
-        ("/none", signer(&|c| c.without(EXT_KEY_USAGE)), VERIFIED),
-    ] {
-        assert_eq!(outcome_by(&mut desk, &host, path, &signer), expected, "{path}");
-    }
 }
 
 #[test]
@@ -213,20 +187,6 @@ fn a_token_without_exp_counts_for_the_status_max_age() {
         let add = ["trust", "add", ISSUER_ID, "--status-max-age", days];
         assert_eq!(desk.gateway.installation.run(&add).code, 2, "{days}");
     }
-}
-
-#[test]
-fn iat_lies_within_the_dates_of_the_lists_signer() {
-    let mut desk = fetching(true);
-    let host = Host::start();
-    let signer = silent(&desk.authority);
-    // Its certificate is good from a day ago.
-    let uri = host.uri("/list");
-    let iat = numeric_date(now_ms() - 2 * DAY_MS);
-    let exp = i64::try_from(numeric_date(now_ms() + DAY_MS)).unwrap();
-    let token = StatusCwt::new(&StatusList::new(1, 64), &uri, iat, &[&signer.der]);
-    host.put("/list", CWT, token.with(4, StatusCwt::integer(exp)).sign(&signer.key));
-    assert_eq!(desk.outcome_of(|s| with_status_at(s, &uri, 0)), UNKNOWN);
 }
 
 #[test]

@@ -72,18 +72,6 @@ fn below_an_intermediate_the_crl_is_the_intermediates() {
     }
 }
 
-#[test]
-fn a_crl_that_the_operator_gives_replaces_the_fetch() {
-    let mut desk = Desk::start();
-    let file = desk.gateway.installation.file("issuers.crl", crl(&desk.root, &[&SERIAL]));
-    let add = ["trust", "add", samples::ISSUER, "--crl", file.to_str().unwrap()];
-    assert_eq!(desk.gateway.installation.run(&add).code, 0);
-    let good = desk.credential(|signer| signer);
-    assert_eq!(desk.outcome_of(good), "VERIFIED");
-    let revoked = desk.credential(|signer| signer.with(|own| own.serial = SERIAL.to_vec()));
-    assert_eq!(desk.outcome_of(revoked), "certificate_revoked");
-}
-
 /// Nothing is fetched about CAs below the root, but what the operator knows counts.
 #[test]
 fn an_operators_crl_that_lists_an_intermediate_counts() {
@@ -158,13 +146,4 @@ fn the_status_list_is_signed_by_x5c_below_the_same_root() {
     let by_the_other = samples::identity(&holder_key(), now_ms());
     let chain = [other.issuer_of_sd_jwts(&issuer_key(), now_ms()).der];
     assert_eq!(desk.outcome_of(by_the_other.x5c(&chain)), "chain_invalid");
-}
-
-#[test]
-fn a_policy_that_demands_a_status_is_about_the_credential() {
-    let mut desk = Desk::start();
-    let policy = ["trust", "add", samples::ISSUER, "--revocation", "required"];
-    assert_eq!(desk.gateway.installation.run(&policy).code, 0);
-    let credential = desk.credential(|signer| signer);
-    assert_eq!(desk.outcome_of(credential), "revocation_unknown");
 }
