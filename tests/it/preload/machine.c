@@ -23,16 +23,8 @@ static volatile struct {
     int64_t set;        /* nanoseconds that the real-time clock alone was set by */
     int64_t randomless; /* not 0: there is no randomness */
     int64_t slept;      /* nanoseconds that its threads asked to sleep */
+    int64_t latest;     /* the latest time that a monotonic clock has shown */
 } *machine;
-
-__attribute__((constructor)) static void begin(void) {
-    const char *path = getenv("TEST_MACHINE");
-    int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    if (file < 0) return;
-    void *page = mmap(NULL, sizeof *machine, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (page != MAP_FAILED) machine = page;
-    close(file);
-}
 
 #define SECOND 1000000000LL
 /* A wait looks at the clock so often. */
@@ -60,38 +52,87 @@ static int64_t machine_ns(clockid_t clock) {
     return in_ns(&at);
 }
 
-/* How far the process's clock is ahead of the machine's. */
-static int64_t ahead(clockid_t clock) {
-    if (!machine || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0) return 0;
-    int64_t frozen = machine->frozen;
-    int64_t ns = machine->jumped - (frozen ? machine_ns(CLOCK_MONOTONIC) - frozen : 0);
-    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) ns += machine->set;
-    return ns;
+/* Nanoseconds from the zero of the monotonic clock to that of the real-time clock, as the process began. */
+static int64_t epoch;
+
+__attribute__((constructor)) static void begin(void) {
+    const char *path = getenv("TEST_MACHINE");
+    int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    if (file < 0) return;
+    void *page = mmap(NULL, sizeof *machine, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) machine = page;
+    close(file);
+    epoch = machine_ns(CLOCK_REALTIME) - machine_ns(CLOCK_MONOTONIC);
+}
+
+/* What the test has set, as of one moment. */
+struct stop {
+    int64_t jumped, frozen;
+};
+
+static struct stop look(void) {
+    for (;;) {
+        struct stop seen = {machine->jumped, machine->frozen};
+        if (seen.jumped == machine->jumped && seen.frozen == machine->frozen) return seen;
+    }
+}
+
+/* The latest time that any thread has seen, at least this one: a test that stops the clocks says a time that is over
+ * when it has said it. */
+static int64_t not_before_latest(int64_t ns) {
+    int64_t latest = __atomic_load_n(&machine->latest, __ATOMIC_SEQ_CST);
+    while (latest < ns) {
+        if (__atomic_compare_exchange_n(&machine->latest, &latest, ns, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return ns;
+    }
+    return latest;
+}
+
+/* The process's monotonic clock. It never goes back, whenever a thread loses its turn in here. */
+static int64_t own_monotonic_ns(void) {
+    if (!machine) return machine_ns(CLOCK_MONOTONIC);
+    for (;;) {
+        struct stop before = look();
+        int64_t ns = before.frozen ? before.frozen : machine_ns(CLOCK_MONOTONIC);
+        struct stop after = look();
+        if (before.jumped == after.jumped && before.frozen == after.frozen) return not_before_latest(ns + before.jumped);
+    }
+}
+
+/* The process's clock, or the machine's where the process has no own: those of CPU time. */
+static int64_t own_ns(clockid_t clock) {
+    if (!machine) return machine_ns(clock);
+    switch (clock) {
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_BOOTTIME:
+        return own_monotonic_ns();
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+        return own_monotonic_ns() + epoch + machine->set;
+    default:
+        return machine_ns(clock);
+    }
 }
 
 int clock_gettime(clockid_t clock, struct timespec *at) {
-    int64_t frozen = machine ? machine->frozen : 0;
-    if (frozen && clock == CLOCK_MONOTONIC) {
-        /* To the nanosecond: a thread that loses its turn between two looks at the machine's clock is not set back. */
-        *at = from_ns(frozen + machine->jumped);
-        return 0;
-    }
-    int failed = clock_of_machine(clock, at);
-    int64_t ns = failed ? 0 : ahead(clock);
-    if (ns) *at = from_ns(in_ns(at) + ns);
-    return failed;
+    if (!machine) return clock_of_machine(clock, at);
+    int64_t ns = own_ns(clock);
+    if (ns == 0) return clock_of_machine(clock, at);
+    *at = from_ns(ns);
+    return 0;
 }
 
 int gettimeofday(struct timeval *restrict at, void *restrict zone) {
     (void)zone;
-    int64_t ns = machine_ns(CLOCK_REALTIME) + ahead(CLOCK_REALTIME);
+    int64_t ns = own_ns(CLOCK_REALTIME);
     at->tv_sec = ns / SECOND;
     at->tv_usec = ns % SECOND / 1000;
     return 0;
 }
 
 time_t time(time_t *at) {
-    time_t seconds = (machine_ns(CLOCK_REALTIME) + ahead(CLOCK_REALTIME)) / SECOND;
+    time_t seconds = own_ns(CLOCK_REALTIME) / SECOND;
     if (at) *at = seconds;
     return seconds;
 }
@@ -103,14 +144,12 @@ struct wait {
 };
 
 static struct wait begin_wait(int64_t ns) {
-    int64_t now = machine_ns(CLOCK_MONOTONIC);
-    return (struct wait){now + ns, now + ahead(CLOCK_MONOTONIC) + ns};
+    return (struct wait){machine_ns(CLOCK_MONOTONIC) + ns, own_monotonic_ns() + ns};
 }
 
 /* What is left of it, at most a slice; 0: it is over. */
 static int64_t slice_of(const struct wait *wait) {
-    int64_t now = machine_ns(CLOCK_MONOTONIC);
-    int64_t left = wait->until - now, own_left = wait->own_until - (now + ahead(CLOCK_MONOTONIC));
+    int64_t left = wait->until - machine_ns(CLOCK_MONOTONIC), own_left = wait->own_until - own_monotonic_ns();
     if (own_left < left) left = own_left;
     return left <= 0 ? 0 : left < SLICE ? left : SLICE;
 }
@@ -131,7 +170,7 @@ static int wait_in_slices(int64_t ns) {
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *length, struct timespec *left) {
     int64_t ns = in_ns(length);
-    if (flags & TIMER_ABSTIME) ns -= machine_ns(clock) + ahead(clock);
+    if (flags & TIMER_ABSTIME) ns -= own_ns(clock);
     int failed = wait_in_slices(ns);
     /* Begun again with all of it: nothing here waits and is interrupted often. */
     if (failed && left && !(flags & TIMER_ABSTIME)) *left = *length;
@@ -182,7 +221,7 @@ int poll(struct pollfd *files, nfds_t count, int timeout) {
  * read. */
 static long wait_for_futex(void *word, int operation, long value, const struct timespec *until, long mask) {
     clockid_t clock = operation & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-    struct wait wait = begin_wait(in_ns(until) - machine_ns(clock) - ahead(clock));
+    struct wait wait = begin_wait(in_ns(until) - own_ns(clock));
     for (;;) {
         int64_t slice = slice_of(&wait);
         struct timespec at = from_ns(machine_ns(clock) + slice);

@@ -3,13 +3,15 @@
 
 mod settings;
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
+use idgate_testkit::patience::eventually_some;
 use serde_json::Value;
 
 use crate::http::{Http, Request};
-use crate::server::{Installation, Output, eventually, is_at_rest, outlives_terminals};
+use crate::server::{Installation, eventually, is_at_rest, outlives_terminals};
 
 /// `profile`, `request_mode` and `format` of each walk that ended as it should.
 fn walks(told: &Value) -> Vec<[String; 3]> {
@@ -35,10 +37,18 @@ fn in_both_formats(dialects: &[[&str; 2]]) -> Vec<[String; 3]> {
 #[test]
 fn the_demo_walks_through_a_verification_without_waiting_for_time() {
     let installation = Installation::new().with_machine();
-    // It waits for work alone: the clocks that end a wait for a time are stopped.
+    // It waits for work alone: the clocks that end a wait for a time are stopped until it has told all.
     installation.machine().freeze();
-    let Output { code, stdout, stderr } = installation.run(&["demo", "--once"]);
-    assert_eq!(code, 0, "{stderr}");
+    let told = installation.file("told", "");
+    let mut demo = installation.command(&["demo", "--once"]);
+    let mut demo = demo.stdout(File::create(&told).unwrap()).spawn().unwrap();
+    let forgeries = || fs::read_to_string(&told).unwrap().matches("digest_mismatch").count();
+    eventually("the last forgery is refused", || forgeries() == 6);
+    // A stop takes time.
+    installation.machine().thaw();
+    let status = eventually_some("the demo ends", || demo.try_wait().unwrap());
+    assert!(status.success(), "{status}");
+    let stdout = fs::read_to_string(&told).unwrap();
     for part in [
         "openid4vp://?",             // the request
         "\u{2588}",                  // the QR code

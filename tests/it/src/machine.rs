@@ -20,6 +20,8 @@ const FROZEN: u64 = 8;
 const SET: u64 = 16;
 const RANDOMLESS: u64 = 24;
 const SLEPT: u64 = 32;
+/// The last field, which is the servers' own, ends here.
+const LENGTH: u64 = 48;
 
 /// The machine that the servers of one or several installations run on, as far as they can tell.
 ///
@@ -40,7 +42,7 @@ impl Machine {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("machine");
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        file.set_len(SLEPT + 8).unwrap();
+        file.set_len(LENGTH).unwrap();
         Self(Arc::new(Page { file, path, _folder: folder }))
     }
 

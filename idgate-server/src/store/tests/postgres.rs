@@ -2,8 +2,6 @@
 
 use idgate_testkit::patience::{eventually, patience};
 
-use idgate_testkit::patience::eventually;
-
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::*;
 use crate::clock::{Clock as _, SystemClock};
