@@ -180,7 +180,7 @@ impl Drop for Boarded {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::patience::in_time;
+    use idgate_testkit::patience::in_time;
 
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(3600);

@@ -27,8 +27,6 @@ mod limits;
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod loopback;
 pub mod own_fault;
-#[cfg(test)]
-mod patience;
 mod permits;
 mod range;
 #[cfg(any(test, feature = "internals"))]

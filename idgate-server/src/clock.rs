@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods)] // here, and nowhere else
 
+#[cfg(test)]
 mod virtual_clock;
 
 use std::future::{Future, poll_fn};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use idgate_core::time::UnixMillis;
 use tokio::task::unconstrained;
 
+#[cfg(test)]
 pub use self::virtual_clock::VirtualClock;
 
 /// Says what time it is, and waits.
@@ -56,14 +58,18 @@ impl dyn Clock + '_ {
     /// # Errors
     /// It takes longer.
     pub async fn timeout<F: Future>(&self, time: Duration, work: F) -> Result<F::Output, Late> {
-        let mut work = pin!(work);
+        let (mut work, began) = (pin!(work), self.steady());
         let mut end = None;
         poll_fn(|cx| {
             if let Poll::Ready(done) = work.as_mut().poll(cx) {
                 return Poll::Ready(Ok(done));
             }
             // Work that always has something to do is late as well.
-            let end = end.get_or_insert_with(|| unconstrained(self.sleep(time)));
+            let end = end.get_or_insert_with(|| {
+                // The time that its first step takes counts as well.
+                let taken = self.steady().saturating_sub(began);
+                unconstrained(self.sleep(time.saturating_sub(taken)))
+            });
             Pin::new(end).poll(cx).map(|()| Err(Late))
         })
         .await

@@ -28,8 +28,6 @@ mod limits;
 pub mod log;
 pub mod openapi;
 mod panics;
-#[cfg(test)]
-mod patience;
 mod rate_limit;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

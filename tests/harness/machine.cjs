@@ -6,8 +6,9 @@ const os = require('node:os');
 const path = require('node:path');
 
 const BUILD = path.join(__dirname, '..', '..', 'target', 'tested', 'build');
-// The page that machine.c reads: nanoseconds that all clocks are ahead, and when they were stopped.
-const [JUMPED, FROZEN, SIZE] = [0, 8, 48];
+// The page that machine.c reads: nanoseconds that all clocks are ahead, when they were stopped, and nanoseconds from the
+// zero of the monotonic clock to that of the real-time clock.
+const [JUMPED, FROZEN, EPOCH, SIZE] = [0, 8, 48, 56];
 
 /** The library that the newest build of tests/it made. */
 function library() {
@@ -24,6 +25,7 @@ class Machine {
     const file = path.join(this.folder, 'machine');
     fs.writeFileSync(file, Buffer.alloc(SIZE));
     this.file = fs.openSync(file, 'r+');
+    this.#write(EPOCH, BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint());
     /** The environment of the programs whose clocks these are. */
     this.environment = { TEST_MACHINE: file, LD_PRELOAD: library() };
   }

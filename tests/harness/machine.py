@@ -9,8 +9,9 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "target" / "tested" / "build"
-#: The page that machine.c reads: nanoseconds that all clocks are ahead, and when they were stopped.
-JUMPED, FROZEN, SIZE = 0, 8, 48
+#: The page that machine.c reads: nanoseconds that all clocks are ahead, when they were stopped, and
+#: nanoseconds from the zero of the monotonic clock to that of the real-time clock.
+JUMPED, FROZEN, EPOCH, SIZE = 0, 8, 48, 56
 
 
 def library():
@@ -28,6 +29,7 @@ class Machine:
         with open(self.path, "wb") as file:
             file.write(bytes(SIZE))
         self.file = os.open(self.path, os.O_RDWR)
+        self._write(EPOCH, time.time_ns() - time.clock_gettime_ns(time.CLOCK_MONOTONIC))
         #: The environment of the programs whose clocks these are.
         self.environment = {"TEST_MACHINE": self.path, "LD_PRELOAD": str(library())}
 

@@ -28,7 +28,6 @@ struct State {
 #[derive(Debug)]
 struct Wait {
     /// The time from its beginning to its end.
-    #[cfg(test)]
     time: Duration,
     until_ms: u64,
     waker: Option<Waker>,
@@ -74,10 +73,7 @@ impl VirtualClock {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-#[cfg(test)]
-impl VirtualClock {
     /// How many waits for just this time have begun and are not over.
     pub(crate) fn waiting_for(&self, time: Duration) -> usize {
         self.state().waits.values().filter(|wait| wait.time == time).count()
@@ -86,7 +82,7 @@ impl VirtualClock {
     /// Waits until so many wait for just this time.
     pub(crate) async fn until_waiting_for(&self, time: Duration, count: usize) {
         let what = format!("{count} wait for {time:?}");
-        crate::patience::until(&what, async || self.waiting_for(time) == count).await;
+        idgate_testkit::patience::until(&what, async || self.waiting_for(time) == count).await;
     }
 
     /// Lets time pass, and returns when each wait that it ended has been noticed.
@@ -96,7 +92,7 @@ impl VirtualClock {
             let state = self.state();
             state.waits.values().all(|wait| wait.until_ms > state.passed_ms)
         };
-        crate::patience::until("every wait that is over has ended", is_over).await;
+        idgate_testkit::patience::until("every wait that is over has ended", is_over).await;
     }
 }
 
@@ -115,13 +111,7 @@ impl Clock for VirtualClock {
         let ms = u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
         let until_ms = state.passed_ms.saturating_add(ms);
         let number = state.last;
-        let wait = Wait {
-            #[cfg(test)]
-            time,
-            until_ms,
-            waker: None,
-        };
-        state.waits.insert(number, wait);
+        state.waits.insert(number, Wait { time, until_ms, waker: None });
         Box::pin(Waiting { clock: self.clone(), number })
     }
 }
@@ -156,7 +146,7 @@ impl Drop for Waiting {
 mod tests {
     use super::*;
     use crate::clock::Late;
-    use crate::patience::in_time;
+    use idgate_testkit::patience::in_time;
 
     const SECOND: Duration = Duration::from_secs(1);
 

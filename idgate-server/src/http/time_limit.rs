@@ -42,7 +42,7 @@ impl TimeLimit {
 mod tests {
     use super::*;
     use crate::clock::VirtualClock;
-    use crate::patience::in_time;
+    use idgate_testkit::patience::in_time;
 
     const TIME: Duration = Duration::from_secs(15);
 

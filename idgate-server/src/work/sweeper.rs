@@ -324,10 +324,10 @@ mod tests {
     use crate::app::App;
     use crate::clock::VirtualClock;
     use crate::config::{Environment, Quotas};
-    use crate::patience::{in_time, until};
     use crate::store::temporary::TemporaryStore;
     use crate::store::{ClientOperator as _, Mood, SqliteOperator, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
+    use idgate_testkit::patience::{in_time, until};
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 

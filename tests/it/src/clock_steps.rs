@@ -53,7 +53,7 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     assert!(!disk::files_with(&dir, &sealed).is_empty());
     machine.freeze();
     machine.set_clock(-3_600_000);
-    machine.jump(Duration::from_secs(40));
+    machine.jump(Duration::from_secs(32));
     eventually("claims are gone", || tenant.read(&created.id).get("claims").is_none());
     eventually("every file is empty of them", || disk::files_with(&dir, &sealed).is_empty());
     let session = tenant.read(&created.id);

@@ -5,16 +5,18 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::os::fd::AsFd as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
-
-use idgate_testkit::patience::eventually_some;
+use std::time::Duration;
 
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, eventually, free_address};
+use crate::server::{Client, Installation, ends_within, eventually, free_address};
 use crate::tenant::{
     Gateway, Tenant, answer_request, form, request_for, sample_trust, sample_wallet,
 };
+
+/// Far more than stopping takes, and far less than the drain may.
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// An installation whose server logs everything that it can.
 struct Talkative {
@@ -25,7 +27,7 @@ struct Talkative {
 
 impl Talkative {
     fn new() -> Self {
-        let installation = Installation::new().with("IDGATE_LOG", "trace");
+        let installation = Installation::new().with("IDGATE_LOG", "trace").with_machine();
         let client = installation.create_client("shop", true);
         installation.trust(&sample_trust(), &[]);
         let made = installation.run_json(&["admin-token", "create", "--json"]);
@@ -53,9 +55,12 @@ impl Talkative {
             eventually(&format!("{what}: lines are lost"), || lost() > 0);
         }
         tenant.create(&request_for(&["given_name"]));
+        let machine = self.installation.machine();
+        machine.freeze();
         server.terminate();
         drop(tenant);
-        assert_eq!(server.wait().0.code(), Some(0), "{what}");
+        assert_eq!(server.ends_within(machine, PROMPT).code(), Some(0), "{what}");
+        machine.thaw();
     }
 }
 
@@ -92,10 +97,6 @@ fn stuffed_pipe() -> (io::PipeReader, io::PipeWriter) {
     (reader, writer)
 }
 
-fn end_of(child: &mut Child) -> Option<i32> {
-    eventually_some("it ends", || child.try_wait().unwrap()).code()
-}
-
 #[test]
 fn sigterm_works_whatever_stdout_and_stderr_are() {
     let (_unread, writer) = stuffed_pipe();
@@ -104,13 +105,15 @@ fn sigterm_works_whatever_stdout_and_stderr_are() {
     for output in [writer, broken] {
         let address = free_address();
         let installation = Installation::new().with("IDGATE_LISTEN", &address.to_string());
+        let installation = installation.with_machine();
         let mut command = installation.command(&["serve"]);
         let mut child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
         eventually("it serves", || std::net::TcpStream::connect(address).is_ok());
         Http::new(address).send(&Request::get("/healthz")).expect_status(200);
-        let pid = child.id().to_string();
+        let (pid, machine) = (child.id().to_string(), installation.machine());
+        machine.freeze();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        assert_eq!(end_of(&mut child), Some(0));
+        assert_eq!(ends_within(&mut child, machine, PROMPT).code(), Some(0));
     }
 }
 
@@ -119,10 +122,12 @@ fn a_start_that_fails_ends_whatever_stdout_and_stderr_are() {
     let (_unread, writer) = stuffed_pipe();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let installation = Installation::new().with("IDGATE_LISTEN", &address);
+    let installation = Installation::new().with("IDGATE_LISTEN", &address).with_machine();
+    let machine = installation.machine();
+    machine.freeze();
     let mut command = installation.command(&["serve", "--json"]);
     let mut child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
-    assert_eq!(end_of(&mut child), Some(1));
+    assert_eq!(ends_within(&mut child, machine, PROMPT).code(), Some(1));
 }
 
 #[test]

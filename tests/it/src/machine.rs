@@ -20,8 +20,10 @@ const FROZEN: u64 = 8;
 const SET: u64 = 16;
 const RANDOMLESS: u64 = 24;
 const SLEPT: u64 = 32;
-/// The last field, which is the servers' own, ends here.
-const LENGTH: u64 = 48;
+/// The latest time that a server has seen.
+const LATEST: u64 = 40;
+const EPOCH: u64 = 48;
+const LENGTH: u64 = 56;
 
 /// The machine that the servers of one or several installations run on, as far as they can tell.
 ///
@@ -43,7 +45,10 @@ impl Machine {
         let path = folder.path().join("machine");
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         file.set_len(LENGTH).unwrap();
-        Self(Arc::new(Page { file, path, _folder: folder }))
+        let machine = Self(Arc::new(Page { file, path, _folder: folder }));
+        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        machine.write(EPOCH, i64::try_from(real.as_nanos()).unwrap() - monotonic_ns());
+        machine
     }
 
     /// The page, for `TEST_MACHINE`.
@@ -53,19 +58,20 @@ impl Machine {
 
     /// Lets this time pass for the servers, from one moment to the next.
     pub(crate) fn jump(&self, time: Duration) {
+        // A nanosecond more, so that stopped clocks do not rest exactly on a deadline: a wait of the standard library
+        // that has no time left, and is not over it, begins again at once and for ever.
+        let time = time + Duration::from_nanos(1);
         self.write(JUMPED, self.read(JUMPED) + i64::try_from(time.as_nanos()).unwrap());
     }
 
     /// Stops the clocks: from now on time passes by jumps alone.
     pub(crate) fn freeze(&self) {
-        let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
-        self.write(FROZEN, i64::try_from(now.as_nanos()).unwrap());
+        self.write(FROZEN, monotonic_ns());
     }
 
     /// Lets the clocks run on from where they were stopped.
     pub(crate) fn thaw(&self) {
-        let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
-        let stopped = i64::try_from(now.as_nanos()).unwrap() - self.read(FROZEN);
+        let stopped = monotonic_ns() - self.read(FROZEN);
         let jumped = self.read(JUMPED) - stopped;
         // Both together: between two writes the clocks would be set back.
         let both = [jumped.to_ne_bytes(), 0_i64.to_ne_bytes()].concat();
@@ -90,14 +96,10 @@ impl Machine {
 
     /// The servers' real-time clock, in milliseconds since 1970.
     pub(crate) fn now_ms(&self) -> u64 {
-        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let mut now = i64::try_from(real.as_nanos()).unwrap() + self.read(JUMPED) + self.read(SET);
         let frozen = self.read(FROZEN);
-        if frozen != 0 {
-            let monotonic = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
-            now -= i64::try_from(monotonic.as_nanos()).unwrap() - frozen;
-        }
-        u64::try_from(now / 1_000_000).unwrap()
+        let monotonic = if frozen == 0 { monotonic_ns() } else { frozen };
+        let own = (monotonic + self.read(JUMPED)).max(self.read(LATEST));
+        u64::try_from((own + self.read(EPOCH) + self.read(SET)) / 1_000_000).unwrap()
     }
 
     fn read(&self, at: u64) -> i64 {
@@ -109,4 +111,10 @@ impl Machine {
     fn write(&self, at: u64, value: i64) {
         self.0.file.write_all_at(&value.to_ne_bytes(), at).unwrap();
     }
+}
+
+/// The monotonic clock of the real machine.
+fn monotonic_ns() -> i64 {
+    let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
+    i64::try_from(now.as_nanos()).unwrap()
 }

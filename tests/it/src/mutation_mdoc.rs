@@ -1,5 +1,5 @@
-//! Random changes to good inputs of each parser, so many of them: never a panic, and what the target
-//! says holds.
+//! A fixed number of random changes to good inputs of each parser: none of them panics, and the property of its
+//! target holds.
 
 use std::path::PathBuf;
 

@@ -7,11 +7,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{self, Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 pub(crate) use idgate_testkit::patience::eventually;
-use idgate_testkit::patience::eventually_some;
+use idgate_testkit::patience::{eventually_some, patience};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -159,7 +160,16 @@ impl Installation {
 
     /// Runs a command to its end.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
-        Output::of(self.command(arguments).output().unwrap())
+        let mut command = self.command(arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (pid, (done, ended)) = (child.id(), mpsc::channel());
+        thread::spawn(move || done.send(child.wait_with_output()));
+        // Some take as long as what they work on is large: this ends only one that hangs.
+        let output = ended.recv_timeout(10 * patience()).unwrap_or_else(|_| {
+            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+            panic!("a command of {} words never ends", arguments.len())
+        });
+        Output::of(output.unwrap())
     }
 
     /// Runs a command that must succeed and print one JSON object.

@@ -46,3 +46,33 @@ pub fn eventually_some<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T
         pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
+
+/// Waits until `holds`, in a task.
+///
+/// # Panics
+///
+/// Where it never does.
+#[cfg(feature = "tokio")]
+pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let waiting = async {
+        let mut pause = Duration::from_millis(1);
+        while !holds().await {
+            // reason: the pause between two looks, not what is waited for
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    };
+    in_time(what, waiting).await;
+}
+
+/// Runs `work` to its end, in a task.
+///
+/// # Panics
+///
+/// Where it never ends.
+#[cfg(feature = "tokio")]
+#[allow(clippy::panic, reason = "for tests")]
+pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(patience(), work).await;
+    done.unwrap_or_else(|_| panic!("never: {what}"))
+}

@@ -23,9 +23,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::loopback::Loopback;
-use crate::patience::until;
 use crate::range::Cidr;
 use crate::tls_loopback::TlsLoopback;
+use idgate_testkit::patience::{in_time, until};
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const HOUR_MS: u64 = 3_600_000;
@@ -126,7 +126,7 @@ fn local() -> BlockingFetcher {
 
 /// On a thread of its own, as embedders call it.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work).await.unwrap()
+    in_time("it ends", tokio::task::spawn_blocking(work)).await.unwrap()
 }
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use crate::came::Came;
 use crate::fetch::Fetcher;
 use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCHES_PER_HOST, FETCHES_PER_ISSUER};
-use crate::patience::until;
 use crate::silence::Silence;
+use idgate_testkit::patience::until;
 
 const SHORT: Duration = Duration::from_millis(50);
 fn asked(issuer: &str, uri: String) -> Asked {

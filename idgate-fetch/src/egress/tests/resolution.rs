@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::address::corpus;
 use crate::egress::resolve::Resolved;
-use crate::patience::until;
+use idgate_testkit::patience::until;
 
 /// Answers from a script, each name with the same, and counts the questions.
 struct Script {
@@ -114,7 +114,7 @@ async fn a_name_that_changes_its_mind_is_asked_once() {
     let answer = post(&scripted(&script), &url).await.unwrap();
     assert_eq!((answer.status, script.asked()), (200, 1));
     assert_eq!(checked.connections(), 2);
-    assert!(is_untouched(&inside).await, "connected to what was not checked");
+    assert!(is_untouched(&inside).await, "it connected to an address that was not checked");
 }
 
 /// A list's place is asked over https alone: the name counts for its certificate, and the address that was
@@ -140,7 +140,7 @@ async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_priv
         assert_eq!(fetched.err(), Some(EgressError::AddressBlocked), "{answer:?}");
     }
     assert_eq!(checked.connections(), 1);
-    assert!(is_untouched(&inside).await, "connected to what was not checked");
+    assert!(is_untouched(&inside).await, "it connected to an address that was not checked");
 }
 
 #[tokio::test]

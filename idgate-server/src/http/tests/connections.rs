@@ -23,9 +23,12 @@ async fn a_slow_head_and_an_idle_connection_are_cut_off() {
     slow.write_all(b"GET /healthz HTTP/1.1\r\nHost").await.unwrap();
     let mut idle = edge.connect().await;
     // On a machine that is slower than the limit, a connection may end before it asks.
-    while !answers(&mut idle).await {
-        idle = edge.connect().await;
-    }
+    let asking = async {
+        while !answers(&mut idle).await {
+            idle = edge.connect().await;
+        }
+    };
+    in_time("it is answered", asking).await;
     for stream in [&mut silent, &mut slow, &mut idle] {
         let mut rest = Vec::new();
         let _ = in_time("the connection ends", stream.read_to_end(&mut rest)).await;

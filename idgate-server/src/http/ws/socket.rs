@@ -106,7 +106,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::patience::in_time;
+    use idgate_testkit::patience::in_time;
 
     const SOON: Duration = Duration::from_millis(50);
 

@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::api_key::signing_secret;
-use crate::patience::in_time;
 use crate::spans::Parent;
+use idgate_testkit::patience::in_time;
 
 const HOST: &str = "hooks.example";
 /// When a session of [`NOW`] expires, which settles it.

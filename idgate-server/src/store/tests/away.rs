@@ -14,7 +14,7 @@ use super::proxy::Proxy;
 use crate::api_key::{ApiKey, signing_secret};
 use crate::clock::{Clock as _, VirtualClock};
 use crate::entropy::OsEntropy;
-use crate::patience::until;
+use idgate_testkit::patience::until;
 
 type Nodes = Fixture<PostgresDatabase>;
 

@@ -10,9 +10,9 @@ use super::erasure::files_with;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::gateway_key::{GatewayKey, REPLACED_SIGNS_MS};
-use crate::patience::until;
 use crate::store::SqliteOperator;
 use crate::work::sweeper::Sweeper;
+use idgate_testkit::patience::until;
 
 fn operator(fixture: &Fixture) -> SqliteOperator {
     SqliteOperator::open_existing(fixture.path(), None).unwrap()

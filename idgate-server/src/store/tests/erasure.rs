@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::patience::until;
+use idgate_testkit::patience::until;
 
 /// The files of `dir` that hold `needle`.
 pub(super) fn files_with(dir: &Path, needle: &[u8]) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::super::conformance::{
 use super::super::*;
 use super::proxy::Proxy;
 use crate::clock::VirtualClock;
-use crate::patience::until;
+use idgate_testkit::patience::until;
 
 type Nodes = Fixture<PostgresDatabase>;
 

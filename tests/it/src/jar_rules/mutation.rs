@@ -1,5 +1,5 @@
-//! Random changes to a good encrypted answer, so many of them: never a panic, never an opened JWE but
-//! the one that was sealed.
+//! A fixed number of random changes to a good encrypted answer: none of them panics, and only the JWE that was
+//! sealed is opened.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{ContentEncryption, Curve, EcdhPrivateKey, rustcrypto};

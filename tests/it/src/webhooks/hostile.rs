@@ -91,7 +91,7 @@ fn hostile_receivers_cost_15_seconds_and_nobody_else_anything() {
 fn hostile_receivers_cost_little_memory() {
     let grown = besiege();
     println!("{grown} KiB");
-    assert!(grown < 48 * 1024, "{grown} KiB");
+    assert!(grown < 32 * 1024, "{grown} KiB");
 }
 
 /// Gives by how many KiB the gateway grew.

@@ -184,7 +184,7 @@ fn stalled_readers_cost_little_memory() {
     settle(&gateway, &open[..50]);
     let grown = gateway.server.resident().saturating_sub(before);
     println!("{} KiB for {STALLED} readers", grown >> 10);
-    assert!(grown <= 48 << 20, "{} KiB for {STALLED} readers", grown >> 10);
+    assert!(grown <= 32 << 20, "{} KiB for {STALLED} readers", grown >> 10);
     drop(stalled);
 }
 

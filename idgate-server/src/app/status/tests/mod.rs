@@ -23,11 +23,11 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::app::Handle;
 use crate::clock::{Clock, VirtualClock};
-use crate::patience::until;
 use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
 use crate::store::wait::Wait as _;
 use crate::work::sweeper::Sweeper;
+use idgate_testkit::patience::until;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const HOUR_MS: u64 = 3_600_000;
