@@ -246,7 +246,7 @@ pub(in crate::store) fn migrate_at(
     threads: &Threads,
     address: &Address,
 ) -> Result<(i64, i64), StoreError> {
-    let pool = Pool::new(address, 1)?;
+    let pool = Pool::of_a_command(address, 1)?;
     threads.wait(async move { Ok(schema::migrate(&pool).await?) })
 }
 

@@ -34,6 +34,8 @@ const TRIES: usize = 3;
 const TURN: Duration = Duration::from_secs(3);
 /// How long making a connection may take, TLS and authentication included.
 const MAKING: Duration = Duration::from_millis(1900);
+/// The same for a command, which one person waits for and no request.
+const MAKING_FOR_A_COMMAND: Duration = Duration::from_secs(30);
 
 /// A transaction that is open.
 pub(in crate::store) type Tx<'c> = Transaction<'c>;
@@ -55,6 +57,21 @@ impl Pool {
     /// # Errors
     /// TLS cannot be set up; the text says what to do.
     pub(in crate::store) fn new(address: &Address, size: usize) -> Result<Self, StoreError> {
+        Self::making_within(MAKING, address, size)
+    }
+
+    /// The same for a command, which waits for a database that is slow to take a connection.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub(in crate::store) fn of_a_command(
+        address: &Address,
+        size: usize,
+    ) -> Result<Self, StoreError> {
+        Self::making_within(MAKING_FOR_A_COMMAND, address, size)
+    }
+
+    fn making_within(making: Duration, address: &Address, size: usize) -> Result<Self, StoreError> {
         let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = if address.is_encrypted {
             let tls = tls::connector(address.roots_file.as_deref()).map_err(StoreError::Failed)?;
@@ -62,7 +79,7 @@ impl Pool {
         } else {
             Manager::from_config(address.config.clone(), NoTls, settings)
         };
-        let timeouts = Timeouts { wait: Some(TURN), create: Some(MAKING), recycle: Some(MAKING) };
+        let timeouts = Timeouts { wait: Some(TURN), create: Some(making), recycle: Some(making) };
         let pool = deadpool_postgres::Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)

@@ -71,7 +71,7 @@ impl PostgresOperator {
         let cannot = |error| StoreError::Unavailable(format!("cannot start: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(cannot)?;
         let desk = Desk {
-            pool: Pool::new(address, CONNECTIONS)?,
+            pool: Pool::of_a_command(address, CONNECTIONS)?,
             sealer: Sealer::new(instance_key)?,
             audit: AuditKeys::new(instance_key)?,
         };
