@@ -52,6 +52,11 @@ export interface IssuerOptions {
   claims?: string[];
   countries?: string[];
   ekus?: string[];
+  /**
+   * The extended key usages of which the certificate of an SD-JWT VC issuer must have one; none: any,
+   * but one that is for other things alone, as serverAuth.
+   */
+  sdJwtEkus?: string[];
   revocation?: 'if_published' | 'required' | 'off';
   /** How many days a status list token without `exp` counts after its `iat`; none: 7. */
   statusMaxAgeDays?: number;
@@ -439,8 +444,8 @@ export interface VerifierOptions {
  * them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the
  * source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
  * number of verifiers at once: make one and keep it. A name is resolved once, and the connection goes
- * to an address that was checked. Redirects stay on the host; bodies have 10 MiB; all fetches of one
- * answer have 5 seconds together. No proxy is used, whatever the environment says.
+ * to an address that was checked. Redirects are checked in the same way; bodies have 10 MiB; all
+ * fetches of one answer have 5 seconds together. No proxy is used, whatever the environment says.
  */
 export class Fetcher implements Closable {
   constructor(options?: {
@@ -514,10 +519,12 @@ export class Verifier implements Closable {
 /** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
 export interface Need {
   readonly index: number;
-  readonly kind: 'status_list' | 'crl';
+  readonly kind: 'status_list' | 'crl' | 'identifier_list';
   readonly uri: string;
-  /** The `Accept` header to fetch it with. */
+  /** The `Accept` header to fetch it with. Add nothing to it: some hosts compare it as a whole. */
   readonly accept: string;
+  /** The same to fetch it with once more after 404, 406 or 415; `null`: there is no other form. */
+  readonly acceptOtherwise: string | null;
 }
 
 /** Everything but the status is good. Commit `hold`, fetch all needs at once, supply them. */

@@ -56,7 +56,7 @@ text_ids! {
 }
 
 /// The format of a credential, by its name in the API.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[non_exhaustive]
 pub enum CredentialFormat {
     /// SD-JWT VC
@@ -68,16 +68,16 @@ pub enum CredentialFormat {
 }
 
 impl CredentialFormat {
-    /// From its name in the API.
+    /// From its name in a request: `vc+sd-jwt`, or `dc+sd-jwt`, which means the same; or `mso_mdoc`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
-            "vc+sd-jwt" => Some(Self::SdJwtVc),
+            "vc+sd-jwt" | "dc+sd-jwt" => Some(Self::SdJwtVc),
             "mso_mdoc" => Some(Self::Mdoc),
             _ => None,
         }
     }
 
-    /// Its name in the API.
+    /// Its name in answers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SdJwtVc => "vc+sd-jwt",

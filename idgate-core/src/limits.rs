@@ -53,6 +53,10 @@ pub const MAX_SHOWN_NAME_CHARS: usize = 64;
 pub const MAX_DC_API_ORIGINS: usize = 5;
 /// Length of such an origin: the longest host name, a scheme and a port.
 pub const MAX_ORIGIN_BYTES: usize = 300;
+/// The name of a host, and each of its labels (RFC 1035 2.3.4).
+pub const MAX_HOST_NAME_BYTES: usize = 253;
+/// See [`MAX_HOST_NAME_BYTES`].
+pub const MAX_HOST_LABEL_BYTES: usize = 63;
 /// Length of `redirect_uri` in characters: what browsers reliably follow.
 pub const MAX_REDIRECT_URI_CHARS: usize = 2000;
 /// Length of a claim filter's `pattern` in characters; bounds the compiled automaton.
@@ -105,6 +109,9 @@ pub const DEFAULT_STATUS_MAX_AGE_DAYS: u32 = 7;
 pub const MAX_STATUS_URIS: usize = 20;
 /// Largest answer of a status source. The largest national CRLs stay below.
 pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
+/// Items of CBOR in the claims of an identifier list: 250,000 identifiers of revoked mdocs take two each,
+/// and the other claims have room. An item takes 40 bytes of memory while the list is read.
+pub const MAX_IDENTIFIER_LIST_ITEMS: usize = 2 * 250_000 + 64;
 /// Length of the header of a status list token in characters, which is read before its signature.
 /// Ten certificates of the largest size seen take 42 KiB.
 pub const MAX_STATUS_HEADER_CHARS: usize = 64 * 1024;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::egress::Body;
+use idgate_core::status::SourceFault;
+
+use crate::egress::{Body, EgressError};
 
 /// What came of a need.
 #[derive(Clone)]
@@ -12,9 +14,36 @@ pub(crate) enum Came {
     /// A body.
     Body(Fetched),
     /// The source, or the way to it, is out of order: it decides (`revocation_unknown`).
-    Nothing,
+    Nothing(SourceFault),
+    /// The answer that the source is asked for has caused as many requests as one may. Others that wait
+    /// for the same ask again.
+    Spent,
     /// We could not ask: there was no permit or no file descriptor.
     NotAsked,
+}
+
+impl Came {
+    /// Of an exchange that came to nothing.
+    pub(crate) fn of(error: EgressError) -> Self {
+        Self::Nothing(match error {
+            EgressError::OwnFault => return Self::NotAsked,
+            EgressError::NoRequestLeft => return Self::Spent,
+            EgressError::InvalidUrl
+            | EgressError::DnsFailed
+            | EgressError::AddressBlocked
+            | EgressError::ConnectFailed
+            | EgressError::TlsFailed => SourceFault::Unreachable,
+            EgressError::Status(_) | EgressError::NoBody => SourceFault::HttpStatus,
+            EgressError::RedirectRefused
+            | EgressError::RedirectBlocked
+            | EgressError::TooManyRedirects => SourceFault::Redirect,
+            EgressError::Encoded | EgressError::BadCoding | EgressError::TrailingBytes => {
+                SourceFault::ContentCoding
+            }
+            EgressError::TooLarge => SourceFault::TooLarge,
+            EgressError::Broken => SourceFault::Broken,
+        })
+    }
 }
 
 /// A body, counted while it is held.

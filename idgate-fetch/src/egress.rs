@@ -1,7 +1,9 @@
 //! Outgoing HTTP: one parser, one resolution, every address checked, and the connection goes to a
-//! checked address and nowhere else. No proxies, no reuse of connections, no decompression.
+//! checked address and nowhere else. No proxies, no reuse of connections.
 
+mod collect;
 mod get;
+mod gzip;
 mod post;
 mod resolve;
 mod room;
@@ -29,6 +31,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::{Host, Position, Url};
 
+pub(crate) use self::get::Wanted;
 pub use self::post::{Answer, Post, has_usual_port};
 use self::resolve::{Kept, Resolve};
 #[cfg(any(test, feature = "internals"))]
@@ -57,12 +60,25 @@ pub enum EgressError {
     TlsFailed,
     /// The answer is not HTTP, is cut off, or its head is too large.
     Broken,
-    /// Another status than 200, where a body was asked for.
+    /// A status of which no body is taken, where one was asked for: none of 2xx, or 204 or 206.
     Status(u16),
-    /// A redirect to another host, from https to http, or one too many.
+    /// The answer has no body.
+    NoBody,
+    /// A redirect that says no place to ask, or leads from https to http.
     RedirectRefused,
-    /// The body is encoded, and nobody asked for that.
+    /// A redirect to an address that is not public and not allowed, or from a public address to one that is
+    /// not public.
+    RedirectBlocked,
+    /// A redirect after the third one.
+    TooManyRedirects,
+    /// The answer of the wallet has caused as many requests as one may.
+    NoRequestLeft,
+    /// The body has another content coding than `gzip`, or more than one.
     Encoded,
+    /// The body is not one whole `gzip` member.
+    BadCoding,
+    /// Something follows the body's `gzip` member.
+    TrailingBytes,
     /// The body is too large.
     TooLarge,
     /// The gateway itself lacks what a connection takes: a file descriptor, memory, a port, a route, a
@@ -80,8 +96,14 @@ impl fmt::Display for EgressError {
             Self::TlsFailed => "tls_failed",
             Self::Broken => "broken_answer",
             Self::Status(status) => return write!(f, "http_status_{status}"),
+            Self::NoBody => "no_body",
             Self::RedirectRefused => "redirect_refused",
+            Self::RedirectBlocked => "redirect_blocked",
+            Self::TooManyRedirects => "too_many_redirects",
+            Self::NoRequestLeft => "no_request_left",
             Self::Encoded => "content_encoding",
+            Self::BadCoding => "bad_gzip",
+            Self::TrailingBytes => "bytes_after_gzip",
             Self::TooLarge => "too_large",
             Self::OwnFault => "own_fault",
         })
@@ -244,6 +266,24 @@ impl Egress {
         match addresses.iter().all(|address| self.may_reach(*address)) {
             true => Ok(addresses),
             false => Err(EgressError::AddressBlocked),
+        }
+    }
+
+    /// The same for the target of a redirect: no host of the public internet sends a request into a network
+    /// that is merely allowed.
+    fn check_hop(
+        &self,
+        from: &[SocketAddr],
+        to: Vec<SocketAddr>,
+    ) -> Result<Vec<SocketAddr>, EgressError> {
+        let all = self.check(to).map_err(|error| match error {
+            EgressError::AddressBlocked => EgressError::RedirectBlocked,
+            error => error,
+        })?;
+        let is_of_public = from.iter().any(|address| is_public(address.ip()));
+        match is_of_public && !all.iter().all(|address| is_public(address.ip())) {
+            true => Err(EgressError::RedirectBlocked),
+            false => Ok(all),
         }
     }
 

@@ -2,11 +2,16 @@
 //! fetched is not fetched twice, and everything ends with one budget. What this machine lacks itself
 //! is told apart from what a source does: only the latter is anybody's answer.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::Verification;
 use idgate_core::limits::MAX_STATUS_BYTES;
+use idgate_core::status::SourceFault;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Need, Supplied, VerifiedSource};
 use tokio::sync::watch;
@@ -16,15 +21,17 @@ use url::Url;
 
 use crate::cache::{Scope, SourceCache};
 use crate::came::{Came, Fetched};
-use crate::egress::{Egress, EgressError};
+use crate::egress::{Body, Egress, EgressError, Room, Wanted};
 use crate::flights::{Allowance, Asked, Flights, Stage};
-use crate::limits::{FETCH_PATIENCE, FETCH_TIME};
+use crate::limits::{FETCH_PATIENCE, FETCH_TIME, MAX_REQUESTS};
 use crate::permits::{Permits, Place};
+use crate::requests::Requests;
 
 impl Allowance {
-    /// For an answer whose first fetch begins: 5 s for sources, and 2 s for turns before that.
+    /// For an answer whose first fetch begins: 5 s for sources, 2 s for turns before that, and 20 requests,
+    /// redirects included.
     pub fn of_one_answer() -> Self {
-        Self { turns: FETCH_PATIENCE, sources: FETCH_TIME }
+        Self { turns: FETCH_PATIENCE, sources: FETCH_TIME, requests: MAX_REQUESTS }
     }
 }
 
@@ -116,14 +123,18 @@ impl Fetcher {
                     authentic.iter().for_each(warn_of_missing_number);
                     self.keep(need, scope, authentic, now);
                 }
-                Came::Nothing => {
+                Came::Nothing(_) | Came::Spent => {
                     let last_good =
                         lock(&self.cache).last_good(&(need.clone(), scope.clone()), now);
                     for source in last_good {
                         verification.reuse(&source);
                     }
                     // For whoever was not served; and the verdict then builds on the hold.
-                    verification.supply(need, Supplied::Unavailable, now);
+                    let what = match came {
+                        Came::Nothing(fault) => Supplied::Failed(*fault),
+                        _ => Supplied::Unavailable,
+                    };
+                    verification.supply(need, what, now);
                 }
                 Came::NotAsked => {}
             }
@@ -149,13 +160,20 @@ impl Fetcher {
         allowed: &mut Allowance,
     ) -> Outcomes {
         let before = *allowed;
+        let requests = Requests::of(before.requests);
         let mut fetches = JoinSet::new();
         let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(all_asked.len());
         for asked in all_asked {
-            let (fetcher, need) = (self.clone(), asked.need.clone());
+            let (fetcher, need, requests) = (self.clone(), asked.need.clone(), requests.clone());
+            // The first request for each, before redirects take what is left.
+            if !requests.take() {
+                report(&need, &EgressError::NoRequestLeft);
+                fetched.push((need, Came::Spent));
+                continue;
+            }
             let nth = fetched.len();
             fetches.spawn(async move {
-                let (came, left) = fetcher.fetch_one(asked, before).await;
+                let (came, left) = fetcher.fetch_one(asked, before, &requests).await;
                 (nth, came, left)
             });
             // As it stays when the task panics.
@@ -168,23 +186,43 @@ impl Fetcher {
                 *slot = came;
             }
         }
+        allowed.requests = requests.left();
         Outcomes(fetched)
     }
 
-    async fn fetch_one(self: Arc<Self>, asked: Asked, allowed: Allowance) -> (Came, Allowance) {
-        let (fetcher, to_ask) = (self.clone(), asked.clone());
-        let fly = |stage| async move { fetcher.fly(to_ask, &stage).await };
-        let (came, left) = self.flights.board(&asked, fly).ride(allowed).await;
-        match came {
-            Came::NotAsked if left.turns.is_zero() => report(&asked.need, &"no permit"),
-            Came::Nothing if left.sources.is_zero() => report(&asked.need, &"timeout"),
-            _ => {}
+    async fn fetch_one(
+        self: Arc<Self>,
+        asked: Asked,
+        mut allowed: Allowance,
+        requests: &Requests,
+    ) -> (Came, Allowance) {
+        loop {
+            let (fetcher, to_ask, paying) = (self.clone(), asked.clone(), requests.clone());
+            let fly = |stage| async move { fetcher.fly(to_ask, &stage, &paying).await };
+            let boarded = self.flights.board(&asked, fly);
+            let is_own = boarded.is_own();
+            let (came, left) = boarded.ride(allowed).await;
+            match came {
+                // The requests of another answer ran out, and not those of this one.
+                Came::Spent if !is_own => {
+                    allowed = left;
+                    continue;
+                }
+                Came::NotAsked if left.turns.is_zero() => report(&asked.need, &"no permit"),
+                Came::Nothing(_) if left.sources.is_zero() => report(&asked.need, &"timeout"),
+                _ => {}
+            }
+            return (came, left);
         }
-        (came, left)
     }
 
-    /// Asks for `need`, for all who wait for it.
-    async fn fly(&self, Asked { need, issuers }: Asked, stage: &watch::Sender<Stage>) {
+    /// Asks for `need`, for all who wait for it, with the requests of the first of them.
+    async fn fly(
+        &self,
+        Asked { need, issuers }: Asked,
+        stage: &watch::Sender<Stage>,
+        requests: &Requests,
+    ) {
         let place = Place::of(&need, issuers);
         // For as long as somebody waits.
         let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
@@ -192,21 +230,41 @@ impl Fetcher {
         let (of_its_place, one_of_all) = (Arc::new(of_its_place), Arc::new(one_of_all));
         // A name that is still being looked up when its time is over is still asked for.
         let egress = self.egress.keeping(Arc::new((of_its_place.clone(), one_of_all.clone())));
-        let room = of_its_place.room();
-        let got = egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
+        let got = ask(&egress, &need, of_its_place.room(), requests);
         let came = match timeout(FETCH_TIME, got).await {
             Ok(Ok(body)) => Came::Body(Fetched::new(body, one_of_all)),
             Ok(Err(error)) => {
                 report(&need, &error);
-                if error == EgressError::OwnFault { Came::NotAsked } else { Came::Nothing }
+                Came::of(error)
             }
             Err(_late) => {
                 report(&need, &"timeout");
-                Came::Nothing
+                Came::Nothing(SourceFault::TooSlow)
             }
         };
         drop((egress, of_its_place));
         stage.send_replace(Stage::Landed(came));
+    }
+}
+
+/// Asks for one form of `need`, and where the source does not have that, for the other one.
+async fn ask(
+    egress: &Egress,
+    need: &Need,
+    room: &Room,
+    requests: &Requests,
+) -> Result<Body, EgressError> {
+    let form = |accept| {
+        let wanted = Wanted { accept: Some(accept), limit: MAX_STATUS_BYTES, room, requests };
+        egress.fetch_wanted(need.uri(), wanted)
+    };
+    let first = form(need.accept()).await;
+    match (&first, need.accept_otherwise()) {
+        (Err(EgressError::Status(404 | 406 | 415)), Some(other)) if requests.take() => {
+            form(other).await
+        }
+        (Err(EgressError::Status(404 | 406 | 415)), Some(_)) => Err(EgressError::NoRequestLeft),
+        _ => first,
     }
 }
 

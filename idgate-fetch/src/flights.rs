@@ -10,12 +10,15 @@ use std::time::Duration;
 
 use idgate_core::Verification;
 use idgate_core::ids::IssuerId;
+use idgate_core::status::SourceFault;
 use idgate_core::verify::Need;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
 use super::came::Came;
+#[cfg(any(test, feature = "internals"))]
+use crate::limits::MAX_REQUESTS;
 
 /// What the fetches of one answer may still take, whatever rounds they come in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,6 +27,8 @@ pub struct Allowance {
     pub(super) turns: Duration,
     /// For sources to answer, from the first look at their names (decisions 7).
     pub(super) sources: Duration,
+    /// Requests, redirects included: no more than an answer may name sources (decisions 33).
+    pub(super) requests: usize,
 }
 
 /// How far a fetch is.
@@ -70,20 +75,26 @@ pub(super) struct Boarded {
     flights: Flights,
     asked: Asked,
     flight: Arc<Flight>,
+    /// Whether it was made for this place.
+    is_own: bool,
 }
 
 impl Allowance {
     /// What there is when each round has left something: as little as the least.
     pub(super) fn least(self, other: Self) -> Self {
-        Self { turns: self.turns.min(other.turns), sources: self.sources.min(other.sources) }
+        Self {
+            turns: self.turns.min(other.turns),
+            sources: self.sources.min(other.sources),
+            requests: self.requests.min(other.requests),
+        }
     }
 }
 
 #[cfg(any(test, feature = "internals"))]
 impl Allowance {
     /// With these numbers, for tests.
-    pub fn of(turns: Duration, sources: Duration) -> Self {
-        Self { turns, sources }
+    pub const fn of(turns: Duration, sources: Duration) -> Self {
+        Self { turns, sources, requests: MAX_REQUESTS }
     }
 }
 
@@ -105,21 +116,21 @@ impl Flights {
         F: Future<Output = ()> + Send + 'static,
     {
         let mut board = self.board_of_all();
-        let flight = match board.get(asked).filter(|flight| flight.is_under_way()) {
-            Some(flight) => flight.clone(),
+        let (flight, is_own) = match board.get(asked).filter(|flight| flight.is_under_way()) {
+            Some(flight) => (flight.clone(), false),
             None => {
                 let (stage, seen) = watch::channel(Stage::Waiting);
                 let task = tokio::spawn(fly(stage)).abort_handle();
                 let flight = Flight { stage: seen, passengers: AtomicUsize::new(0), task };
                 let flight = Arc::new(flight);
                 board.insert(asked.clone(), flight.clone());
-                flight
+                (flight, true)
             }
         };
         // Changes under the lock of the board only.
         flight.passengers.fetch_add(1, Ordering::Relaxed);
         drop(board);
-        Boarded { flights: self.clone(), asked: asked.clone(), flight }
+        Boarded { flights: self.clone(), asked: asked.clone(), flight, is_own }
     }
 
     /// A panic elsewhere leaves the map whole: every change is one call.
@@ -136,6 +147,11 @@ impl Flight {
 }
 
 impl Boarded {
+    /// Whether the flight was made for this place, and did not go already.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// What comes of it, and what that leaves of `allowed`. It is nothing of the source's when its
     /// time is over, and not asked when no turn came or the fetch broke off.
     pub(super) async fn ride(self, allowed: Allowance) -> (Came, Allowance) {
@@ -156,7 +172,7 @@ impl Boarded {
                 Stage::Waiting | Stage::Asking => Came::NotAsked,
             },
             Ok(Err(_broken_off)) => Came::NotAsked,
-            Err(_late) => Came::Nothing,
+            Err(_late) => Came::Nothing(SourceFault::TooSlow),
         };
         left.sources = left.sources.saturating_sub(begun.elapsed());
         (came, left)
@@ -180,14 +196,16 @@ impl Drop for Boarded {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use idgate_core::ids::CredentialFormat;
     use idgate_testkit::patience::in_time;
 
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(3600);
-    const LONG_ENOUGH: Allowance = Allowance { turns: LONG, sources: LONG };
+    const LONG_ENOUGH: Allowance = Allowance::of(LONG, LONG);
 
     fn asked() -> Asked {
-        let need = Need::StatusList { uri: "https://status.example/1".into() };
+        let uri = "https://status.example/1".into();
+        let need = Need::StatusList { uri, format: CredentialFormat::SdJwtVc };
         Asked { need, issuers: vec![IssuerId::new("issuer")] }
     }
 
@@ -199,7 +217,7 @@ mod tests {
                 told.wait_for(|told| *told > 0).await.unwrap();
                 stage.send_replace(Stage::Asking);
                 told.wait_for(|told| *told > 1).await.unwrap();
-                stage.send_replace(Stage::Landed(Came::Nothing));
+                stage.send_replace(Stage::Landed(Came::Nothing(SourceFault::Broken)));
             })
         };
         (tell, fly)
@@ -213,15 +231,13 @@ mod tests {
         let flights = Flights::default();
         let (tell, fly) = told();
         let first = flights.board(&asked(), fly);
-        let (came, left) = flights
-            .board(&asked(), |_| async {})
-            .ride(Allowance { turns: SHORT, sources: LONG })
-            .await;
+        let (came, left) =
+            flights.board(&asked(), |_| async {}).ride(Allowance::of(SHORT, LONG)).await;
         assert!(matches!(came, Came::NotAsked));
-        assert_eq!(left, Allowance { turns: Duration::ZERO, sources: LONG });
+        assert_eq!(left, Allowance::of(Duration::ZERO, LONG));
         tell.send_replace(1);
-        let (came, left) = first.ride(Allowance { turns: LONG, sources: SHORT }).await;
-        assert!(matches!(came, Came::Nothing));
+        let (came, left) = first.ride(Allowance::of(LONG, SHORT)).await;
+        assert!(matches!(came, Came::Nothing(_)));
         assert_eq!(left.sources, Duration::ZERO);
         assert!(left.turns > Duration::ZERO && left.turns <= LONG);
     }
@@ -254,7 +270,7 @@ mod tests {
         assert!(matches!(broken.ride(LONG_ENOUGH).await.0, Came::NotAsked));
         let (_tell, fly) = told();
         let again = flights.board(&asked(), fly);
-        assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Came::Nothing));
+        assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Came::Nothing(_)));
         assert!(again.flight.is_under_way());
         assert_eq!(flights.board_of_all().len(), 1);
     }

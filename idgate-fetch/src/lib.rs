@@ -3,8 +3,10 @@
 //!
 //! - a name is resolved once, every address of it must be public or in a range that was allowed, and
 //!   the connection goes to one of those addresses and nowhere else;
-//! - redirects stay on the host and are checked again, three at most; there are no proxies, whatever
-//!   the environment says, no reuse of connections, no decompression;
+//! - redirects are followed where a body is asked for, three at most, and each address is checked as the
+//!   first one was: none leads from a public address to one that is merely allowed, nor from https to
+//!   http. Proxies that the environment names are not used, and connections are not used twice;
+//! - a compressed body (`gzip`) is inflated as it comes, up to its bound;
 //! - sizes, times, and how much is under way for one host, one issuer and in all are bounded, and each
 //!   bound stands in `limits.rs`.
 //!
@@ -29,6 +31,7 @@ pub mod loopback;
 pub mod own_fault;
 mod permits;
 mod range;
+mod requests;
 #[cfg(any(test, feature = "internals"))]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod silence;

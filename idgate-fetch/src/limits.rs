@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use idgate_core::limits::MAX_STATUS_URIS;
+
 /// For a source to answer, from the first look at its name. All sources of one round are asked at
 /// once, and a later round has what the first ones left: this is for all of them together
 /// (decisions 7).
@@ -13,8 +15,17 @@ pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) const FETCH_SLACK: Duration = Duration::from_secs(2);
 /// A part of the 5 s that all fetches of an answer have together.
 pub(crate) const FETCH_CONNECT_TIME: Duration = Duration::from_millis(1500);
-/// A source that moved has moved once; a loop ends here.
+/// A source that moved has moved once, and may send on to a host of copies; a loop ends here
+/// (decisions 33).
 pub(crate) const MAX_REDIRECTS: usize = 3;
+/// Requests that one answer of a wallet causes, redirects and second attempts included: as many as it may
+/// name sources (decisions 7 and 33).
+pub(crate) const MAX_REQUESTS: usize = MAX_STATUS_URIS;
+/// The head of a compressed body: ten bytes, and the name of a file where a host leaves it in.
+pub(crate) const MAX_GZIP_HEAD_BYTES: usize = 1024;
+/// A part of an inflated body, after which its size is checked and other work has its turn: twice as long as
+/// deflate refers back (RFC 1951 2).
+pub(crate) const INFLATED_PART_BYTES: usize = 64 * 1024;
 /// For the head, a TLS handshake, and the framing of the body.
 pub(crate) const MAX_FETCH_OVERHEAD_BYTES: usize = 256 * 1024;
 /// Fields in the head of an answer to the gateway: far more than any server of lists sends.

@@ -1,4 +1,4 @@
-//! A server on loopback that answers every request with the same bytes, for tests.
+//! A server on loopback that answers every request with the same bytes, or as a test says, for tests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,22 +15,30 @@ pub struct Loopback {
     _serving: JoinSet<()>,
 }
 
+/// Makes the answer from the head of a request.
+type Answer = Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
+
 struct Seen {
-    answer: Mutex<Vec<u8>>,
+    answer: Mutex<Answer>,
     connections: AtomicUsize,
-    last_head: Mutex<String>,
+    heads: Mutex<Vec<String>>,
     /// Closed: answers wait.
     gate: Semaphore,
 }
 
 impl Loopback {
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::at("127.0.0.1:0").await
+    }
+
+    /// At an address of this machine.
+    pub async fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen {
-            answer: Mutex::default(),
+            answer: Mutex::new(Arc::new(|_| Vec::new())),
             connections: AtomicUsize::new(0),
-            last_head: Mutex::default(),
+            heads: Mutex::default(),
             gate: Semaphore::new(1),
         });
         let mut serving = JoinSet::new();
@@ -53,13 +61,16 @@ impl Loopback {
 
     /// Answers with this status, these header lines and `body` from now on.
     pub fn give_with(&self, status: &str, headers: &str, body: &[u8]) {
-        let length = body.len();
-        let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
-        self.give_bytes([head.as_bytes(), body].concat());
+        self.give_bytes(answer(status, headers, body));
     }
 
     pub fn give_bytes(&self, bytes: Vec<u8>) {
-        *self.seen.answer.lock().unwrap() = bytes;
+        self.give_by(move |_| bytes.clone());
+    }
+
+    /// Answers from now on with what `answer` makes of the head of a request.
+    pub fn give_by(&self, answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) {
+        *self.seen.answer.lock().unwrap() = Arc::new(answer);
     }
 
     /// Answers wait from now on.
@@ -76,8 +87,26 @@ impl Loopback {
     }
 
     pub fn last_head(&self) -> String {
-        self.seen.last_head.lock().unwrap().clone()
+        self.heads().pop().unwrap_or_default()
     }
+
+    /// The head of each request.
+    pub fn heads(&self) -> Vec<String> {
+        self.seen.heads.lock().unwrap().clone()
+    }
+}
+
+/// An answer with this status, these header lines and `body`.
+pub fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+/// The value of the header `name` in the head of a request.
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
 async fn serve(listener: TcpListener, seen: Arc<Seen>) {
@@ -91,9 +120,10 @@ async fn serve(listener: TcpListener, seen: Arc<Seen>) {
 
 async fn exchange(mut stream: TcpStream, seen: &Seen) {
     let Some(head) = read_head(&mut stream).await else { return };
-    *seen.last_head.lock().unwrap() = head;
+    seen.heads.lock().unwrap().push(head.clone());
     let _open = seen.gate.acquire().await.unwrap();
     let answer = seen.answer.lock().unwrap().clone();
+    let answer = answer(&head);
     // The client may have enough before the end.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;

@@ -28,7 +28,8 @@ pub(super) struct Permits {
 pub(super) struct Place {
     /// The trust entries whose credentials named the host: of one, unless several name the same list.
     issuers: Vec<IssuerId>,
-    /// Without its port: who has a host has all of its ports.
+    /// Without its port: who has a host has all of its ports. Where it redirects to, the fetch goes on in
+    /// the same turn.
     host: String,
 }
 
@@ -120,6 +121,7 @@ impl Permits {
 mod tests {
     use std::time::Duration;
 
+    use idgate_core::ids::CredentialFormat;
     use tokio::time::timeout;
 
     use super::*;
@@ -189,7 +191,8 @@ mod tests {
         let permits = Permits::new();
         let at = |port: usize| {
             let uri = format!("https://Lists.example:{port}/{port}");
-            Place::of(&Need::StatusList { uri }, vec![IssuerId::new("issuer")])
+            let need = Need::StatusList { uri, format: CredentialFormat::SdJwtVc };
+            Place::of(&need, vec![IssuerId::new("issuer")])
         };
         let mut held = Vec::new();
         for port in 1..=FETCHES_PER_HOST {

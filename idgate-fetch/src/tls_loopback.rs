@@ -13,12 +13,15 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateSec1KeyDer;
 
+use crate::loopback::answer;
+
 pub(crate) struct TlsLoopback {
     pub(crate) address: SocketAddr,
     /// In PEM.
     pub(crate) root: String,
     answer: Arc<Mutex<Vec<u8>>>,
     connections: Arc<AtomicUsize>,
+    last_head: Arc<Mutex<String>>,
 }
 
 #[allow(clippy::disallowed_methods)] // certificates are of today
@@ -52,22 +55,24 @@ impl TlsLoopback {
         let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let bound = listener.local_addr().unwrap();
-        let (answer, connections) =
+        let (given, connections) =
             (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let (given, seen) = (answer.clone(), connections.clone());
+        let last_head = Arc::<Mutex<String>>::default();
+        let (answers, seen, kept) = (given.clone(), connections.clone(), last_head.clone());
         tokio::spawn(async move {
             let acceptor = TlsAcceptor::from(Arc::new(config));
             while let Ok((stream, _)) = listener.accept().await {
                 seen.fetch_add(1, Ordering::SeqCst);
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
                 let mut head = [0; 1024];
-                let _ = stream.read(&mut head).await;
-                let answer: Vec<u8> = given.lock().unwrap().clone();
+                let read = stream.read(&mut head).await.unwrap_or_default();
+                *kept.lock().unwrap() = String::from_utf8_lossy(&head[..read]).into();
+                let answer: Vec<u8> = answers.lock().unwrap().clone();
                 let _ = stream.write_all(&answer).await;
                 let _ = stream.shutdown().await;
             }
         });
-        Self { address: bound, root: pem, answer, connections }
+        Self { address: bound, root: pem, answer: given, connections, last_head }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -76,8 +81,17 @@ impl TlsLoopback {
 
     /// Answers with `body` from now on.
     pub(crate) fn give(&self, body: &[u8]) {
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-        *self.answer.lock().unwrap() = [head.as_bytes(), body].concat();
+        self.give_with("200 OK", "", body);
+    }
+
+    /// Answers with this status, these header lines and `body` from now on.
+    pub(crate) fn give_with(&self, status: &str, headers: &str, body: &[u8]) {
+        *self.answer.lock().unwrap() = answer(status, headers, body);
+    }
+
+    /// The last request, or how it begins.
+    pub(crate) fn last_head(&self) -> String {
+        self.last_head.lock().unwrap().clone()
     }
 
     pub(crate) fn connections(&self) -> usize {

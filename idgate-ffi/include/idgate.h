@@ -187,7 +187,9 @@ typedef struct idgate_step {
   idgate_step_kind kind;
   // To commit.
   struct idgate_transition transition;
-  // JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
+  // JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl"|"identifier_list","uri","accept",
+  // "accept_otherwise"}]}`: the media type to ask for, and the one to ask for after 404, 406 or 415,
+  // or null.
   // IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","body","redirect_uri","status",
   // "reason","wallet_error","report"}`: answer 200 with `body` to the first two, and 400
   // `invalid_presentation` to the third, whatever the reason. `body` is an object as the profile
@@ -249,9 +251,9 @@ idgate_status idgate_error_free(struct idgate_error *error);
 
 // A fetcher for any number of verifications, and verifiers, at once: make one and keep it. A name is
 // resolved once, and the connection goes to an address that was checked: a public one, or one in a range
-// that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
-// have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
-// fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
+// that you allow. Redirects are checked in the same way, three at most; bodies have 10 MiB; all fetches of
+// one answer have 5 s together. There is no proxy, whatever the environment says. A thread starts with the
+// first fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
 //
 // It remembers 1,024 lists, and 64 MiB. A source is asked again when it said that it wants to be (`ttl`,
 // `exp`, nextUpdate), and after a day at the latest. While it is down its last good copy serves on, up to
@@ -640,6 +642,8 @@ idgate_status idgate_trust_new(struct idgate_trust **out, struct idgate_error **
 
 // Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
 // needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
+// `sd_jwt_ekus` (array of text: the extended key usages of which the certificate of an SD-JWT VC
+// issuer must have one; without it any will do, but one that is for other things alone),
 // `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
 // status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
 // mDL whose issuing_country is not its signer's, and say so); and, for the dialects 1.0 and haip,

@@ -61,9 +61,9 @@ impl Options {
 
 /// A fetcher for any number of verifications, and verifiers, at once: make one and keep it. A name is
 /// resolved once, and the connection goes to an address that was checked: a public one, or one in a range
-/// that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
-/// have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
-/// fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
+/// that you allow. Redirects are checked in the same way, three at most; bodies have 10 MiB; all fetches of
+/// one answer have 5 s together. There is no proxy, whatever the environment says. A thread starts with the
+/// first fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
 ///
 /// It remembers 1,024 lists, and 64 MiB. A source is asked again when it said that it wants to be (`ttl`,
 /// `exp`, nextUpdate), and after a day at the latest. While it is down its last good copy serves on, up to

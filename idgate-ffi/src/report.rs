@@ -51,7 +51,7 @@ pub(crate) fn checks(report: &CredentialReport) -> Value {
         json!({
             "group": check.group(),
             "check": check.title(),
-            "clause": check.clause(),
+            "clause": report.clause(check),
             "passed": passed,
         })
     });

@@ -132,6 +132,8 @@ pub unsafe extern "C" fn idgate_trust_new(
 
 /// Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
 /// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
+/// `sd_jwt_ekus` (array of text: the extended key usages of which the certificate of an SD-JWT VC
+/// issuer must have one; without it any will do, but one that is for other things alone),
 /// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
 /// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
 /// mDL whose issuing_country is not its signer's, and say so); and, for the dialects 1.0 and haip,

@@ -26,6 +26,8 @@ struct Entry {
     countries: Vec<String>,
     ekus: Option<Vec<String>>,
     #[serde(default)]
+    sd_jwt_ekus: Vec<String>,
+    #[serde(default)]
     revocation: RevocationPolicy,
     status_max_age_days: Option<u32>,
     #[serde(default)]
@@ -52,8 +54,9 @@ pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
     entry.default_claims = described.claims;
     entry.countries = described.countries;
     if let Some(ekus) = described.ekus {
-        entry.ekus = ekus.iter().map(|text| oid(text)).collect::<Result<_, _>>()?;
+        entry.ekus = oids("ekus", &ekus)?;
     }
+    entry.sd_jwt_ekus = oids("sd_jwt_ekus", &described.sd_jwt_ekus)?;
     entry.revocation = described.revocation;
     entry.issuing_country_unbound = described.issuing_country_unbound;
     entry.claim_paths = described.claim_paths.into_iter().collect();
@@ -68,10 +71,14 @@ pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
     Ok(entry)
 }
 
-fn oid(text: &str) -> Result<Oid, Failure> {
-    Oid::parse(text).ok_or_else(|| {
-        Failure::config(format!("ekus: {text} is not an object identifier; write 1.0.18013.5.1.2"))
-    })
+fn oids(member: &str, texts: &[String]) -> Result<Vec<Oid>, Failure> {
+    let oid = |text: &String| {
+        Oid::parse(text).ok_or_else(|| {
+            let why = "is not an object identifier; write 1.0.18013.5.1.2";
+            Failure::config(format!("{member}: {text} {why}"))
+        })
+    };
+    texts.iter().map(oid).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +119,15 @@ mod tests {
     }
 
     #[test]
+    fn what_certificates_of_sd_jwt_issuers_must_be_for_is_read() {
+        let ekus = |json: &str| parse(json.as_bytes()).unwrap().sd_jwt_ekus;
+        assert!(ekus(r#"{"issuer_id":"dmv"}"#).is_empty());
+        let given = ekus(r#"{"issuer_id":"dmv","sd_jwt_ekus":["1.2.3","2.5.29.37.0"]}"#);
+        let given: Vec<String> = given.iter().map(ToString::to_string).collect();
+        assert_eq!(given, ["1.2.3", "2.5.29.37.0"]);
+    }
+
+    #[test]
     fn what_is_unknown_or_wrong_is_refused() {
         for bad in [
             "",
@@ -121,6 +137,8 @@ mod tests {
             r#"{"issuer_id":"a","vcts":[]}"#,
             r#"{"issuer_id":"a","revocation":"maybe"}"#,
             r#"{"issuer_id":"a","ekus":["one.two"]}"#,
+            r#"{"issuer_id":"a","sd_jwt_ekus":["one.two"]}"#,
+            r#"{"issuer_id":"a","sd_jwt_ekus":"1.2.3"}"#,
             r#"{"issuer_id":"a","status_max_age_days":0}"#,
             r#"{"issuer_id":"a","status_max_age_days":3651}"#,
             r#"{"issuer_id":"a","status_max_age_days":"7"}"#,

@@ -53,7 +53,9 @@ pub struct idgate_step {
     pub kind: idgate_step_kind,
     /// To commit.
     pub transition: idgate_transition,
-    /// JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
+    /// JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl"|"identifier_list","uri","accept",
+    /// "accept_otherwise"}]}`: the media type to ask for, and the one to ask for after 404, 406 or 415,
+    /// or null.
     /// IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","body","redirect_uri","status",
     /// "reason","wallet_error","report"}`: answer 200 with `body` to the first two, and 400
     /// `invalid_presentation` to the third, whatever the reason. `body` is an object as the profile
@@ -367,9 +369,13 @@ fn need_json(need: &Need) -> Value {
     let kind = match need {
         Need::StatusList { .. } => "status_list",
         Need::Crl { .. } => "crl",
+        Need::IdentifierList { .. } => "identifier_list",
         _ => "other",
     };
-    json!({ "kind": kind, "uri": need.uri(), "accept": need.accept() })
+    let otherwise = need.accept_otherwise();
+    json!({
+        "kind": kind, "uri": need.uri(), "accept": need.accept(), "accept_otherwise": otherwise,
+    })
 }
 
 fn done(decision: Decision) -> idgate_step {

@@ -6,6 +6,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -27,7 +29,8 @@ use crate::admin::webhook_host::{self, WebhookHostCommand};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
-    self, Config, DataDir, OwnName, SETTINGS, Setting, Settings, environment, unknown_variables,
+    self, Config, DataDir, Environment, OwnName, SETTINGS, Setting, Settings, environment,
+    unknown_variables,
 };
 #[cfg(feature = "sandbox")]
 use crate::demo::{self, DemoOptions, Said};
@@ -37,9 +40,12 @@ use crate::serve;
 use crate::stdio;
 use crate::store::{
     self, OperatorStore, PostgresOperator, PostgresOptions, PostgresStore, SqliteOperator,
-    SqliteStore, Store, StoreOptions,
+    SqliteStore, Store, StoreError, StoreOptions,
 };
 use crate::work::{self, list_refresh};
+
+/// Between two tries to reach a database that is not there yet.
+const DATABASE_PAUSE: Duration = Duration::from_millis(500);
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -193,7 +199,7 @@ fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
 }
 
 fn warn(warning: &str) {
-    stdio::to_stderr(format!("warning: {warning}\n"));
+    stdio::to_stderr(stdio::for_people(&format!("warning: {warning}\n")));
 }
 
 /// Our commands and flags, and one flag for each setting. A secret has a flag for its file only:
@@ -222,6 +228,7 @@ fn given(matches: &ArgMatches, setting: &Setting) -> Option<(String, String)> {
 
 fn run_server(common: &Common, flags: &BTreeMap<String, String>, migrates: bool) -> ExitCode {
     let settings = Settings::collect(flags, environment(), common.config.as_deref());
+    let settings = settings.inspect(|settings| settings.exposed().iter().for_each(|one| warn(one)));
     match settings.and_then(|settings| Config::new(&settings)) {
         Ok(config) => {
             if config.database.is_none() {
@@ -240,8 +247,11 @@ fn open_store(
 ) -> Result<Arc<dyn Store>, Failure> {
     if let (Some(address), Some(instance_key)) = (&config.database, &config.instance_key) {
         let (environment, quotas) = (config.environment, config.quotas);
-        let options = PostgresOptions { address, instance_key, environment, quotas, migrates };
-        return Ok(Arc::new(PostgresStore::open(options, clock.now())?));
+        let open = || {
+            let options = PostgresOptions { address, instance_key, environment, quotas, migrates };
+            PostgresStore::open(options, clock.now())
+        };
+        return Ok(Arc::new(open_when_there(&*clock, config.database_wait, thread::sleep, open)?));
     }
     let options = StoreOptions {
         instance_key: config.instance_key.as_ref(),
@@ -258,6 +268,32 @@ fn open_store(
         .map_err(Failure::from)
 }
 
+/// Opens a store whose database may start at the same time as the gateway.
+fn open_when_there<S>(
+    clock: &dyn Clock,
+    most: Duration,
+    rest: impl Fn(Duration),
+    open: impl Fn() -> Result<S, StoreError>,
+) -> Result<S, StoreError> {
+    let (began, mut is_told) = (clock.steady(), false);
+    loop {
+        let opened = open();
+        let Err(StoreError::Unavailable(cause)) = &opened else { return opened };
+        if clock.steady().saturating_sub(began) >= most {
+            return opened;
+        }
+        if !is_told {
+            let seconds = most.as_secs();
+            tracing::warn!(
+                cause,
+                "the database is not there yet; waiting {seconds} s for it at most"
+            );
+            is_told = true;
+        }
+        rest(DATABASE_PAUSE);
+    }
+}
+
 fn run_command(
     command: Command,
     common: &Common,
@@ -267,7 +303,7 @@ fn run_command(
     let now = SystemClock.now();
     match command {
         Command::Client(command) => {
-            let mut store = open_operator(&settings, command.creates())?;
+            let mut store = open_to_develop(&settings, command.creates())?;
             client::run(command, &mut *store, now)
         }
         Command::AdminToken(command) => {
@@ -275,11 +311,14 @@ fn run_command(
             admin_token::run(command, &mut *store, now)
         }
         Command::Trust(command) => {
-            let mut store = open_operator(&settings, command.creates())?;
+            let mut store = open_to_develop(&settings, command.creates())?;
             trust::run(command, &mut *store, &|url| fetch_list(&settings, url), now)
         }
         Command::Keys(command) => {
-            let mut store = open_operator(&settings, false)?;
+            let mut store = match &command {
+                KeysCommand::Reseal => open_to_reseal(&settings)?,
+                _ => open_operator(&settings, false)?,
+            };
             keys::run(&command, &mut *store, &OwnName::new(&settings)?, now)
         }
         Command::Audit(command) => {
@@ -296,10 +335,10 @@ fn run_command(
             dead_letters::run(&command, &mut *store, now)
         }
         Command::Session(command) => {
-            session::run(&command, &*open_operator(&settings, false)?, now)
+            session::run(&command, &*open_to_develop(&settings, false)?, now)
         }
         Command::Listen(options) => {
-            let store = open_operator(&settings, false)?;
+            let store = open_to_develop(&settings, false)?;
             listen::run(&options, &*store, common.json).map(|()| Output::default())
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
@@ -324,6 +363,40 @@ fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
     let config = Config::new(settings)?;
     let egress = work::way_out(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
     list_refresh::fetch_once(&egress, url)
+}
+
+/// The same for commands that developers run: where no store is named and there is none, that of a running
+/// sandbox.
+fn open_to_develop(settings: &Settings, creates: bool) -> Result<Box<OperatorStore>, Failure> {
+    #[cfg(feature = "sandbox")]
+    {
+        let is_named = settings.names("data_dir") || settings.names("database_url");
+        let environment = settings.get("environment").map(|value| value.text.to_string());
+        let is_development =
+            environment.is_none_or(|it| it.is_empty() || it == Environment::Development.name());
+        let DataDir { path, instance_key, .. } = DataDir::new(settings)?;
+        if !is_named
+            && is_development
+            && !path.exists()
+            && let Some(folder) = sandbox::running_folder()?
+        {
+            let folder_is =
+                format!("note: this is about the sandbox that runs, in {}\n", folder.display());
+            stdio::to_stderr(stdio::for_people(&folder_is));
+            return Ok(Box::new(SqliteOperator::open_existing(&folder, instance_key.as_ref())?));
+        }
+    }
+    open_operator(settings, creates)
+}
+
+/// The same for `keys reseal`, which may take away a key that is asked for.
+fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, Failure> {
+    let DataDir { path, database, instance_key } = DataDir::new(settings)?;
+    if let (Some(address), Some(key)) = (&database, &instance_key) {
+        return Ok(Box::new(PostgresOperator::open_to_reseal(address, key)?));
+    }
+    store::exposed(&path).iter().for_each(|warning| warn(warning));
+    Ok(Box::new(SqliteOperator::open_to_reseal(&path, instance_key.as_ref())?))
 }
 
 /// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only
@@ -368,7 +441,7 @@ fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
         // The command has printed its object already.
         serde_json::Value::Null => Ok(()),
         object if json => writeln!(stdout, "{object}"),
-        _ => write!(stdout, "{}", output.text),
+        _ => write!(stdout, "{}", stdio::for_people(&output.text)),
     };
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => ExitCode::from(output.code),
@@ -380,10 +453,39 @@ fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
+    use std::cell::Cell;
+
+    use idgate_core::time::UnixMillis;
+
     use super::*;
+    use crate::clock::VirtualClock;
 
     fn words(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_database_that_is_away_or_starting_is_waited_for_and_no_other_fault_is() {
+        let away =
+            || StoreError::Unavailable("PostgreSQL: the database system is starting up".into());
+        let tried = |most: u64, outcomes: &[Option<StoreError>]| {
+            let (clock, tries) = (VirtualClock::at(UnixMillis(0)), Cell::new(0));
+            let rest = |time: Duration| clock.advance(u64::try_from(time.as_millis()).unwrap());
+            let open = || {
+                let outcome = outcomes.get(tries.replace(tries.get() + 1)).cloned().flatten();
+                outcome.map_or(Ok(()), Err)
+            };
+            let opened = open_when_there(&clock, Duration::from_secs(most), rest, open);
+            (opened.is_ok(), tries.get(), clock.steady())
+        };
+        let half = Duration::from_millis(500);
+        assert_eq!(tried(30, &[None]), (true, 1, Duration::ZERO));
+        assert_eq!(tried(30, &[Some(away()), Some(away()), None]), (true, 3, 2 * half));
+        let always = vec![Some(away()); 100];
+        assert_eq!(tried(30, &always), (false, 61, 60 * half));
+        assert_eq!(tried(0, &always), (false, 1, Duration::ZERO));
+        let wrong = StoreError::Failed("PostgreSQL: password authentication failed".into());
+        assert_eq!(tried(30, &[Some(away()), Some(wrong)]), (false, 2, half));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 mod address;
 mod dialects;
 mod rules;
+mod secret_file;
 mod settings;
 mod traces;
+mod wallet_origins;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,9 +17,11 @@ use idgate_core::Verifier;
 use idgate_core::verifier::DcApi;
 
 pub use self::address::Address;
+pub(crate) use self::address::STATEMENT_LIMITS;
 pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
+pub use self::wallet_origins::WalletOrigins;
 use crate::seal::InstanceKey;
 pub use idgate_fetch::Cidr;
 
@@ -97,6 +101,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The database that several gateways share; `None`: those in the data directory.
     pub database: Option<Address>,
+    /// How long a start waits for a database that is not there yet.
+    pub database_wait: Duration,
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
     /// Where wallets reach the gateway; `None`: see [`Config::base_url_at`].
@@ -123,6 +129,8 @@ pub struct Config {
     pub rate_limits: bool,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Cidr>,
+    /// Where wallets may run that are pages in a browser.
+    pub wallet_origins: WalletOrigins,
     /// Ranges that webhooks may reach besides public ones.
     pub webhook_allow_cidrs: Vec<Cidr>,
     /// Whether test-mode clients may have http webhooks.
@@ -226,6 +234,7 @@ impl Config {
         let config = Self {
             data_dir,
             database,
+            database_wait: required(settings, "database_wait", rules::seconds)?,
             listen: required(settings, "listen", rules::listen)?,
             base_url: optional(settings, "base_url", rules::base_url)?,
             behind_tls_proxy,
@@ -246,6 +255,7 @@ impl Config {
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
             trusted_proxies: required(settings, "trusted_proxies", rules::cidrs)?,
+            wallet_origins: required(settings, "wallet_origins", WalletOrigins::parse)?,
             webhook_allow_cidrs: required(settings, "webhook_allow_cidrs", rules::cidrs)?,
             webhook_allow_http: required(settings, "webhook_allow_http", rules::yes_no)?,
             fetch_allow_cidrs: required(settings, "fetch_allow_cidrs", rules::cidrs)?,
@@ -396,7 +406,7 @@ fn trust_refresh_hours(settings: &Settings) -> Result<Option<u64>, String> {
 }
 
 fn drain_delay(settings: &Settings, behind_tls_proxy: bool) -> Result<Duration, String> {
-    let delay = optional(settings, "drain_delay", rules::drain_delay)?;
+    let delay = optional(settings, "drain_delay", rules::seconds)?;
     Ok(delay.unwrap_or(Duration::from_secs(if behind_tls_proxy { 5 } else { 0 })))
 }
 

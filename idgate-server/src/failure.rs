@@ -36,7 +36,7 @@ impl Failure {
 impl Failure {
     /// Tells people on stderr and, with `--json`, programs on stdout.
     pub fn report(&self, json: bool) -> ExitCode {
-        stdio::to_stderr(format!("error: {self}\n"));
+        stdio::to_stderr(stdio::for_people(&format!("error: {self}\n")));
         if json {
             stdio::to_stdout(format!("{}\n", json!({ "error": self.to_string() })));
         }

@@ -217,9 +217,6 @@ pub(crate) const MAX_LIST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The URL of an endpoint: what proxies and logs commonly take.
 pub(crate) const MAX_WEBHOOK_URL_CHARS: usize = 2000;
-/// A DNS name, and each of its labels (RFC 1035 2.3.4).
-pub(crate) const MAX_DNS_NAME_BYTES: usize = 253;
-pub(crate) const MAX_DNS_LABEL_BYTES: usize = 63;
 /// For one exchange with a receiver, from the name to the end of the answer.
 pub(crate) const WEBHOOK_TIME: Duration = Duration::from_secs(15);
 /// For the exchange of a test, whose sender waits for its outcome: less than a request has.

@@ -26,7 +26,7 @@ pub(crate) struct Policy {
 
 /// A request too many.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Excess {
+pub struct Excess {
     pub(crate) policy: Policy,
     /// After so many milliseconds, and not before, one request fits again.
     pub(crate) wait_ms: u64,

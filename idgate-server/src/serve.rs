@@ -1,8 +1,11 @@
 //! The running gateway: its parts in order of start and, backwards, of stop.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -37,6 +40,9 @@ use crate::work::sweeper::Sweeper;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// For webhooks under way: one takes 15 s at most, and its commit.
 const LAST_EXCHANGES: Duration = Duration::from_secs(17);
+
+/// A step of the start that takes longer is named in the log.
+const SLOW_STEP: Duration = Duration::from_secs(5);
 
 /// A gateway that serves. Dropping it stops it as well, without waiting for the end.
 pub struct RunningGateway {
@@ -105,9 +111,11 @@ pub async fn start_with_limits(
     let sweeper =
         Sweeper::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
-    unless_full(sweeper.purge().await)?;
+    let purging = step(&*clock, "erasing what fell due", sweeper.purge());
+    unless_full(purging.await)?;
     // Nobody else can have begun a verification: the store is ours alone.
-    unless_full(sweeper.release().await)?;
+    let releasing = step(&*clock, "giving back verifications that were cut off", sweeper.release());
+    unless_full(releasing.await)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
     let certificates = CertificateWatch::new(store.clone(), clock.clone());
@@ -143,9 +151,11 @@ pub async fn start_with_limits(
         .verifying_within(limits.verification_timeout)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
-    app.verifier().await.map_err(explain)?;
+    let reading = step(&**app.clock(), "reading trust and keys", app.verifier());
+    reading.await.map_err(explain)?;
     let gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
         .with_rate_limits(config.rate_limits)
+        .with_wallet_origins(config.wallet_origins.clone())
         .with_body_memory(config.body_memory)
         .with_tls(tls.clone())
         .with_tracer(tracer)
@@ -192,7 +202,7 @@ fn run_until_signal(
     log::init(config)?;
     descriptors::raise_limit();
     let clock: Arc<dyn Clock> = Arc::new(WatchedClock::new());
-    let store = open_store(config, clock.clone())?;
+    let store = step_apart("opening the store", || open_store(config, clock.clone()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -217,7 +227,8 @@ async fn serve_until_signal(
     tokio::spawn(boxed(service_manager::stay_alive()));
     let (address, base_url) = (running.local_addr(), running.base_url());
     tracing::info!(base_url, "bound to {address}");
-    let announcement = announcement(base_url, json);
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let announcement = announcement(&format!("{scheme}://{address}"), base_url, json);
     // Not waited for: who does not read it may still signal.
     tokio::task::spawn_blocking(move || {
         // What was logged before it is there when somebody reads it.
@@ -246,13 +257,47 @@ async fn serve_until_signal(
     Ok(())
 }
 
-/// The one line on stdout.
-fn announcement(base_url: &str, json: bool) -> String {
+/// The one line on stdout: where it listens, and where wallets reach it if that is elsewhere.
+fn announcement(listening: &str, base_url: &str, json: bool) -> String {
     if json {
-        format!("{}\n", serde_json::json!({ "base_url": base_url }))
+        let said = serde_json::json!({ "base_url": base_url, "listening": listening });
+        format!("{said}\n")
+    } else if listening == base_url {
+        format!("listening on {listening}\n")
     } else {
-        format!("listening on {base_url}\n")
+        format!("listening on {listening}, reached at {base_url}\n")
     }
+}
+
+/// Does a step of the start. While it takes long, the log says which one it is.
+async fn step<T>(clock: &dyn Clock, what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    if let Ok(done) = clock.timeout(SLOW_STEP, work.as_mut()).await {
+        return done;
+    }
+    tell_slow(what);
+    let done = work.await;
+    tracing::info!("start: {what}: done");
+    done
+}
+
+/// The same for work that holds up its thread.
+fn step_apart<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let (done, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if ended.recv_timeout(SLOW_STEP) == Err(RecvTimeoutError::Timeout) {
+                tell_slow(what);
+            }
+        });
+        let outcome = work();
+        drop(done);
+        outcome
+    })
+}
+
+fn tell_slow(what: &str) {
+    tracing::warn!("start: {what} takes more than {} s", SLOW_STEP.as_secs());
 }
 
 /// Once `stopped`: not ready any more, so that proxies send nobody; who comes all the same is

@@ -24,6 +24,15 @@ class SupplyChainTest(unittest.TestCase):
         self.assertEqual(len(noted), len(dict(noted)), "a crate stands there twice")
         self.assertEqual(dict(noted), linked)
 
+    def test_actions_are_named_by_commit(self):
+        text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir())
+        used = re.findall(r"uses: (\S+)@(\S+)(.*)", text)
+        self.assertTrue(used)
+        for action, commit, version in used:
+            with self.subTest(action=action):
+                self.assertRegex(commit, r"^[0-9a-f]{40}$", "a tag can be moved")
+                self.assertRegex(version, r"^ # v[0-9]+\.[0-9]+\.[0-9]+$")
+
 
 if __name__ == "__main__":
     unittest.main()

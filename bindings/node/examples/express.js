@@ -66,14 +66,20 @@ async function decide(verification) {
   try {
     const decision = await verification.decide({ commit });
     commit(decision.transition);
+    // For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+    if (decision.reason) console.error(`an answer was refused: ${decision.reason}: ${decision.report.failed}`);
     return decision;
   } finally {
     verification.close();
   }
 }
 
-// Something is wrong with the answer; every other error is for whoever runs this.
-const isOfTheAnswer = (error) => error instanceof IdgateError && error.kind === 'bad_response';
+// Something is wrong with the answer, and the log says what; every other error is for whoever runs this.
+function isOfTheAnswer(error) {
+  if (!(error instanceof IdgateError) || error.kind !== 'bad_response') return false;
+  console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
+  return true;
+}
 
 const random = () => crypto.randomBytes(16).toString('base64url');
 

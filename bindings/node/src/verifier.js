@@ -215,7 +215,10 @@ async function givenBack(hold, commit) {
 function read(step) {
   const [told, next] = [abi.takeJson(step.json), transition(step.transition)];
   if (step.kind === NEED) {
-    return { kind: 'need', hold: next, needs: told.needs.map((need, index) => ({ index, ...need })) };
+    const needs = told.needs.map(({ accept_otherwise: acceptOtherwise, ...need }, index) => {
+      return { index, ...need, acceptOtherwise };
+    });
+    return { kind: 'need', hold: next, needs };
   }
   return {
     kind: 'done',

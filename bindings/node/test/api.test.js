@@ -345,6 +345,12 @@ test('an entry says what queries take from it', () => {
   assert.throws(() => trust.addIssuer('dmv', { deviceResponseDocuments: 'two' }), { kind: 'config' });
 });
 
+test('an entry says what certificates of SD-JWT issuers are for', () => {
+  const trust = new idgate.Trust();
+  trust.addIssuer('dmv', { sdJwtEkus: ['1.2.3', '2.5.29.37.0'] });
+  assert.throws(() => trust.addIssuer('dmv', { sdJwtEkus: ['one.two'] }), { kind: 'config' });
+});
+
 test('roots for SD-JWTs and for mdocs never stand for one another', () => {
   const { trust, token, expected } = captured('roots');
   const [{ roots }] = cases.load().find((one) => one.trust[0].roots).trust;

@@ -190,9 +190,13 @@ async def relay(session_id: SessionId, request: Request) -> dict[str, Any]:
         session = store.stored[session_id].session
         decision = await verifier.verify_dc_api(session, answer, commit=commit)
         commit(decision.transition)
+        if decision.reason:
+            # For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+            logging.getLogger("age").error("refused: %s: %s", decision.reason, decision.report["failed"])
     except FasterError:
         pass  # the page asks for the outcome of that one
     except idgate.Refused as refused:
+        logging.getLogger("age").error("an answer changed nothing: %s: %s", refused.code, refused)
         if refused.code != "session_not_pending":
             raise HTTPException(400, refused.code) from refused
     return {}

@@ -214,6 +214,13 @@ class PresentationTest(unittest.TestCase):
                 trust.add_issuer(ISSUER, claim_paths={"city": []})
             self.assertEqual(raised.exception.kind, "config")
 
+    def test_an_entry_says_what_certificates_of_sd_jwt_issuers_are_for(self) -> None:
+        with idgate.Trust() as trust:
+            trust.add_issuer(ISSUER, sd_jwt_ekus=["1.2.3", "2.5.29.37.0"])
+            with self.assertRaises(idgate.IdgateError) as raised:
+                trust.add_issuer(ISSUER, sd_jwt_ekus=["one.two"])
+            self.assertEqual(raised.exception.kind, "config")
+
     def test_a_status_root_vouches_for_no_credential(self) -> None:
         trust, _, _ = self.captured("roots")
         given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])

@@ -106,6 +106,16 @@ class FetchTest(unittest.TestCase):
         def supply(self, need: idgate.Need, body: Any, now: Any = None) -> None:
             self.supplied[need.index] = body
 
+    def test_a_coroutine_function_is_refused_where_nothing_awaits_it(self) -> None:
+        async def commit(_: Any) -> None: ...
+
+        async def fetch(_: Any) -> None: ...
+
+        with self.assertRaisesRegex(TypeError, "commit is a coroutine function; await decide_async"):
+            self.Verification().decide(commit, lambda need: None)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "fetch is a coroutine function; await decide_async"):
+            self.Verification().decide(lambda hold: None, fetch)  # type: ignore[arg-type]
+
     def test_on_threads(self) -> None:
         verification, together = self.Verification(), threading.Barrier(3, timeout=PATIENCE)
 

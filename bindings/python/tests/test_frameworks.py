@@ -36,6 +36,19 @@ class Store:
         return True
 
 
+class AsyncStore:
+    """The same store behind coroutine functions."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def load(self, handle: str) -> idgate.Session | None:
+        return self.store.load(handle)
+
+    async def commit(self, transition: idgate.Transition) -> bool:
+        return self.store.commit(transition)
+
+
 class Wallets:
     """What both are asked. `ask` makes a request: method, path, body, media type."""
 
@@ -187,19 +200,30 @@ class Wallets:
     all(importlib.util.find_spec(name) for name in ("fastapi", "httpx")), "fastapi and httpx are not installed"
 )
 class FastApiTest(Wallets, unittest.TestCase):
+    @staticmethod
+    def behind(store: Store) -> object:
+        return store
+
     def start(self, verifier: idgate.Verifier) -> None:
         from fastapi import FastAPI
         from fastapi.testclient import TestClient
         from idgate.fastapi import wallet_router
 
         app = FastAPI()
-        app.include_router(wallet_router(verifier, self.store, lambda need: None, **self.published))
+        store = self.behind(self.store)
+        app.include_router(wallet_router(verifier, store, lambda need: None, **self.published))
         self.client = TestClient(app)
         self.assertEqual(app.openapi()["paths"], {}, "they are for wallets")
 
     def ask(self, method: str, path: str, body: bytes = b"", kind: str = FORM) -> tuple[int, dict[str, str], bytes]:
         answer = self.client.request(method, path, content=body, headers={"Content-Type": kind})
         return answer.status_code, dict(answer.headers), answer.content
+
+
+class AsyncFastApiTest(FastApiTest):
+    """A store of coroutine functions does the same."""
+
+    behind = AsyncStore
 
 
 @unittest.skipUnless(importlib.util.find_spec("django"), "django is not installed")

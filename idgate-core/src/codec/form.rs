@@ -14,6 +14,13 @@ use crate::work;
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct NotAForm;
 
+/// Some tools end a body with one of these. A form encodes them, so as they are they belong to no value.
+pub const LINE_BREAKS: [char; 2] = ['\r', '\n'];
+
+/// The message about such a body.
+pub const LINE_BREAK_BEHIND: &str =
+    "a line break (CR or LF) stands behind the form; send the body without it";
+
 /// The pairs of `body` in order. A pair without `=` has an empty value.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use alloc::string::String;
 use url::{Host, Url};
 
 use crate::codec::base64url;
-use crate::limits::MAX_ORIGIN_BYTES;
+use crate::limits::{MAX_HOST_LABEL_BYTES, MAX_HOST_NAME_BYTES, MAX_ORIGIN_BYTES};
 
 /// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
 /// nobody listens in.
@@ -23,6 +23,9 @@ pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
         return Err("must have no white space");
     }
     let url = Url::parse(base_url).map_err(|_| "is not a URL")?;
+    if url.domain().is_some_and(|name| !is_host_name(name)) {
+        return Err(HOST_NAME_RULE);
+    }
     match url.scheme() {
         "https" => {}
         "http" if is_loopback(&url) => {}
@@ -32,6 +35,21 @@ pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
         _ => return Err("must be https"),
     }
     Ok(url.origin().ascii_serialization())
+}
+
+/// What [`is_host_name`] demands.
+pub const HOST_NAME_RULE: &str = "must name a host: letters, digits and hyphens with dots between";
+
+/// Whether this is the name of a host (RFC 1123 2.1): labels of letters, digits and hyphens with dots between, and
+/// maybe one dot at its end. A URL may have more characters in its host, and such a host would say something
+/// else in a header that lists origins, for example `*`.
+pub fn is_host_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        matches!(label.len(), 1..=MAX_HOST_LABEL_BYTES)
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.len() <= MAX_HOST_NAME_BYTES && name.split('.').all(is_label)
 }
 
 /// The host of a URL, unless it is an address.
@@ -128,6 +146,14 @@ mod tests {
             ("null", "absolute"),
             ("", "absolute"),
             ("/", "absolute"),
+            ("https://*", "must name a host"),
+            ("https://*.shop.example", "must name a host"),
+            ("https://'self'", "must name a host"),
+            ("https://a;script-src x", "white space"),
+            ("https://a;script-src", "must name a host"),
+            ("https://a,b", "must name a host"),
+            ("https://shop_1.example", "must name a host"),
+            ("https://shop..example", "must name a host"),
             ("android:apk-key-hash:AAAA", "SHA-256"),
             ("android:apk-key-hash:", "SHA-256"),
             (&long, "300 characters"),
@@ -158,6 +184,8 @@ mod tests {
             ("http://localhost.example", "http is for loopback"),
             ("http://gateway.localhost", "http is for loopback"),
             ("ftp://127.0.0.1", "must be https"),
+            ("https://*", "must name a host"),
+            ("https://gateway.example;x", "must name a host"),
         ] {
             assert!(of_base_url(bad).is_err_and(|text| text.contains(why)), "{bad}");
         }

@@ -23,7 +23,7 @@ macro_rules! checks {
                 match self { $($(Self::$variant => $title,)*)* }
             }
 
-            /// The clause that it implements.
+            /// The clause that it implements, in whatever dialect.
             pub const fn clause(self) -> &'static str {
                 match self { $($(Self::$variant => $clause,)*)* }
             }
@@ -104,12 +104,12 @@ checks! {
     }
     "request" {
         ClaimsPresent: "every requested claim is there", "OpenID4VP 14.9";
-        ClaimFilters: "every claim meets its filter", "Presentation Exchange 2 5.2.2";
+        ClaimFilters: "every claim meets its filter", "OpenID4VP 1.0 6.4.1; in draft Presentation Exchange 2 5.2.2";
         SameSubject: "credentials of a group are about one person", "idgate same_subject_groups";
     }
     "status" {
         SignerStatus: "the signer's certificate is not revoked", "RFC 5280 6.3";
-        Status: "the credential is not revoked", "draft-ietf-oauth-status-list 8.3";
+        Status: "the credential is not revoked", "draft-ietf-oauth-status-list 8.3, ISO/IEC 18013-5 second edition 12.3.6";
     }
 }
 

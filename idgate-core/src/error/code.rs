@@ -170,6 +170,8 @@ codes! {
         SessionExpired => "session_expired",
         /// The holder did not agree to the transaction as asked.
         TransactionDataMismatch => "transaction_data_mismatch",
+        /// The operator revoked the client that asked.
+        ClientRevoked => "client_revoked",
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 /// assert_eq!(path.to_string(), r#"["nationalities",null]"#);
 /// assert!(ClaimsPath::from_json(r#"["nationalities", 0]"#).is_err());
 /// ```
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "Vec<Option<String>>")]
 pub struct ClaimsPath(Vec<Option<String>>);
 

@@ -1,6 +1,7 @@
 //! A tenant's request, with every default resolved.
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,6 +41,9 @@ pub struct PresentationRequest {
     /// has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_device: Option<bool>,
+    /// Whether every query needs a credential of its own, and not only those of the same issuer, type and claims.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub distinct_credentials: bool,
     /// What the holder is asked to agree to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transaction_data: Vec<TransactionData>,
@@ -95,6 +99,11 @@ const fn yes() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
 const fn is_yes(value: &bool) -> bool {
     *value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
+const fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 /// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.
@@ -218,6 +227,19 @@ impl CredentialRequest {
         )
     }
 
+    /// Whether it is for the same claims of the same type by the same issuer.
+    pub(crate) fn asks_the_same_as(&self, other: &Self) -> bool {
+        let claims = |asked: &Self| -> BTreeSet<ClaimsPath> {
+            asked.claims.iter().map(|claim| asked.path_of_claim(claim).into_owned()).collect()
+        };
+        self.format == other.format
+            && self.issuer_id == other.issuer_id
+            && self.doc_type == other.doc_type
+            && self.namespace == other.namespace
+            && self.vct.iter().collect::<BTreeSet<_>>() == other.vct.iter().collect()
+            && claims(self) == claims(other)
+    }
+
     /// Where a value stands that is compared within a group: a claim stands where it is asked for.
     pub(crate) fn path_of_subject(&self, path: &ClaimPath) -> Cow<'_, ClaimsPath> {
         match path.segments() {
@@ -273,6 +295,7 @@ mod tests {
             "profiles",
             "credential_sets",
             "same_device",
+            "distinct_credentials",
             "transaction_data",
             "dc_api",
             "claim_paths",

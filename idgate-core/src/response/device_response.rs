@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::dcql::check_sets;
 use crate::codec::cbor::Tape;
 use crate::error::{Check, Reason, VerifyError};
-use crate::formats::mdoc::{DeviceResponse, not_cbor};
+use crate::formats::mdoc::{DeviceResponse, no_documents, not_cbor};
 use crate::ids::DocType;
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::{CredentialRequest, PresentationRequest};
@@ -47,8 +47,9 @@ pub(crate) fn answered<'r>(
             "a document is of a type that was not asked for",
         ))? = true;
     }
+    let is_empty = !came.contains(&true);
     if sets.is_empty() {
-        return Ok(credentials.iter().collect());
+        return if is_empty { Err(no_documents()) } else { Ok(credentials.iter().collect()) };
     }
     let ids: Vec<&str> = credentials.iter().map(|asked| asked.id.as_str()).collect();
     let is_enough = check_sets(&ids, sets, &came);
@@ -56,6 +57,9 @@ pub(crate) fn answered<'r>(
         credentials.iter().zip(came).partition(|(_, came)| *came);
     if let Err(error) = is_enough {
         check_no_error_for(&response, absent.into_iter().map(|(asked, _)| asked))?;
+        if is_empty {
+            return Err(no_documents());
+        }
         // As where there are no sets: which document is missing is a matter of types.
         return Err(VerifyError::new(Reason::DocTypeMismatch, Check::DocType, error.detail));
     }

@@ -232,6 +232,9 @@ pub(super) fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
 
 fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
     let Ok(body) = core::str::from_utf8(body) else { return malformed("the body is not UTF-8") };
+    if body.ends_with(form::LINE_BREAKS) {
+        return malformed(form::LINE_BREAK_BEHIND);
+    }
     let mut parameters = Parameters::default();
     for pair in form::pairs(body) {
         let Ok((name, value)) = pair else { return malformed("the form is not well-formed") };

@@ -27,7 +27,7 @@ pub(crate) use self::offer::Offers;
 pub use self::profile::{
     ClientIdForm, Delivery, QueryLanguage, RequestProfile, ResponseEncryption, TranscriptKind,
 };
-pub use self::redaction::VerifiedResult;
+pub use self::redaction::{VerifiedResult, Withheld};
 pub use self::settlement::Settlement;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
@@ -174,6 +174,21 @@ impl Session {
     /// The offer that pages pass to their browsers.
     pub fn browser_offer(&self) -> Option<&Offer> {
         self.offers.browser().map(|(offer, _)| offer)
+    }
+
+    /// Takes away every origin that `may_answer` refuses: no answer of a page from there is good any more. Says
+    /// whether one is left.
+    pub fn retain_origins(&mut self, may_answer: impl Fn(&str) -> bool) -> bool {
+        let mut is_one_left = false;
+        for offer in self.offers.iter_mut() {
+            let Some(browser) = &mut offer.browser else { continue };
+            browser.origins.retain(|origin| may_answer(origin));
+            if let Some(first) = browser.origins.first() {
+                offer.client_identifier = ClientIdentifier::new(audience_of(first));
+                is_one_left = true;
+            }
+        }
+        is_one_left
     }
 
     /// How the request of its first offer is made and the answer read.

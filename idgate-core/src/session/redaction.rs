@@ -95,6 +95,29 @@ impl VerifiedResult {
     }
 }
 
+/// Why a reader gets no result of a VERIFIED session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Withheld {
+    /// The reader brings no code, and the session needs the one of its `redirect_uri` (HAIP 1.0 5.1).
+    ResponseCodeMissing,
+    /// The reader brings another code.
+    ResponseCodeWrong,
+    /// The result may be read for 30 seconds, which are over.
+    Redacted,
+}
+
+impl Withheld {
+    /// Its name in `claims_withheld`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ResponseCodeMissing => "response_code_missing",
+            Self::ResponseCodeWrong => "response_code_wrong",
+            Self::Redacted => "redacted",
+        }
+    }
+}
+
 /// What verification details say of the way back.
 #[derive(Deserialize)]
 struct Named<'d> {
@@ -117,17 +140,38 @@ impl Session {
     /// not by the wallet's choice of a link: one that offers `haip` does, unless the tenant said
     /// otherwise. An answer through the browser of a page needs none: it is bound to the page's origin.
     pub fn result_for(&self, code: Option<&str>, now: UnixMillis) -> Option<&VerifiedResult> {
-        let result = self.result_at(now)?;
+        self.shown_to(code, now).ok()?
+    }
+
+    /// Why a reader who brings `code` gets no result of a VERIFIED session; `None`: the reader gets it, or the session
+    /// is not VERIFIED.
+    pub fn withheld_from(&self, code: Option<&str>, now: UnixMillis) -> Option<Withheld> {
+        self.shown_to(code, now).err()
+    }
+
+    fn shown_to(
+        &self,
+        code: Option<&str>,
+        now: UnixMillis,
+    ) -> Result<Option<&VerifiedResult>, Withheld> {
+        if !self.is_verified() {
+            return Ok(None);
+        }
+        let result = self.result_at(now).ok_or(Withheld::Redacted)?;
         let haip = || self.offers.iter().any(|offer| offer.dialect() == Dialect::Haip);
         if !self.request.same_device.unwrap_or_else(haip) {
-            return Some(result);
+            return Ok(Some(result));
         }
-        let named: Named<'_> = serde_json::from_str(&result.verification_details).ok()?;
-        if named.origin.is_some() {
-            return Some(result);
+        let named: Option<Named<'_>> = serde_json::from_str(&result.verification_details).ok();
+        if named.as_ref().is_some_and(|named| named.origin.is_some()) {
+            return Ok(Some(result));
         }
-        let (given, expected) = code.zip(named.response_code.as_deref())?;
-        ct::eq(given.as_bytes(), expected.as_bytes()).then_some(result)
+        let given = code.ok_or(Withheld::ResponseCodeMissing)?;
+        let expected = named.as_ref().and_then(|named| named.response_code.as_deref());
+        match expected.is_some_and(|expected| ct::eq(given.as_bytes(), expected.as_bytes())) {
+            true => Ok(Some(result)),
+            false => Err(Withheld::ResponseCodeWrong),
+        }
     }
 
     /// Takes the result out, for an embedder that keeps it apart from the session.
@@ -247,7 +291,15 @@ mod tests {
     fn assert_needs_the_code(session: &Session) {
         for code in [None, Some("wrong"), Some(""), Some("right ")] {
             assert!(session.result_for(code, NOW).is_none(), "{code:?}");
+            let why = match code {
+                None => Withheld::ResponseCodeMissing,
+                Some(_) => Withheld::ResponseCodeWrong,
+            };
+            assert_eq!(session.withheld_from(code, NOW), Some(why), "{code:?}");
         }
+        assert_eq!(session.withheld_from(Some("right"), NOW), None);
+        let later = session.withheld_from(Some("right"), NOW.plus(30_000));
+        assert_eq!(later, Some(Withheld::Redacted));
         assert!(session.result_for(Some("right"), NOW).is_some());
         assert!(session.result_for(Some("right"), NOW.plus(30_000)).is_none());
         assert_eq!(session.status_at(NOW), Status::Verified, "that is always visible");

@@ -78,6 +78,8 @@ pub(crate) enum Input {
     Declined(WalletError),
     /// Its time is over.
     Expired,
+    /// The client that asked is revoked.
+    Revoked,
 }
 
 impl Phase {
@@ -188,6 +190,13 @@ impl Session {
         self.apply(Input::Expired, now).ok()
     }
 
+    /// Ends an open session whose client is revoked: FAILED with [`Reason::ClientRevoked`], or EXPIRED where its
+    /// time is over. `None` when it is settled.
+    #[must_use = "nothing is stored until the transition is committed"]
+    pub fn client_revoked(&self, now: UnixMillis) -> Option<Transition> {
+        self.expired(now).or_else(|| self.apply(Input::Revoked, now).ok())
+    }
+
     /// Gives up a verification whose lease is over: PENDING again, or EXPIRED.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn lease_lost(&self, now: UnixMillis) -> Option<Transition> {
@@ -252,6 +261,9 @@ impl Session {
             }
             (Created | Pending | Verifying { .. }, Input::Failed(reason)) => {
                 Failed { at: now, reason, wallet_error: None }
+            }
+            (Created | Pending | Verifying { .. }, Input::Revoked) => {
+                Failed { at: now, reason: Reason::ClientRevoked, wallet_error: None }
             }
             (Created | Pending | Verifying { .. }, Input::Declined(error)) => {
                 Failed { at: now, reason: Reason::WalletError, wallet_error: Some(error) }

@@ -130,7 +130,8 @@ impl StatusContext<'_> {
 
     fn status_roots<'r>(&'r self, roots: &'r [&'r TrustAnchor]) -> StatusRoots<'r> {
         let Self { provider, issuer, now, .. } = *self;
-        StatusRoots { provider, roots, ekus: &issuer.ekus, now }
+        let (ekus, sd_jwt_ekus) = (&issuer.ekus, &issuer.sd_jwt_ekus);
+        StatusRoots { provider, roots, ekus, sd_jwt_ekus, now }
     }
 
     /// The roots below which lists may be signed.
@@ -249,7 +250,7 @@ pub(crate) struct SignerStatus {
     /// DER of the certificate that issued it, and so must have signed its CRL; unknown for a
     /// pinned signer of which no root is trusted.
     pub(super) issuer: Option<Arc<[u8]>>,
-    /// The same of each CA between it and the root, of which nothing is fetched.
+    /// The same of each CA between it and the root.
     pub(super) intermediates: Vec<Self>,
 }
 

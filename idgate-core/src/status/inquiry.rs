@@ -13,7 +13,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 #[cfg(feature = "internals")]
-pub use self::internals::{is_good_by_crls, is_good_by_status_list};
+pub use self::internals::{is_good_by_crls, is_good_by_identifier_list, is_good_by_status_list};
 use self::list::ListQuestion;
 use self::signer::SignerQuestion;
 use super::context::{SignerStatus, StatusContext, unknown};
@@ -74,8 +74,7 @@ impl Inquiry {
 
     /// The sources that were not asked yet. Who signed a list is known once it is there.
     pub(crate) fn needs(&self) -> impl Iterator<Item = Need> {
-        let list = self.list.iter().filter_map(ListQuestion::open_list);
-        let list = list.map(|uri| Need::StatusList { uri: uri.clone() });
+        let list = self.list.iter().filter_map(ListQuestion::need);
         let points = self.signer.iter().flat_map(SignerQuestion::open_points);
         let of_list = self.list.iter().flat_map(ListQuestion::open_points);
         list.chain(points.chain(of_list).map(|uri| Need::Crl { uri: uri.clone() }))
@@ -91,9 +90,9 @@ impl Inquiry {
     ) -> Option<VerifiedSource> {
         let (list, signer) = (&mut self.list, &mut self.signer);
         match need {
-            Need::StatusList { uri } => list
+            Need::StatusList { .. } | Need::IdentifierList { .. } => list
                 .as_mut()?
-                .supply(uri, what, self.signer_status.as_ref(), context)
+                .supply(need, what, self.signer_status.as_ref(), context)
                 .map(VerifiedSource::StatusList),
             Need::Crl { uri } => {
                 let own = signer.as_mut().and_then(|signer| signer.supply(uri, what, context));

@@ -15,9 +15,9 @@ mod token_status_list;
 pub(crate) use self::context::{SignerStatus, StatusContext, Voucher};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
 #[cfg(feature = "internals")]
-pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
+pub use self::inquiry::{is_good_by_crls, is_good_by_identifier_list, is_good_by_status_list};
 pub(crate) use self::published::{Published, PublishedStatus};
 pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
-pub use self::source::{Need, Supplied, VerifiedSource};
+pub use self::source::{Need, SourceFault, Supplied, VerifiedSource};
 pub use self::token_status_list::VerifiedStatusList;
 pub use crate::trust::crl::{CrlError, VerifiedCrl};

@@ -12,7 +12,7 @@ pub(crate) enum PublishedStatus {
     None,
     /// A `status` of no known mechanism, or one that cannot be followed.
     Unknown,
-    /// A place in a status list.
+    /// A place in a status list, or an identifier in an identifier list.
     List(StatusListReference),
 }
 
@@ -25,10 +25,16 @@ impl PublishedStatus {
         list.map_or(Self::Unknown, Self::List)
     }
 
-    /// From the `status` member of an MSO (draft-ietf-oauth-status-list 6.3).
+    /// From the `status` member of an MSO (draft-ietf-oauth-status-list 6.3, ISO/IEC 18013-5 second
+    /// edition 12.3.6). If it names a status list, the identifier list is left alone, also where the
+    /// status list cannot be followed: an attacker who blocks one list must not choose the other.
     pub(crate) fn from_cbor(status: Option<cbor::Value<'_, '_>>) -> Self {
         let Some(status) = status else { return Self::None };
-        let list = status.get("status_list").and_then(StatusListReference::from_cbor);
+        let list = match (status.get("status_list"), status.get("identifier_list")) {
+            (Some(list), _) => StatusListReference::from_cbor(list),
+            (None, Some(list)) => StatusListReference::from_identifier_list(list),
+            (None, None) => None,
+        };
         list.map_or(Self::Unknown, Self::List)
     }
 }

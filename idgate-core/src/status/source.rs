@@ -2,41 +2,73 @@
 
 use alloc::string::String;
 
-use super::token_status_list::VerifiedStatusList;
+use super::token_status_list::{ListKind, VerifiedStatusList};
+use crate::ids::CredentialFormat;
 use crate::time::UnixMillis;
 use crate::trust::crl::VerifiedCrl;
+
+const STATUS_LIST_JWT: &str = "application/statuslist+jwt";
+const STATUS_LIST_CWT: &str = "application/statuslist+cwt";
 
 /// A source to be fetched before a verdict is possible. Its URI comes from signed material only.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Need {
-    /// A status list token (draft-ietf-oauth-status-list 8.1).
+    /// A status list token (draft-ietf-oauth-status-list 8.1). Credentials of two formats that name one
+    /// list need it twice: each format has its own forms and signers.
     StatusList {
         /// Where it is.
         uri: String,
+        /// Of the credentials that name it.
+        format: CredentialFormat,
     },
     /// A CRL in DER (RFC 5280 5).
     Crl {
         /// Where it is.
         uri: String,
     },
+    /// An identifier list token of mdocs (ISO/IEC 18013-5 second edition 12.3.6).
+    IdentifierList {
+        /// Where it is.
+        uri: String,
+    },
 }
 
 impl Need {
-    /// What to fetch.
-    pub fn uri(&self) -> &str {
-        match self {
-            Self::StatusList { uri } | Self::Crl { uri } => uri,
+    /// For the list of that kind at `uri`, which credentials of `format` name.
+    pub(super) fn of_list(kind: ListKind, uri: &str, format: CredentialFormat) -> Self {
+        let uri = uri.into();
+        match kind {
+            ListKind::Statuses => Self::StatusList { uri, format },
+            ListKind::Identifiers => Self::IdentifierList { uri },
         }
     }
 
-    /// The `Accept` header to fetch it with. A JWT serves every credential, a CWT only mdoc.
+    /// What to fetch.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::StatusList { uri, .. } | Self::Crl { uri } | Self::IdentifierList { uri } => uri,
+        }
+    }
+
+    /// The `Accept` header to fetch it with: one media type, for there are hosts that compare the header as
+    /// a whole. The list of an SD-JWT VC is a JWT, that of an mdoc a CWT or a JWT
+    /// (draft-ietf-oauth-status-list 8.1).
     pub const fn accept(&self) -> &'static str {
         match self {
-            Self::StatusList { .. } => {
-                "application/statuslist+jwt, application/statuslist+cwt;q=0.5"
-            }
+            Self::StatusList { format: CredentialFormat::Mdoc, .. } => STATUS_LIST_CWT,
+            Self::StatusList { .. } => STATUS_LIST_JWT,
             Self::Crl { .. } => "application/pkix-crl",
+            Self::IdentifierList { .. } => "application/identifierlist+cwt",
+        }
+    }
+
+    /// The `Accept` header to fetch it with once more, where the host answers [`Need::accept`] with 404, 406
+    /// or 415: it does not have that form. `None`: there is no other form.
+    pub const fn accept_otherwise(&self) -> Option<&'static str> {
+        match self {
+            Self::StatusList { format: CredentialFormat::Mdoc, .. } => Some(STATUS_LIST_JWT),
+            Self::StatusList { .. } | Self::Crl { .. } | Self::IdentifierList { .. } => None,
         }
     }
 }
@@ -49,6 +81,66 @@ pub enum Supplied<'a> {
     Bytes(&'a [u8]),
     /// Nothing that can be used came in time.
     Unavailable,
+    /// The same, and whoever asked knows why: reports on refused answers say so.
+    Failed(SourceFault),
+}
+
+/// Why nothing that can be used came of a [`Need`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SourceFault {
+    /// The host has no address that may be asked, takes no connection, or shows no good certificate.
+    Unreachable,
+    /// The host answers with a status that brings no body.
+    HttpStatus,
+    /// The host leads elsewhere in a way that is not followed.
+    Redirect,
+    /// The body is encoded in a way that is not read.
+    ContentCoding,
+    /// The body is too large.
+    TooLarge,
+    /// The answer is no HTTP, or is cut off.
+    Broken,
+    /// The answer did not come in time.
+    TooSlow,
+}
+
+impl SourceFault {
+    /// What a report says of a list.
+    pub(super) const fn of_list(self) -> &'static str {
+        match self {
+            Self::Unreachable => "the status list is unavailable: its host cannot be reached",
+            Self::HttpStatus => {
+                "the status list is unavailable: its host answers with an error status"
+            }
+            Self::Redirect => "the status list is unavailable: its host redirects where it may not",
+            Self::ContentCoding => {
+                "the status list is unavailable: its content coding cannot be read"
+            }
+            Self::TooLarge => "the status list is unavailable: it is too large",
+            Self::Broken => "the status list is unavailable: the answer is not whole HTTP",
+            Self::TooSlow => "the status list is unavailable: it did not come in time",
+        }
+    }
+
+    /// What a report says of a CRL.
+    pub(super) const fn of_crl(self) -> &'static str {
+        match self {
+            Self::Unreachable => "the certificate's CRL is unavailable: its host cannot be reached",
+            Self::HttpStatus => {
+                "the certificate's CRL is unavailable: its host answers with an error status"
+            }
+            Self::Redirect => {
+                "the certificate's CRL is unavailable: its host redirects where it may not"
+            }
+            Self::ContentCoding => {
+                "the certificate's CRL is unavailable: its content coding cannot be read"
+            }
+            Self::TooLarge => "the certificate's CRL is unavailable: it is too large",
+            Self::Broken => "the certificate's CRL is unavailable: the answer is not whole HTTP",
+            Self::TooSlow => "the certificate's CRL is unavailable: it did not come in time",
+        }
+    }
 }
 
 impl core::fmt::Debug for Supplied<'_> {
@@ -56,6 +148,7 @@ impl core::fmt::Debug for Supplied<'_> {
         match self {
             Self::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
             Self::Unavailable => f.write_str("Unavailable"),
+            Self::Failed(fault) => write!(f, "Failed({fault:?})"),
         }
     }
 }
@@ -66,7 +159,7 @@ impl core::fmt::Debug for Supplied<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum VerifiedSource {
-    /// A status list.
+    /// A status list, or an identifier list.
     StatusList(VerifiedStatusList),
     /// A CRL and where it came from.
     Crl {
@@ -81,7 +174,7 @@ impl VerifiedSource {
     /// The need that it answers.
     pub fn need(&self) -> Need {
         match self {
-            Self::StatusList(list) => Need::StatusList { uri: list.uri().into() },
+            Self::StatusList(list) => Need::of_list(list.kind(), list.uri(), list.format()),
             Self::Crl { uri, .. } => Need::Crl { uri: uri.clone() },
         }
     }
@@ -107,6 +200,29 @@ impl VerifiedSource {
         match self {
             Self::StatusList(list) => list.expires_at(),
             Self::Crl { crl, .. } => Some(crl.next_update()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hosts compare the header as a whole: it is one media type, without parameters.
+    #[test]
+    fn each_need_is_asked_for_as_one_media_type_and_an_mdocs_list_in_a_second_form() {
+        let list = |format| Need::StatusList { uri: "https://a.example".into(), format };
+        let crl = Need::Crl { uri: "https://a.example".into() };
+        for (need, first, second) in [
+            (list(CredentialFormat::SdJwtVc), "application/statuslist+jwt", None),
+            (
+                list(CredentialFormat::Mdoc),
+                "application/statuslist+cwt",
+                Some("application/statuslist+jwt"),
+            ),
+            (crl, "application/pkix-crl", None),
+        ] {
+            assert_eq!((need.accept(), need.accept_otherwise()), (first, second));
         }
     }
 }

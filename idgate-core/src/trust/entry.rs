@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 pub(super) use self::places::Places;
 use super::anchors::TrustAnchor;
 use super::bare_key::TrustedKey;
+use super::certificate::Certificate;
 use super::crl::VerifiedCrl;
 use super::oid::Oid;
 use super::pinned_signer::PinnedSigner;
+use super::sd_jwt_profile::check_sd_jwt_usage;
 use crate::codec::base64url;
 use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
@@ -58,6 +60,12 @@ pub struct TrustEntry {
     pub countries: Vec<String>,
     /// The extended key usages that make a document signer.
     pub ekus: Vec<Oid>,
+    /// The extended key usages of which the certificate of an SD-JWT VC issuer must have one (RFC 5280
+    /// 4.2.1.12). A certificate without extended key usage, or with anyExtendedKeyUsage alone, then
+    /// needs 2.5.29.37.0 among them. Empty: any certificate will do, but one whose extended key usages
+    /// are all for other things: serverAuth, clientAuth, codeSigning, emailProtection, timeStamping,
+    /// OCSPSigning, mdoc reader authentication.
+    pub sd_jwt_ekus: Vec<Oid>,
     /// X.509 roots below which status lists may be signed, besides the one that vouched for the
     /// credential; they vouch for nothing else. One that is limited to document types signs lists of
     /// mdocs of these types, and never lists of SD-JWT VCs, which have no document type.
@@ -110,6 +118,7 @@ impl TrustEntry {
             sd_jwt_signers: Vec::new(),
             countries: Vec::new(),
             ekus: Oid::parse(MDL_DOCUMENT_SIGNER).map_or_else(Vec::new, |eku| vec![eku]),
+            sd_jwt_ekus: Vec::new(),
             status_roots: Vec::new(),
             status_signers: Vec::new(),
             crls: Vec::new(),
@@ -163,6 +172,16 @@ impl TrustEntry {
     /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
     pub fn sd_jwt_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.sd_jwt_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    /// The pinned certificates of SD-JWT VC issuers whose extended key usages this entry refuses
+    /// ([`Self::sd_jwt_ekus`]), each with the reason. A credential signed by one is `chain_invalid`.
+    pub fn refused_sd_jwt_signers(&self) -> impl Iterator<Item = (&PinnedSigner, &'static str)> {
+        self.sd_jwt_signers.iter().filter_map(|signer| {
+            let certificate = Certificate::parse(signer.der()).ok()?;
+            let broken = check_sd_jwt_usage(&certificate, &self.sd_jwt_ekus).err()?;
+            Some((signer, broken))
+        })
     }
 
     /// Whether an SD-JWT VC may be signed by a certificate in a session of this mode: then one with

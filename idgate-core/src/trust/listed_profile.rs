@@ -2,6 +2,7 @@
 //! keeps its other certificates out.
 
 use super::profile::{Broken, SignerProfile, check_document_signer, check_unmarked_signer};
+use super::sd_jwt_profile::has_one_of;
 use crate::codec::der::{self, Reader};
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
@@ -31,13 +32,15 @@ pub(crate) fn check_listed_signer(
     }
 }
 
-/// A signer of SD-JWT VCs below a CA of a trusted list: what marks it as an issuer.
+/// A signer of SD-JWT VCs below a CA of a trusted list: what marks it as an issuer. `ekus` are those of
+/// document signers, `sd_jwt_ekus` those that the operator demands of signers of SD-JWT VCs.
 pub(crate) fn check_listed_mark(
     signer: &Certificate<'_>,
     ekus: &[Oid],
+    sd_jwt_ekus: &[Oid],
     list: &ListFacts,
 ) -> Result<(), Broken> {
-    let by_usage = || has_usage_of(signer, ekus);
+    let by_usage = || has_usage_of(signer, ekus) || has_one_of(signer, sd_jwt_ekus);
     let by_statement = || has_qc_statement(signer, list.list_type);
     match list.profile {
         ListProfile::Iso if !by_usage() => {

@@ -102,8 +102,8 @@ fn as_reason<S: Serializer>(outcome: &ListOutcome, serializer: S) -> Result<S::O
     outcome.why_not().serialize(serializer)
 }
 
-/// Reads a Master List. Its signer must lead to one of `signer_cas`; the dates of the signer hold
-/// at the time of signing, because lists outlive their signers' certificates. Without
+/// Reads a Master List. Its signer must lead to one of `signer_cas`, and all certificates of the path must
+/// be valid now: the time of signing is the signer's own word. Without
 /// `signer_cas` its digest and its signature are checked with a certificate that it brings along:
 /// it was not damaged, but anybody may have made it. For test material only.
 ///
@@ -198,7 +198,6 @@ fn authenticate(
         signed.certificates.iter().filter_map(|der| Certificate::parse(der).ok()).collect();
     let mut why = "has no signer";
     for signer in &signed.signers {
-        let at = signer.signing_time.filter(|at| *at <= now).unwrap_or(now);
         let outcome = signer.verify(provider, signed, &certificates).and_then(|certificate| {
             let Some(cas) = cas else { return Ok(()) };
             authenticate_list_signer(
@@ -207,7 +206,7 @@ fn authenticate(
                 &certificates,
                 cas,
                 MASTER_LIST_SIGNER,
-                at,
+                now,
             )
         });
         match outcome {

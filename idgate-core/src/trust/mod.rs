@@ -16,6 +16,7 @@ mod pem;
 mod pinned_signer;
 mod profile;
 mod root_file;
+mod sd_jwt_profile;
 mod trusted_list;
 mod verifier_certificate;
 mod vical;

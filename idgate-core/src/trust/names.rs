@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::oid::dotted;
 use crate::codec::der::{self, Reader, Tlv};
+use crate::codec::is_bidi_control;
 use crate::limits::MAX_NAME_BYTES;
 use crate::work;
 
@@ -215,10 +216,16 @@ fn push_escaped(out: &mut String, text: &str) {
     for (at, c) in text.chars().enumerate() {
         let is_edge_space = c == ' ' && (at == 0 || at == last);
         match c {
-            '\0' => out.push_str("\\00"),
             '"' | '+' | ',' | ';' | '<' | '>' | '\\' => out.extend(['\\', c]),
             '#' if at == 0 => out.push_str("\\#"),
             _ if is_edge_space => out.push_str("\\ "),
+            // A terminal would obey them.
+            _ if c.is_control() || is_bidi_control(c) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let written = write!(out, "\\{byte:02x}");
+                    debug_assert!(written.is_ok());
+                }
+            }
             _ => out.push(c),
         }
     }
@@ -321,6 +328,9 @@ mod tests {
         assert_eq!(rfc4514(&whole), "CN=Utopia\\, Inc. \\\"X\\\",C=UT");
         assert_eq!(rfc4514(&cn(UTF8, "#a+b;<c>\\ ")), "CN=\\#a\\+b\\;\\<c\\>\\\\\\ ");
         assert_eq!(rfc4514(&cn(UTF8, " a\0b ")), "CN=\\ a\\00b\\ ");
+        let orders = "\u{1b}]0;a\u{7}\r\n\u{9b}2K\u{202e}b";
+        let shown = r"CN=\1b]0\;a\07\0d\0a\c2\9b2K\e2\80\aeb";
+        assert_eq!(rfc4514(&cn(UTF8, orders)), shown);
         let serial = name(&[&[attribute(b"\x55\x04\x05", PRINTABLE, b"3")]]);
         assert_eq!(rfc4514(&serial), "2.5.4.5=#130133");
         let pair = [attribute(CN, UTF8, b"a"), attribute(COUNTRY_NAME, PRINTABLE, b"UT")];

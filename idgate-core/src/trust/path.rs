@@ -21,7 +21,7 @@ use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
 use super::pinned_signer::PinnedSigner;
 use super::profile::{self, Broken, SignerProfile};
-use super::{listed_profile, names};
+use super::{listed_profile, names, sd_jwt_profile};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
@@ -80,10 +80,12 @@ pub(crate) fn authenticate_chain(
 
 /// Authenticates the SD-JWT VC issuer that stands first in `chain`, the certificates of an `x5c`
 /// header: its path leads to a root for SD-JWT VC of the entry, over any intermediates, or it is
-/// pinned (HAIP 6.1.1). An anchor in the chain is not trusted for being there.
+/// pinned (HAIP 6.1.1), and its certificate is for signing SD-JWT VCs (RFC 5280 4.2.1.12). An anchor
+/// in the chain is not trusted for being there.
 ///
 /// # Errors
-/// As [`authenticate_chain`], but for documents' types and profile.
+/// As [`authenticate_chain`], but for documents' types and profile. `chain_invalid`: the certificate is
+/// for other things.
 pub(crate) fn authenticate_sd_jwt_chain(
     provider: &CryptoProvider,
     chain: &[&[u8]],
@@ -105,14 +107,20 @@ pub(crate) fn authenticate_sd_jwt_chain(
     let current = issuer.sd_jwt_roots_named(&names, livemode);
     let current: Vec<&TrustAnchor> = current.filter(|root| root.is_in_force(now)).collect();
     let search = Search::new(provider, &intermediates, &current, now);
+    let check_usage =
+        || sd_jwt_profile::check_sd_jwt_usage(&signer, &issuer.sd_jwt_ekus).map_err(profile_error);
     if let Some(own) = own {
-        return pinned(own, &signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
+        let path = pinned(own, &signer, search.path(&signer, MAX_CERTIFICATES).ok(), now)?;
+        check_usage()?;
+        return Ok(path);
     }
     let (path, root) = below(provider, &signer, search, MAX_CERTIFICATES, now)?;
     if let Some(listing) = root.listing() {
-        listed_profile::check_listed_mark(&signer, &issuer.ekus, &listing.list)
+        let (ekus, sd_jwt_ekus) = (&issuer.ekus, &issuer.sd_jwt_ekus);
+        listed_profile::check_listed_mark(&signer, ekus, sd_jwt_ekus, &listing.list)
             .map_err(profile_error)?;
     }
+    check_usage()?;
     Ok(path)
 }
 

@@ -22,9 +22,9 @@ use crate::time::UnixMillis;
 /// 1.0.18013.5.1.8
 const VICAL_SIGNER: &[u8] = b"\x28\x81\x8c\x5d\x05\x01\x08";
 
-/// Reads a VICAL. Its signer must lead to one of `signer_cas`; the dates of the signer hold at
-/// the VICAL's own date. Without `signer_cas` its signature is checked with a certificate that it
-/// brings along: it was not damaged, but anybody may have made it. For test material only.
+/// Reads a VICAL. Its signer must lead to one of `signer_cas`, and all certificates of the path must be valid
+/// now, also where `allow_stale` is set: the date of the VICAL is the signer's own word. Without `signer_cas` its signature is checked with a
+/// certificate that it brings along: it was not damaged, but anybody may have made it. For test material only.
 ///
 /// # Errors
 /// The file is not a VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,
@@ -48,7 +48,7 @@ pub fn import_vical(
     if date > now {
         return Err(error("is dated in the future"));
     }
-    authenticate(provider, &sign1, payload, signer_cas, date)?;
+    authenticate(provider, &sign1, payload, signer_cas, now)?;
     if next_update.is_some_and(|next| next < now) && !allow_stale {
         return Err(error("is stale: a newer VICAL is due; fetch it, or allow stale ones"));
     }

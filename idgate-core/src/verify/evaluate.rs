@@ -17,7 +17,7 @@ use super::{Verification, details};
 use crate::codec::json::json_text;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
-use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
+use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm};
 use crate::response::{Answer, AnswerEncryption, answered, assign};
 use crate::session::VerifiedResult;
 use crate::status::{Inquiry, StatusContext};
@@ -113,6 +113,7 @@ impl<'s> Verification<'s> {
             asked.push(credential);
         }
         self.check_groups(&asked, &awaiting)?;
+        self.check_distinct(&asked, &awaiting)?;
         let agreed = awaiting.iter().flat_map(|awaiting| &awaiting.facts.transaction_data);
         check_all_agreed(&request.transaction_data, agreed)?;
         Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin() })
@@ -174,7 +175,11 @@ impl<'s> Verification<'s> {
         party: &Party<'_>,
         report: &mut Report,
     ) -> Result<AwaitingStatus, VerifyError> {
-        let mut made = CredentialReport { id: credential.id.clone(), ..Default::default() };
+        let mut made = CredentialReport {
+            id: credential.id.clone(),
+            dialect: Some(self.offer.dialect()),
+            ..Default::default()
+        };
         made.pass(Check::Submission);
         let result = self.trust_entry(credential).and_then(|issuer| {
             let provider = self.basis.provider;
@@ -226,6 +231,29 @@ impl<'s> Verification<'s> {
             if subjects.len() >= 2 && !same_subject(&subjects) {
                 let detail = "credentials of a group are not about the same person";
                 return Err(VerifyError::new(Reason::SubjectMismatch, Check::SameSubject, detail));
+            }
+        }
+        Ok(())
+    }
+
+    /// Two queries of the same issuer, type and claims mean two credentials, and all queries do where the tenant says
+    /// so: one credential could be two parents otherwise. `draft` compares the presentations themselves.
+    fn check_distinct(
+        &self,
+        asked: &[&CredentialRequest],
+        awaiting: &[AwaitingStatus],
+    ) -> Result<(), VerifyError> {
+        if self.offer.dialect() == Dialect::Draft {
+            return Ok(());
+        }
+        let all = self.session.request.distinct_credentials;
+        for (at, (first, one)) in asked.iter().zip(awaiting).enumerate() {
+            for (second, other) in asked.iter().zip(awaiting).skip(at.saturating_add(1)) {
+                if one.issued == other.issued && (all || first.asks_the_same_as(second)) {
+                    let detail = "one credential answers two queries that mean two credentials";
+                    let (reason, check) = (Reason::SubmissionMismatch, Check::Submission);
+                    return Err(VerifyError::new(reason, check, detail));
+                }
             }
         }
         Ok(())

@@ -32,7 +32,8 @@ use crate::cose::{Sign1, alg_of_label};
 use crate::crypto::{CryptoProvider, HashAlg};
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{
-    DeviceResponse, Document, Items, MobileSecurityObject, ValidityInfo, encoded_mso, not_cbor,
+    DeviceResponse, Document, Items, MobileSecurityObject, ValidityInfo, encoded_mso, no_documents,
+    not_cbor,
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext, Voucher};
@@ -126,6 +127,7 @@ pub(super) fn verify_document(
             ),
         },
         claims: disclosed.claims,
+        issued: provider.sha256(payload),
         origin: device.handover.origin().map(Into::into),
         facts: CredentialFacts {
             credential_type: mso.doc_type.into_owned(),
@@ -178,6 +180,9 @@ fn select_document<'t, 'a>(
             let detail = "two documents are of the requested type";
             return Err(malformed(Check::DocType, detail));
         }
+    }
+    if response.documents().next().is_none() {
+        return Err(no_documents());
     }
     report.pass(Check::DeviceResponse);
     report.pass(Check::ResponseStatus);

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Check, CheckSet, VerifyError};
+use crate::request::Dialect;
 
 /// What was checked of one presentation.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ use crate::error::{Check, CheckSet, VerifyError};
 pub struct CredentialReport {
     /// The id of the credential in the request.
     pub id: String,
+    /// The dialect of the request that was answered; `None`: it was presented without a session.
+    pub dialect: Option<Dialect>,
     /// What passed.
     pub passed: CheckSet,
     /// What failed first.
@@ -20,6 +23,15 @@ pub struct CredentialReport {
 impl CredentialReport {
     pub(crate) fn pass(&mut self, check: Check) {
         self.passed.insert(check);
+    }
+
+    /// The clause that `check` implements in the dialect of the request: query languages differ.
+    pub const fn clause(&self, check: Check) -> &'static str {
+        match (check, self.dialect) {
+            (Check::ClaimFilters, Some(Dialect::Draft)) => "Presentation Exchange 2 5.2.2",
+            (Check::ClaimFilters, Some(_)) => "OpenID4VP 1.0 6.4.1",
+            _ => check.clause(),
+        }
     }
 
     /// The checks that were made, in order, and whether each passed.

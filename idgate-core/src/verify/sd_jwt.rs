@@ -70,6 +70,7 @@ pub(crate) fn verify_presentation(
             voucher,
         },
         claims,
+        issued: provider.sha256(parsed.issuer.signing_input.as_bytes()),
         origin: None,
         proofs: (issuer, disclosures, validity, holder),
     })

@@ -1,18 +1,33 @@
-//! Getting a status list or a CRL: redirects stay on the host, and each is checked again.
+//! Getting a status list, a CRL or a trusted list: redirects are followed, and each is checked.
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use url::Url;
 
+use super::collect::{Coding, collect};
 use super::room::{Body, Room};
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
-use crate::limits::{
-    FETCH_CONNECT_TIME, MAX_FETCH_OVERHEAD_BYTES, MAX_REDIRECTS, SMALL_BODY_BYTES,
-};
+use crate::limits::{FETCH_CONNECT_TIME, MAX_FETCH_OVERHEAD_BYTES, MAX_REDIRECTS};
+use crate::requests::Requests;
+
+/// One request, repeated at each address that a redirect leads to.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// One media type; `None`: whatever there is.
+    pub(crate) accept: Option<&'a str>,
+    /// The longest body, in bytes.
+    pub(crate) limit: usize,
+    /// For a large one.
+    pub(crate) room: &'a Room,
+    /// For each redirect one.
+    pub(crate) requests: &'a Requests,
+}
 
 /// What one exchange came to.
 enum Outcome {
@@ -21,8 +36,9 @@ enum Outcome {
 }
 
 impl Egress {
-    /// Fetches the body at `url`, of at most `limit` bytes, for which there must be room. The caller
-    /// sets the deadline.
+    /// Fetches the body at `url`, of at most `limit` bytes once it is inflated, for which there must be
+    /// room. `accept` is one media type: there are hosts that compare the header as a whole. Up to three
+    /// redirects are followed. The caller sets the deadline, which holds for all of it.
     ///
     /// # Errors
     /// There is none, or it may not be asked for.
@@ -33,122 +49,120 @@ impl Egress {
         limit: usize,
         room: &Room,
     ) -> Result<Body, EgressError> {
-        let mut url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
-        for _ in 0..=MAX_REDIRECTS {
-            match self.exchange(&url, accept, limit, room).await? {
-                Outcome::Body(body) => return Ok(body),
-                Outcome::Redirect(next) => url = next,
-            }
-        }
-        Err(EgressError::RedirectRefused)
+        let requests = &Requests::of(MAX_REDIRECTS);
+        self.fetch_wanted(url, Wanted { accept: Some(accept), limit, room, requests }).await
     }
 
-    /// Fetches the trusted list at `url`: over https alone, at most one redirect.
+    /// Fetches the trusted list at `url`: over https alone, whatever its media type. Up to three redirects
+    /// are followed. The caller sets the deadline.
     ///
     /// # Errors
     /// There is none, or it may not be asked for.
     pub async fn fetch_list(&self, url: &str, room: &Room) -> Result<Body, EgressError> {
-        let url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
-        if url.scheme() != "https" {
+        if Url::parse(url).is_ok_and(|url| url.scheme() != "https") {
             return Err(EgressError::InvalidUrl);
         }
-        let limit = MAX_TRUSTED_LIST_BYTES;
-        match self.exchange(&url, "*/*", limit, room).await? {
+        let (limit, requests) = (MAX_TRUSTED_LIST_BYTES, &Requests::of(MAX_REDIRECTS));
+        self.fetch_wanted(url, Wanted { accept: None, limit, room, requests }).await
+    }
+
+    /// Fetches what is `wanted` from `url`. The first request is the caller's to count.
+    pub(crate) async fn fetch_wanted(
+        &self,
+        url: &str,
+        wanted: Wanted<'_>,
+    ) -> Result<Body, EgressError> {
+        let first = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
+        let mut url = first.clone();
+        let fetched = self.follow(&mut url, wanted).await;
+        if let (Err(error), Some(to)) = (&fetched, url.host_str())
+            && url.host() != first.host()
+        {
+            // Names the hosts only: a path may tell credentials apart.
+            let host = first.host_str().unwrap_or_default();
+            tracing::warn!(host, to, %error, "a redirect led to nothing");
+        }
+        fetched
+    }
+
+    /// The body that `url` leads to, which is where it was looked for last.
+    async fn follow(&self, url: &mut Url, wanted: Wanted<'_>) -> Result<Body, EgressError> {
+        check_url(url)?;
+        let mut addresses = self.check(self.resolve(url).await?)?;
+        for _ in 0..MAX_REDIRECTS {
+            let next = match self.exchange(url, &addresses, wanted).await? {
+                Outcome::Body(body) => return Ok(body),
+                Outcome::Redirect(next) => next,
+            };
+            check_url(&next)?;
+            if !wanted.requests.take() {
+                return Err(EgressError::NoRequestLeft);
+            }
+            *url = next;
+            addresses = self.check_hop(&addresses, self.resolve(url).await?)?;
+        }
+        match self.exchange(url, &addresses, wanted).await? {
             Outcome::Body(body) => Ok(body),
-            Outcome::Redirect(next) => match self.exchange(&next, "*/*", limit, room).await? {
-                Outcome::Body(body) => Ok(body),
-                Outcome::Redirect(_) => Err(EgressError::RedirectRefused),
-            },
+            Outcome::Redirect(_) => Err(EgressError::TooManyRedirects),
         }
     }
 
+    /// One request to one of `addresses`, which were checked.
     async fn exchange(
         &self,
         url: &Url,
-        accept: &str,
-        limit: usize,
-        room: &Room,
+        addresses: &[SocketAddr],
+        wanted: Wanted<'_>,
     ) -> Result<Outcome, EgressError> {
-        check_url(url)?;
-        let addresses = self.check(self.resolve(url).await?)?;
         // Chunks of a few bytes cost as much again as what they carry.
-        let received = limit.saturating_mul(2).saturating_add(MAX_FETCH_OVERHEAD_BYTES);
+        let received = wanted.limit.saturating_mul(2).saturating_add(MAX_FETCH_OVERHEAD_BYTES);
         let costs = Costs {
             connect_timeout: FETCH_CONNECT_TIME,
             received: u64::try_from(received).unwrap_or(u64::MAX),
             receive_buffer: None,
         };
-        let stream = self.open(url, &addresses, costs).await?;
-        send(stream, request(url, accept)?, |response| read(response, url, limit, room)).await
+        let stream = self.open(url, addresses, costs).await?;
+        let request = request(url, wanted.accept)?;
+        send(stream, request, |response| read(response, url, wanted)).await
     }
 }
 
-fn request(url: &Url, accept: &str) -> Result<Request<Empty<Bytes>>, EgressError> {
+/// The same at every address: nothing of an answer goes into the next request but its `Location`.
+fn request(url: &Url, accept: Option<&str>) -> Result<Request<Empty<Bytes>>, EgressError> {
     let (target, host) = target_and_host(url);
-    Request::get(target)
+    let mut request = Request::get(target)
         .header(HOST, host)
-        .header(ACCEPT, accept)
-        .header(USER_AGENT, "idgate")
-        .body(Empty::new())
-        .map_err(|_| EgressError::InvalidUrl)
+        .header(ACCEPT_ENCODING, "gzip")
+        .header(USER_AGENT, "idgate");
+    if let Some(accept) = accept {
+        request = request.header(ACCEPT, accept);
+    }
+    request.body(Empty::new()).map_err(|_| EgressError::InvalidUrl)
 }
 
 async fn read(
     response: Response<Incoming>,
     url: &Url,
-    limit: usize,
-    room: &Room,
+    wanted: Wanted<'_>,
 ) -> Result<Outcome, EgressError> {
     match response.status().as_u16() {
-        200 => {}
-        301 | 302 | 303 | 307 | 308 => return follow(&response, url).map(Outcome::Redirect),
+        // 204 has no body, and 206 a part of one.
+        status @ (204 | 206) => return Err(EgressError::Status(status)),
+        200..=299 => {}
+        301 | 302 | 303 | 307 | 308 => return target(&response, url).map(Outcome::Redirect),
         status => return Err(EgressError::Status(status)),
     }
-    let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
-    if encodings.into_iter().any(|encoding| encoding != "identity") {
-        return Err(EgressError::Encoded);
-    }
-    collect(response.into_body(), limit, room).await.map(Outcome::Body)
+    let coding = Coding::of(response.headers())?;
+    collect(response.into_body(), coding, wanted.limit, wanted.room).await.map(Outcome::Body)
 }
 
-/// Where a redirect leads: to the same host, and not away from TLS.
-fn follow(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError> {
+/// Where a redirect leads: to another place that can be asked, and not away from TLS.
+fn target(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let to = location.and_then(|location| from.join(location).ok());
     let to = to.ok_or(EgressError::RedirectRefused)?;
-    let weaker = from.scheme() == "https" && to.scheme() != "https";
-    match to.host() == from.host() && !weaker {
-        true => Ok(to),
-        false => Err(EgressError::RedirectRefused),
+    match (from.scheme(), to.scheme()) {
+        (_, "https") | ("http", "http") => Ok(to),
+        _ => Err(EgressError::RedirectRefused),
     }
-}
-
-async fn collect(mut body: Incoming, limit: usize, room: &Room) -> Result<Body, EgressError> {
-    let declared = body.size_hint();
-    let least = usize::try_from(declared.lower()).unwrap_or(usize::MAX);
-    if least > limit {
-        return Err(EgressError::TooLarge);
-    }
-    let longest = if declared.exact().is_some() { least } else { limit };
-    let (mut held, mut taken) = (Vec::new(), SMALL_BODY_BYTES);
-    let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| EgressError::Broken)?;
-        let Ok(data) = frame.into_data() else { continue };
-        let length = whole.len().saturating_add(data.len());
-        if length > limit {
-            return Err(EgressError::TooLarge);
-        }
-        if length > taken {
-            // Twice as much each time: who sends slowly keeps no room from others.
-            let enough = length.max(taken.saturating_mul(2)).min(longest.max(length));
-            // What was small so far takes its room now.
-            let before = if held.is_empty() { 0 } else { taken };
-            held.push(room.take(enough.saturating_sub(before))?);
-            taken = enough;
-            whole.reserve(enough.saturating_sub(whole.len()));
-        }
-        whole.extend_from_slice(&data);
-    }
-    Ok(Body { bytes: whole.freeze(), _room: held })
 }

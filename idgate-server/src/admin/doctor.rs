@@ -41,6 +41,8 @@ pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Out
         Ok(config) => about_config(config, now),
         Err(error) => vec![Finding::bad("settings", error.clone())],
     };
+    let exposed = settings.exposed().iter();
+    findings.extend(exposed.map(|exposed| Finding::warning("secret_files", exposed.clone())));
     match DataDir::new(settings) {
         Ok(dir) => findings.extend(about_directory(&dir, config.as_ref().ok(), now, options.deep)),
         Err(error) => findings.push(Finding::bad("data_directory", error)),
@@ -153,11 +155,9 @@ fn about_directory(
         let (problems, warnings) = trust::judge(records, now);
         findings.extend(problems.into_iter().map(|what| Finding::bad("trust", what)));
         findings.extend(warnings.into_iter().map(|what| Finding::warning("trust", what)));
-        findings.push(if records.is_empty() {
-            Finding::warning("trust", "there is no entry, so everything is refused")
-        } else {
-            Finding::good("trust", format!("{} entries", records.len()))
-        });
+        if !records.is_empty() {
+            findings.push(Finding::good("trust", format!("{} entries", records.len())));
+        }
     }
     findings
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::stdio;
 
 /// What a command has to say.
 #[derive(Debug, Default)]
@@ -26,15 +27,7 @@ impl Output {
 /// What somebody else has written, as one line of a terminal shows it: a line break in it would make rows
 /// that are not there, other control characters are commands.
 pub(crate) fn on_one_line(text: &str) -> String {
-    let mut shown = String::new();
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    stdio::without_orders(text, &[])
 }
 
 /// Refuses names that a list could not show.

@@ -102,6 +102,11 @@ pub struct AddTrust {
     /// Extended key usage of document signers (repeatable) [default: 1.0.18013.5.1.2]
     #[arg(long, value_name = "OID", value_parser = eku)]
     eku: Option<Vec<Oid>>,
+    /// Extended key usage of which the certificate of an SD-JWT VC issuer must have one; 2.5.29.37.0
+    /// takes those that have none or are for any purpose (repeatable) [default: any, but those that are
+    /// for other things alone, as serverAuth]
+    #[arg(long, value_name = "OID", value_parser = eku)]
+    sd_jwt_eku: Option<Vec<Oid>>,
     /// Country of the issuer, two letters: only its roots serve
     #[arg(long, value_name = "XX", value_parser = country)]
     country: Option<String>,
@@ -188,6 +193,7 @@ fn add(
         device_response_documents: arguments.device_response_documents,
         keys: material::keys(&arguments.jwk, &arguments.public_key)?,
         ekus: arguments.eku,
+        sd_jwt_ekus: arguments.sd_jwt_eku,
         test_only: arguments.test,
         ..TrustChange::default()
     };
@@ -225,6 +231,7 @@ fn add(
     }
     output.warnings.extend(skipped.iter().map(ToString::to_string));
     output.warnings.extend(check::without_vct(&record));
+    output.warnings.extend(check::refused_sd_jwt_signers(&record));
     if !change.crls.is_empty() {
         output.warnings.extend(check::unnumbered_crls(&record));
     }
@@ -263,7 +270,9 @@ fn show(store: &OperatorStore, issuer_id: &str, now: UnixMillis) -> Result<Outpu
 pub(super) fn judge(records: &[TrustRecord], now: UnixMillis) -> (Vec<String>, Vec<String>) {
     let problems = records.iter().flat_map(|record| check::problems(record, now)).collect();
     let warnings = records.iter().flat_map(|record| check::warnings(record, now));
-    (problems, warnings.chain(check::duplicates(records)).collect())
+    let nothing =
+        records.is_empty().then(|| "there is no entry, so everything is refused".to_owned());
+    (problems, warnings.chain(check::duplicates(records)).chain(nothing).collect())
 }
 
 /// Problems make the check fail; warnings are for the operator to judge.
@@ -281,7 +290,16 @@ fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
         problems.len(),
         warnings.len()
     );
-    let json = json!({ "checked": records.len(), "problems": problems, "warnings": warnings });
+    let notes: Vec<String> = records.iter().filter_map(check::notes).collect();
+    for note in &notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let json = json!({
+        "checked": records.len(),
+        "problems": problems,
+        "warnings": warnings,
+        "notes": notes,
+    });
     let code = if problems.is_empty() { 0 } else { 3 };
     Ok(Output { json, text, warnings, code })
 }

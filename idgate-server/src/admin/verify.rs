@@ -26,7 +26,7 @@ pub struct VerifyOptions {
     /// The file that holds the presentation, as the wallet sent it in vp_token; a DeviceResponse
     /// may also be CBOR. With --dcql: the whole vp_token, a JSON object.
     file: PathBuf,
-    /// The format of the presentation: vc+sd-jwt or mso_mdoc.
+    /// The format of the presentation: dc+sd-jwt or vc+sd-jwt, which mean the same, or mso_mdoc.
     #[arg(long, value_name = "FORMAT", required_unless_present = "dcql")]
     format: Option<String>,
     /// The dcql_query that the vp_token answers: it says formats, types and claims.
@@ -95,6 +95,9 @@ pub struct VerifyOptions {
     /// mso_mdoc: an extended key usage that makes a document signer. Repeatable.
     #[arg(long, value_name = "OID")]
     eku: Vec<String>,
+    /// vc+sd-jwt: an extended key usage of which the issuer's certificate must have one. Repeatable.
+    #[arg(long, value_name = "OID")]
+    sd_jwt_eku: Vec<String>,
     /// vc+sd-jwt: the value that `iss` must have; without it `iss` is not compared.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     iss: Option<String>,
@@ -162,7 +165,9 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
         }
         Some(CredentialFormat::SdJwtVc) => sd_jwt_vc(options, at),
         Some(CredentialFormat::Mdoc) => mdoc::verify(options, at),
-        _ => Err(Failure::Usage(format!("--format {format}: write vc+sd-jwt or mso_mdoc"))),
+        _ => Err(Failure::Usage(format!(
+            "--format {format}: write dc+sd-jwt, vc+sd-jwt or mso_mdoc"
+        ))),
     }
 }
 

@@ -59,6 +59,23 @@ impl App {
         Ok(())
     }
 
+    /// Takes away the origins that the client has no more: an origin counts when the answer comes.
+    async fn drop_removed_origins(&self, session: &mut Session) -> Result<(), AppError> {
+        if self.any_origin {
+            return Ok(());
+        }
+        let (of_client, own) = (self.store.origins(session.tenant()).await?, self.own_origin());
+        let may_answer = |origin: &str| {
+            own.as_deref() == Some(origin) || of_client.iter().any(|it| it == origin)
+        };
+        if session.retain_origins(may_answer) {
+            return Ok(());
+        }
+        let rule = "the client has none of the session's origins any more; ask the operator for \
+                    `idgate client origin add`";
+        Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule)))
+    }
+
     /// What a page passes on, of a session that is made for pages.
     pub(super) fn passed_on(
         verifier: &Verifier,
@@ -105,9 +122,10 @@ impl App {
         answer: &[u8],
     ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
-        let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        let mut session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        self.drop_removed_origins(&mut session).await?;
         let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin_dc_api(&session, answer, self.now());
-        self.evaluate(&session, &verifier, answer.len(), begin).await
+        self.evaluate(&session, &verifier, answer.len(), begin, async { Ok(()) }).await
     }
 }

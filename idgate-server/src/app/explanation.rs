@@ -31,7 +31,7 @@ pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
         "reason": error.reason.as_str(),
         "refused_at": session.settled_at()?.to_string(),
         "credential": credential,
-        "answer": report.failed.iter().map(|error| check(error.check, Some(error))).collect::<Vec<_>>(),
+        "answer": report.failed.iter().map(of_answer).collect::<Vec<_>>(),
         "credentials": report.credentials.iter().map(checks).collect::<Vec<_>>(),
     });
     Some(told.to_string().into_bytes())
@@ -39,15 +39,21 @@ pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
 
 fn checks(report: &CredentialReport) -> Value {
     let failed = report.failed.as_ref();
-    let checks = report.checks().map(|(rule, passed)| check(rule, failed.filter(|_| !passed)));
+    let checks = report
+        .checks()
+        .map(|(rule, passed)| check(rule, report.clause(rule), failed.filter(|_| !passed)));
     json!({ "id": report.id, "passed": failed.is_none(), "checks": checks.collect::<Vec<_>>() })
 }
 
-fn check(rule: Check, failed: Option<&VerifyError>) -> Value {
+fn of_answer(error: &VerifyError) -> Value {
+    check(error.check, error.check.clause(), Some(error))
+}
+
+fn check(rule: Check, clause: &str, failed: Option<&VerifyError>) -> Value {
     let mut told = json!({
         "group": rule.group(),
         "rule": rule.title(),
-        "clause": rule.clause(),
+        "clause": clause,
         "passed": failed.is_none(),
     });
     if let (Some(error), Some(members)) = (failed, told.as_object_mut()) {

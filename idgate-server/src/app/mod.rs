@@ -19,6 +19,7 @@ mod stream;
 mod wallet;
 mod webhooks;
 
+use std::pin::Pin;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ use crate::api_key::ApiKey;
 use crate::clock::Clock;
 use crate::config::{Dialects, PageRules, RequestMode};
 use crate::limits::WEBHOOK_TESTS;
+use crate::rate_limit::Excess;
 use crate::store::{Caller, PageError, Store, StoreError};
 
 /// Half of the lease that a hold has: its end is for what the verdict takes to be stored.
@@ -80,6 +82,9 @@ pub struct App {
     verification_time: Duration,
 }
 
+/// Whether a wallet is admitted to a session, once it proved that it may ask: it may come too often.
+pub type Admission = Pin<Box<dyn Future<Output = Result<(), AppError>> + Send>>;
+
 /// Why a use case gave no answer.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -104,6 +109,8 @@ pub enum AppError {
     TooManySessions,
     /// The caller's key was rotated or revoked, or expired, while the request was under way.
     KeyGone,
+    /// The wallet comes too often.
+    TooMany(Excess),
     /// Too much to do: try again.
     Busy,
     /// The gateway cannot do it for now, by no fault of who asks: try again. The text is for the

@@ -1,13 +1,16 @@
 //! Which browser has a page: the first that takes it, until it is over (decisions 27).
 
-use super::pages::{PageKey, PageView, cookie_name, is_key_of, sha256, unavailable};
+use super::pages::{
+    PageKey, PageView, Phase, TAKEN_LATE, cookie_name, is_key_of, sha256, unavailable,
+};
 use super::{App, AppError};
 use crate::store::PageRecord;
 
 impl App {
     /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
     /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
-    /// lost.
+    /// lost. A page that is taken after its session was settled gives no code: a stranger who has only its address could
+    /// otherwise wait for the person's answer.
     ///
     /// # Errors
     /// The store failed.
@@ -22,9 +25,27 @@ impl App {
         };
         let is_taken = match &view.page.browser {
             Some(own) => is_key_of(own, key.expose()),
-            None => self.store.take_page(&view.page.digest, sha256(key.expose())).await?,
+            None => self.take_free_page(view, &key).await?,
         };
         Ok(is_taken.then_some(key))
+    }
+
+    async fn take_free_page(&self, view: &PageView, key: &PageKey) -> Result<bool, AppError> {
+        let digest = &view.page.digest;
+        if view.phase.is_settled() {
+            // Before it is taken, so that no request of the new browser comes between.
+            self.store.note_on_page(digest, TAKEN_LATE).await?;
+            return Ok(self.store.take_page(digest, sha256(key.expose())).await?);
+        }
+        let is_taken = self.store.take_page(digest, sha256(key.expose())).await?;
+        // It may have been settled since it was looked at.
+        let session = self.store.session(&view.page.session_id).await?;
+        let is_settled =
+            session.is_some_and(|one| Phase::of(one.status_at(self.now())).is_settled());
+        if is_taken && is_settled {
+            self.store.note_on_page(digest, TAKEN_LATE).await?;
+        }
+        Ok(is_taken)
     }
 }
 

@@ -29,6 +29,8 @@ use crate::store::{Face, NewPage, PageRecord, Picture};
 
 /// What is remembered of a page whose own browser's dialogue was answered.
 pub(super) const ANSWERED_HERE: &str = "dialogue";
+/// The note on a page that was taken when its session was settled already.
+pub(super) const TAKEN_LATE: &str = "late";
 
 /// Whose page it is, seen from the browser that asks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,7 +70,7 @@ impl Phase {
         }
     }
 
-    const fn of(status: Status) -> Self {
+    pub(super) const fn of(status: Status) -> Self {
         match status {
             Status::Verifying => Self::Checking,
             Status::Verified => Self::Done,
@@ -380,9 +382,11 @@ pub(super) fn is_same_device(session: &Session) -> bool {
     session.request().same_device.unwrap_or_else(haip)
 }
 
-/// Whether the page leads back with a code of its own: elsewhere the wallet's reply does.
+/// Whether the page leads back with a code of its own. Elsewhere the wallet's reply does, or the browser that has the
+/// page took it when all was over, and so proves nothing.
 fn gives_code(session: &Session, page: &PageRecord) -> bool {
-    !is_same_device(session) || page.notes.iter().any(|note| note == ANSWERED_HERE)
+    let has = |what: &str| page.notes.iter().any(|note| note == what);
+    !has(TAKEN_LATE) && (!is_same_device(session) || has(ANSWERED_HERE))
 }
 
 pub(super) fn cookie_name(digest: &[u8; 32]) -> String {

@@ -1,10 +1,11 @@
 //! The signed request that a wallet fetches (decisions 5 and 8).
 
 use idgate_core::error::RequestObjectError;
+use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
 use idgate_core::session::{Status, Transition};
 
-use super::{App, AppError, Handle, Visit};
+use super::{Admission, App, AppError, Handle, Visit};
 use crate::clock::Moment;
 use crate::spans::{Stage, stage};
 use crate::store::Committed;
@@ -17,16 +18,19 @@ impl App {
     /// The Request Object of an offer; CREATED becomes PENDING before it is handed out.
     ///
     /// # Errors
-    /// There is nothing to fetch, or `wallet_nonce` is too long.
+    /// There is nothing to fetch, `wallet_nonce` is too long, or the visit is not admitted.
     pub async fn fetch_request(
         &self,
         handle: &Handle,
         wallet_nonce: Option<&str>,
         visit: &Visit<'_>,
+        admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
+        let mut admit = Some(admit);
         for _ in 0..TRIES {
-            let (transition, jwt) = self.sign_request(handle, wallet_nonce, visit).await?;
+            let signing = self.sign_request(handle, wallet_nonce, visit, &mut admit);
+            let (transition, jwt) = signing.await?;
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -55,8 +59,9 @@ impl App {
         &self,
         handle: &Handle,
         visit: &Visit<'_>,
+        admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
-        Ok(self.sign_request(handle, None, visit).await?.1)
+        Ok(self.sign_request(handle, None, visit, &mut Some(admit)).await?.1)
     }
 
     async fn sign_request(
@@ -64,10 +69,14 @@ impl App {
         handle: &Handle,
         wallet_nonce: Option<&str>,
         visit: &Visit<'_>,
+        admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         self.check_turn(&session, visit).await?;
+        if let Some(admit) = admit.take() {
+            admit(session.id().clone()).await?;
+        }
         let verifier = self.in_force(since).await?.verifier;
         let sign = || verifier.request_object(&session, handle.offer(), wallet_nonce, self.now());
         Ok(stage(Stage::Sign, sign)?)

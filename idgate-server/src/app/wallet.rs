@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use idgate_core::Verifier;
 use idgate_core::error::ResponseError;
+use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
@@ -13,7 +14,7 @@ use idgate_fetch::Scope;
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;
-use super::{App, AppError, Handle};
+use super::{Admission, App, AppError, Handle};
 use crate::clock::Moment;
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
@@ -40,12 +41,13 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
-    /// well-formed; or the gateway cannot do its part in time, also because something of it panicked
+    /// well-formed, or it is not admitted; or the gateway cannot do its part in time, also because something of it panicked
     /// after the hold, and then the session stays or becomes as open as it was.
     pub async fn respond(
         self: &Arc<Self>,
         handle: &Handle,
         response: WalletResponse<'_>,
+        admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
@@ -53,31 +55,30 @@ impl App {
         let verifier = self.in_force(since).await?.verifier;
         let begin =
             || verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now());
-        self.evaluate(&session, &verifier, response.body.len(), begin).await
+        let admission = admit(session.id().clone());
+        self.evaluate(&session, &verifier, response.body.len(), begin, admission).await
     }
 
-    /// Begins a verification and stores what it came to.
+    /// Begins a verification and stores what it came to. An answer that can be read is judged once `admission`
+    /// lets it in.
     pub(super) async fn evaluate<'v>(
         self: &Arc<Self>,
         session: &'v Session,
         verifier: &'v Verifier,
         bytes: usize,
         begin: impl FnOnce() -> Result<Verification<'v>, ResponseError>,
+        admission: impl Future<Output = Result<(), AppError>> + Send,
     ) -> Result<WalletReply, AppError> {
         let scope = Scope::of(session, verifier.trust().version());
         let began = self.clock.steady();
         let mut verifying = Span::begin("verify", Kind::Internal);
         asked(&mut verifying, session);
-        let begin = || {
-            let mut verification = begin()?;
-            let first = verification.step()?;
-            Ok::<_, ResponseError>((verification, first))
-        };
-        let begin = || stage(Stage::Verify, begin);
-        let (mut verification, first) =
-            computing(bytes > LARGE_ANSWER_BYTES, begin).inspect_err(|error| {
-                verifying.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
-            })?;
+        let is_large = bytes > LARGE_ANSWER_BYTES;
+        let read = computing(is_large, || stage(Stage::Verify, begin));
+        let mut verification = read.inspect_err(|error| note_error(&mut verifying, error))?;
+        admission.await?;
+        let first = computing(is_large, || stage(Stage::Verify, || verification.step()));
+        let first = first.inspect_err(|error| note_error(&mut verifying, error))?;
         let mut held = None;
         let concluded = {
             let concluding =
@@ -172,6 +173,10 @@ fn asked(span: &mut Span, session: &Session) {
         Some(Value::Words(formats))
     });
     span.set(Key::Profile, || Some(Value::Word(session.invitation().profile().name())));
+}
+
+fn note_error(span: &mut Span, error: &ResponseError) {
+    span.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
 }
 
 fn outcome(decision: &Decision) -> Value {

@@ -1,5 +1,6 @@
 //! One entry: what happened, its canonical JSON, and its hash.
 
+use idgate_core::error::Reason;
 use idgate_core::session::{Session, Settlement, Status};
 use idgate_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,7 @@ pub struct AuditEvent {
     actor: Option<String>,
     key_id: Option<String>,
     list: Option<ListChange>,
+    open_sessions: Option<u64>,
     scopes: Option<Vec<String>>,
 }
 
@@ -95,6 +97,7 @@ impl AuditEvent {
             actor: None,
             key_id: None,
             list: None,
+            open_sessions: None,
             scopes: None,
         }
     }
@@ -129,6 +132,12 @@ impl AuditEvent {
         Self { scopes: scopes.map(<[String]>::to_vec), ..self }
     }
 
+    /// It with how many sessions of the client were open then, which end with it.
+    #[must_use]
+    pub fn with_open_sessions(self, count: u64) -> Self {
+        Self { open_sessions: Some(count), ..self }
+    }
+
     /// The creation of `session`.
     pub fn created(session: &Session) -> Self {
         Self::of_session(AuditStatus::Created, session, session.created_at())
@@ -139,6 +148,7 @@ impl AuditEvent {
         let (status, actor) = match ended.status {
             Status::Verified => (AuditStatus::Verified, WALLET),
             Status::Expired => (AuditStatus::Expired, SYSTEM),
+            _ if ended.reason == Some(Reason::ClientRevoked) => (AuditStatus::Failed, OPERATOR),
             _ => (AuditStatus::Failed, WALLET),
         };
         Self {
@@ -171,6 +181,7 @@ impl AuditEvent {
             actor: Some(WALLET.into()),
             key_id: Some("key_sample".into()),
             list: Some(ListChange { from: 7, providers: 12, providers_before: 11, to: 8 }),
+            open_sessions: Some(3),
             scopes: Some(vec!["session:create".into(), "session:read".into()]),
             ..Self::of_client(AuditStatus::Failed, now)
         }
@@ -189,6 +200,7 @@ impl AuditEvent {
             latency_ms: self.latency_ms,
             list: self.list,
             occurred_at: self.occurred_at.to_string(),
+            open_sessions: self.open_sessions,
             scopes: self.scopes,
             seq,
             session_id: self.session_id,
@@ -237,6 +249,9 @@ pub struct AuditEntry {
     pub list: Option<ListChange>,
     /// RFC 3339, UTC.
     pub occurred_at: String,
+    /// How many sessions of the client were open when it was revoked: they end with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_sessions: Option<u64>,
     /// The scopes of a key, when it was given them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
@@ -298,6 +313,7 @@ mod tests {
             latency_ms: Some(7),
             list: Some(ListChange { from: 7, providers: 12, providers_before: 11, to: 8 }),
             occurred_at: "2026-11-21T12:00:00.000Z".into(),
+            open_sessions: Some(3),
             scopes: Some(vec!["audit:read".into()]),
             seq: 2,
             session_id: Some("ses_1".into()),
@@ -307,7 +323,7 @@ mod tests {
 
     #[test]
     fn members_are_in_canonical_order_and_absent_ones_are_not_written() {
-        let all = r#"{"actor":"wallet","client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"key_id":"key_1","latency_ms":7,"list":{"from":7,"providers":12,"providers_before":11,"to":8},"occurred_at":"2026-11-21T12:00:00.000Z","scopes":["audit:read"],"seq":2,"session_id":"ses_1","status":"FAILED"}"#;
+        let all = r#"{"actor":"wallet","client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"key_id":"key_1","latency_ms":7,"list":{"from":7,"providers":12,"providers_before":11,"to":8},"occurred_at":"2026-11-21T12:00:00.000Z","open_sessions":3,"scopes":["audit:read"],"seq":2,"session_id":"ses_1","status":"FAILED"}"#;
         assert_eq!(entry().canonical(), all);
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, UnixMillis(0));
         let few = r#"{"client_id":"c","occurred_at":"1970-01-01T00:00:00.000Z","seq":1,"status":"API_KEY_CREATED"}"#;

@@ -13,10 +13,15 @@ use url::Url;
 const CONNECT: Duration = Duration::from_millis(1500);
 /// A peer that acknowledges nothing for so long is gone.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// How the server bounds what it does for us, and what it keeps when we are gone.
-const SERVER_SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=5s \
-     -c idle_in_transaction_session_timeout=15s -c client_min_messages=warning \
-     -c default_transaction_isolation=read\\ committed";
+/// How the server bounds what it does for us, and what it keeps when we are gone: in milliseconds.
+pub(crate) const STATEMENT_LIMITS: [(&str, u64); 3] = [
+    ("statement_timeout", 10_000),
+    ("lock_timeout", 5_000),
+    ("idle_in_transaction_session_timeout", 15_000),
+];
+/// What else a connection asks for.
+const SERVER_SETTINGS: &str =
+    "-c client_min_messages=warning -c default_transaction_isolation=read\\ committed";
 
 /// A database that can be connected to.
 #[derive(Clone)]
@@ -84,7 +89,9 @@ impl Address {
             Some(own) => format!("{SERVER_SETTINGS} {own}"),
             None => SERVER_SETTINGS.to_owned(),
         };
-        config.options(options);
+        let limits = STATEMENT_LIMITS.iter();
+        let limits = limits.fold(String::new(), |all, (name, ms)| format!("{all}-c {name}={ms} "));
+        config.options(limits + &options);
         Ok(Self { config, roots_file, is_encrypted })
     }
 

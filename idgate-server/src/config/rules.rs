@@ -29,7 +29,7 @@ pub(super) fn on_off(text: &str) -> Result<bool, String> {
 }
 
 /// Whole seconds, five minutes at most.
-pub(super) fn drain_delay(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = number(text).filter(|seconds| *seconds <= 300);
     let seconds = seconds.ok_or("must be whole seconds from 0 to 300")?;
     Ok(Duration::from_secs(seconds))
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn numbers_are_digits_within_their_bounds() {
-        assert_eq!(drain_delay("0"), Ok(Duration::ZERO));
-        assert_eq!(drain_delay("300"), Ok(Duration::from_secs(300)));
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        assert_eq!(seconds("300"), Ok(Duration::from_secs(300)));
         assert_eq!(body_memory("256"), Ok(256 * 1024 * 1024));
         for bad in ["", "-1", "+5", "5s", "1.5", "301", "99999999999999999999"] {
-            assert!(drain_delay(bad).is_err(), "{bad}");
+            assert!(seconds(bad).is_err(), "{bad}");
         }
         for bad in ["", "0", "15", "65537", "256M", "0x100"] {
             assert!(body_memory(bad).is_err(), "{bad}");

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use super::secret_file;
+
 /// One setting of the table.
 #[derive(Debug)]
 pub struct Setting {
@@ -137,6 +139,12 @@ pub static SETTINGS: &[Setting] = &[
         secret: true,
         help: "Several instance keys, while one takes another's place: the first seals, all open",
     },
+    setting(
+        "IDGATE_DATABASE_WAIT",
+        "database_wait",
+        Some("30"),
+        "Seconds that a start waits for a database that is not there yet, 0 to 300",
+    ),
     setting("IDGATE_RATE_LIMITS", "rate_limits", Some("on"), "on or off"),
     setting("IDGATE_BODY_MEMORY", "body_memory", Some("256"), "MiB for request bodies in flight"),
     setting(
@@ -144,6 +152,12 @@ pub static SETTINGS: &[Setting] = &[
         "trusted_proxies",
         Some(""),
         "Address ranges whose X-Forwarded-For is believed",
+    ),
+    setting(
+        "IDGATE_WALLET_ORIGINS",
+        "wallet_origins",
+        Some(""),
+        "Origins of wallets that run in a browser, commas between several, or *",
     ),
     setting(
         "IDGATE_WEBHOOK_ALLOW_CIDRS",
@@ -309,6 +323,7 @@ pub struct Value {
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
     file: Option<PathBuf>,
+    exposed: Vec<String>,
 }
 
 impl Settings {
@@ -324,11 +339,24 @@ impl Settings {
     ) -> Result<Self, String> {
         let mut settings = Self { file: file.map(Path::to_owned), ..Self::default() };
         if let Some(path) = file {
-            settings.take(from_file(path)?)?;
+            let given = from_file(path)?;
+            let holds_secret = |given: &Given| given.setting.secret && !given.names_a_file;
+            if given.iter().any(holds_secret) {
+                settings.exposed.extend(secret_file::exposure(path));
+            }
+            settings.take(given)?;
         }
         settings.take(from_environment(environment).0)?;
         settings.take(from_flags(flags))?;
+        if let Some(key) = settings.values.get("tls_key") {
+            settings.exposed.extend(secret_file::exposure(Path::new(key.text.as_str())));
+        }
         Ok(settings)
+    }
+
+    /// The files with secrets in them that others may use, each in words with the remedy.
+    pub fn exposed(&self) -> &[String] {
+        &self.exposed
     }
 
     /// The value of the setting called `key`, or its default.
@@ -364,11 +392,18 @@ impl Settings {
                     setting.variable
                 ));
             }
-            let text = if names_a_file { read_secret(&text, &origin)? } else { text };
+            let text = if names_a_file { self.read_secret(&text, &origin)? } else { text };
             taken.push(setting.key);
             self.values.insert(setting.key, Value { text, origin });
         }
         Ok(())
+    }
+
+    fn read_secret(&mut self, path: &str, origin: &Origin) -> Result<Zeroizing<String>, String> {
+        let (text, exposure) = secret_file::read(Path::new(path))
+            .map_err(|error| format!("{origin}: the file {path} cannot be read: {error}"))?;
+        self.exposed.extend(exposure);
+        Ok(Zeroizing::new(text.trim().to_owned()))
     }
 }
 
@@ -467,11 +502,4 @@ fn text_of(value: &toml::Value) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn read_secret(path: &str, origin: &Origin) -> Result<Zeroizing<String>, String> {
-    let text = std::fs::read_to_string(path)
-        .map(Zeroizing::new)
-        .map_err(|error| format!("{origin}: the file {path} cannot be read: {error}"))?;
-    Ok(Zeroizing::new(text.trim().to_owned()))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use idgate_core::request::Dialect;
 
-use crate::config::{Config, Settings, environment};
+use crate::config::{Config, Environment, Settings, environment};
 
 /// What was said on the command line and in a settings file.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,22 @@ pub struct Said<'a> {
     pub flags: &'a BTreeMap<String, String>,
     /// The settings file.
     pub file: Option<&'a Path>,
+}
+
+/// Nobody may trust sample issuers in earnest.
+///
+/// # Errors
+/// The settings say that this is not development; `what` is not for that.
+pub(crate) fn for_development_only(settings: &Settings, what: &str) -> Result<(), String> {
+    let environment = settings.get("environment").map(|value| value.text.to_string());
+    let in_earnest = [Environment::Staging, Environment::Production];
+    match in_earnest.into_iter().find(|one| environment.as_deref() == Some(one.name())) {
+        Some(given) => Err(format!(
+            "IDGATE_ENVIRONMENT is {}, and {what} is for development only",
+            given.name()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The gateways of the demo.
@@ -31,6 +47,7 @@ impl Plan {
     /// A setting is wrong, as `serve` says it.
     pub(super) fn new(said: Said<'_>, folder: &str) -> Result<Self, String> {
         let settings = Settings::collect(said.flags, environment(), said.file)?;
+        for_development_only(&settings, "the demo")?;
         // Sample issuers and sample entries stay out of what an environment or a file says of a
         // gateway in earnest: only a flag leads there.
         let mut own = vec![("data_dir", folder)];

@@ -44,21 +44,29 @@ pub(crate) struct Authorized(Arc<Caller>);
 impl Authorized {
     /// Requires the scope of an authenticated caller.
     pub(crate) fn require(caller: Arc<Caller>, scope: Scope) -> Result<Self, HttpError> {
-        let name = scope.as_str();
-        let granted = caller.scopes.as_ref().is_none_or(|have| have.iter().any(|s| s == name));
-        if !granted {
-            return Err(HttpError::insufficient_scope(name));
+        match has_scope(&caller, scope) {
+            true => Ok(Self(caller)),
+            false => Err(HttpError::insufficient_scope(scope.as_str())),
         }
-        Ok(Self(caller))
     }
 
     pub(crate) fn caller(&self) -> &Caller {
         &self.0
     }
 
+    /// Whether the key has this scope as well.
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        has_scope(&self.0, scope)
+    }
+
     pub(crate) fn into_caller(self) -> Arc<Caller> {
         self.0
     }
+}
+
+/// Keys without scopes have all of them.
+fn has_scope(caller: &Caller, scope: Scope) -> bool {
+    caller.scopes.as_ref().is_none_or(|have| have.iter().any(|own| own == scope.as_str()))
 }
 
 /// The owner of the request's API key; `None`: it brings none that could be one.

@@ -23,13 +23,13 @@ use super::memory::Payer;
 use super::page;
 use super::peer;
 use super::query;
-use super::rates::{PAGE, PAGE_OF_ITS_BROWSER, TenantRate, WalletRate};
+use super::rates::{PAGE, PAGE_OF_ITS_BROWSER, Rates, TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
 use super::traceparent;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
-use crate::app::{App, AppError, Handle, StatusStream, has_page};
+use crate::app::{Admission, App, AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
 use crate::spans::{self, Span, Stage, stage_of_each};
@@ -53,6 +53,49 @@ pub(crate) struct Call<'a> {
     pub(crate) page: Option<PageRecord>,
     /// The session that it names, where that is read with the caller's key.
     pub(crate) session: Sought,
+    /// It counts the request, on the routes of wallets.
+    pub(super) meter: Option<Meter>,
+}
+
+/// Counts a request of a wallet with the session that it names.
+#[derive(Clone)]
+pub(crate) struct Meter {
+    app: Arc<App>,
+    rates: Rates,
+    rate: &'static WalletRate,
+    /// The session, whichever of its offers is named; what was sent, where there is none.
+    named: String,
+    peer: IpAddr,
+}
+
+impl Meter {
+    /// Charges a request whose sender proved that it may ask: by a fresh part of the address, or by an answer
+    /// that is readable and has the session's state.
+    async fn admit(&self, session: &SessionId) -> Result<(), AppError> {
+        let now = self.app.now();
+        self.rates
+            .charge_guest(self.rate, &self.named, self.peer, now)
+            .map_err(AppError::TooMany)?;
+        self.rates.share_total(self.rate, session).await?.map_err(AppError::TooMany)
+    }
+
+    /// Charges a request that proves nothing.
+    pub(super) fn admit_stranger(&self) -> Result<(), HttpError> {
+        let now = self.app.now();
+        Ok(self.rates.charge_stranger(self.rate, &self.named, self.peer, now)?)
+    }
+
+    /// Charges a request that was refused to its network alone, and gives what it is answered.
+    pub(super) fn refuse(&self, error: HttpError) -> HttpError {
+        if !error.is_of_the_request() {
+            return error;
+        }
+        let now = self.app.now();
+        match self.rates.charge_stranger(self.rate, &self.named, self.peer, now) {
+            Ok(()) => error,
+            Err(excess) => error.beyond(excess),
+        }
+    }
 }
 
 /// A session that is read with its caller's key.
@@ -71,6 +114,8 @@ pub(crate) struct Trace {
     pub(crate) route: Option<&'static str>,
     /// Whether the interface has a 429 here.
     pub(crate) lists_429: bool,
+    /// Whether its path is one of wallets.
+    pub(super) is_of_wallets: bool,
     /// Whether it posts a wallet's answer.
     pub(crate) is_answer: bool,
     pub(super) caller: Option<Arc<Caller>>,
@@ -200,45 +245,60 @@ impl<'a> Call<'a> {
         self.slot.know(None);
     }
 
-    /// Charges a request of a wallet to its peer and its session.
-    pub(crate) async fn limit_wallet(&self, rate: &WalletRate) -> Result<(), HttpError> {
+    /// Charges a request of a wallet to its peer; what it names is charged once it is known what the request is
+    /// worth.
+    pub(crate) async fn limit_wallet(
+        &mut self,
+        rate: &'static WalletRate,
+    ) -> Result<Meter, HttpError> {
         let (app, rates) = (&self.gateway.app, &self.gateway.rates);
-        rates.charge_wallet(rate, self.id, self.peer, app.now())?;
+        rates.charge_peer(rate, self.peer, app.now())?;
         let session = match self.handle() {
-            Handle::Session(session) => session,
-            Handle::Offer(offer) => {
-                let Some(session) = app.session_of(&offer).await? else { return Ok(()) };
-                rates.charge_offer(rate, &session, app.now())?;
-                session
-            }
+            Handle::Session(session) => Some(session),
+            Handle::Offer(offer) => app.session_of(&offer).await?,
         };
-        rates.charge_shared(rate, &session).await.map_err(AppError::from)??;
-        app.join_trace(&session).await;
-        Ok(())
+        if let Some(session) = &session {
+            app.join_trace(session).await;
+        }
+        let named = session.map_or_else(|| self.id.to_owned(), |it| it.as_str().to_owned());
+        let meter = Meter { app: app.clone(), rates: rates.clone(), rate, named, peer: self.peer };
+        self.meter = Some(meter.clone());
+        Ok(meter)
+    }
+
+    /// Admits a wallet to the session that it names, once the wallet has proved that it may ask.
+    pub(crate) fn admission(&self) -> impl FnOnce(SessionId) -> Admission + use<> {
+        let meter = self.meter.clone();
+        |session| {
+            Box::pin(async move {
+                match meter {
+                    Some(meter) => meter.admit(&session).await,
+                    None => Ok(()),
+                }
+            })
+        }
     }
 
     /// Charges a request of a browser to its peer and the page that it names, and finds the page. The browser
     /// that has it is counted by itself: who merely knows the address uses up nothing of what it needs.
     pub(crate) async fn limit_page(&mut self) -> Result<(), HttpError> {
         let (app, rates, headers) = (&self.gateway.app, &self.gateway.rates, &self.head.headers);
-        let shows_any = page::shows_any(headers);
-        match shows_any {
-            false => rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?,
-            // Whose it is, is looked up; until then it is its peer's alone.
-            true => rates.charge_peer(&PAGE, self.peer, app.now())?,
-        }
+        rates.charge_peer(&PAGE, self.peer, app.now())?;
         self.page = app.find_page(self.id).await?;
+        let Some(page) = &self.page else {
+            return Ok(rates.charge_stranger(&PAGE, self.id, self.peer, app.now())?);
+        };
         let key = page::key_of(headers).ok().flatten();
         let cookies = |name: &str| page::cookie_of(headers, name);
-        let is_own = self.page.as_ref().is_some_and(|page| has_page(page, cookies, key.as_ref()));
-        let rate = if is_own { &PAGE_OF_ITS_BROWSER } else { &PAGE };
-        if shows_any {
-            rates.charge_handle(rate, self.id, app.now())?;
-        }
-        if let Some(page) = &self.page {
-            rates.charge_shared(rate, &page.session_id).await.map_err(AppError::from)??;
-            app.join_trace(&page.session_id).await;
-        }
+        let shared = if has_page(page, cookies, key.as_ref()) {
+            rates.charge_owner(&PAGE_OF_ITS_BROWSER, self.id, app.now())?;
+            rates.share_owner(&PAGE_OF_ITS_BROWSER, &page.session_id).await
+        } else {
+            rates.charge_guest(&PAGE, self.id, self.peer, app.now())?;
+            rates.share_total(&PAGE, &page.session_id).await
+        };
+        shared.map_err(AppError::from)??;
+        app.join_trace(&page.session_id).await;
         Ok(())
     }
 

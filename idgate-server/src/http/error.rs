@@ -160,6 +160,17 @@ impl HttpError {
         self.code
     }
 
+    /// Whether the request is at fault, and not how often its sender comes or the gateway.
+    pub(crate) fn is_of_the_request(&self) -> bool {
+        let status = self.status.unwrap_or_else(|| status_of(self.code));
+        status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS
+    }
+
+    /// The answer to the same request where it is one too many.
+    pub(crate) fn beyond(self, excess: Excess) -> Self {
+        Self { closes: self.closes, ..Self::rate_limited(excess) }
+    }
+
     /// What the operator must know, when the gateway failed.
     pub(crate) fn take_cause(&mut self) -> Option<String> {
         self.cause.take()
@@ -211,6 +222,7 @@ impl From<AppError> for HttpError {
             }
             AppError::TooManySessions => Self::too_many_sessions(),
             AppError::KeyGone => Self::invalid_api_key(),
+            AppError::TooMany(excess) => excess.into(),
             AppError::Busy => Self::temporarily_unavailable(),
             AppError::Unavailable(cause) => Self::temporarily_unavailable().because(cause),
             AppError::Fault(cause) => Self::internal(cause),

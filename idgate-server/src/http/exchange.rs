@@ -21,7 +21,7 @@ use super::page::ROOT;
 use super::routes::page;
 use super::time_limit::TimeLimit;
 use super::ws::Upgrade;
-use super::{head, peer, rates, router};
+use super::{cors, head, peer, rates, router};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::log::{Line, RequestLine, What};
@@ -75,6 +75,7 @@ async fn answer_in(
         connection,
         page: None,
         session: Sought::No,
+        meter: None,
     };
     let answered = {
         // Pinned here, so that nobody below carries it from place to place.
@@ -99,6 +100,9 @@ async fn answer_in(
     let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
     add_common_headers(&mut response, &request_id);
     add_rate_headers(&mut response, trace.standing);
+    if trace.is_of_wallets {
+        cors::add(gateway, &head.headers, response.headers_mut());
+    }
     let (us, status) = (watch.elapsed_us(), response.status().as_u16());
     let method = router::known_method(&head.method);
     gateway.app.store().telemetry().request(trace.route, method, status, us);

@@ -12,7 +12,7 @@ use super::tls::Tls;
 use super::turns::Turns;
 use crate::app::App;
 use crate::clock::Clock;
-use crate::config::Cidr;
+use crate::config::{Cidr, WalletOrigins};
 use crate::limits::{BODY_MEMORY, HttpLimits};
 use crate::log::Noise;
 use crate::spans::Tracer;
@@ -26,6 +26,7 @@ pub struct Gateway {
     pub(super) app: Arc<App>,
     pub(super) limits: HttpLimits,
     pub(super) trusted_proxies: Vec<Cidr>,
+    pub(super) wallet_origins: WalletOrigins,
     draining: watch::Sender<bool>,
     pub(super) connections: Arc<Connections>,
     pub(super) memory: BodyMemory,
@@ -52,6 +53,7 @@ impl Gateway {
             app,
             limits,
             trusted_proxies,
+            wallet_origins: WalletOrigins::default(),
             draining: watch::Sender::new(false),
             connections: Arc::new(connections),
             memory,
@@ -69,6 +71,13 @@ impl Gateway {
     #[must_use]
     pub fn with_rate_limits(mut self, on: bool) -> Self {
         self.rates = Rates::new(on, self.app.store().clone());
+        self
+    }
+
+    /// Lets pages of these origins be wallets; without this none may.
+    #[must_use]
+    pub fn with_wallet_origins(mut self, origins: WalletOrigins) -> Self {
+        self.wallet_origins = origins;
         self
     }
 

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod call;
 mod connections;
+mod cors;
 mod error;
 mod events;
 mod exchange;

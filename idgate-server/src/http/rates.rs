@@ -18,9 +18,15 @@ pub(crate) struct TenantRate {
     test: Policy,
 }
 
-/// Limits of a wallet's requests, per session and per peer, and of a browser's, per page and per peer.
+/// Limits of requests that name a session or a page, which strangers may know. A stranger is counted with its
+/// own network only, so it uses up nothing of what the person's wallet or browser needs.
 pub(crate) struct WalletRate {
-    session: Policy,
+    /// Of one network with one session or page: of its strangers, and apart from them of those that proved to be
+    /// more. Of the client or the browser that owns it, too.
+    share: Policy,
+    /// Of all networks together with one session or page, several times as many.
+    total: Policy,
+    /// Of one network with all sessions and pages.
     peer: Policy,
 }
 
@@ -30,17 +36,24 @@ pub(crate) const READ: TenantRate =
     TenantRate { live: policy("read", 200, 2), test: policy("read", 50, 2) };
 pub(crate) const DELETE: TenantRate =
     TenantRate { live: policy("delete", 100, 4), test: policy("delete", 100, 4) };
-pub(crate) const REQUEST_OBJECT: WalletRate =
-    WalletRate { session: policy("request-session", 10, 60), peer: policy("request-peer", 100, 5) };
+pub(crate) const REQUEST_OBJECT: WalletRate = WalletRate {
+    share: policy("request-session", 10, 60),
+    total: policy("request-session-total", 60, 60),
+    peer: policy("request-peer", 100, 5),
+};
 pub(crate) const RESPONSE: WalletRate = WalletRate {
-    session: policy("response-session", 6, 60),
+    share: policy("response-session", 6, 60),
+    total: policy("response-session-total", 30, 60),
     peer: policy("response-peer", 100, 5),
 };
-pub(crate) const PAGE: WalletRate =
-    WalletRate { session: policy("page-token", 60, 60), peer: policy("page-peer", 100, 5) };
-/// The same once more for the browser that has the page.
+pub(crate) const PAGE: WalletRate = WalletRate {
+    share: policy("page-token", 60, 60),
+    total: policy("page-token-total", 300, 60),
+    peer: policy("page-peer", 100, 5),
+};
+/// The same for the browser that has the page.
 pub(crate) const PAGE_OF_ITS_BROWSER: WalletRate =
-    WalletRate { session: policy("page-browser", 60, 60), ..PAGE };
+    WalletRate { share: policy("page-browser", 60, 60), ..PAGE };
 pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
 /// Keys are made by people and at deployments: nobody needs many a second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));
@@ -62,30 +75,41 @@ const fn both(policy: Policy) -> TenantRate {
 #[derive(Hash)]
 enum Party<'a> {
     Client(&'a str),
-    Session(&'a str),
+    /// The client or the browser that owns what the request names.
+    Owner(&'a str),
+    /// All networks with what the request names.
+    All(&'a str),
+    /// One network with what the request names; whether it proved to be more than a stranger.
+    Share(&'a str, Network, bool),
     Network(Network),
 }
 
 /// What a request of a peer is charged to: every network that it is in, each under its multiple of
 /// the policy.
-fn peer_charges<'a>(policy: Policy, address: IpAddr) -> impl Iterator<Item = (Policy, Party<'a>)> {
-    peer::networks(address).map(move |(network, times)| {
+fn charges_of<'a>(
+    policy: Policy,
+    address: IpAddr,
+    party: impl Fn(Network) -> Party<'a>,
+) -> Vec<(Policy, Party<'a>)> {
+    let charge = |(network, times)| {
         let times = u64::try_from(times).unwrap_or(u64::MAX);
-        (policy.times(times), Party::Network(network))
-    })
+        (policy.times(times), party(network))
+    };
+    peer::networks(address).map(charge).collect()
 }
 
 /// The limits of one gateway. Where several share a store, each grants its part of what clients and
 /// peers may do at all of them together.
+#[derive(Clone)]
 pub(crate) struct Rates {
     /// `None`: they are off.
-    limiter: Option<RateLimiter>,
+    limiter: Option<Arc<RateLimiter>>,
     store: Arc<dyn Store>,
 }
 
 impl Rates {
     pub(crate) fn new(on: bool, store: Arc<dyn Store>) -> Self {
-        Self { limiter: on.then(RateLimiter::new), store }
+        Self { limiter: on.then(|| Arc::new(RateLimiter::new())), store }
     }
 
     /// Charges a request of a tenant, and says what is left to it; `None`: there are no limits.
@@ -112,42 +136,6 @@ impl Rates {
         self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
-    /// Charges a request of a wallet, which names a session or an offer: to both, or, when it is one too
-    /// many for either, to none. So a peer that hammers one session does not use up what others behind its address need, and a
-    /// stranger that is held back cannot use up what a session's wallet needs.
-    pub(crate) fn charge_wallet(
-        &self,
-        rate: &WalletRate,
-        handle: &str,
-        peer: IpAddr,
-        now: UnixMillis,
-    ) -> Result<(), Excess> {
-        let mut charges: Vec<_> = peer_charges(self.part(rate.peer), peer).collect();
-        charges.push((rate.session, Party::Session(handle)));
-        self.charge(&charges, now)
-    }
-
-    /// Charges the session of an offer, which was charged under its own id before it was looked up:
-    /// all offers of a session count together.
-    pub(crate) fn charge_offer(
-        &self,
-        rate: &WalletRate,
-        session: &SessionId,
-        now: UnixMillis,
-    ) -> Result<(), Excess> {
-        self.charge_handle(rate, session.as_str(), now)
-    }
-
-    /// Charges what a request names, and no peer.
-    pub(crate) fn charge_handle(
-        &self,
-        rate: &WalletRate,
-        handle: &str,
-        now: UnixMillis,
-    ) -> Result<(), Excess> {
-        self.charge(&[(rate.session, Party::Session(handle))], now)
-    }
-
     /// Charges a peer, and nothing that its request names.
     pub(crate) fn charge_peer(
         &self,
@@ -158,21 +146,74 @@ impl Rates {
         self.charge_networks(rate.peer, peer, now)
     }
 
-    /// Charges a session that there is where all gateways count that share the store.
-    pub(crate) async fn charge_shared(
+    /// Charges a request whose sender proved nothing to its own network.
+    pub(crate) fn charge_stranger(
         &self,
         rate: &WalletRate,
+        named: &str,
+        peer: IpAddr,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        self.charge(&charges_of(rate.share, peer, |at| Party::Share(named, at, false)), now)
+    }
+
+    /// Charges a request whose sender proved to be more than a stranger to its network's share, and to what all
+    /// networks have together; or, when it is one too many for either, to neither.
+    pub(crate) fn charge_guest(
+        &self,
+        rate: &WalletRate,
+        named: &str,
+        peer: IpAddr,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        let mut charges = charges_of(rate.share, peer, |at| Party::Share(named, at, true));
+        charges.push((rate.total, Party::All(named)));
+        self.charge(&charges, now)
+    }
+
+    /// Charges a request of the client or browser that owns what it names.
+    pub(crate) fn charge_owner(
+        &self,
+        rate: &WalletRate,
+        named: &str,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        self.charge(&[(rate.share, Party::Owner(named))], now)
+    }
+
+    /// Charges what all networks have with a session that there is, where all gateways count that share the
+    /// store.
+    pub(crate) async fn share_total(
+        &self,
+        rate: &WalletRate,
+        session: &SessionId,
+    ) -> Result<Result<(), Excess>, StoreError> {
+        self.share(rate.total, session).await
+    }
+
+    /// The same of its owner.
+    pub(crate) async fn share_owner(
+        &self,
+        rate: &WalletRate,
+        session: &SessionId,
+    ) -> Result<Result<(), Excess>, StoreError> {
+        self.share(rate.share, session).await
+    }
+
+    async fn share(
+        &self,
+        policy: Policy,
         session: &SessionId,
     ) -> Result<Result<(), Excess>, StoreError> {
         if self.limiter.is_none() {
             return Ok(Ok(()));
         }
-        let Policy { name, burst, window_secs, .. } = rate.session;
+        let Policy { name, burst, window_secs, .. } = policy;
         let window_ms = window_secs.saturating_mul(1000);
         let charged = self.store.charge_session(session, SessionRate { name, burst, window_ms });
         Ok(match charged.await? {
             None => Ok(()),
-            Some(wait_ms) => Err(Excess { policy: rate.session, wait_ms }),
+            Some(wait_ms) => Err(Excess { policy, wait_ms }),
         })
     }
 
@@ -182,7 +223,7 @@ impl Rates {
     }
 
     fn charge_networks(&self, policy: Policy, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        self.charge(&peer_charges(self.part(policy), peer).collect::<Vec<_>>(), now)
+        self.charge(&charges_of(self.part(policy), peer, Party::Network), now)
     }
 
     fn charge(&self, charges: &[(Policy, Party<'_>)], now: UnixMillis) -> Result<(), Excess> {

@@ -67,6 +67,14 @@ impl Route {
         )
     }
 
+    /// How wallets are limited here; `None`: it is not for them.
+    pub(crate) const fn wallets_rate(&self) -> Option<&'static WalletRate> {
+        match self.door {
+            Door::Wallet(rate, _) => Some(rate),
+            _ => None,
+        }
+    }
+
     /// Whether it is for wallets and whoever else has no key.
     pub(crate) const fn is_for_strangers(&self) -> bool {
         matches!(self.door, Door::Public(_) | Door::Wallet(..) | Door::Page(_) | Door::OfPages(_))
@@ -112,8 +120,8 @@ impl Route {
             }
             Door::Stream(scope, handler) => handler(call, scope).await,
             Door::Wallet(rate, handler) => {
-                call.limit_wallet(rate).await?;
-                handler(call).await
+                let meter = call.limit_wallet(rate).await?;
+                handler(call).await.map_err(|error| meter.refuse(error))
             }
             Door::Page(handler) => {
                 call.limit_page().await?;

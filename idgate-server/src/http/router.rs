@@ -6,6 +6,7 @@ use hyper::{Method, Response};
 
 use super::auth::api_key;
 use super::call::Call;
+use super::cors;
 use super::error::HttpError;
 use super::json::Body;
 use super::route::Route;
@@ -49,9 +50,13 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpE
     }
     call.trace.route = rows.first().map(|row| row.template);
     call.trace.lists_429 = rows.iter().any(Route::lists_429);
+    call.trace.is_of_wallets = rows.iter().any(|row| row.wallets_rate().is_some());
     if rows.iter().any(Route::is_for_strangers) && call.slot.is_on_probation() {
         // There is no room for it; and nothing is begun that the end of a probation would cut off.
         return Err(HttpError::temporarily_unavailable().closing());
+    }
+    if call.trace.is_of_wallets && cors::is_preflight(call.gateway, &head.method, &head.headers) {
+        return answer_preflight(call, rows).await;
     }
     match rows.iter().find(|row| row.takes(head.method.as_str())) {
         Some(route) => route.answer(call).await,
@@ -60,6 +65,18 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpE
             Err(HttpError::method_not_allowed(methods.join(", ")))
         }
     }
+}
+
+/// Answers a preflight, which is limited as its route is.
+async fn answer_preflight(
+    mut call: Call<'_>,
+    rows: &'static [Route],
+) -> Result<Response<Body>, HttpError> {
+    let methods: Vec<&str> = rows.iter().map(Route::allow).collect();
+    if let Some(rate) = rows.iter().find_map(Route::wallets_rate) {
+        call.limit_wallet(rate).await?.admit_stranger()?;
+    }
+    Ok(cors::preflight(&methods.join(", ")))
 }
 
 /// Whether the path is there for the session that it names, though the gateway asks no browsers any more.

@@ -158,6 +158,27 @@ pub(super) fn find(
     }
 }
 
+/// The folder of the sandbox that runs, for commands that name no store; `None`: none runs.
+///
+/// # Errors
+/// Two run; the text names them.
+pub(crate) fn running_folder() -> Result<Option<PathBuf>, String> {
+    let mut running: Vec<PathBuf> =
+        folders().into_iter().filter(|folder| running_in(folder.clone()).is_some()).collect();
+    running.sort();
+    match running.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        several => {
+            let named: Vec<_> = several.iter().map(|one| one.display().to_string()).collect();
+            Err(format!(
+                "several sandboxes run, in {}; name one with --data-dir",
+                named.join(" and ")
+            ))
+        }
+    }
+}
+
 fn running_in(folder: PathBuf) -> Option<(Kept, Running)> {
     let kept = Kept::read(&folder).ok().flatten()?;
     let running = kept.running.clone()?;

@@ -27,6 +27,7 @@ use serde_json::json;
 
 use self::certificate::fingerprint;
 use self::kept::PREFIX;
+pub(crate) use self::kept::running_folder;
 use self::plan::Plan;
 use self::shell::WalletOptions;
 use self::stage::Stage;
@@ -39,7 +40,8 @@ use crate::demo::plan::Said;
 use crate::failure::Failure;
 use crate::{log, stdio};
 
-/// The options of `idgate sandbox`.
+/// The options of `idgate sandbox`. Its folder is the one of --data-dir, or goes away with it: neither
+/// IDGATE_DATA_DIR nor a settings file leads there, because they name the folder of a gateway in earnest.
 #[derive(Args, Debug)]
 pub struct SandboxOptions {
     #[command(subcommand)]
@@ -100,6 +102,11 @@ fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Fai
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let folder = Folder::new(said, PREFIX)?;
+    if folder.is_thrown_away() && plan.names_folder() {
+        let note = "note: IDGATE_DATA_DIR is for gateways in earnest and not used here; --data-dir names a folder \
+                    for the sandbox\n";
+        stdio::to_stderr(note.to_owned());
+    }
     runtime.block_on(async {
         let mut ending = Ending::new()?;
         let stage = tokio::select! {

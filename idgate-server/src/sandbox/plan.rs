@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use super::SandboxOptions;
-use crate::config::{Config, Environment, Settings, environment};
-use crate::demo::plan::{Said, config};
+use crate::config::{Config, Settings, environment};
+use crate::demo::plan::{Said, config, for_development_only};
 use crate::failure::Failure;
 
 /// Beside the gateway's 8080.
@@ -30,17 +30,7 @@ impl Plan {
     pub(super) fn new(options: &SandboxOptions, said: Said<'_>) -> Result<Self, Failure> {
         let settings = Settings::collect(said.flags, environment(), said.file)?;
         let named = |key: &str| settings.get(key).is_some_and(|value| !value.text.is_empty());
-        let environment = settings.get("environment").map(|value| value.text.to_string());
-        let in_earnest = [Environment::Staging, Environment::Production];
-        if let Some(given) =
-            in_earnest.into_iter().find(|one| environment.as_deref() == Some(one.name()))
-        {
-            // Sample issuers must vouch for nobody there.
-            return Err(Failure::Error(format!(
-                "IDGATE_ENVIRONMENT is {}, and a sandbox is for development only",
-                given.name()
-            )));
-        }
+        for_development_only(&settings, "a sandbox")?;
         for (key, why) in [
             (
                 "database_url",
@@ -89,6 +79,11 @@ impl Plan {
             return Err(Failure::Usage(format!("--name: {name} is not a host name")));
         }
         Ok(Self { page_listen, https_listen, lan, name: options.name.clone(), settings })
+    }
+
+    /// Whether the environment or a file names a data directory.
+    pub(super) fn names_folder(&self) -> bool {
+        self.settings.names("data_dir")
     }
 
     /// The roots that the operator named.

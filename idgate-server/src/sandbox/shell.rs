@@ -26,9 +26,12 @@ pub(super) struct WalletOptions {
     /// What the wallet does
     #[arg(long = "do", value_name = "DEED", value_enum, default_value = "accept")]
     deed: Deed,
-    /// Whose credentials it shows: utopia or arcadia [default: utopia]
+    /// Whose credentials it shows: utopia or arcadia, of the sandbox that runs [default: utopia]
     #[arg(long, value_name = "PROVIDER", value_parser = provider)]
     from: Option<usize>,
+    /// Show the built-in samples, whatever sandbox runs: those of the demo and of the documentation
+    #[arg(long, conflicts_with = "from")]
+    samples: bool,
     /// Where the gateway listens, when its links lead to a tunnel or a proxy in front of it
     #[arg(long, value_name = "ADDRESS")]
     gateway: Option<SocketAddr>,
@@ -45,20 +48,21 @@ fn provider(text: &str) -> Result<usize, String> {
 /// Answers, and says what the gateway said. Code 3: the gateway took what it must not take, or refused
 /// what it should take.
 pub(super) fn run(options: &WalletOptions, said: Said<'_>, json: bool) -> ExitCode {
-    let answered = match answer(options, said) {
+    let (answered, whose) = match answer(options, said) {
         Ok(answered) => answered,
         Err(failure) => return failure.report(json),
     };
     let status = answered.reply.status;
     let object = json!({
         "do": options.deed.name(),
+        "credentials": whose,
         "client_id": answered.client_id,
         "response_uri": answered.response_uri,
         "http_status": status.as_u16(),
         "reply": answered.reply.json(),
     });
     let said = format!(
-        "wallet   {} for {}\ngateway  {} {}\n",
+        "shows    {whose}\nwallet   {} for {}\ngateway  {} {}\n",
         options.deed.name(),
         answered.client_id,
         status.as_u16(),
@@ -71,7 +75,8 @@ pub(super) fn run(options: &WalletOptions, said: Said<'_>, json: bool) -> ExitCo
     }
 }
 
-fn answer(options: &WalletOptions, said: Said<'_>) -> Result<Answered, Failure> {
+/// The answer's outcome, and whose credentials were shown.
+fn answer(options: &WalletOptions, said: Said<'_>) -> Result<(Answered, String), Failure> {
     if let Some(address) = options.gateway
         && !address.ip().is_loopback()
     {
@@ -91,9 +96,11 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<Answered, Failure> 
     let found = kept::find(named, is_its)?;
     let now_ms = SystemClock.now().0;
     let mut way = Way::default();
+    if let Some((_, running)) = &found {
+        way = way.over(&running.base_url, running.gateway);
+    }
     let provider = match &found {
-        Some((kept, running)) => {
-            way = way.over(&running.base_url, running.gateway);
+        Some((kept, running)) if !options.samples => {
             let all = Provider::all(&kept.seed, kept.made_at, &running.lists);
             all.into_iter().nth(options.from.unwrap_or(0))
         }
@@ -103,7 +110,14 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<Answered, Failure> 
                     .into(),
             ));
         }
-        None => Some(Provider::of_demo(now_ms)),
+        _ => Some(Provider::of_demo(now_ms)),
+    };
+    let whose = match &found {
+        Some((_, running)) if !options.samples => {
+            let key = PROVIDERS.get(options.from.unwrap_or(0)).map_or("", |one| one.key);
+            format!("credentials of {key}, of the sandbox at {}", running.base_url)
+        }
+        _ => "the built-in samples".to_owned(),
     };
     let provider = provider.ok_or_else(|| Failure::Usage("--from: there is no such one".into()))?;
     if let (Some(address), Some(origin)) = (options.gateway, &origin) {
@@ -116,7 +130,7 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<Answered, Failure> 
     let runtime = runtime.map_err(|error| Failure::Error(format!("cannot start: {error}")))?;
     let holder = Holder { provider: &provider, way: &way, now_ms };
     let answered = runtime.block_on(holder.answer(&options.uri, options.deed));
-    answered.map_err(Failure::Error)
+    answered.map(|answered| (answered, whose)).map_err(Failure::Error)
 }
 
 /// Where the link leads.

@@ -4,11 +4,12 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::files::{holds_anything, main_path};
 use super::interface::StoreError;
 use super::key_check::{self, CHECK, Check};
+use super::sql::begin;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 
@@ -195,21 +196,56 @@ pub(super) fn reseal_check(
     Ok(true)
 }
 
-/// Refuses other keys than those that the database is sealed with.
+/// Refuses another key than the one that 0.1.0 made the database with, without a change.
+pub(super) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<(), StoreError> {
+    for (name, stored) in checks(main)? {
+        old.open("instance", &name, &stored).map_err(|_| another_key())?;
+    }
+    Ok(())
+}
+
+/// Refuses other keys than those that the database is sealed with, and notes the one that seals: for a gateway,
+/// which seals from its start on.
 pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
+    match first_key(main, sealer)?.0 {
+        Some(first) => note(main, &first),
+        None => Ok(()),
+    }
+}
+
+/// The same for a command, which may only read: the key that seals is noted with the first change.
+pub(super) fn first_key(main: &Connection, sealer: &Sealer) -> Result<FirstKey, StoreError> {
     let mut checks = checks(main)?;
     if checks.is_empty() {
         note(main, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?))?;
         // Another process may have come first, with another key.
         checks = self::checks(main)?;
     }
-    match key_check::judge(sealer, &checks, another_key)? {
-        Some(first) => note(main, &first),
-        None => Ok(()),
+    key_check::judge(sealer, &checks, another_key).map(FirstKey)
+}
+
+/// The key that seals, until it is noted that something is sealed under it.
+#[derive(Debug)]
+pub(super) struct FirstKey(Option<Check>);
+
+impl FirstKey {
+    /// Of a store that is about to be sealed under no other key.
+    pub(super) const NOTED: Self = Self(None);
+
+    /// Begins a change, with which the key is noted.
+    pub(super) fn begin<'c>(
+        &self,
+        main: &'c mut Connection,
+    ) -> Result<Transaction<'c>, StoreError> {
+        let transaction = begin(main)?;
+        if let Some(first) = &self.0 {
+            note(&transaction, first)?;
+        }
+        Ok(transaction)
     }
 }
 
-/// The same without a change: a database that no key is known of yet takes any.
+/// Without a change: a database that no key is known of yet takes any.
 pub(super) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
     let checks = checks(main)?;
     if checks.is_empty() {

@@ -24,6 +24,7 @@ use super::schema;
 use super::sql::{millis, time};
 use super::trust::{self, TrustRecord};
 use crate::audit::AuditKeys;
+use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 
 /// Less than this is soon full: a day of a busy gateway, its log and a backup need about that much.
@@ -176,14 +177,24 @@ fn key_matches(
         let what = "there is none; restore instance.key, or set IDGATE_INSTANCE_KEY";
         return Ok(Finding::bad("instance_key", what));
     };
-    directory::require_key(main, &Sealer::new(&key)?)?;
+    let (have, _) = schema::numbers(main)?;
+    let is_of_the_first = 0 < have
+        && have < schema::SEALED_ANEW
+        && directory::require_first_key(main, &FirstSealer::new(&key)?).is_ok();
+    if !is_of_the_first {
+        directory::require_key(main, &Sealer::new(&key)?)?;
+    }
     Ok(Finding::good("instance_key", "is the one that this directory was made with"))
 }
 
 fn schema_state(main: &Connection) -> Result<Finding, StoreError> {
     let (have, want) = schema::numbers(main)?;
     if have < want {
-        let what = format!("{have}; the next start makes a copy and moves it to {want}");
+        let what = format!(
+            "{have} is that of an older idgate; `idgate serve` makes a copy, idgate.db.before-{}, and \
+             moves it to {want}",
+            have.saturating_add(1)
+        );
         return Ok(Finding::warning("schema", what));
     }
     Ok(Finding::good("schema", have.to_string()))

@@ -46,6 +46,9 @@ fn look(
     let clients = operator.clients()?.len();
     let good = format!("{address} has {clients} clients and the schema of this program; {DUMPS}");
     examination.findings.push(Finding::good(CHECK, good));
+    examination.findings.extend(
+        operator.server_settings()?.judge(address.config.get_options().unwrap_or_default()),
+    );
     examination.trust = Some(operator.trust_entries()?);
     let certificates = operator.certificates(None)?;
     let registrations = operator.registrations()?;

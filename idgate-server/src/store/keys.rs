@@ -120,6 +120,8 @@ pub(super) struct Revoked {
     pub(super) is_new: bool,
     /// The keys that were not.
     pub(super) keys: Vec<String>,
+    /// How many sessions are open, which end with it.
+    pub(super) open_sessions: u64,
 }
 
 /// Stops every key of a client and says which they were; `None`: there is no such client. Doing it
@@ -132,6 +134,10 @@ pub(super) fn revoke_client(
     if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([id])? {
         return Ok(None);
     }
+    let open = main
+        .prepare("SELECT count FROM open_sessions WHERE client_id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
     let revoked = main.execute(
         "UPDATE clients SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
         (id, millis(now)),
@@ -143,7 +149,8 @@ pub(super) fn revoke_client(
         )?
         .query_map((id, millis(now)), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    Ok(Some(Revoked { is_new: revoked > 0, keys }))
+    let open_sessions = unsigned(open.unwrap_or(0));
+    Ok(Some(Revoked { is_new: revoked > 0, keys, open_sessions }))
 }
 
 /// The owner of the key with this digest, and when the key was last used as far as stored.

@@ -11,6 +11,7 @@ mod claims;
 mod claims_file;
 mod copy;
 mod cursor;
+mod database_settings;
 mod directory;
 mod disk;
 mod endpoint_removal;

@@ -1,6 +1,7 @@
 //! Sessions in the form that is stored, whatever stores them.
 
-use idgate_core::session::{Effect, Session, Transition};
+use idgate_core::error::Reason;
+use idgate_core::session::{Effect, Phase, Session, Transition};
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
@@ -81,6 +82,17 @@ impl Prepared {
         self.page = sealed.transpose()?;
         self.parent_span = beside.parent.map(|parent| parent.to_string());
         Ok(self)
+    }
+}
+
+impl Prepared {
+    /// Whether it is what an answer comes to, a hold among it: no answer counts for a client that is revoked.
+    pub(super) fn is_answer(&self) -> bool {
+        match self.session.phase() {
+            Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
+            Phase::Failed { reason, .. } => *reason != Reason::ClientRevoked,
+            _ => true,
+        }
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 11, sql: include_str!("migrations/0011_trust_amended.sql"), step: None },
     Migration { number: 12, sql: include_str!("migrations/0012_quotas.sql"), step: None },
     Migration {
-        number: 13,
+        number: SEALED_ANEW,
         sql: include_str!("migrations/0013_sealed_anew.sql"),
         step: Some(reseal::main),
     },
@@ -63,7 +63,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0023_deliveries_by_time.sql"),
         step: None,
     },
+    Migration { number: 24, sql: include_str!("migrations/0024_sd_jwt_ekus.sql"), step: None },
 ];
+
+/// From this one on nothing is sealed as the first 0.1.0 did.
+pub(super) const SEALED_ANEW: u32 = 13;
 
 /// The main database for writing, with its schema up to date.
 ///

@@ -87,7 +87,8 @@ impl Prepared {
                  latency_ms = :latency_ms, \
                  processing_us = coalesce(:processing_us, processing_us), record = :record, \
                  events = events || :events \
-                 WHERE id = :id AND revision = :from",
+                 WHERE id = :id AND revision = :from AND NOT (:is_answer AND client_id IN \
+                     (SELECT c.id FROM clients AS c WHERE c.revoked_at IS NOT NULL))",
             )?
             .execute(named_params! {
                 ":status": session.phase().status().as_str(),
@@ -101,6 +102,7 @@ impl Prepared {
                 ":events": self.events,
                 ":id": session.id().as_str(),
                 ":from": number(self.from),
+                ":is_answer": self.is_answer(),
             })?;
         if changed == 0 {
             return Ok(Committed::LostRace);
@@ -185,14 +187,17 @@ pub(super) fn parent_span(main: &Connection, id: &SessionId) -> Result<Option<Pa
     Ok(found.flatten().as_deref().and_then(Parent::parse))
 }
 
-/// A session without its key.
+/// A session without its key, unless its client is revoked.
 pub(super) fn read(
     main: &Connection,
     sealer: &Sealer,
     id: &SessionId,
 ) -> Result<Option<Session>, StoreError> {
     let found = main
-        .prepare_cached("SELECT id, client_id, livemode, record FROM sessions WHERE id = ?1")?
+        .prepare_cached(
+            "SELECT s.id, s.client_id, s.livemode, s.record FROM sessions AS s \
+             JOIN clients AS c ON c.id = s.client_id WHERE s.id = ?1 AND c.revoked_at IS NULL",
+        )?
         .query_row([id.as_str()], Stored::from_row)
         .optional()?;
     found.map(|found| found.open(sealer)).transpose()
@@ -247,6 +252,24 @@ pub(super) fn due(
     let rows = statement
         .query_map((millis(now), number(limit)), Stored::from_row)?
         .collect::<Result<Vec<_>, _>>()?;
+    Ok(rows.iter().map(|found| found.open(sealer)).collect())
+}
+
+/// Open sessions of revoked clients.
+pub(super) fn of_revoked(
+    main: &Connection,
+    sealer: &Sealer,
+    limit: usize,
+) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
+    // Such clients are few: only where there are any, the open sessions are looked through.
+    let mut statement = main.prepare_cached(
+        "SELECT id, client_id, livemode, record FROM sessions \
+         WHERE settled_at IS NULL AND client_id IN ( \
+             SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
+             WHERE c.revoked_at IS NOT NULL AND o.count > 0) LIMIT ?1",
+    )?;
+    let rows =
+        statement.query_map([number(limit)], Stored::from_row)?.collect::<Result<Vec<_>, _>>()?;
     Ok(rows.iter().map(|found| found.open(sealer)).collect())
 }
 

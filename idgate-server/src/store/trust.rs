@@ -67,6 +67,8 @@ pub struct TrustRecord {
     pub issuing_country_unbound: bool,
     /// The extended key usages of its document signers; `None`: that of mDL signers.
     pub ekus: Option<Vec<Oid>>,
+    /// The extended key usages that it demands of SD-JWT VC issuers; empty: the default rule.
+    pub sd_jwt_ekus: Vec<Oid>,
     /// Its keys, oldest first.
     pub keys: Vec<TrustKey>,
     /// Its X.509 roots, oldest first.
@@ -112,6 +114,7 @@ impl TrustRecord {
         if let Some(ekus) = &self.ekus {
             entry.ekus.clone_from(ekus);
         }
+        entry.sd_jwt_ekus.clone_from(&self.sd_jwt_ekus);
         entry.roots = self.roots.iter().map(|root| root.certificate.clone()).collect();
         let signers = self.pinned_signers.iter().map(|signer| signer.certificate.clone());
         entry.pinned_signers = signers.collect();
@@ -187,8 +190,10 @@ pub struct TrustChange {
     pub issuing_country_unbound: Option<bool>,
     /// Added; a key that is there already takes its `kid` and mode from here.
     pub keys: Vec<(PublicKey, Option<String>)>,
-    /// Replaces the extended key usages.
+    /// Replaces the extended key usages of document signers.
     pub ekus: Option<Vec<Oid>>,
+    /// Replaces the extended key usages of SD-JWT VC issuers; empty: the default rule.
+    pub sd_jwt_ekus: Option<Vec<Oid>>,
     /// Added, as roots that the operator named.
     pub roots: Vec<TrustAnchor>,
     /// Added.
@@ -219,6 +224,11 @@ pub struct TrustChange {
     pub test_only: bool,
 }
 
+/// Object identifiers as they are stored.
+pub(super) fn dotted(oids: &[Oid]) -> Vec<String> {
+    oids.iter().map(Oid::to_string).collect()
+}
+
 /// Applies `change` to the entry called `issuer_id`, which is made when there is none.
 pub(super) fn add(
     main: &Connection,
@@ -242,8 +252,8 @@ pub(super) fn add(
          issuing_country_unbound = coalesce(?11, issuing_country_unbound), \
          aki = coalesce(?12, aki), \
          device_response_documents = coalesce(?13, device_response_documents), \
-         claim_paths = coalesce(?14, claim_paths), etsi_tl = coalesce(?15, etsi_tl) \
-         WHERE issuer_id = ?1",
+         claim_paths = coalesce(?14, claim_paths), etsi_tl = coalesce(?15, etsi_tl), \
+         sd_jwt_ekus = coalesce(?16, sd_jwt_ekus) WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -253,13 +263,14 @@ pub(super) fn add(
             list(&change.claims),
             &change.country,
             change.revocation.map(RevocationPolicy::name),
-            list(&change.ekus.as_ref().map(|ekus| ekus.iter().map(Oid::to_string).collect())),
+            list(&change.ekus.as_deref().map(dotted)),
             change.status_max_age_days,
             change.issuing_country_unbound,
             change.aki,
             change.device_response_documents.map(DeviceResponseDocuments::name),
             change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
             change.etsi_tl,
+            list(&change.sd_jwt_ekus.as_deref().map(dotted)),
         ),
     )?;
     listed_rows::add(main, issuer_id, change, now)?;
@@ -329,7 +340,8 @@ fn bump(main: &Connection) -> Result<(), StoreError> {
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                       revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
-                      device_response_documents, claim_paths, etsi_tl FROM trust_entries";
+                      device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus \
+                      FROM trust_entries";
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     Ok(EntryRow {
@@ -345,6 +357,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         device_response_documents: row.get(12)?,
         claim_paths: row.get(13)?,
         etsi_tl: row.get(14)?,
+        sd_jwt_ekus: row.get(15)?,
     })
 }
 

@@ -2,7 +2,7 @@
 //! longer be read, removes sessions that nobody needs. Reads never wait for it: they look at the
 //! clock themselves.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use idgate_core::session::{Session, Transition};
@@ -22,6 +22,12 @@ const EXPIRY_TICK: Duration = Duration::from_millis(250);
 /// How late claims may leave the files; also the pause before an erasure that a reader held up is
 /// tried again.
 const PURGE_TICK: Duration = Duration::from_millis(100);
+/// How late a session of a revoked client ends. Until then it is refused.
+const REVOKED_TICK: Duration = Duration::from_secs(1);
+/// How late the log says that another instance key is asked for.
+const KEYS_TICK: Duration = Duration::from_secs(1);
+/// Sessions of revoked clients per tick (decisions 32).
+const REVOKED_BATCH: usize = 500;
 /// Old rows are in nobody's way.
 const REMOVAL_TICK: Duration = Duration::from_secs(60);
 /// Rows per tick, so that a backlog leaves the writer to requests in between.
@@ -40,6 +46,8 @@ pub struct Sweeper {
     clock: Arc<dyn Clock>,
     retention: Arc<Retention>,
     steps: Arc<StepWatch>,
+    /// Why the next start would fail, according to the log.
+    next_start: Arc<Mutex<Option<String>>>,
 }
 
 impl Sweeper {
@@ -47,7 +55,7 @@ impl Sweeper {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let steps = Arc::new(StepWatch::new(clock.wall()));
         let retention = Arc::new(Retention::new(store.clone(), clock.clone(), 0));
-        Self { store, clock, retention, steps }
+        Self { store, clock, retention, steps, next_start: Arc::default() }
     }
 
     /// With audit entries kept for so many days; 0: for ever.
@@ -109,6 +117,35 @@ impl Sweeper {
         let now = self.clock.now();
         let due = self.store.due_sessions(now, BATCH).await?;
         self.commit_all(due, |session| overdue(session, now)).await
+    }
+
+    /// Ends open sessions of revoked clients, and says how many it tried.
+    ///
+    /// # Errors
+    /// As [`Sweeper::expire`].
+    pub async fn end_revoked(&self) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        let open = self.store.sessions_of_revoked(REVOKED_BATCH).await?;
+        self.commit_all(open, |session| session.client_revoked(now)).await
+    }
+
+    /// Tells the log when a start with the keys of this gateway would fail from now on, and when it would not any
+    /// more. Says how often it told.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn look_at_keys(&self) -> Result<usize, StoreError> {
+        let why = self.store.next_start().await?;
+        let mut told = self.next_start.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == why {
+            return Ok(0);
+        }
+        match &why {
+            Some(why) => tracing::error!(%why, "the next start would fail"),
+            None => tracing::info!("the next start would not fail any more"),
+        }
+        *told = why;
+        Ok(1)
     }
 
     /// Stores what becomes of these sessions, and says how many it tried.
@@ -219,6 +256,8 @@ impl Sweeper {
             }
             let outcome = match duty {
                 Duty::Expire => self.expire().await,
+                Duty::EndRevoked => self.end_revoked().await,
+                Duty::LookAtKeys => self.look_at_keys().await,
                 Duty::Purge => self.purge().await,
                 Duty::Remove => self.remove().await,
                 Duty::Forget => self.forget().await,
@@ -240,6 +279,8 @@ impl Sweeper {
 #[derive(Clone, Copy, Debug)]
 enum Duty {
     Expire,
+    EndRevoked,
+    LookAtKeys,
     Purge,
     Remove,
     Forget,
@@ -251,8 +292,10 @@ enum Duty {
 }
 
 impl Duty {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Expire,
+        Self::EndRevoked,
+        Self::LookAtKeys,
         Self::Purge,
         Self::Remove,
         Self::Forget,
@@ -267,6 +310,8 @@ impl Duty {
     const fn name(self) -> &'static str {
         match self {
             Self::Expire => "sweeper_expire",
+            Self::EndRevoked => "sweeper_end_revoked",
+            Self::LookAtKeys => "sweeper_look_at_keys",
             Self::Purge => "sweeper_purge",
             Self::Remove => "sweeper_remove",
             Self::Forget => "sweeper_forget",
@@ -281,6 +326,8 @@ impl Duty {
     const fn tick(self) -> Duration {
         match self {
             Self::Expire => EXPIRY_TICK,
+            Self::EndRevoked => REVOKED_TICK,
+            Self::LookAtKeys => KEYS_TICK,
             Self::Purge => PURGE_TICK,
             Self::Remove
             | Self::Forget
@@ -295,7 +342,10 @@ impl Duty {
     /// Whether one tick may leave something for the next. Results, certificates and keys are erased
     /// all at once.
     const fn is_batched(self) -> bool {
-        !matches!(self, Self::Purge | Self::ForgetCertificates | Self::EraseSigners)
+        !matches!(
+            self,
+            Self::Purge | Self::LookAtKeys | Self::ForgetCertificates | Self::EraseSigners
+        )
     }
 }
 

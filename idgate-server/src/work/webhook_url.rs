@@ -1,10 +1,11 @@
 //! Which URLs may be notified (decisions 11). Parsed once: what is checked, stored, shown and
 //! connected to is the same serialised form.
 
+use idgate_core::codec::{HOST_NAME_RULE, is_host_name};
 use idgate_fetch::has_usual_port;
 use url::{Host, Url};
 
-use crate::limits::{MAX_DNS_LABEL_BYTES, MAX_DNS_NAME_BYTES, MAX_WEBHOOK_URL_CHARS};
+use crate::limits::MAX_WEBHOOK_URL_CHARS;
 
 /// A URL without anything that is never right.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,11 +31,11 @@ impl WebhookUrl {
             return Err("must not have a fragment (`#`)");
         }
         let Some(host) = url.host_str() else { return Err("must name a host") };
+        if url.domain().is_some_and(|name| !is_host_name(name)) {
+            return Err(HOST_NAME_RULE);
+        }
         if let Some(bare) = host.strip_suffix('.').map(str::to_owned) {
             url.set_host(Some(&bare)).map_err(|_| "must name a host")?;
-        }
-        if url.domain().is_some_and(|name| !is_dns_name(name)) {
-            return Err("must name a host: labels of letters, digits, - and _ with dots between");
         }
         if url.as_str().chars().count() > MAX_WEBHOOK_URL_CHARS {
             return Err("must have at most 2000 characters");
@@ -83,15 +84,6 @@ impl WebhookUrl {
         let bare = other.host_str().map(|host| host.strip_suffix('.').unwrap_or(host));
         bare == self.0.host_str()
     }
-}
-
-/// Whether a resolver could know it; no wildcards.
-fn is_dns_name(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        matches!(label.len(), 1..=MAX_DNS_LABEL_BYTES) && label.bytes().all(known)
-    };
-    name.len() <= MAX_DNS_NAME_BYTES && name.split('.').all(is_label)
 }
 
 /// The host that `text` names, in the form that endpoints have it; `None`: it names none.
@@ -180,6 +172,7 @@ mod tests {
             "https://*.shop.example/",
             "https://a!b.example/",
             "https://a,b.example/",
+            "https://a_b.example/",
             &long,
             &long_label,
             &long_name,

@@ -3,6 +3,7 @@
 
 mod interrupted;
 
+use idgate_testkit::samples;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -43,11 +44,12 @@ impl Moving {
         installation.set("IDGATE_WEBHOOK_ALLOW_HTTP", "true");
         let gateway = Gateway::trusting(installation, &sample_trust());
         let mut tenant = gateway.tenant();
-        let commands: [&[&str]; 4] = [
+        let commands: [&[&str]; 5] = [
             &["admin-token", "create"],
             &["webhook-host", "approve", "127.0.0.1"],
             &["client", "create", "Bücher & \"mehr\" \\ 'x'"],
             &["keys", "rotate"],
+            &["trust", "add", samples::ISSUER, "--sd-jwt-eku", "1.2.3"],
         ];
         for command in commands {
             assert_eq!(gateway.installation.run(command).code, 0, "{command:?}");

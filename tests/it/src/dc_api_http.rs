@@ -217,6 +217,41 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
 }
 
 #[test]
+fn an_origin_counts_when_the_answer_comes() {
+    let installation = installation("unsigned").with("IDGATE_ENVIRONMENT", "staging");
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    let mut tenant = gateway.tenant();
+    let origin = |verb: &str, origin: &str| {
+        let arguments = ["client", "origin", verb, &gateway.client.client_id, origin];
+        assert_eq!(gateway.installation.run(&arguments).code, 0, "{verb} {origin}");
+    };
+    const OTHER: &str = "https://other.example";
+    origin("add", SHOP);
+    origin("add", OTHER);
+    let mut both = for_the_shop();
+    both["dc_api"]["origins"] = json!([SHOP, OTHER]);
+    let [alone, first, second] =
+        [tenant.create(&for_the_shop()), tenant.create(&both), tenant.create(&both)];
+    origin("remove", SHOP);
+    // The page of the shop has no request any more, and the other one has.
+    let answer = answered(&alone, Forgery::None);
+    let refused = relay(&mut tenant, &alone, &answer).expect_error(400, "invalid_request");
+    assert!(refused.message().contains("idgate client origin add"), "{}", refused.message());
+    assert_eq!(tenant.read(&alone.id)["status"], "PENDING");
+    let answer = answered(&first, Forgery::None);
+    relay(&mut tenant, &first, &answer).expect_error(400, "invalid_presentation");
+    tenant.expect_failed(&first, "audience_mismatch");
+    let (protocol, asked) = passed_on(&second, OTHER);
+    let answer = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    relay(&mut tenant, &second, &answer).expect_status(200);
+    assert_eq!(tenant.read(&second.id)["verification_details"]["origin"], OTHER);
+    // Back in time, it counts again.
+    origin("add", SHOP);
+    let answer = answered(&alone, Forgery::None);
+    relay(&mut tenant, &alone, &answer).expect_status(200);
+}
+
+#[test]
 fn without_the_setting_there_is_nothing_of_it() {
     for (variable, value) in [("IDGATE_DC_API", "off"), ("IDGATE_PROFILES", "1.0,draft")] {
         let installation = Installation::new().with("IDGATE_PROFILES", "1.0,draft");

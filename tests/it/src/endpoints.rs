@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Write};
 
 use idgate_server::openapi;
+use idgate_testkit::openid4vp::Request as Asked;
 use serde_json::{Value, json};
 
 use self::table::{Access, Endpoint, table};
 use crate::http::{Http, Request, Response, connect, read_response};
 use crate::server::{Installation, eventually};
-use crate::tenant::{Gateway, Tenant, now_ms};
+use crate::tenant::{Gateway, Tenant, now_ms, request_for, wallet_with};
 
 const SCOPES: [&str; 4] = ["session:create", "session:read", "audit:read", "api_keys:manage"];
 /// An id that nobody has.
@@ -190,6 +191,49 @@ fn a_key_needs_the_endpoints_scope_and_no_other() {
         // The operator's key has all scopes.
         let full = row.request(&cast.own_object(&row)).bearer(&cast.gateway.client.api_key);
         http.send(&full).expect_status(row.ok);
+    }
+}
+
+#[test]
+fn no_answer_shows_a_claim_to_a_key_that_may_not_read_sessions() {
+    const VALUE: &str = "Friederike-7f3a9c";
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    let mut owner = cast.gateway.tenant();
+    let wallet = wallet_with(&[("given_name", VALUE)]);
+    let key = &cast.all_but["session:read"];
+    let shows =
+        |answer: &Response| answer.body.windows(VALUE.len()).any(|part| part == VALUE.as_bytes());
+    for row in table() {
+        let verified = owner.verified(&request_for(&["given_name"]), &wallet);
+        assert!(shows(&owner.get(&verified.id)), "the value is in what its reader gets");
+        let id = match row.path.starts_with("/v1/sessions/{id}") {
+            true => verified.id,
+            false => cast.own_object(&row),
+        };
+        let answer = http.send(&row.request(&id).bearer(key));
+        assert!(!shows(&answer), "{} {}: {answer:?}", row.method, row.path);
+    }
+    // The answer to what a page brings back.
+    for (key, reads) in
+        [(key, false), (&cast.only["session:create"], false), (&owner.api_key, true)]
+    {
+        let mut request = request_for(&["given_name"]);
+        request["profile"] = json!("1.0");
+        request["dc_api"] = json!({ "origins": ["https://shop.example"] });
+        let created = cast.tenant(&cast.gateway.client.api_key).create(&request);
+        let passed_on = created.answer["dc_api"]["requests"].as_array().unwrap().last().unwrap();
+        let protocol = passed_on["protocol"].as_str().unwrap();
+        let asked =
+            Asked::of_browser(protocol, &passed_on["data"], "https://shop.example").unwrap();
+        let answer = wallet.answer_1_0(&asked, now_ms()).unwrap().credential(protocol);
+        let relay = Request::post(format!("/v1/sessions/{}/dc-api", created.id));
+        let answer = http.send(&relay.bearer(key).json(&answer)).expect_status(200);
+        assert_eq!(shows(&answer), reads, "{answer:?}");
+        let session = answer.json();
+        assert_eq!(session["status"], "VERIFIED");
+        assert_eq!(session.get("verification_details").is_some(), reads, "{session}");
+        assert!(session.get("claims_withheld").is_none(), "{session}");
     }
 }
 

@@ -34,7 +34,7 @@ type Parts = (Vec<Vec<u8>>, Check);
 
 impl Target {
     /// The name of each.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 12] = [
         "device_response",
         "mso",
         "x5chain",
@@ -43,6 +43,7 @@ impl Target {
         "vical",
         "trusted_list",
         "status_list",
+        "identifier_list",
         "whole_response",
         "browser_answer",
         "iso_mdoc_answer",
@@ -59,6 +60,7 @@ impl Target {
             "vical" => certificates::vical_target(),
             "trusted_list" => trusted_list::trusted_list_target(),
             "status_list" => status::status_list_target(),
+            "identifier_list" => status::identifier_list_target(),
             "whole_response" => answer::whole_response_target(),
             "browser_answer" => browser::browser_answer_target(),
             "iso_mdoc_answer" => iso_mdoc::iso_mdoc_answer_target(),

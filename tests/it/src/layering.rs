@@ -93,7 +93,7 @@ const SERVER: Layers = &[
 
 /// The files of the guarded fetcher.
 const FETCH: Layers = &[
-    &["address", "limits", "loopback", "own_fault", "range", "tls"],
+    &["address", "limits", "loopback", "own_fault", "range", "requests", "tls"],
     &["egress"],
     &["cache", "came", "permits", "silence"],
     &["flights"],
@@ -159,7 +159,7 @@ const ERRORS: &str = "invalid_request, invalid_json, unknown_field, unknown_issu
     internal_error, metrics_unavailable, quota_exceeded, \
     unsupported_profile";
 
-/// Decisions 16 and 20: `reason` and `error_code`.
+/// Decisions 16, 20 and 32: `reason` and `error_code`.
 const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid, \
     certificate_expired, certificate_revoked, revocation_unknown, credential_expired, \
     credential_not_yet_valid, credential_revoked, credential_suspended, holder_binding_missing, \
@@ -167,7 +167,7 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
     digest_mismatch, device_auth_invalid, doc_type_mismatch, type_mismatch, \
     algorithm_not_allowed, claim_missing, claim_filter_mismatch, subject_mismatch, \
     submission_mismatch, malformed_presentation, limit_exceeded, wallet_error, session_expired, \
-    transaction_data_mismatch";
+    transaction_data_mismatch, client_revoked";
 
 #[test]
 fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {

@@ -24,6 +24,8 @@ mod audit;
 mod auth;
 #[cfg(test)]
 mod bad_requests;
+#[cfg(test)]
+mod browser_wallets;
 pub mod cases;
 #[cfg(test)]
 mod certificates;
@@ -125,6 +127,8 @@ mod rate_limits;
 mod reports;
 #[cfg(test)]
 mod reseal;
+#[cfg(test)]
+mod revoked_client;
 #[cfg(test)]
 mod sandbox;
 #[cfg(test)]

@@ -71,6 +71,11 @@ fn status_list() {
 }
 
 #[test]
+fn identifier_list() {
+    hammer("identifier_list", 8_000, &[]);
+}
+
+#[test]
 fn whole_response() {
     hammer("whole_response", 20_000, &[]);
 }

@@ -4,6 +4,7 @@
 
 mod browsers;
 mod counting;
+mod distinct;
 mod forgeries;
 mod harness;
 mod iso_mdoc;

@@ -3,8 +3,9 @@
 use idgate_testkit::openid4vp::{Expected, Format, Keys, Prefix, Request as Asked};
 use serde_json::{Value, json};
 
+use crate::http::Request;
 use crate::server::Installation;
-use crate::tenant::{Gateway, credential, now_ms, request_for, sample_trust, sample_wallet};
+use crate::tenant::{Gateway, credential, form, now_ms, request_for, sample_trust, sample_wallet};
 
 fn gateway(profiles: &str) -> Gateway {
     let installation = Installation::new().with("IDGATE_PROFILES", profiles);
@@ -119,6 +120,44 @@ fn a_tenants_path_and_transaction_reach_the_wallet() {
     let answer = sample_wallet().answer_1_0(&asked, now_ms()).unwrap();
     tenant.post_answer(&created.id, &answer.body()).expect_error(400, "invalid_presentation");
     assert_eq!(tenant.read(&created.id)["reason"], "transaction_data_mismatch");
+}
+
+/// The query languages differ, and so do their clauses.
+#[test]
+fn the_clause_of_claim_filters_is_that_of_the_dialect() {
+    let gateway = gateway("1.0,draft");
+    let mut tenant = gateway.tenant();
+    let filter = || json!({"claim_filters": {"given_name": {"type": "string", "minLength": 40}}});
+    for (profile, clause) in
+        [("1.0", "OpenID4VP 1.0 6.4.1"), ("draft", "Presentation Exchange 2 5.2.2")]
+    {
+        let created = tenant.create(&asking(json!({"profile": profile}), filter()));
+        let answer = match profile {
+            "draft" => form(&sample_wallet(), &created),
+            _ => {
+                let expected = Expected {
+                    prefix: Prefix::RedirectUri,
+                    encrypted: false,
+                    formats: vec![Format::SdJwtVc],
+                    haip: false,
+                    transaction_data: false,
+                    anchor: None,
+                    did_document: None,
+                    now_ms: now_ms(),
+                };
+                let (asked, _) = Asked::read(&created.uri, None, &expected, &mut Keys::default());
+                sample_wallet().answer_1_0(&asked, now_ms()).unwrap().body()
+            }
+        };
+        tenant.post_answer(&created.id, &answer).expect_error(400, "invalid_presentation");
+        assert_eq!(tenant.read(&created.id)["reason"], "claim_filter_mismatch", "{profile}");
+        let key = tenant.api_key.clone();
+        let report = Request::get(format!("/v1/sessions/{}/report", created.id)).bearer(&key);
+        let told = tenant.http.send(&report).expect_status(200).json();
+        let checks = told["credentials"][0]["checks"].as_array().unwrap();
+        let failed: Vec<&Value> = checks.iter().filter(|it| it["passed"] == false).collect();
+        assert_eq!((failed.len(), &failed[0]["clause"]), (1, &json!(clause)), "{profile}");
+    }
 }
 
 #[test]

@@ -161,14 +161,20 @@ fn serve_with_both(stage: &mut Stage) -> Server {
     let installation = &mut stage.installation;
     only(installation, NEW);
     expect_refused(&installation.run(&["client", "list"]), "the instance key is not the one");
+    // A command that reads makes no second key one that is asked for.
     both(installation);
     assert_eq!(installation.run(&["client", "list"]).code, 0);
+    only(installation, NEW);
+    expect_refused(&installation.run(&["client", "list"]), "the instance key is not the one");
+    only(installation, OLD);
+    assert_eq!(installation.run(&["client", "list"]).code, 0);
+    both(installation);
+    let server = installation.serve();
     for key in [OLD, NEW] {
         only(installation, key);
         expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
     }
     both(installation);
-    let server = installation.serve();
     let mut tenant = stage.tenant(&server);
     assert_eq!(tenant.read(&stage.open.id)["status"], "PENDING");
     assert_eq!(tenant.once(), stage.once);
@@ -210,6 +216,60 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     server.stop();
     assert_eq!(stage.reseal()["resealed"], 0);
+    stage.expect_new_alone();
+}
+
+/// A key that is lost before anything is sealed under it is not missed.
+#[test]
+fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
+    taken_away(Stage::set(Installation::in_directory()));
+}
+
+#[test]
+fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
+    let Some(database) = stores::migrated() else { return };
+    taken_away(Stage::set(Installation::on(&database)));
+}
+
+fn taken_away(mut stage: Stage) {
+    let installation = &mut stage.installation;
+    // It is asked for as soon as a start has noted it, and seals nothing yet.
+    both(installation);
+    installation.serve().stop();
+    only(installation, OLD);
+    expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
+    let resealed = installation.run_json(&["keys", "reseal", "--json"]);
+    assert_eq!(resealed["unreadable"], 0, "{resealed}");
+    assert_eq!(installation.run(&["client", "list"]).code, 0);
+    // A value that is sealed under it is not given up.
+    both(installation);
+    assert_eq!(installation.run(&["client", "create", "late"]).code, 0);
+    only(installation, OLD);
+    let refused = installation.run(&["keys", "reseal"]);
+    expect_refused(&refused, "IDGATE_INSTANCE_KEYS to both");
+    both(installation);
+    assert_eq!(stage.reseal()["unreadable"], 0);
+    stage.expect_new_alone();
+}
+
+/// A command with another key would keep a running gateway from starting again.
+#[test]
+fn a_running_gateway_says_what_keeps_it_from_starting_again() {
+    let mut stage = Stage::set(Installation::in_directory());
+    let server = stage.installation.serve();
+    both(&mut stage.installation);
+    assert_eq!(stage.installation.run(&["client", "list"]).code, 0);
+    assert_eq!(stage.installation.run(&["client", "create", "late"]).code, 0);
+    crate::server::eventually("the log says so", || {
+        let log = stage.installation.log();
+        log.contains("the next start would fail") && log.contains("IDGATE_INSTANCE_KEYS to both")
+    });
+    only(&mut stage.installation, OLD);
+    let doctor = stage.installation.run(&["doctor"]);
+    assert_eq!(doctor.code, 3, "{doctor:?}");
+    server.stop();
+    both(&mut stage.installation);
+    assert_eq!(stage.reseal()["unreadable"], 0);
     stage.expect_new_alone();
 }
 
@@ -388,7 +448,7 @@ fn in_a_directory_a_reseal_killed_at_any_write_is_finished_by_the_next() {
     let (dir, kept) = (stage.installation.data_dir(), stage.installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
     restore(&dir, &kept);
-    let (killed, halfway) = kill_at_each(&mut stage, stride(11), |_| restore(&kept, &dir));
+    let (killed, halfway) = kill_at_each(&mut stage, stride(8), |_| restore(&kept, &dir));
     assert!(killed > 5 && halfway > 3, "{killed} {halfway}");
 }
 

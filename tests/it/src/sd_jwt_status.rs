@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Phase, Status, Transition};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
@@ -161,6 +161,10 @@ fn answer(created: &Transition, statuses: &[Option<Value>]) -> Body {
     Body::form(&answer.parameters())
 }
 
+fn list_at(uri: &str) -> Need {
+    Need::StatusList { uri: uri.into(), format: CredentialFormat::SdJwtVc }
+}
+
 fn asked(step: Step) -> (Transition, Vec<Need>) {
     match step {
         Step::Need { hold, needs } => (*hold, needs),
@@ -201,7 +205,7 @@ fn a_published_status_holds_the_session_and_is_asked_for() {
     let flow = Flow::new(&[published(0)]);
     let mut verification = flow.verify();
     let (hold, needs) = asked(verification.step().unwrap());
-    assert_eq!(needs, [Need::StatusList { uri: URI.into() }]);
+    assert_eq!(needs, [list_at(URI)]);
     assert_eq!(hold.from, flow.session.revision());
     assert_eq!(hold.session.phase(), &Phase::Verifying { lease_until: NOW.plus(20_000) });
     assert!(hold.session.result_at(NOW).is_none());
@@ -320,7 +324,7 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
     {
         let mut verification = flow.verify();
         let (hold, needs) = asked(verification.step().unwrap());
-        assert_eq!(needs, [Need::StatusList { uri: URI.into() }]);
+        assert_eq!(needs, [list_at(URI)]);
         verification.supply(&needs[0], Supplied::Bytes(list.as_bytes()), LATER);
         let (again, needs) = asked(verification.step().unwrap());
         assert_eq!(needs, [Need::Crl { uri: CRL_URI.into() }]);
@@ -343,7 +347,7 @@ fn a_need_is_of_the_issuers_whose_credentials_named_it() {
     let mut verification = flow.verify();
     let (_, needs) = asked(verification.step().unwrap());
     let issuers_of = |uri: &str| {
-        let need = Need::StatusList { uri: uri.into() };
+        let need = list_at(uri);
         assert!(needs.contains(&need), "{uri}");
         let issuers = verification.issuers_of(&need).into_iter();
         issuers.map(|issuer| issuer.as_str().to_owned()).collect::<Vec<_>>()
@@ -362,7 +366,7 @@ fn needs_remain_until_each_is_supplied() {
     verification.supply(&needs[0], Supplied::Bytes(token().as_bytes()), LATER);
     let (again, rest) = asked(verification.step().unwrap());
     assert_eq!((again.from, again.session.phase()), (hold.from, hold.session.phase()));
-    assert_eq!(rest, [Need::StatusList { uri: other.into() }]);
+    assert_eq!(rest, [list_at(other)]);
     verification.supply(&rest[0], Supplied::Unavailable, LATER);
     let decision = done(verification.step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
@@ -393,7 +397,7 @@ fn source() -> VerifiedSource {
 #[test]
 fn a_source_that_was_authenticated_before_needs_no_hold() {
     let source = source();
-    assert_eq!(source.need(), Need::StatusList { uri: URI.into() });
+    assert_eq!(source.need(), list_at(URI));
     assert_eq!(source.fresh_until(), NOW.plus(3_600_000));
     for (idx, expected) in [(4, None), (1, Some(Reason::CredentialRevoked))] {
         let flow = Flow::new(&[published(idx)]);

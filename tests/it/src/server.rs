@@ -227,13 +227,14 @@ impl Installation {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let base_url = line.trim_end().strip_prefix("listening on ").unwrap_or_else(|| {
+        let listening = line.trim_end().strip_prefix("listening on ").unwrap_or_else(|| {
             let _ = child.kill();
             panic!("the server did not start: {line:?}\n{}", self.log())
         });
-        let address = base_url.split_once("://").and_then(|(_, rest)| rest.parse().ok());
-        let address = address.or_else(|| bound_to(&self.log()));
-        let address = address.unwrap_or_else(|| panic!("no address in {base_url:?}"));
+        let (listening, base_url) =
+            listening.split_once(", reached at ").unwrap_or((listening, listening));
+        let address = listening.split_once("://").and_then(|(_, rest)| rest.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("no address in {listening:?}"));
         Server { child, stdout, base_url: base_url.into(), address }
     }
 

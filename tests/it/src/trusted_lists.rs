@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use idgate_testkit::codec::HashAlg;
+use idgate_testkit::gzip::gzip;
 use idgate_testkit::keys::{Curve, SigningKey, pem};
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
@@ -348,10 +349,11 @@ fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
     for (head, body, outcome, why) in [
         ("200 OK", &b"<html>log in</html>"[..], "refused", "is XML"),
         ("503 Service Unavailable", b"", "fetch_failed", "http_status_503"),
-        ("200 OK\r\nContent-Encoding: gzip", good.as_bytes(), "fetch_failed", "content_encoding"),
+        ("200 OK\r\nContent-Encoding: br", good.as_bytes(), "fetch_failed", "content_encoding"),
+        ("200 OK\r\nContent-Encoding: gzip", good.as_bytes(), "fetch_failed", "bad_gzip"),
         ("302 Found\r\nLocation: http://127.0.0.1/", b"", "fetch_failed", "redirect_refused"),
-        ("302 Found\r\nLocation: https://localhost/", b"", "fetch_failed", "redirect_refused"),
-        ("302 Found\r\nLocation: /again", b"", "fetch_failed", "redirect_refused"),
+        ("302 Found\r\nLocation: https://10.0.0.1/", b"", "fetch_failed", "redirect_blocked"),
+        ("302 Found\r\nLocation: /again", b"", "fetch_failed", "too_many_redirects"),
         (
             "200 OK",
             token(&mdl_list(6, &[])).as_bytes(),
@@ -370,7 +372,7 @@ fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
     assert_eq!(refresh().json()["lists"][0]["outcome"], "fetch_failed");
     assert_eq!(desk.outcome(), VERIFIED, "the list in force is the one of before");
     let installation = &desk.gateway.installation;
-    lists.give("200 OK", good.as_bytes());
+    lists.give("200 OK\r\nContent-Encoding: gzip", &gzip(good.as_bytes()));
     let refreshed = installation.run(&["trust", "refresh", "--json"]);
     assert_eq!(refreshed.json()["lists"][0]["outcome"], "new");
     let refused = desk.tenant.post_session(&mdl_request());

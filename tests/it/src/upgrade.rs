@@ -65,7 +65,7 @@ fn form(directory: &Path, file: &str, when: &str) -> u8 {
     forms[0]
 }
 
-/// Whether everything that the schema changes 11 to 19 make is there (`true`), or nothing of it: one
+/// Whether everything that the schema changes 11 to 24 make is there (`true`), or nothing of it: one
 /// change cannot be seen without the others, nor without what is sealed.
 #[track_caller]
 fn is_new(directory: &Path, when: &str) -> bool {
@@ -88,6 +88,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
         is("SELECT max(number) >= 19 FROM schema_migrations"),
         is("SELECT max(number) >= 20 FROM schema_migrations"),
         is("SELECT max(number) >= 21 FROM schema_migrations"),
+        is("SELECT max(number) >= 24 FROM schema_migrations"),
         has("reports", "sealed"),
         has("trusted_lists", "issuer_id"),
         has("pages", "sealed"),
@@ -101,6 +102,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
             WHERE name = 'gateway_keys'"),
         has("offers", "session_id"),
         has("trust_entries", "device_response_documents"),
+        has("trust_entries", "sd_jwt_ekus"),
         has("trust_entries", "status_max_age_days"),
         has("trust_entries", "issuing_country_unbound"),
         has("trust_lists", "sha256"),

@@ -9,7 +9,7 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples;
 use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
-use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 use serde_json::{Value, json};
 
 use crate::server::{Installation, Output};
@@ -195,6 +195,108 @@ fn a_captured_presentation_is_verified_by_a_root() {
     assert_eq!(verify(&["--pinned-signer", "signer.der"]).code, 0);
     assert_eq!(verify(&["--root", "other.der"]).code, 3);
     assert_eq!(verify(&[]).code, 2);
+}
+
+#[test]
+fn a_check_that_the_options_switch_off_is_not_ok() {
+    let installation = Installation::new();
+    let root = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
+    captured(&installation, samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]));
+    installation.file("root.der", &root.der);
+    let with = |policy: &str, more: &[&str]| {
+        let options = [&["--root", "root.der", "--revocation", policy], more].concat();
+        verify(&installation, &options)
+    };
+    let line = |output: &Output| {
+        let mut lines = output.stdout.lines();
+        lines.find(|line| line.contains("the credential is not revoked")).unwrap().to_owned()
+    };
+    let off = with("off", &[]);
+    assert_eq!(off.code, 0, "{off:?}");
+    assert!(line(&off).trim_start().starts_with("not checked "), "{off:?}");
+    assert!(!off.stdout.contains("ok     the signer's certificate is not revoked"), "{off:?}");
+    let told = with("off", &["--json"]).json();
+    let checks = told["checks"].as_array().unwrap().iter();
+    let status: Vec<_> =
+        checks.filter(|it| it["check"] == "the credential is not revoked").collect();
+    assert_eq!((status.len(), &status[0]["passed"]), (1, &Value::Null));
+    let asked = with("if_published", &[]);
+    assert!(line(&asked).trim_start().starts_with("ok "), "{asked:?}");
+}
+
+#[test]
+fn a_captured_response_in_padded_base64url_names_the_padding() {
+    let installation = Installation::new();
+    installation.file("root.der", &Identity::iaca(Curve::P256, now_ms()).der);
+    for (text, why) in [("o2d2ZXJzaW9u=", "is padded"), ("o2d2 ZXJz", "neither base64url nor CBOR")]
+    {
+        installation.file("response", text);
+        let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "mso_mdoc"];
+        let more = ["--response-uri", "https://gateway.example/r", "--root", "root.der"];
+        let refused = installation.run(&[&["verify", "response"], &known[..], &more].concat());
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_captured_presentation_is_by_an_issuer_for_what_the_options_demand() {
+    let installation = Installation::new();
+    let root = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
+    let credential = samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]);
+    captured(&installation, credential);
+    installation.file("root.der", &root.der);
+    installation.file("signer.der", &signer.der);
+    for trusted in [["--root", "root.der"], ["--pinned-signer", "signer.der"]] {
+        let with = |ekus: &[&str]| verify(&installation, &[&trusted[..], ekus].concat());
+        let refused = with(&["--sd-jwt-eku", "1.2.3"]);
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.stdout.contains("chain_invalid"), "{refused:?}");
+        assert!(refused.stdout.contains("RFC 5280 4.2.1.12"), "{refused:?}");
+        assert_eq!(with(&["--sd-jwt-eku", "1.2.3", "--sd-jwt-eku", "2.5.29.37.0"]).code, 0);
+        assert_eq!(with(&["--sd-jwt-eku", "x"]).code, 2);
+    }
+}
+
+/// A web server's certificate below the root signs no credentials (RFC 5280 4.2.1.12).
+#[test]
+fn a_session_is_not_verified_by_a_certificate_for_other_things() {
+    let mut desk = Desk::start();
+    let usage = |usages: &[&str]| x509::ext_key_usage(usages);
+    let tls = usage(&["1.3.6.1.5.5.7.3.1"]);
+    let credential = desk.credential(|own| own.set(x509::EXT_KEY_USAGE, true, tls));
+    assert_eq!(desk.outcome_of(credential), "chain_invalid");
+    let own = || usage(&["1.2.3.4"]);
+    let credential = desk.credential(|signer| signer.set(x509::EXT_KEY_USAGE, true, own()));
+    assert_eq!(desk.outcome_of(credential), "VERIFIED");
+    let demand = ["trust", "add", samples::ISSUER, "--sd-jwt-eku", "1.2.3.4"];
+    assert_eq!(desk.gateway.installation.run(&demand).code, 0);
+    let credential = desk.credential(|signer| signer);
+    assert_eq!(desk.outcome_of(credential), "chain_invalid", "on the next request");
+    let credential = desk.credential(|signer| signer.set(x509::EXT_KEY_USAGE, true, own()));
+    assert_eq!(desk.outcome_of(credential), "VERIFIED");
+}
+
+#[test]
+fn doctor_names_an_entry_whose_pinned_issuer_is_refused() {
+    let installation = Installation::new();
+    let root = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms()).builder;
+    let tls = x509::ext_key_usage(&["1.3.6.1.5.5.7.3.1"]);
+    let signer = signer.set(x509::EXT_KEY_USAGE, true, tls).sign(&root.key);
+    let file = installation.file("signer.der", &signer);
+    let file = file.to_str().unwrap();
+    let add = ["trust", "add", samples::ISSUER, "--sd-jwt-signer", file, "--vct", samples::VCT];
+    assert_eq!(installation.run(&add).code, 0);
+    for command in [&["doctor"][..], &["trust", "check"]] {
+        let told = installation.run(command);
+        assert_eq!(told.code, 3, "{told:?}");
+        let names = format!("{}: SD-JWT signer CN=Utopia registry", samples::ISSUER);
+        assert!(told.stdout.contains(&names), "{told:?}");
+        assert!(told.stdout.contains("RFC 5280 4.2.1.12"), "{told:?}");
+    }
 }
 
 /// Unlike a document signer, which has a root to go by: it is the issuer, as a bare key is.

@@ -21,6 +21,7 @@ pub mod codec;
 pub mod costs;
 pub mod der;
 pub mod disclosure;
+pub mod gzip;
 pub mod hpke;
 pub mod iso_mdoc;
 pub mod issuer;

@@ -10,6 +10,12 @@ use serde_json::{Map, Value, json};
 
 pub use self::crl::{Crl, CrlEntry, authority_key_identifier, extension, generalized_time};
 pub use self::cwt::StatusCwt;
+
+/// Encoded CBOR, piece by piece.
+pub mod cbor {
+    pub use super::cwt::{array, bytes, integer, map, text};
+}
+
 use crate::codec::base64url;
 use crate::jws::sign_jws;
 use crate::keys::SigningKey;

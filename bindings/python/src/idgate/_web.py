@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from .errors import ConfigurationError, IdgateError, NotAvailable
 from .session import Session, Transition
 from .signer import did_document, jwks
-from .verification import Need
+from .verification import Need, awaited
 from .verifier import Verifier
 
 #: What a wallet may post, in bytes.
@@ -31,14 +31,15 @@ Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
 
 
 class Store(Protocol):
-    """Where you keep sessions. Its methods run on threads, and may wait for a database."""
+    """Where you keep sessions. Its methods may be coroutine functions, which run in the event loop; others run
+    on threads. Both may wait for a database."""
 
-    def load(self, handle: str) -> Session | None:
+    def load(self, handle: str) -> Awaitable[Session | None] | Session | None:
         """The session with that id, or the one that has an offer with it."""
 
-    def commit(self, transition: Transition) -> bool:
+    def commit(self, transition: Transition) -> Awaitable[bool] | bool:
         """Stores ``transition.session`` where the stored revision still is ``from_revision``
-        (0: there is none yet); else false: somebody was faster."""
+        (0: there is none yet); else false: another answer was faster."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Endpoints:
         """``POST /v1/oid4vp/response/{handle}``: a wallet's answer."""
         if len(body) > MAX_BODY:
             return _error(413, "payload_too_large", "the answer is larger than 1 MiB")
-        session = await asyncio.to_thread(self.store.load, handle)
+        session = await awaited(self.store.load, handle)
         if session is None:
             return _error(409, "session_not_pending", "this session takes no answer")
         try:
@@ -115,7 +116,7 @@ class Endpoints:
                 fetch=self.fetch,
                 offer=_offer(handle),
             )
-            await asyncio.to_thread(self._commit, decision.transition)
+            await self._commit(decision.transition)
         except _TakenError:
             return _error(409, "session_not_pending", "this session takes no answer")
         except IdgateError as error:
@@ -135,7 +136,7 @@ class Endpoints:
         except ValueError:
             return _error(400, "invalid_request", "the body is no UTF-8 form with one wallet_nonce")
         for _ in range(_ATTEMPTS):
-            session = await asyncio.to_thread(self.store.load, handle)
+            session = await awaited(self.store.load, handle)
             if session is None:
                 return _error(404, "not_found", "there is no such request")
             try:
@@ -143,7 +144,7 @@ class Endpoints:
                     self.verifier.request_object, session, offer=_offer(handle), wallet_nonce=nonce
                 )
                 if transition is not None:
-                    await asyncio.to_thread(self._commit, transition)
+                    await self._commit(transition)
             except _TakenError:
                 continue
             except IdgateError as error:
@@ -151,8 +152,8 @@ class Endpoints:
             return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
         return _later()
 
-    def _commit(self, transition: Transition) -> None:
-        if not self.store.commit(transition):
+    async def _commit(self, transition: Transition) -> None:
+        if not await awaited(self.store.commit, transition):
             raise _TakenError
 
 

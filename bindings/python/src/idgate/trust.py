@@ -119,6 +119,7 @@ class Trust(_abi.Handle):
         claims: Sequence[str] = (),
         countries: Sequence[str] = (),
         ekus: Sequence[str] | None = None,
+        sd_jwt_ekus: Sequence[str] = (),
         revocation: Revocation = "if_published",
         status_max_age_days: int = 7,
         issuing_country_unbound: bool = False,
@@ -128,6 +129,8 @@ class Trust(_abi.Handle):
     ) -> None:
         """Adds an entry without material, or replaces the entry of that name.
 
+        The certificate of an SD-JWT VC issuer must have one of ``sd_jwt_ekus``; without them any will
+        do, but one that is for other things alone, as serverAuth.
         A status list token without ``exp`` counts for ``status_max_age_days``. With
         ``issuing_country_unbound``, test-mode sessions take an mDL whose issuing_country is not its
         signer's, and say so. The last three are for the dialects 1.0 and haip: where claims of an
@@ -142,6 +145,7 @@ class Trust(_abi.Handle):
             "namespaces": list(namespaces),
             "claims": list(claims),
             "countries": list(countries),
+            "sd_jwt_ekus": list(sd_jwt_ekus),
             "revocation": revocation,
             "status_max_age_days": status_max_age_days,
             "issuing_country_unbound": issuing_country_unbound,

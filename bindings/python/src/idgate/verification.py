@@ -32,10 +32,13 @@ class Need:
     """A source to be fetched before a verdict is possible. Its URI comes from signed material."""
 
     index: int
-    kind: Literal["status_list", "crl"]
+    kind: Literal["status_list", "crl", "identifier_list"]
     uri: str
-    #: The ``Accept`` header to fetch it with.
+    #: The ``Accept`` header to fetch it with. Add nothing to it: some hosts compare it as a whole.
     accept: str
+    #: The ``Accept`` header to fetch it with once more after 404, 406 or 415; ``None``: there is no other
+    #: form.
+    accept_otherwise: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class Verification(_abi.Handle):
             step = self.step()
             while isinstance(step, Ask):
                 if fetch is not None or not self._recall():
-                    commit(step.hold)
+                    _done(commit(step.hold), "commit")
                     held = step.hold
                     if fetch is None:
                         self._fetch(step)
@@ -157,21 +160,21 @@ class Verification(_abi.Handle):
             step = await asyncio.to_thread(self.step)
             while isinstance(step, Ask):
                 if fetch is not None or not await asyncio.to_thread(self._recall):
-                    committing = asyncio.ensure_future(_awaited(commit, step.hold))
+                    committing = asyncio.ensure_future(awaited(commit, step.hold))
                     if holding is None or not _succeeded(holding[1]):
                         holding = step.hold, committing
                     await _ended(committing)
                     if fetch is None:
                         await self._fetch_async(step)
                     else:
-                        fetched = await asyncio.gather(*(_awaited(fetch, need) for need in step.needs))
+                        fetched = await asyncio.gather(*(awaited(fetch, need) for need in step.needs))
                         self._supply_all(step, fetched)
                 step = await asyncio.to_thread(self.step)
             return step
         except BaseException as error:
             try:
                 if holding and _succeeded(holding[1]) and (released := holding[0].session.released()):
-                    await _ended(asyncio.ensure_future(_awaited(commit, released)))
+                    await _ended(asyncio.ensure_future(awaited(commit, released)))
             except Exception:
                 raise error
             raise
@@ -184,7 +187,7 @@ class Verification(_abi.Handle):
 
     def _fetch_with(self, fetch: Callable[[Need], bytes | None], step: Ask) -> None:
         with ThreadPoolExecutor(max(1, len(step.needs))) as pool:
-            self._supply_all(step, list(pool.map(fetch, step.needs)))
+            self._supply_all(step, [_done(body, "fetch") for body in pool.map(fetch, step.needs)])
 
     async def _fetch_async(self, step: Ask) -> None:
         if await asyncio.to_thread(self._begin, step):
@@ -223,7 +226,17 @@ class Verification(_abi.Handle):
         _abi.call(lib.idgate_verification_settle, self._pointer, _abi.millis(None))
 
 
-async def _awaited(work: Callable[[Any], Any], argument: Any) -> Any:
+def _done(result: Any, name: str) -> Any:
+    """``result``, unless it is one that has to be awaited, which nothing here does."""
+    if inspect.iscoroutine(result):
+        result.close()
+    if inspect.isawaitable(result):
+        raise TypeError(f"{name} is a coroutine function; await decide_async, which takes both")
+    return result
+
+
+async def awaited(work: Callable[[Any], Any], argument: Any) -> Any:
+    """The result of ``work``: a coroutine function runs here, another one on a thread."""
     if inspect.iscoroutinefunction(work):
         return await work(argument)
     made = await asyncio.to_thread(work, argument)

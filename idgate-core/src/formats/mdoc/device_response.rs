@@ -33,6 +33,12 @@ pub(crate) struct Document<'t, 'a> {
     errors: Option<Value<'t, 'a>>,
 }
 
+/// The refusal of a response without documents that reports no error: `documents` has one at least
+/// (ISO/IEC 18013-5 8.3.2.1.2.2).
+pub(crate) fn no_documents() -> VerifyError {
+    malformed(Check::DeviceResponse, "the DeviceResponse has no documents")
+}
+
 impl<'t, 'a> DeviceResponse<'t, 'a> {
     pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, VerifyError> {
         if value.entries().is_none() {

@@ -9,7 +9,7 @@ mod mso;
 mod session_transcript;
 
 pub(crate) use self::device_auth::{DeviceAuth, DeviceAuthentication, DeviceSigned};
-pub(crate) use self::device_response::{DeviceResponse, Document};
+pub(crate) use self::device_response::{DeviceResponse, Document, no_documents};
 pub(crate) use self::digests::Items;
 pub(crate) use self::mso::{MobileSecurityObject, ValidityInfo, encoded_mso};
 pub use self::session_transcript::Handover;

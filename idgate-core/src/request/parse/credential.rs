@@ -141,7 +141,7 @@ fn default_id(index: usize) -> String {
 
 fn parse_format(field: &Field<'_, '_>) -> Result<CredentialFormat, RequestError> {
     CredentialFormat::from_name(&field.string()?).ok_or_else(|| {
-        let rule = "must be vc+sd-jwt or mso_mdoc";
+        let rule = "must be vc+sd-jwt (dc+sd-jwt means the same) or mso_mdoc";
         RequestError::new(ErrorCode::UnsupportedFormat, field.path.clone(), rule)
     })
 }
@@ -154,7 +154,10 @@ fn parse_claims(
     for element in field.elements()? {
         let name = element.string()?;
         if !is_claim_name(&name) {
-            return Err(element.invalid("must match ^[A-Za-z0-9_]+$"));
+            return Err(element.invalid(
+                "must have letters, digits and underscores alone; for a claim of another name, or one \
+                 within another, name its path in claim_paths",
+            ));
         }
         if name.len() > MAX_CLAIM_NAME_CHARS {
             return Err(element.invalid("must have at most 255 characters"));

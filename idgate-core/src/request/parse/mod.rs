@@ -33,8 +33,14 @@ const ALL_FIELDS: [&str; 6] =
 /// Fields that are unknown while `draft` is the only dialect.
 const NEWER_FIELDS: [&str; 4] = ["profile", "profiles", "same_device", "transaction_data"];
 /// The same of the custom form.
-const NEWER_CUSTOM_FIELDS: [&str; 5] =
-    ["profile", "profiles", "same_device", "transaction_data", "credential_sets"];
+const NEWER_CUSTOM_FIELDS: [&str; 6] = [
+    "profile",
+    "profiles",
+    "same_device",
+    "transaction_data",
+    "credential_sets",
+    "distinct_credentials",
+];
 
 impl PresentationRequest {
     /// Parses a creation body and resolves its defaults against `trust`, for a live or test
@@ -87,11 +93,12 @@ impl PresentationRequest {
             redirect_uri,
             credentials: resolve::resolve(drafts, trust, livemode, &profiles)?,
             same_subject_groups,
-            profiles: profiles.listed,
             credential_sets,
             same_device,
+            distinct_credentials: parse_distinct_credentials(&root, &profiles)?,
             transaction_data: Vec::new(),
             dc_api,
+            profiles: profiles.listed,
         };
         transaction_data::encode(data, &mut request)?;
         Ok(request)
@@ -151,6 +158,15 @@ fn parse_ttl(root: &Field<'_, '_>) -> Result<u64, RequestError> {
         Some(ttl_ms) if (MIN_TTL_MS..=MAX_TTL_MS).contains(&ttl_ms) => Ok(ttl_ms),
         _ => Err(field.invalid("must be an integer from 60000 to 86400000")),
     }
+}
+
+fn parse_distinct_credentials(
+    root: &Field<'_, '_>,
+    profiles: &Profiles,
+) -> Result<bool, RequestError> {
+    let Some(field) = root.member("distinct_credentials") else { return Ok(false) };
+    profiles.refuse_in_draft(&field)?;
+    field.value.as_bool().ok_or_else(|| field.invalid("must be a boolean"))
 }
 
 fn parse_redirect_uri(root: &Field<'_, '_>) -> Result<Option<String>, RequestError> {

@@ -54,8 +54,33 @@ pub fn is_good_by_status_list(
     let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
     let root = issuer.roots.first().filter(|_| format == CredentialFormat::Mdoc);
     let voucher = root.map(|root| Voucher::of_mdoc(root.sha256(), ""));
-    let Some(reference) = StatusListReference::new(idx, uri) else { return false };
+    is_good(StatusListReference::new(idx, uri), token, voucher, &context)
+}
+
+/// Whether `token` is the identifier list at `uri` of `issuer`, for an mdoc of its first root, and does
+/// not have the credential's `identifier`: what tests of the parsers exercise. The revocation of the
+/// certificate that signed it is not part of it.
+pub fn is_good_by_identifier_list(
+    provider: &CryptoProvider,
+    token: &[u8],
+    (uri, identifier): (&str, &[u8]),
+    issuer: &TrustEntry,
+    now: UnixMillis,
+) -> bool {
+    let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
+    let voucher = issuer.roots.first().map(|root| Voucher::of_mdoc(root.sha256(), ""));
+    is_good(StatusListReference::of_identifier(identifier, uri), token, voucher, &context)
+}
+
+fn is_good(
+    reference: Option<StatusListReference>,
+    token: &[u8],
+    voucher: Option<Voucher>,
+    context: &StatusContext<'_>,
+) -> bool {
+    let Some(reference) = reference else { return false };
     let mut list = ListQuestion::new(reference, voucher);
-    list.supply(uri, Supplied::Bytes(token), None, &context);
+    let Some(need) = list.need() else { return false };
+    list.supply(&need, Supplied::Bytes(token), None, context);
     list.answer().is_some_and(Result::is_ok)
 }

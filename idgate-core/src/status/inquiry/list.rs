@@ -1,13 +1,14 @@
-//! The status of one credential: its place in a status list, and whether the certificate that
-//! signed the list is good itself.
+//! The status of one credential: its place in a status list or an identifier list, and whether the
+//! certificate that signed the list is good itself.
 
 use alloc::string::String;
 
 use super::super::context::{SignerStatus, StatusContext, Voucher, unknown};
-use super::super::source::Supplied;
+use super::super::source::{Need, Supplied};
 use super::super::token_status_list::{ListSigner, StatusListReference, VerifiedStatusList};
 use super::signer::SignerQuestion;
 use crate::error::{Reason, VerifyError};
+use crate::ids::CredentialFormat;
 use crate::trust::crl::VerifiedCrl;
 
 /// What is to be asked about one credential, and what came of it.
@@ -28,14 +29,20 @@ impl ListQuestion {
         Self { reference, voucher, answer: None, signer: None }
     }
 
-    /// Where the list is, as long as it was not asked.
-    pub(super) fn open_list(&self) -> Option<&String> {
-        self.answer.is_none().then_some(&self.reference.uri)
+    /// The list, as long as it was not asked.
+    pub(super) fn need(&self) -> Option<Need> {
+        let need = || Need::of_list(self.reference.kind(), &self.reference.uri, self.format());
+        self.answer.is_none().then(need)
+    }
+
+    /// Of the credential.
+    fn format(&self) -> CredentialFormat {
+        self.list_signer().format()
     }
 
     /// The distribution points of the list's signer that were not asked yet.
-    pub(super) fn open_points(&self) -> &[String] {
-        self.signer.as_ref().map_or(&[], SignerQuestion::open_points)
+    pub(super) fn open_points(&self) -> impl Iterator<Item = &String> {
+        self.signer.iter().flat_map(SignerQuestion::open_points)
     }
 
     /// What the list itself says, whatever became of its signer.
@@ -44,22 +51,25 @@ impl ListQuestion {
         self.answer.as_ref()
     }
 
-    /// Judges what came from the list's place. `credentials_signer` is asked anyway.
+    /// Judges what came of `need`. `credentials_signer` is asked anyway.
     pub(super) fn supply(
         &mut self,
-        uri: &str,
+        need: &Need,
         what: Supplied<'_>,
         credentials_signer: Option<&SignerStatus>,
         context: &StatusContext<'_>,
     ) -> Option<VerifiedStatusList> {
-        if !self.asks(uri) {
+        if !self.asks(need) {
             return None;
         }
+        let StatusListReference { uri, .. } = &self.reference;
+        let (kind, signer) = (self.reference.kind(), self.list_signer());
         let list = match what {
             Supplied::Bytes(token) => {
-                VerifiedStatusList::verify(token, uri, self.list_signer(), context)
+                VerifiedStatusList::verify_kind(kind, token, uri, signer, context)
             }
             Supplied::Unavailable => Err(unknown("the status list is unavailable")),
+            Supplied::Failed(fault) => Err(unknown(fault.of_list())),
         };
         match list {
             Ok(list) => {
@@ -80,7 +90,8 @@ impl ListQuestion {
         credentials_signer: Option<&SignerStatus>,
         context: &StatusContext<'_>,
     ) -> bool {
-        let serves = self.asks(list.uri()) && list.serves(self.list_signer(), context);
+        let serves = self.asks(&Need::of_list(list.kind(), list.uri(), list.format()))
+            && list.serves(self.list_signer(), context);
         if serves {
             self.read(list, credentials_signer, context);
         }
@@ -114,8 +125,8 @@ impl ListQuestion {
         self.answer.clone().unwrap_or(Err(unknown("the status list was not asked")))
     }
 
-    fn asks(&self, uri: &str) -> bool {
-        self.answer.is_none() && self.reference.uri == uri
+    fn asks(&self, need: &Need) -> bool {
+        self.need().is_some_and(|open| open == *need)
     }
 
     fn list_signer(&self) -> ListSigner<'_> {
@@ -128,7 +139,7 @@ impl ListQuestion {
         credentials_signer: Option<&SignerStatus>,
         context: &StatusContext<'_>,
     ) {
-        self.answer = Some(list.check(self.reference.idx));
+        self.answer = Some(list.check_at(&self.reference.place));
         let Some(status) = list.signer().filter(|status| Some(*status) != credentials_signer)
         else {
             return;

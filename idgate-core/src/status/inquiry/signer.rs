@@ -1,5 +1,5 @@
-//! Whether a certificate is revoked: the CRLs of its issuer, from the operator or from its
-//! distribution points.
+//! Whether a signer is revoked, or a CA between it and its root: the CRLs of each one's issuer, from the operator or
+//! from its distribution points.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,9 +10,16 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
 use crate::trust::crl::{CrlIssuer, VerifiedCrl};
 
-/// What is to be asked about one certificate, and what came of it.
+/// What is to be asked about a signer and the CAs between it and its root, and what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct SignerQuestion {
+    signer: Option<CertificateQuestion>,
+    intermediates: Vec<CertificateQuestion>,
+}
+
+/// What is to be asked about one certificate, and what came of it.
+#[derive(Clone, Debug)]
+struct CertificateQuestion {
     status: SignerStatus,
     issuer: Option<CrlIssuer>,
     /// Distribution points that were not asked yet.
@@ -39,18 +46,76 @@ impl SignerStatus {
 }
 
 impl SignerQuestion {
-    /// `None`: the certificate publishes nothing. CRLs that the operator supplied for its issuer
-    /// replace the fetch, also when they are out of date. Of the CAs between it and the root nothing
-    /// else is asked.
+    /// `None`: no certificate of the path publishes anything, and no CRL of the operator's is of one of their issuers.
     pub(super) fn open(
+        status: SignerStatus,
+        context: &StatusContext<'_>,
+    ) -> Result<Option<Self>, VerifyError> {
+        let mut intermediates = Vec::new();
+        for ca in &status.intermediates {
+            let question = CertificateQuestion::open(ca.clone(), context);
+            intermediates.extend(question.map_err(of_intermediate)?);
+        }
+        let signer = CertificateQuestion::open(status, context)?;
+        let question = Self { signer, intermediates };
+        Ok((question.certificates().count() > 0).then_some(question))
+    }
+
+    fn certificates(&self) -> impl Iterator<Item = &CertificateQuestion> {
+        self.signer.iter().chain(&self.intermediates)
+    }
+
+    fn certificates_mut(&mut self) -> impl Iterator<Item = &mut CertificateQuestion> {
+        self.signer.iter_mut().chain(&mut self.intermediates)
+    }
+
+    /// The distribution points that were not asked yet.
+    pub(super) fn open_points(&self) -> impl Iterator<Item = &String> {
+        self.certificates().flat_map(|one| &one.open)
+    }
+
+    /// Answers from a CRL that was authenticated before; `false`: it does not serve here.
+    pub(super) fn reuse(
+        &mut self,
+        uri: &str,
+        crl: &VerifiedCrl,
+        context: &StatusContext<'_>,
+    ) -> bool {
+        // Each of them, also where an earlier one is served.
+        self.certificates_mut().filter_map(|one| one.reuse(uri, crl, context).then_some(())).count()
+            > 0
+    }
+
+    /// Judges what came from `uri`, where a certificate asks for it. What was authenticated is given back.
+    pub(super) fn supply(
+        &mut self,
+        uri: &str,
+        what: Supplied<'_>,
+        context: &StatusContext<'_>,
+    ) -> Option<VerifiedCrl> {
+        self.certificates_mut().fold(None, |known, one| one.supply(uri, what, context).or(known))
+    }
+
+    /// Every certificate of the path has to be good; one that is revoked outweighs what is unknown of another.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        let signer = self.signer.iter().map(CertificateQuestion::settle);
+        let intermediates = self.intermediates.iter();
+        let intermediates = intermediates.map(|one| one.settle().map_err(of_intermediate));
+        let refusals = || signer.clone().chain(intermediates.clone()).filter_map(Result::err);
+        let revoked = refusals().find(|error| error.reason == Reason::CertificateRevoked);
+        revoked.or_else(|| refusals().next()).map_or(Ok(()), Err)
+    }
+}
+
+impl CertificateQuestion {
+    /// `None`: the certificate publishes nothing. CRLs that the operator supplied for its issuer
+    /// replace the fetch, also when they are out of date.
+    fn open(
         status: SignerStatus,
         context: &StatusContext<'_>,
     ) -> Result<Option<Self>, VerifyError> {
         if context.issuer.crls.is_empty() && status.points.is_empty() {
             return Ok(None);
-        }
-        for ca in &status.intermediates {
-            Self::by_supplied_crls(ca.clone(), context).map_err(of_intermediate)?;
         }
         let (mut question, replaced) = Self::by_supplied_crls(status, context)?;
         if replaced {
@@ -84,18 +149,7 @@ impl SignerQuestion {
         Ok((question, replaced))
     }
 
-    /// The distribution points that were not asked yet.
-    pub(super) fn open_points(&self) -> &[String] {
-        &self.open
-    }
-
-    /// Answers from a CRL that was authenticated before; `false`: it does not serve here.
-    pub(super) fn reuse(
-        &mut self,
-        uri: &str,
-        crl: &VerifiedCrl,
-        context: &StatusContext<'_>,
-    ) -> bool {
+    fn reuse(&mut self, uri: &str, crl: &VerifiedCrl, context: &StatusContext<'_>) -> bool {
         let serves =
             crl.next_update() >= context.now && self.is_from_issuer(crl) && self.takes(uri);
         if serves {
@@ -129,7 +183,7 @@ impl SignerQuestion {
         self.open.len() < before
     }
 
-    pub(super) fn supply(
+    fn supply(
         &mut self,
         uri: &str,
         what: Supplied<'_>,
@@ -141,6 +195,7 @@ impl SignerQuestion {
         let crl = match what {
             Supplied::Bytes(der) => self.verify(der, context),
             Supplied::Unavailable => Err(no_crl("the certificate's CRL is unavailable")),
+            Supplied::Failed(fault) => Err(no_crl(fault.of_crl())),
         };
         match crl {
             Ok(crl) => {
@@ -170,7 +225,7 @@ impl SignerQuestion {
 
     /// Each distribution point has a list for all reasons, so one good list suffices (RFC 5280
     /// 6.3.3), but every one is asked, and one that revokes outweighs all others.
-    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+    fn settle(&self) -> Result<(), VerifyError> {
         match (&self.revoked, self.good && self.open.is_empty(), &self.failed) {
             (Some(revoked), _, _) => Err(revoked.clone()),
             (None, true, _) => Ok(()),
@@ -185,6 +240,10 @@ fn of_intermediate(error: VerifyError) -> VerifyError {
         Reason::CertificateRevoked => {
             VerifyError { detail: "an intermediate certificate of the path is revoked", ..error }
         }
+        Reason::RevocationUnknown => VerifyError {
+            detail: "the CRL of an intermediate certificate of the path cannot be had",
+            ..error
+        },
         _ => error,
     }
 }

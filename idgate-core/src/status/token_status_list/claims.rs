@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::context::unknown;
+use super::identifiers::Identifiers;
 use crate::error::VerifyError;
 use crate::limits::CLOCK_SKEW_MS;
 use crate::time::UnixMillis;
@@ -20,9 +21,21 @@ pub(super) struct Claims {
     pub(super) exp: Option<UnixMillis>,
     /// Milliseconds.
     pub(super) ttl: Option<u64>,
-    pub(super) bits: u64,
-    /// zlib, as received.
-    pub(super) lst: Vec<u8>,
+    pub(super) list: Listed,
+}
+
+/// The content of a token's list.
+#[derive(Debug)]
+pub(super) enum Listed {
+    /// A status for each place.
+    Statuses {
+        /// Of each status, as received.
+        bits: u64,
+        /// zlib, as received.
+        lst: Vec<u8>,
+    },
+    /// The identifiers of revoked mdocs.
+    Identifiers(Identifiers),
 }
 
 impl Claims {

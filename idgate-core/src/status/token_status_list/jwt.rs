@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::context::{StatusContext, Voucher, unknown};
-use super::claims::{Claims, millis, positive};
+use super::claims::{Claims, Listed, millis, positive};
 use super::{ListSigner, SignedBy};
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
@@ -152,11 +152,13 @@ fn read_claims(payload: Value<'_, '_>) -> Result<Claims, VerifyError> {
             None => None,
             Some(ttl) => Some(positive(seconds(ttl).unwrap_or(0))?),
         },
-        bits: list
-            .get("bits")
-            .and_then(Value::as_u64)
-            .ok_or(unknown("bits of the status list is not a number"))?,
-        lst: base64url::decode(&lst).map_err(|_| unknown("lst is not strict base64url"))?,
+        list: Listed::Statuses {
+            bits: list
+                .get("bits")
+                .and_then(Value::as_u64)
+                .ok_or(unknown("bits of the status list is not a number"))?,
+            lst: base64url::decode(&lst).map_err(|_| unknown("lst is not strict base64url"))?,
+        },
     })
 }
 

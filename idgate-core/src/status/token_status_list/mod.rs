@@ -1,9 +1,12 @@
 //! Token Status List (draft-ietf-oauth-status-list): one compressed array of small numbers for many
-//! credentials, in a token signed by whoever may sign the credential. Nothing is inflated before
-//! the signature verified, and whatever is wrong with a list makes the status unknown.
+//! credentials, in a token signed by whoever may sign the credential. An identifier list
+//! (ISO/IEC 18013-5 second edition 12.3.6) has the identifiers of revoked mdocs instead, and keeps the same
+//! rules. Nothing is inflated before the signature verified, and whatever is wrong with a list
+//! makes the status unknown.
 
 mod claims;
 mod cwt;
+mod identifiers;
 mod inflate;
 mod jwt;
 #[cfg(all(test, feature = "aws-lc-rs"))]
@@ -15,7 +18,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use self::claims::Claims;
+use self::claims::{Claims, Listed};
+use self::identifiers::Identifiers;
 use super::context::{SignerStatus, StatusContext, TakenBy, Voucher, is_fetchable, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Check, Reason, VerifyError};
@@ -25,13 +29,32 @@ use crate::time::UnixMillis;
 use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
 
-/// Where a credential's status stands (draft 6): `status_list` of its `status`.
+/// Where a credential's status stands: `status_list` of its `status` (draft 6), or `identifier_list`
+/// (ISO/IEC 18013-5 second edition 12.3.6).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StatusListReference {
     /// Place in the list.
-    pub(crate) idx: u64,
+    pub(crate) place: Place,
     /// Where the token is, and its `sub`.
     pub(crate) uri: String,
+}
+
+/// A credential's place in a list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    /// Of its status in a status list.
+    Index(u64),
+    /// The identifier that the issuer adds to an identifier list when it revokes the credential.
+    Identifier(Vec<u8>),
+}
+
+/// The kinds of lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ListKind {
+    /// A status for each place.
+    Statuses,
+    /// The identifiers of revoked mdocs.
+    Identifiers,
 }
 
 /// Who may sign the status list of a credential (draft 11.3): whoever may sign the credential, or
@@ -68,14 +91,20 @@ struct Certified {
 #[derive(Clone)]
 pub struct VerifiedStatusList {
     uri: String,
-    bits: Bits,
-    statuses: Vec<u8>,
+    content: Content,
     fresh_until: UnixMillis,
     expires_at: UnixMillis,
     /// Of the credentials that it was judged for: other formats have other signers.
     format: CredentialFormat,
     binding: Binding,
     signed_by: SignedBy,
+}
+
+/// The content of a verified list.
+#[derive(Clone)]
+enum Content {
+    Statuses { bits: Bits, statuses: Vec<u8> },
+    Identifiers(Identifiers),
 }
 
 /// What a verified list may be used for.
@@ -103,9 +132,29 @@ impl StatusListReference {
         Self::new(idx, &status_list.get("uri")?.as_text()?)
     }
 
-    /// `None`: the URI cannot be fetched.
+    /// From the `identifier_list` map of an MSO. `None`: it cannot be followed.
+    pub(crate) fn from_identifier_list(identifier_list: cbor::Value<'_, '_>) -> Option<Self> {
+        let identifier = identifier_list.get("id")?.as_bytes()?;
+        Self::of_identifier(&identifier, &identifier_list.get("uri")?.as_text()?)
+    }
+
+    /// A place in a status list. `None`: the URI cannot be fetched.
     pub(crate) fn new(idx: u64, uri: &str) -> Option<Self> {
-        is_fetchable(uri).then(|| Self { idx, uri: uri.into() })
+        is_fetchable(uri).then(|| Self { place: Place::Index(idx), uri: uri.into() })
+    }
+
+    /// An identifier in an identifier list. `None`: the URI cannot be fetched.
+    pub(crate) fn of_identifier(identifier: &[u8], uri: &str) -> Option<Self> {
+        let place = Place::Identifier(identifier.into());
+        is_fetchable(uri).then(|| Self { place, uri: uri.into() })
+    }
+
+    /// Of the list.
+    pub(crate) fn kind(&self) -> ListKind {
+        match self.place {
+            Place::Index(_) => ListKind::Statuses,
+            Place::Identifier(_) => ListKind::Identifiers,
+        }
     }
 }
 
@@ -119,30 +168,65 @@ impl Bits {
 }
 
 impl VerifiedStatusList {
-    /// Authenticates the token at `uri` and inflates its list (draft 8.3).
+    /// Authenticates the token of that kind at `uri`.
+    pub(super) fn verify_kind(
+        kind: ListKind,
+        token: &[u8],
+        uri: &str,
+        signer: ListSigner<'_>,
+        context: &StatusContext<'_>,
+    ) -> Result<Self, VerifyError> {
+        match kind {
+            ListKind::Statuses => Self::verify(token, uri, signer, context),
+            ListKind::Identifiers => Self::verify_identifiers(token, uri, signer, context),
+        }
+    }
+
+    /// Authenticates the status list token at `uri` and inflates its list (draft 8.3).
     pub(super) fn verify(
         token: &[u8],
         uri: &str,
         signer: ListSigner<'_>,
         context: &StatusContext<'_>,
     ) -> Result<Self, VerifyError> {
-        if token.len() > MAX_STATUS_BYTES {
-            return Err(unknown("the status list token is larger than 10 MiB"));
-        }
+        check_size(token)?;
         let (claims, signed_by) = match signer {
             // The list of an SD-JWT VC is a JWT, whoever signs it (SD-JWT VC on `status`).
             ListSigner::Certificate(voucher)
                 if signer.format() == CredentialFormat::Mdoc && cwt::is_cwt(token) =>
             {
-                cwt::authenticate(token, voucher, context)?
+                cwt::authenticate(token, ListKind::Statuses, voucher, context)?
             }
             _ => jwt::authenticate(token, signer, context)?,
         };
-        Self::accept(&claims, uri, signer.format(), signed_by, context)
+        Self::accept(claims, uri, signer.format(), signed_by, context)
+    }
+
+    /// Authenticates the identifier list token at `uri`, which is a CWT and of mdocs (ISO/IEC 18013-5
+    /// second edition 12.3.6.4).
+    fn verify_identifiers(
+        token: &[u8],
+        uri: &str,
+        signer: ListSigner<'_>,
+        context: &StatusContext<'_>,
+    ) -> Result<Self, VerifyError> {
+        check_size(token)?;
+        let voucher = match signer {
+            ListSigner::Certificate(voucher) if signer.format() == CredentialFormat::Mdoc => {
+                voucher
+            }
+            _ => return Err(unknown("an identifier list is of mdocs only")),
+        };
+        if !cwt::is_cwt(token) {
+            return Err(unknown("the identifier list token is not a CWT"));
+        }
+        let (claims, signed_by) =
+            cwt::authenticate(token, ListKind::Identifiers, voucher, context)?;
+        Self::accept(claims, uri, signer.format(), signed_by, context)
     }
 
     fn accept(
-        claims: &Claims,
+        claims: Claims,
         uri: &str,
         format: CredentialFormat,
         signed_by: SignedBy,
@@ -154,13 +238,19 @@ impl VerifiedStatusList {
             let detail = "iat of the status list token lies outside its certificate's dates";
             return Err(unknown(detail));
         }
-        let bits =
-            Bits::new(claims.bits).ok_or(unknown("bits of the status list is not 1, 2, 4 or 8"))?;
+        let fresh_until = claims.fresh_until(end, context.now);
+        let content = match claims.list {
+            Listed::Statuses { bits, lst } => {
+                let known = Bits::new(bits);
+                let bits = known.ok_or(unknown("bits of the status list is not 1, 2, 4 or 8"))?;
+                Content::Statuses { bits, statuses: inflate::zlib(&lst)? }
+            }
+            Listed::Identifiers(identifiers) => Content::Identifiers(identifiers),
+        };
         Ok(Self {
             uri: uri.into(),
-            bits,
-            statuses: inflate::zlib(&claims.lst)?,
-            fresh_until: claims.fresh_until(end, context.now),
+            content,
+            fresh_until,
             expires_at: end,
             format,
             binding: Binding::of(context),
@@ -171,6 +261,11 @@ impl VerifiedStatusList {
     /// Where it was fetched from.
     pub fn uri(&self) -> &str {
         &self.uri
+    }
+
+    /// Of the credentials that it was judged for.
+    pub(super) fn format(&self) -> CredentialFormat {
+        self.format
     }
 
     /// Until when it need not be fetched again: the fetch plus `ttl`, at most `exp` (draft 13.7).
@@ -194,7 +289,17 @@ impl VerifiedStatusList {
     }
 
     pub(super) fn weight(&self) -> usize {
-        self.statuses.len()
+        match &self.content {
+            Content::Statuses { statuses, .. } => statuses.len(),
+            Content::Identifiers(identifiers) => identifiers.weight(),
+        }
+    }
+
+    pub(super) fn kind(&self) -> ListKind {
+        match self.content {
+            Content::Statuses { .. } => ListKind::Statuses,
+            Content::Identifiers(_) => ListKind::Identifiers,
+        }
     }
 
     /// Whether it says something about a credential of this trust entry now.
@@ -216,13 +321,33 @@ impl VerifiedStatusList {
             && context.now < self.expires_at
     }
 
-    /// The status at `idx`, least significant bits first; `None` past the end (draft 4.1).
+    /// The status at `idx`, least significant bits first (draft 4.1); `None` past the end, and in an
+    /// identifier list, which has no places.
     pub fn status(&self, idx: u64) -> Option<u8> {
-        let per_byte = 8 / self.bits.0;
+        let Content::Statuses { bits, statuses } = &self.content else { return None };
+        let per_byte = 8 / bits.0;
         let byte = usize::try_from(idx / u64::from(per_byte)).ok()?;
         let place = u8::try_from(idx % u64::from(per_byte)).ok()?;
-        let mask = u8::MAX >> (8 - self.bits.0);
-        Some((self.statuses.get(byte)? >> (place * self.bits.0)) & mask)
+        let mask = u8::MAX >> (8 - bits.0);
+        Some((statuses.get(byte)? >> (place * bits.0)) & mask)
+    }
+
+    /// Checks the credential at `place` against the list.
+    pub(super) fn check_at(&self, place: &Place) -> Result<(), VerifyError> {
+        match (place, &self.content) {
+            (Place::Index(idx), Content::Statuses { .. }) => self.check(*idx),
+            (Place::Identifier(identifier), Content::Identifiers(identifiers)) => {
+                match identifiers.contains(identifier) {
+                    true => Err(VerifyError::new(
+                        Reason::CredentialRevoked,
+                        Check::Status,
+                        "the issuer revoked the credential",
+                    )),
+                    false => Ok(()),
+                }
+            }
+            _ => Err(unknown("the list is of another kind than the credential names")),
+        }
     }
 
     /// What the list says about the credential at `idx` (draft 7.1, decisions 7).
@@ -240,9 +365,16 @@ impl VerifiedStatusList {
     }
 }
 
+fn check_size(token: &[u8]) -> Result<(), VerifyError> {
+    if token.len() > MAX_STATUS_BYTES {
+        return Err(unknown("the status list token is larger than 10 MiB"));
+    }
+    Ok(())
+}
+
 impl ListSigner<'_> {
     /// Of the credentials whose list it is.
-    fn format(&self) -> CredentialFormat {
+    pub(super) fn format(&self) -> CredentialFormat {
         match self {
             Self::IssuerKey => CredentialFormat::SdJwtVc,
             Self::Certificate(voucher) => voucher.format(),
@@ -284,11 +416,14 @@ impl Binding {
 
 impl fmt::Debug for VerifiedStatusList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VerifiedStatusList")
-            .field("uri", &self.uri)
-            .field("bits", &self.bits.0)
-            .field("bytes", &self.statuses.len())
-            .field("fresh_until", &self.fresh_until)
-            .finish_non_exhaustive()
+        let mut told = f.debug_struct("VerifiedStatusList");
+        told.field("uri", &self.uri);
+        match &self.content {
+            Content::Statuses { bits, statuses } => {
+                told.field("bits", &bits.0).field("bytes", &statuses.len())
+            }
+            Content::Identifiers(identifiers) => told.field("identifiers", &identifiers.len()),
+        };
+        told.field("fresh_until", &self.fresh_until).finish_non_exhaustive()
     }
 }

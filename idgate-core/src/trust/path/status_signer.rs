@@ -10,13 +10,14 @@ use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
 use crate::trust::oid::Oid;
 use crate::trust::pinned_signer::PinnedSigner;
-use crate::trust::{listed_profile, profile};
+use crate::trust::{listed_profile, profile, sd_jwt_profile};
 
 /// Below whom signers of status lists may stand, and what credentials' signers there are for.
 pub(crate) struct StatusRoots<'r> {
     pub(crate) provider: &'r CryptoProvider,
     pub(crate) roots: &'r [&'r TrustAnchor],
     pub(crate) ekus: &'r [Oid],
+    pub(crate) sd_jwt_ekus: &'r [Oid],
     pub(crate) now: UnixMillis,
 }
 
@@ -29,7 +30,7 @@ impl StatusRoots<'_> {
     /// # Errors
     /// As [`super::authenticate_chain`].
     pub(crate) fn authenticate(&self, chain: &[&[u8]]) -> Result<VerifiedPath, VerifyError> {
-        let Self { provider, roots, ekus, now } = *self;
+        let Self { provider, roots, ekus, now, .. } = *self;
         if roots.is_empty() {
             return Err(path_error("no root of the trust entry may vouch for this status list"));
         }
@@ -48,14 +49,15 @@ impl StatusRoots<'_> {
         &self,
         chain: &[&[u8]],
     ) -> Result<VerifiedPath, VerifyError> {
-        let Self { provider, roots, ekus, now } = *self;
+        let Self { provider, roots, ekus, now, .. } = *self;
         let (signer, path, root) = signer_below(provider, chain, roots, 1, now)?;
         profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
         self.check_mark(&signer, root)?;
         Ok(path)
     }
 
-    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status.
+    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status,
+    /// and so may who says that it is for status.
     ///
     /// # Errors
     /// As [`super::authenticate_chain`].
@@ -65,6 +67,9 @@ impl StatusRoots<'_> {
     ) -> Result<VerifiedPath, VerifyError> {
         let Self { provider, roots, now, .. } = *self;
         let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
+        sd_jwt_profile::check_sd_jwt_usage(&signer, self.sd_jwt_ekus)
+            .or_else(|broken| profile::check_status_signer(&signer, self.ekus).map_err(|_| broken))
+            .map_err(profile_error)?;
         self.check_mark(&signer, root)?;
         Ok(path)
     }
@@ -72,7 +77,10 @@ impl StatusRoots<'_> {
     fn check_mark(&self, signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), VerifyError> {
         let Some(listing) = root.listing() else { return Ok(()) };
         profile::check_marked_status_signer(signer, self.ekus)
-            .or_else(|_| listed_profile::check_listed_mark(signer, self.ekus, &listing.list))
+            .or_else(|_| {
+                let (ekus, sd_jwt_ekus) = (self.ekus, self.sd_jwt_ekus);
+                listed_profile::check_listed_mark(signer, ekus, sd_jwt_ekus, &listing.list)
+            })
             .map_err(profile_error)
     }
 }

@@ -76,11 +76,13 @@ impl<'f> Envelope<'f> {
         })
     }
 
-    /// Who signed it, once the signature is good.
+    /// Who signed it, once the signature is good. The signer of a list that `is_new` must be one now: when it
+    /// signed is its own word, and an attacker with a key that has expired would say an earlier time.
     pub(super) fn authenticate(
         &self,
         provider: &CryptoProvider,
         rules: &ListRules<'_>,
+        is_new: bool,
         now: UnixMillis,
     ) -> Result<Authenticated, TrustedListError> {
         let mut tape = Tape::default();
@@ -106,7 +108,7 @@ impl<'f> Envelope<'f> {
             signer.key().map_err(|why| not_authentic(format!("has a signer of which {why}")))?;
         let alg = algorithm(&header.alg, &key)?;
         let organizations = anchors::organizations(signer);
-        let at = header.signed_at.unwrap_or(now);
+        let at = header.signed_at.filter(|_| !is_new).unwrap_or(now);
         let vouched_by = match rules.anchors {
             Some(anchors) => {
                 let instants = (at, now);
@@ -197,7 +199,12 @@ fn signed_at(header: Value<'_, '_>) -> Result<Option<UnixMillis>, TrustedListErr
         text.and_then(|text| UnixMillis::parse_rfc3339(&text)).ok_or_else(|| wrong("a sigT"))
     });
     let (iat, sig_t) = (iat.transpose()?.map(UnixMillis::from_secs), sig_t.transpose()?);
-    Ok(iat.or(sig_t))
+    match (iat, sig_t) {
+        (Some(iat), Some(sig_t)) if iat.as_secs() != sig_t.as_secs() => {
+            Err(not_authentic("says two times of its signature (iat, sigT)"))
+        }
+        _ => Ok(iat.or(sig_t)),
+    }
 }
 
 /// Only what is understood may be critical (RFC 7515 4.1.11): the time of signing. Every other

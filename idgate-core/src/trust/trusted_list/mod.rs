@@ -132,14 +132,15 @@ pub fn import_trusted_list(
     now: UnixMillis,
 ) -> Result<TrustedList, TrustedListError> {
     let envelope = Envelope::open(file)?;
-    let by = envelope.authenticate(provider, rules, now)?;
+    let payload_sha256 = provider.sha256(&envelope.payload);
+    let is_new = rules.mark.is_none_or(|mark| mark.payload_sha256 != payload_sha256);
+    let by = envelope.authenticate(provider, rules, is_new, now)?;
     let mut tape = Tape::holding(MAX_LIST_NODES);
     let id = tape.parse(&envelope.payload).map_err(|error| not_json("payload", error))?;
     let lote = content(tape.value(id))?;
     let scheme = scheme(lote)?;
     scheme.check_identity(&by, rules)?;
-    scheme.check_dates(rules.allow_stale, now)?;
-    let payload_sha256 = provider.sha256(&envelope.payload);
+    scheme.check_dates(by.signer.signed_at, rules.allow_stale, now)?;
     if let Some(mark) = rules.mark {
         scheme::check_mark((scheme.sequence, scheme.issued_at), &payload_sha256, mark)?;
     }

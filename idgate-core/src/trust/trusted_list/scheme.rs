@@ -105,15 +105,19 @@ impl Scheme {
         Ok(())
     }
 
-    /// Whether it is the list of now (ETSI TS 119 602 6.3.14, 6.3.15).
+    /// Whether it is the list of now (ETSI TS 119 602 6.3.14, 6.3.15), and was signed when it was issued or later.
     pub(super) fn check_dates(
         &self,
+        signed_at: Option<UnixMillis>,
         allow_stale: bool,
         now: UnixMillis,
     ) -> Result<(), TrustedListError> {
         let Self { issued_at, next_update, .. } = *self;
         if issued_at > now.plus(LIST_CLOCK_SKEW_MS) {
             return Err(out_of_date("is dated in the future"));
+        }
+        if signed_at.is_some_and(|at| at.plus(LIST_CLOCK_SKEW_MS) < issued_at) {
+            return Err(not_authentic("was signed before it was issued, as it says"));
         }
         if next_update <= now && !allow_stale {
             return Err(out_of_date(format!("was due to be replaced on {next_update}")));

@@ -65,3 +65,18 @@ async fn it_is_asked_once_while_it_is_fresh() {
     .await;
     assert_eq!(source.connections(), 1);
 }
+
+#[tokio::test]
+async fn a_compressed_crl_behind_a_redirect_decides() {
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let (source, other) = (Loopback::start().await, Loopback::start().await);
+    source.give_with("301 Moved", &format!("Location: {}\r\n", other.url()), b"");
+    let revoking = gzip(&crl(&root, &[&SERIAL]));
+    other.give_by(move |head| match header(head, "accept") {
+        Some("application/pkix-crl") => answer("200 OK", "Content-Encoding: gzip\r\n", &revoking),
+        _ => answer("406 Not Acceptable", "", b""),
+    });
+    let flow = flow(&root, &source.url());
+    let reason = apart(move || flow.reason(&local(), NOW.0)).await;
+    assert_eq!(reason, Some(Reason::CertificateRevoked));
+}

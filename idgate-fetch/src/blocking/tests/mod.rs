@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::Reason;
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_testkit::gzip::gzip;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, ISSUER};
@@ -22,7 +23,7 @@ use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::loopback::Loopback;
+use crate::loopback::{Loopback, answer, header};
 use crate::range::Cidr;
 use crate::tls_loopback::TlsLoopback;
 use idgate_testkit::patience::{in_time, until};
@@ -193,26 +194,44 @@ async fn a_list_over_tls_needs_a_root_that_is_trusted() {
     assert_eq!(source.connections(), 2);
 }
 
+/// The list has its own name, and not that of the host behind the redirect.
 #[tokio::test]
-async fn a_redirect_to_another_host_is_not_followed() {
+async fn a_list_behind_a_redirect_to_another_host_decides() {
     let (source, other) = (Loopback::start().await, Loopback::start().await);
     other.give(list(&source.url()).as_bytes());
     let elsewhere = format!("Location: http://localhost:{}/list\r\n", other.address().port());
     source.give_with("302 Found", &elsewhere, b"");
     let url = source.url();
-    let reason = apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await;
-    assert_eq!(reason, Some(Reason::RevocationUnknown));
-    assert_eq!(other.connections(), 0);
+    let reasons = apart(move || {
+        let fetcher = reaching(&["127.0.0.0/8", "::1"], None);
+        [0, 1].map(|idx| Flow::new(&[(idx, &url)]).reason(&fetcher, NOW.0))
+    });
+    assert_eq!(reasons.await, [None, Some(Reason::CredentialRevoked)]);
+    assert_eq!((source.connections(), other.connections()), (1, 1), "remembered under its own");
 }
 
 #[tokio::test]
-async fn an_encoded_body_is_not_unpacked() {
+async fn a_list_of_a_host_that_always_compresses_decides() {
+    let source = Loopback::start().await;
+    let token = gzip(list(&source.url()).as_bytes());
+    source.give_with("203 Non-Authoritative Information", "Content-Encoding: gzip\r\n", &token);
+    let url = source.url();
+    let reasons =
+        apart(move || [0, 1].map(|idx| Flow::new(&[(idx, &url)]).reason(&local(), NOW.0)));
+    assert_eq!(reasons.await, [None, Some(Reason::CredentialRevoked)]);
+}
+
+#[tokio::test]
+async fn a_host_that_compares_accept_as_a_whole_is_asked_for_its_form() {
     let source = Loopback::start().await;
     let token = list(&source.url());
-    source.give_with("200 OK", "Content-Encoding: gzip\r\n", token.as_bytes());
+    source.give_by(move |head| match header(head, "accept") {
+        Some("application/statuslist+jwt") => answer("200 OK", "", token.as_bytes()),
+        _ => answer("406 Not Acceptable", "", b""),
+    });
     let url = source.url();
-    let reason = apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await;
-    assert_eq!(reason, Some(Reason::RevocationUnknown));
+    assert_eq!(apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await, None);
+    assert_eq!(source.connections(), 1);
 }
 
 #[tokio::test]
@@ -289,7 +308,7 @@ async fn a_round_that_was_given_up_ends_at_once() {
     let source = Loopback::start().await;
     source.close_gate();
     let fetcher = local();
-    let need = Need::StatusList { uri: source.url() };
+    let need = Need::StatusList { uri: source.url(), format: CredentialFormat::SdJwtVc };
     let asked = vec![Asked { need, issuers: vec![IssuerId::new(ISSUER)] }];
     // It does not end by its time.
     let hour = Duration::from_secs(3600);

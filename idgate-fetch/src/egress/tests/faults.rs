@@ -45,11 +45,11 @@ async fn a_name_without_address_soon_after_a_shortage_of_descriptors_is_an_own_f
 }
 
 /// Runs the test of this name alone, as a process without any network; `false`: this is that process.
-fn isolated(test: &str) -> bool {
+pub(super) fn isolated(test: &str) -> bool {
     if std::env::var_os(ISOLATED).is_some() {
         return false;
     }
-    let name = format!("egress::tests::faults::{test}");
+    let name = format!("egress::tests::{test}");
     let mut command = Command::new("unshare");
     command.args(["--net", "--"]).arg(std::env::current_exe().unwrap());
     let ran = command.args(["--exact", &name, "--nocapture"]).env(ISOLATED, "1").output();
@@ -65,7 +65,7 @@ fn isolated(test: &str) -> bool {
 
 #[tokio::test]
 async fn without_a_route_of_its_own_a_gateway_blames_nobody() {
-    if isolated("without_a_route_of_its_own_a_gateway_blames_nobody") {
+    if isolated("faults::without_a_route_of_its_own_a_gateway_blames_nobody") {
         return;
     }
     let url = "https://a.example/";
@@ -81,7 +81,7 @@ async fn without_a_route_of_its_own_a_gateway_blames_nobody() {
 
 #[tokio::test]
 async fn without_a_port_to_connect_from_a_gateway_blames_nobody() {
-    if isolated("without_a_port_to_connect_from_a_gateway_blames_nobody") {
+    if isolated("faults::without_a_port_to_connect_from_a_gateway_blames_nobody") {
         return;
     }
     assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());

@@ -12,19 +12,19 @@ use crate::egress::resolve::Resolved;
 use idgate_testkit::patience::until;
 
 /// Answers from a script, each name with the same, and counts the questions.
-struct Script {
+pub(super) struct Script {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,
     asked: AtomicUsize,
 }
 
 impl Script {
-    fn of(answers: &[&[&str]]) -> Arc<Self> {
+    pub(super) fn of(answers: &[&[&str]]) -> Arc<Self> {
         let parse = |answer: &&[&str]| answer.iter().map(|text| text.parse().unwrap()).collect();
         let answers = Mutex::new(answers.iter().map(parse).collect());
         Arc::new(Self { answers, asked: AtomicUsize::new(0) })
     }
 
-    fn asked(&self) -> usize {
+    pub(super) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 }
@@ -38,7 +38,7 @@ impl Resolve for Script {
 }
 
 /// A way out to public addresses and 127.0.0.1 for which names are what `script` says.
-fn scripted(script: &Arc<Script>) -> Egress {
+pub(super) fn scripted(script: &Arc<Script>) -> Egress {
     Egress { resolver: script.clone(), ..egress(&["127.0.0.1"]) }
 }
 
@@ -158,7 +158,7 @@ async fn a_redirect_to_a_metadata_address_leads_nowhere() {
             if target != "/other" {
                 let script = Script::of(&[&["127.0.0.1"], &["169.254.169.254"]]);
                 let fetched = scripted(&script).get(&url, "*/*", LIMIT).await;
-                assert_eq!(fetched.unwrap_err(), EgressError::RedirectRefused);
+                assert_eq!(fetched.unwrap_err(), EgressError::RedirectBlocked);
                 assert_eq!(script.asked(), 1);
             }
         }
@@ -172,7 +172,7 @@ async fn a_redirect_on_the_same_host_is_checked_again() {
     let url = format!("http://shop.example:{}/", server.address().port());
     let script = Script::of(&[&["127.0.0.1"], &["169.254.169.254"]]);
     let fetched = scripted(&script).get(&url, "*/*", LIMIT).await;
-    assert_eq!(fetched.unwrap_err(), EgressError::AddressBlocked);
+    assert_eq!(fetched.unwrap_err(), EgressError::RedirectBlocked);
     assert_eq!((script.asked(), server.connections()), (2, 1));
 }
 

@@ -31,6 +31,7 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
             format!("{issuer_id}: {what} {subject} expired on {end}; replace it")
         },
     ));
+    found.extend(refused_sd_jwt_signers(record));
     for crl in &record.crls {
         match &crl.verified {
             Err(why) => found.push(format!("{issuer_id}: {why}")),
@@ -57,6 +58,32 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         found.push(format!("{issuer_id}: every root is expired, so everything is refused"));
     }
     found
+}
+
+/// The issuers' certificates of SD-JWT VCs that are known, pinned or from a trusted list, and refused for
+/// what they are for.
+pub(super) fn refused_sd_jwt_signers(record: &TrustRecord) -> Vec<String> {
+    let entry = record.entry();
+    let told = entry.refused_sd_jwt_signers().map(|(signer, broken)| {
+        let (issuer_id, subject) = (&record.issuer_id, signer.subject());
+        format!(
+            "{issuer_id}: SD-JWT signer {subject} {broken}, so all that it signs is refused; ask the \
+             issuer for another certificate, or name one of its extended key usages with --sd-jwt-eku"
+        )
+    });
+    told.collect()
+}
+
+/// A note for the operator about an entry that is as it should be.
+pub(super) fn notes(record: &TrustRecord) -> Option<String> {
+    let serves_mdocs = record.serves_mdocs() || !record.entry().roots.is_empty();
+    (serves_mdocs && record.revocation != RevocationPolicy::Off).then(|| {
+        format!(
+            "{}: of an mdoc that names a status list and an identifier list the status list alone is \
+             asked; if it cannot be had the answer is revocation_unknown",
+            record.issuer_id
+        )
+    })
 }
 
 /// What an operator may not have meant, or has to mend soon.

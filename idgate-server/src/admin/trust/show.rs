@@ -21,6 +21,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "claims": record.claims,
         "country": record.country,
         "ekus": entry.ekus.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "sd_jwt_ekus": entry.sd_jwt_ekus.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "revocation": record.revocation.name(),
         "status_max_age_days": entry.status_max_age_days,
         "issuing_country_unbound": entry.issuing_country_unbound,
@@ -61,6 +62,10 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     if let Some(ekus) = &record.ekus {
         let ekus: Vec<String> = ekus.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "  ekus: {}", ekus.join(", "));
+    }
+    if !record.sd_jwt_ekus.is_empty() {
+        let ekus: Vec<String> = record.sd_jwt_ekus.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "  SD-JWT ekus: {}", ekus.join(", "));
     }
     let _ = writeln!(text, "  revocation: {}", record.revocation.name());
     if let Some(days) = record.status_max_age_days {

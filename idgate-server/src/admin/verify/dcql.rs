@@ -37,6 +37,7 @@ pub(super) fn verify(
     for (asked, presentation) in query.credentials.iter().zip(presented) {
         if let Some(presentation) = presentation {
             let mut report = CredentialReport::default();
+            report.dialect = Some(Dialect::V1_0);
             let result = match asked.format {
                 CredentialFormat::Mdoc => {
                     device_response(options, asked, presentation, at, &mut report)?

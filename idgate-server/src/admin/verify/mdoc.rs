@@ -96,8 +96,18 @@ fn device_response(
 /// base64url as answers carry it, or CBOR. The first byte of a CBOR map or array is never ASCII.
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let file = read(path)?;
-    let text = std::str::from_utf8(&file).ok();
-    Ok(text.and_then(|text| base64url::decode(text.trim()).ok()).unwrap_or(file))
+    let Some(text) = std::str::from_utf8(&file).ok().map(str::trim) else { return Ok(file) };
+    match base64url::decode(text) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) if text.ends_with('=') => Err(unusable(
+            path,
+            "its base64url is padded (`=`), as no answer is; take the padding away",
+        )),
+        Err(_) if text.is_ascii() && !text.is_empty() => {
+            Err(unusable(path, "is neither base64url nor CBOR"))
+        }
+        Err(_) => Ok(file),
+    }
 }
 
 /// What the options say of how the answer was encrypted.

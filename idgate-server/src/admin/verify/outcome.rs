@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use idgate_core::error::{ErrorCode, VerifyError};
-use idgate_core::verify::{CredentialReport, VerifiedCredential};
+use idgate_core::error::{Check, ErrorCode, VerifyError};
+use idgate_core::verify::{CredentialReport, RevocationOutcome, VerifiedCredential};
 use serde_json::json;
 
 use crate::admin::output::{Output, on_one_line};
@@ -46,6 +46,17 @@ pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
     output
 }
 
+/// Whether a check passed; `None`: the options say not to make it.
+fn is_passed(check: Check, passed: bool, result: &Outcome) -> Option<bool> {
+    let revocation = result.as_ref().ok().map(VerifiedCredential::revocation_details);
+    let is_off = revocation.is_some_and(|revocation| match check {
+        Check::Status => revocation.credential == RevocationOutcome::Off,
+        Check::SignerStatus => revocation.signer == RevocationOutcome::Off,
+        _ => false,
+    });
+    (!is_off).then_some(passed)
+}
+
 fn tree(report: &CredentialReport, result: &Outcome) -> String {
     let mut text = String::new();
     let mut group = "";
@@ -54,8 +65,12 @@ fn tree(report: &CredentialReport, result: &Outcome) -> String {
             group = check.group();
             let _infallible = writeln!(text, "{group}");
         }
-        let mark = if passed { "ok    " } else { "FAILED" };
-        let _infallible = writeln!(text, "  {mark} {check} ({})", check.clause());
+        let mark = match is_passed(check, passed, result) {
+            Some(true) => "ok    ",
+            Some(false) => "FAILED",
+            None => "not checked",
+        };
+        let _infallible = writeln!(text, "  {mark} {check} ({})", report.clause(check));
     }
     let _infallible = match result {
         Ok(credential) => {
@@ -87,8 +102,8 @@ fn object(report: &CredentialReport, result: &Outcome) -> serde_json::Value {
             json!({
                 "group": check.group(),
                 "check": check.title(),
-                "clause": check.clause(),
-                "passed": passed,
+                "clause": report.clause(check),
+                "passed": is_passed(check, passed, result),
             })
         })
         .collect();

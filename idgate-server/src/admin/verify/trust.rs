@@ -24,6 +24,7 @@ pub(super) fn sd_jwt_issuer(options: &VerifyOptions) -> Result<TrustEntry, Failu
     let mut issuer = entry(options)?;
     issuer.iss.clone_from(&options.iss);
     issuer.vct.clone_from(&options.vct);
+    issuer.sd_jwt_ekus = ekus("--sd-jwt-eku", &options.sd_jwt_eku)?;
     for path in &options.issuer_key {
         issuer.keys.push(issuer_key(path)?);
     }
@@ -41,7 +42,7 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
     }
     let mut issuer = entry(options)?;
     if !options.eku.is_empty() {
-        issuer.ekus = options.eku.iter().map(|text| eku(text)).collect::<Result<_, _>>()?;
+        issuer.ekus = ekus("--eku", &options.eku)?;
     }
     issuer.issuing_country_unbound = options.issuing_country_unbound;
     issuer.roots = roots(options)?;
@@ -81,8 +82,12 @@ fn entry(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
     Ok(issuer)
 }
 
-fn eku(text: &str) -> Result<Oid, Failure> {
-    Oid::parse(text).ok_or_else(|| Failure::Usage(format!("--eku {text}: write 1.0.18013.5.1.2")))
+fn ekus(option: &str, texts: &[String]) -> Result<Vec<Oid>, Failure> {
+    let eku = |text: &String| {
+        let why = || Failure::Usage(format!("{option} {text}: write 1.0.18013.5.1.2"));
+        Oid::parse(text).ok_or_else(why)
+    };
+    texts.iter().map(eku).collect()
 }
 
 fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p Path, Vec<u8>)>, Failure> {

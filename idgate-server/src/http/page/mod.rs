@@ -18,7 +18,7 @@ use idgate_core::request::Scheme;
 pub(crate) use self::html::Html;
 pub(crate) use self::language::Language;
 pub(crate) use self::qr::Qr;
-pub(crate) use self::shown::{cookie_of, key_of, shows_any};
+pub(crate) use self::shown::{cookie_of, key_of};
 use self::words::Words;
 use crate::app::{PageView, Phase, Standing};
 use crate::store::Face;

@@ -7,11 +7,6 @@ use crate::http::error::HttpError;
 
 const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
-/// Whether it shows anything that could be either.
-pub(crate) fn shows_any(headers: &HeaderMap) -> bool {
-    headers.contains_key(COOKIE) || headers.contains_key(PAGE_KEY)
-}
-
 /// What the script made for its browser, so that it can take the page again when a reply was lost. No
 /// form and no other origin sends it: the gateway answers no preflight.
 pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {

@@ -4,9 +4,10 @@
 use hyper::{Response, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 
-use super::{sessions, wallet};
+use super::sessions::{self, Reader};
+use super::wallet;
 use crate::app::AppError;
-use crate::http::auth::Authorized;
+use crate::http::auth::{Authorized, Scope};
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
@@ -19,6 +20,10 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     if !body::has_content_type(&call.head.headers, "application/json") {
         return Err(HttpError::invalid_request("Content-Type must be application/json"));
     }
+    let reader = match tenant.may(Scope::SessionRead) {
+        true => Reader::Result(None),
+        false => Reader::Status,
+    };
     let (app, id, limit) = (call.gateway.app.clone(), call.session_id(), call.limit);
     let (caller, rates) = (tenant.caller().clone(), &call.gateway.rates);
     // Nothing much is read, and no memory taken, for a session that takes no answer; and nobody uses up
@@ -26,8 +31,8 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     let admission = async {
         app.expects_relay(&caller, &id).await?;
         app.join_trace(&id).await;
-        rates.charge_offer(&RESPONSE, &id, app.now())?;
-        rates.charge_shared(&RESPONSE, &id).await.map_err(AppError::from)??;
+        rates.charge_owner(&RESPONSE, id.as_str(), app.now())?;
+        rates.share_owner(&RESPONSE, &id).await.map_err(AppError::from)??;
         Ok::<_, HttpError>(())
     };
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
@@ -40,7 +45,7 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     limit.lift();
     match tokio::spawn(carried(work)).await {
         Ok(relayed) => match relayed? {
-            Some(view) => Ok(json::answer(StatusCode::OK, sessions::status_json(&view, None))),
+            Some(view) => Ok(json::answer(StatusCode::OK, sessions::status_json(&view, reader))),
             None => Err(wallet::refused()),
         },
         Err(_panic) => Err(HttpError::internal("panic")),

@@ -22,8 +22,8 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let counts = call.head.method != Method::HEAD;
     let visit = Visit { part: part.as_deref(), network: &network, counts };
     let jwt = match counts {
-        true => app.fetch_request(&handle, None, &visit).await?,
-        false => app.peek_request(&handle, &visit).await?,
+        true => app.fetch_request(&handle, None, &visit, call.admission()).await?,
+        false => app.peek_request(&handle, &visit, call.admission()).await?,
     };
     Ok(answer(jwt))
 }
@@ -36,21 +36,24 @@ pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let (part, network) = (call.part()?, call.network());
+    let (part, network, admit) = (call.part()?, call.network(), call.admission());
     let received = call.read_body_if(app.expects_fetch(&handle), MAX_FETCH_FORM_BYTES).await?;
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
     let visit = Visit { part: part.as_deref(), network: &network, counts: true };
-    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref(), &visit).await?))
+    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref(), &visit, admit).await?))
 }
 
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).
 /// `wallet_metadata` is not needed, and other parameters are not ours.
 fn wallet_nonce(form: &[u8]) -> Result<Option<Cow<'_, str>>, &'static str> {
     const NOT_A_FORM: &str = "the body is not a UTF-8 form";
-    let form = str::from_utf8(form).map_err(|_| NOT_A_FORM)?;
+    let text = str::from_utf8(form).map_err(|_| NOT_A_FORM)?;
+    if text.ends_with(form::LINE_BREAKS) {
+        return Err(form::LINE_BREAK_BEHIND);
+    }
     let mut found = None;
-    for pair in form::pairs(form) {
+    for pair in form::pairs(text) {
         let (name, value) = pair.map_err(|_| NOT_A_FORM)?;
         if name == "wallet_nonce" && found.replace(value).is_some() {
             return Err("wallet_nonce is given twice");
@@ -91,6 +94,8 @@ mod tests {
             b"wallet_nonce=%zz",
             b"wallet_nonce=%ff",
             b"wallet_nonce=\xff",
+            b"wallet_nonce=a\r\n",
+            b"\n",
         ] {
             assert!(wallet_nonce(bad).is_err(), "{bad:?}");
         }

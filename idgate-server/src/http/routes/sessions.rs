@@ -47,7 +47,8 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
         }
         Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
     };
-    let body = stage(Stage::Answer, || status_json(&view, code.as_deref()));
+    let reader = Reader::Result(code.as_deref());
+    let body = stage(Stage::Answer, || status_json(&view, reader));
     Ok(json::answer(StatusCode::OK, body))
 }
 
@@ -130,10 +131,22 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
 /// More than everything in a status but its result.
 const STATUS_ROOM: usize = 512;
 
+/// The part of a session that the key of a request may see.
+#[derive(Clone, Copy)]
+pub(super) enum Reader<'c> {
+    /// All of it, with the response code that the request brings.
+    Result(Option<&'c str>),
+    /// Its status: the key has not the scope to read sessions.
+    Status,
+}
+
 /// `SessionStatus` (specification 2): result and reason only while and when there is one.
-pub(super) fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<Vec<u8>> {
+pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
-    let result = session.result_for(code, *now);
+    let (result, withheld) = match reader {
+        Reader::Result(code) => (session.result_for(code, *now), session.withheld_from(code, *now)),
+        Reader::Status => (None, None),
+    };
     let result_length = result.map_or(0, |result| {
         result.claims().len().saturating_add(result.verification_details().len())
     });
@@ -153,8 +166,10 @@ pub(super) fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<V
             _ => object.raw("verification_details", details),
         };
     }
-    if view.claims_lost {
-        object = object.boolean("claims_lost", true);
+    match (view.claims_lost, withheld) {
+        (true, _) => object = object.boolean("claims_lost", true).text("claims_withheld", "lost"),
+        (false, Some(why)) => object = object.text("claims_withheld", why.as_str()),
+        (false, None) => {}
     }
     if let Some(reason) = session.reason_at(*now) {
         object = object.text("reason", reason.as_str());

@@ -18,6 +18,7 @@ use crate::spans::carried;
 pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     call.trace.is_answer = true;
     let (app, handle, limit) = (call.gateway.app.clone(), call.handle(), call.limit);
+    let admit = call.admission();
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
     // Nothing is read, and no memory taken, for a session that takes no answer.
     let received = call.read_body_if(app.expects_answer(&handle), MAX_RESPONSE_BYTES).await?;
@@ -25,7 +26,8 @@ pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError>
     // In a box: a task copies what it runs more than once.
     let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
-        app.respond(&handle, WalletResponse::new(content_type.as_deref(), &bytes)).await
+        let response = WalletResponse::new(content_type.as_deref(), &bytes);
+        app.respond(&handle, response, admit).await
     });
     // A task of its own: a wallet that hangs up does not leave its session half verified. One that
     // waits is told what the task decided, and never that nothing was.

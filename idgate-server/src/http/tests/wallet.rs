@@ -41,20 +41,21 @@ async fn a_wrong_state_changes_nothing() {
 #[tokio::test]
 async fn a_malformed_answer_changes_nothing() {
     let edge = Edge::start().await;
-    let made = edge.create().await;
-    let path = format!("/v1/oid4vp/response/{}", made.id);
     for (headers, body) in [
         ("", "x=y"),
         ("Content-Type: text/plain\r\n", "x=y"),
         (&*FORM.repeat(2), "x=y"),
         (FORM, "state=1"),
         (FORM, "error=access_denied&error_description=no"),
+        (FORM, "error=access_denied&state=1\r\n"),
         ("Content-Type: application/json\r\n", "{"),
     ] {
+        let made = edge.create().await;
+        let path = format!("/v1/oid4vp/response/{}", made.id);
         let answer = edge.request("POST", &path, headers, body.as_bytes()).await;
         answer.assert_error(400, "invalid_response");
+        assert_eq!(edge.read(&made).await["status"], "PENDING");
     }
-    assert_eq!(edge.read(&made).await["status"], "PENDING");
 }
 
 #[tokio::test]

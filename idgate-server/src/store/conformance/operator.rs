@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clock::Moment;
+use idgate_core::trust::Oid;
 
 pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
@@ -42,6 +43,23 @@ pub(super) async fn a_request_is_served_by_what_was_in_force_when_it_came_or_by_
         assert!(now.trust.version() > first.trust.version());
         assert_ne!(now.gateway_keys.active.id(), first.gateway_keys.active.id());
     }
+}
+
+pub(super) async fn what_sd_jwt_issuers_must_be_for_is_stored_and_in_force<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let issuer = idgate_core::ids::IssuerId::new("issuer");
+    let in_force = || {
+        let trust = fixture.store().trust().wait().unwrap();
+        trust.entry(&issuer).unwrap().sd_jwt_ekus.clone()
+    };
+    assert!(in_force().is_empty());
+    let ekus: Vec<Oid> =
+        ["1.2.3", "2.5.29.37.0"].iter().filter_map(|oid| Oid::parse(oid)).collect();
+    let change = TrustChange { sd_jwt_ekus: Some(ekus.clone()), ..TrustChange::default() };
+    fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
+    assert_eq!(in_force(), ekus);
+    fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
+    assert_eq!(in_force(), ekus, "what is not named stays");
 }
 
 pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {

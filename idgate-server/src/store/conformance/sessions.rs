@@ -1,5 +1,6 @@
 //! Sessions: each change applies once, to its owner's session alone.
 
+use idgate_core::error::Reason;
 use idgate_core::session::Transition;
 
 use super::*;
@@ -239,4 +240,42 @@ pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: B
         (&["vc+sd-jwt".to_owned()][..], &["issuer".to_owned()][..])
     );
     assert_eq!(operator.list_sessions(1).unwrap(), lines[..1]);
+}
+
+pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let [open, other] =
+        [fixture.session(&fixture.live).await, fixture.session(&fixture.live).await];
+    let settled = fixture.verified(&fixture.live, NOW, "{}").await;
+    let of_test = fixture.session(&fixture.test).await;
+    let store = fixture.store();
+    assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
+    let client = fixture.live.client_id.as_str();
+    assert!(fixture.operator().revoke_client(client, NOW).unwrap());
+    // Refused at once: by reading, by a hold and by a verdict.
+    for session in [&open, &settled] {
+        assert!(store.session(session.id()).await.unwrap().is_none());
+    }
+    let late = [hold(&open, NOW), verify(&open, NOW, "{}")];
+    for late in late {
+        assert_eq!(store.commit(late, None).await.unwrap(), Committed::LostRace);
+    }
+    assert!(store.session(of_test.id()).await.unwrap().is_some());
+    // Ended a batch at a time.
+    assert_eq!(store.sessions_of_revoked(1).await.unwrap().len(), 1);
+    let ending = store.sessions_of_revoked(10).await.unwrap();
+    let mut ids = Vec::new();
+    for session in ending {
+        let session = session.unwrap();
+        let end = session.client_revoked(NOW).unwrap();
+        assert_eq!(end.session.reason_at(NOW), Some(Reason::ClientRevoked));
+        assert_eq!(store.commit_own(end).await.unwrap(), Committed::Yes);
+        ids.push(session.id().clone());
+    }
+    ids.sort_by(|one, next| one.as_str().cmp(next.as_str()));
+    let mut both = [open.id().clone(), other.id().clone()];
+    both.sort_by(|one, next| one.as_str().cmp(next.as_str()));
+    assert_eq!(ids, both);
+    assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
+    assert!(store.session(of_test.id()).await.unwrap().is_some());
 }

@@ -123,7 +123,7 @@ pub(in crate::store) const TABLES: &[Table] = &[
         "issuer_id",
         "issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, \
          ekus, status_max_age_days, issuing_country_unbound, claim_paths, aki, \
-         device_response_documents, etsi_tl",
+         device_response_documents, etsi_tl, sd_jwt_ekus",
     ),
     counted(
         table(

@@ -184,6 +184,9 @@ pub trait Store:
         Box::pin(async { Ok(None) })
     }
 
+    /// Why a gateway with the instance keys of this one could not start now; `None`: it could.
+    fn next_start(&self) -> Read<'_, Option<String>>;
+
     /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;
 }

@@ -52,14 +52,14 @@ pub trait SessionStore {
 
     /// Stores a transition where the stored revision is `transition.from`: session, status events
     /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
-    /// the verification took, when there was one.
+    /// the verification took, when there was one. Answers to sessions of revoked clients are not stored.
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed>;
 
     /// The same for what the gateway settles or gives up by itself, which takes nothing of the room
     /// that the client and its wallets have.
     fn commit_own(&self, transition: Transition) -> Write<'_, Committed>;
 
-    /// A session for the wallet routes, without its result.
+    /// A session for the wallet routes, without its result; one of a revoked client is not there.
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>>;
 
     /// The same by the id of one of its offers that is not its own, while it is open.
@@ -95,6 +95,10 @@ pub trait SessionStore {
         now: UnixMillis,
         limit: usize,
     ) -> Read<'_, Vec<Result<Session, StoreError>>>;
+
+    /// Open sessions of revoked clients, at most `limit`; an error in the place of each that cannot be read.
+    /// None, while a node shares the store that does not know how such a session ends.
+    fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>>;
 
     /// Removes the results due at `now` from every file, and reports how many there were; with them
     /// those that are due later than any could be: the clock was set back since. An erasure that a

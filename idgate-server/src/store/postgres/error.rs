@@ -117,6 +117,7 @@ fn describe(error: &tokio_postgres::Error) -> String {
     let mut text = "PostgreSQL: ".to_owned();
     if let Some(of_server) = error.as_db_error() {
         let _ = write!(text, "{} ({})", of_server.message(), of_server.code().code());
+        text.push_str(remedy(of_server.code(), of_server.message()).unwrap_or_default());
     } else {
         let _ = write!(text, "{error}");
         if let Some(source) = error.source() {
@@ -126,9 +127,37 @@ fn describe(error: &tokio_postgres::Error) -> String {
     text
 }
 
+/// The remedy where a pooler, and not PostgreSQL, is the cause.
+fn remedy(code: &SqlState, message: &str) -> Option<&'static str> {
+    match *code {
+        SqlState::PROTOCOL_VIOLATION if message.contains("startup parameter") => Some(
+            "; a pooler refuses what idgate asks for when it connects: connect past the pooler",
+        ),
+        SqlState::INVALID_SQL_STATEMENT_NAME | SqlState::DUPLICATE_PSTATEMENT => Some(
+            "; a pooler in transaction mode gives each transaction another connection: connect past \
+             the pooler, or use its session mode",
+        ),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_pooler_causes_names_the_pooler() {
+        for (code, message, names) in [
+            ("08P01", "unsupported startup parameter: options", true),
+            ("08P01", "invalid message", false),
+            ("26000", "prepared statement \"s1\" does not exist", true),
+            ("42P05", "prepared statement \"s1\" already exists", true),
+            ("57P03", "the database system is starting up", false),
+        ] {
+            let remedy = remedy(&SqlState::from_code(code), message);
+            assert_eq!(remedy.is_some_and(|it| it.contains("pooler")), names, "{code} {message}");
+        }
+    }
 
     #[test]
     fn a_failure_says_whether_it_passes() {

@@ -20,7 +20,7 @@ use super::super::interface::{
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
-use super::error::{Done, panicked};
+use super::error::{Done, Failure, panicked};
 use super::order::Place;
 use super::pool::{ANSWER, Boxed, Pool};
 use super::shared::Shared;
@@ -400,6 +400,15 @@ impl Store for PostgresStore {
         }
         let (whose, id) = (Whose::of(id.as_str()), id.as_str().to_owned());
         self.write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
+    }
+
+    fn next_start(&self) -> Read<'_, Option<String>> {
+        self.read(|shared| async move {
+            match instance::require_key(&shared.pool, &shared.sealer).await {
+                Err(Failure::Store(StoreError::Failed(why))) => Ok(Some(why)),
+                found => found.map(|_| None),
+            }
+        })
     }
 
     fn probe(&self) -> Write<'_, ()> {

@@ -27,6 +27,33 @@ pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<()
 /// Set while a data directory is copied into the database, which is not all there yet.
 pub(super) const COPYING: &str = "copying_from";
 
+/// The same for a command, which may only read: the key that seals, if it is to be noted with the first change.
+pub(in crate::store) async fn first_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check>> {
+    let client = pool.client().await?;
+    let copying = row(&client, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
+    let mut found = Vec::new();
+    for row in rows(&client, key_check::CHECKS, &[]).await? {
+        found.push((row.try_get(0)?, row.try_get(1)?));
+    }
+    drop(client);
+    if copying.is_some() || found.is_empty() {
+        check_key(pool, sealer).await?;
+        return Ok(None);
+    }
+    Ok(key_check::judge(sealer, &found, another_key)?)
+}
+
+/// Refuses other keys than those that the database is sealed with, without a change.
+pub(super) async fn require_key(pool: &Pool, sealer: &Sealer) -> Done<()> {
+    let client = pool.client().await?;
+    let mut found = Vec::new();
+    for row in rows(&client, key_check::CHECKS, &[]).await? {
+        found.push((row.try_get(0)?, row.try_get(1)?));
+    }
+    key_check::judge(sealer, &found, another_key)?;
+    Ok(())
+}
+
 /// Notes the keys of an empty database, and refuses others than those of one that is not.
 pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     note(tx, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
@@ -38,12 +65,14 @@ pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     }
 }
 
-/// The keys that are asked for, each of which has to be given. Until the transaction ends, no node and no
+/// The keys that are asked for, each of which has to be given if `all`. Until the transaction ends, no node and no
 /// command that seals under another one starts.
-pub(super) async fn hold_keys(tx: &Tx<'_>, sealer: &Sealer) -> Done<Vec<Check>> {
+pub(super) async fn hold_keys(tx: &Tx<'_>, sealer: &Sealer, all: bool) -> Done<Vec<Check>> {
     let sql = format!("{} FOR UPDATE", key_check::CHECKS);
     let checks = checks(tx, &sql).await?;
-    key_check::judge(sealer, &checks, another_key)?;
+    if all {
+        key_check::judge(sealer, &checks, another_key)?;
+    }
     Ok(checks)
 }
 
@@ -65,7 +94,7 @@ async fn checks(tx: &Tx<'_>, sql: &str) -> Done<Vec<Check>> {
     Ok(checks)
 }
 
-async fn note(tx: &Tx<'_>, (name, sealed): &Check) -> Done<()> {
+pub(super) async fn note(tx: &Tx<'_>, (name, sealed): &Check) -> Done<()> {
     let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     execute(tx, sql, &[name, sealed]).await?;
     Ok(())

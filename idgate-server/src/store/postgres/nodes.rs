@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
 use idgate_core::entropy::Entropy as _;
+use idgate_core::error::Reason;
 use idgate_core::time::UnixMillis;
 use tokio::sync::Mutex;
 
@@ -22,6 +23,10 @@ use crate::audit::hex;
 use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
 
+/// How many ways a session can end the node knows of, behind its version and its key. Earlier ones say nothing and
+/// cannot read a session that ended as `client_revoked`.
+#[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
+pub(super) const REASONS: i64 = Reason::ALL.len() as i64;
 /// How often a node says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
 /// After so long all others know of a new one.
@@ -111,7 +116,7 @@ async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
     if *has_left {
         return Ok(());
     }
-    let version = format!("{} {}", env!("CARGO_PKG_VERSION"), shared.sealer.key_name()?);
+    let version = format!("{} {} {REASONS}", env!("CARGO_PKG_VERSION"), shared.sealer.key_name()?);
     let found = row(
         on,
         "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \

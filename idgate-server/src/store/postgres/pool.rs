@@ -19,8 +19,9 @@ use deadpool_postgres::{
 use tokio_postgres::NoTls;
 
 use super::super::interface::StoreError;
+use super::super::key_check::Check;
 use super::error::{Done, Failure};
-use super::tls;
+use super::{instance, tls};
 use crate::clock::Stopwatch;
 use crate::config::Address;
 use crate::telemetry::{PoolLoad, Telemetry};
@@ -49,6 +50,8 @@ pub(in crate::store) struct Pool {
     connections: deadpool_postgres::Pool,
     /// Who is told how long commits take.
     telemetry: Option<Arc<Telemetry>>,
+    /// The check of the key that seals: stored with each change.
+    noted: Option<Arc<Check>>,
 }
 
 impl Pool {
@@ -86,13 +89,18 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build();
         let connections = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { connections, telemetry: None })
+        Ok(Self { connections, telemetry: None, noted: None })
     }
 
     /// The same, and what it commits is counted.
     pub(in crate::store) fn counted(mut self, telemetry: Arc<Telemetry>) -> Self {
         self.telemetry = Some(telemetry);
         self
+    }
+
+    /// The same, and each of its transactions says that something is sealed under a key.
+    pub(in crate::store) fn noting(&self, check: Option<Check>) -> Self {
+        Self { noted: check.map(Arc::new), ..self.clone() }
     }
 
     /// A connection, when it is this request's turn.
@@ -151,6 +159,9 @@ impl Pool {
     async fn try_once(&self, job: &dyn Work) -> Done<()> {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
+        if let Some(check) = &self.noted {
+            instance::note(&tx, check).await?;
+        }
         job.work(&tx).await?;
         let begun = Stopwatch::new();
         commit(tx).await?;

@@ -69,6 +69,8 @@ pub(super) async fn page(
         return Ok((work.found, end));
     }
     let with = (keys, part, last, mode);
+    // Counting seals nothing.
+    let pool = if mode == Mode::Count { &pool.noting(None) } else { pool };
     pool.transact(&with, |((sealer, audit), part, last, mode), tx| {
         Box::pin(async move {
             let mut work = Rekeying::new(sealer, audit, *mode);

@@ -107,6 +107,15 @@ impl SessionStore for PostgresStore {
         }))
     }
 
+    fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.fault.read(self.read(move |shared| async move {
+            if !leases::hold(&shared, "revoked", leases::LEASE).await? {
+                return Ok(Vec::new());
+            }
+            read::of_revoked(&shared, limit).await
+        }))
+    }
+
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         self.write(
             Whose::GATEWAY,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use idgate_core::TrustSnapshot;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
 use serde_json::json;
 use tokio_postgres::Row;
 
@@ -15,7 +15,7 @@ use super::{numbers, trusted_lists};
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
     CRL, EntryRow, MaterialRow, NewList, NewMaterial, RemovedMaterial, TrustChange, TrustList,
-    TrustRecord, snapshot_of,
+    TrustRecord, dotted, snapshot_of,
 };
 
 /// Everything with its number, at the moment of `tx`. `pinned_live`: whether pinned signers serve live
@@ -29,7 +29,7 @@ pub(super) async fn snapshot(tx: &Tx<'_>, pinned_live: bool) -> Done<TrustSnapsh
 pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
     let sql = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, \
                ekus, status_max_age_days, issuing_country_unbound, aki, \
-               device_response_documents, claim_paths, etsi_tl FROM trust_entries \
+               device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus FROM trust_entries \
                WHERE $1::text IS NULL OR issuer_id = $1 ORDER BY issuer_id";
     let entries = rows(tx, sql, &[&issuer_id]).await?;
     let mut materials = by_issuer(
@@ -169,7 +169,6 @@ async fn set_attributes(tx: &Tx<'_>, issuer_id: &str, change: &TrustChange) -> D
     )
     .await?;
     let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
-    let ekus = change.ekus.as_ref().map(|ekus| ekus.iter().map(Oid::to_string).collect());
     execute(
         tx,
         "UPDATE trust_entries SET iss = coalesce($2, iss), vct = coalesce($3, vct), \
@@ -180,8 +179,8 @@ async fn set_attributes(tx: &Tx<'_>, issuer_id: &str, change: &TrustChange) -> D
          issuing_country_unbound = coalesce($11, issuing_country_unbound), \
          aki = coalesce($12, aki), \
          device_response_documents = coalesce($13, device_response_documents), \
-         claim_paths = coalesce($14, claim_paths), etsi_tl = coalesce($15, etsi_tl) \
-         WHERE issuer_id = $1",
+         claim_paths = coalesce($14, claim_paths), etsi_tl = coalesce($15, etsi_tl), \
+         sd_jwt_ekus = coalesce($16, sd_jwt_ekus) WHERE issuer_id = $1",
         &[
             &issuer_id,
             &change.iss,
@@ -191,13 +190,14 @@ async fn set_attributes(tx: &Tx<'_>, issuer_id: &str, change: &TrustChange) -> D
             &list(&change.claims),
             &change.country,
             &change.revocation.map(RevocationPolicy::name),
-            &list(&ekus),
+            &list(&change.ekus.as_deref().map(dotted)),
             &change.status_max_age_days.map(i64::from),
             &change.issuing_country_unbound,
             &change.aki,
             &change.device_response_documents.map(DeviceResponseDocuments::name),
             &change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
             &change.etsi_tl,
+            &list(&change.sd_jwt_ekus.as_deref().map(dotted)),
         ],
     )
     .await?;
@@ -306,6 +306,7 @@ fn entry_row(row: &Row) -> Done<EntryRow> {
         device_response_documents: row.try_get(12)?,
         claim_paths: row.try_get(13)?,
         etsi_tl: row.try_get(14)?,
+        sd_jwt_ekus: row.try_get(15)?,
     })
 }
 

@@ -383,6 +383,15 @@ impl Store for SqliteStore {
         })
     }
 
+    fn next_start(&self) -> Read<'_, Option<String>> {
+        let sealer = self.sealer.clone();
+        let look = move |reader: &Reader| match directory::require_key(&reader.main, &sealer) {
+            Err(StoreError::Failed(why)) => Ok(Some(why)),
+            found => found.map(|()| None),
+        };
+        self.readers.read(Whose::GATEWAY, look)
+    }
+
     fn probe(&self) -> Write<'_, ()> {
         let was_written = || self.writer.has_just_written();
         Box::pin(self.probe.ask(was_written, || self.writer.submit(probe::write)))

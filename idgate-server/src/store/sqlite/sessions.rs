@@ -108,6 +108,12 @@ impl SessionStore for SqliteStore {
         self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
     }
 
+    fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let sealer = self.sealer.clone();
+        let read = move |reader: &Reader| sessions::of_revoked(&reader.main, &sealer, limit);
+        self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
+    }
+
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         let dir = self.dir.clone();
         self.writer.submit_erasing(Whose::GATEWAY, move |batch| {

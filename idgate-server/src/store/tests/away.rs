@@ -294,3 +294,23 @@ async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
         assert!(ended.await.unwrap());
     }
 }
+
+/// An earlier version cannot read a session that ended so.
+#[tokio::test]
+async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let session = fixture.session(&fixture.live).await;
+    let older = "INSERT INTO nodes (id, version, started_at, beat_at) \
+                 SELECT 'older', split_part(version, ' ', 1) || ' ' || split_part(version, ' ', 2), \
+                 started_at, beat_at + 86400000 FROM nodes LIMIT 1";
+    fixture.backend.run(older);
+    assert!(fixture.operator().revoke_client(fixture.live.client_id.as_str(), NOW).unwrap());
+    let store = fixture.store();
+    assert!(store.session(session.id()).await.unwrap().is_none(), "refused at once");
+    assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
+    fixture.backend.run("DELETE FROM nodes WHERE id = 'older'");
+    assert_eq!(store.sessions_of_revoked(10).await.unwrap().len(), 1);
+}

@@ -1,11 +1,13 @@
 //! A directory that the first version made, opened by this one.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
-use crate::seal::Sealer;
 use crate::seal::first::FirstSealer;
+use crate::seal::{InstanceKey, Sealer};
 use crate::store::files::main_path;
 use crate::store::schema::{MIGRATIONS, migrate};
-use crate::store::{AuditStore as _, directory, keys};
+use crate::store::{AuditStore as _, Health, directory, examine, keys};
 
 /// How many schema changes the first version had.
 const FIRST_VERSION: usize = 2;
@@ -49,6 +51,28 @@ async fn first_version() -> (Fixture, Session) {
     main.execute(event, (id, 2, "PENDING", Some("it's \"so\", they say"), 20)).unwrap();
     fixture.live_key = client.api_key;
     (fixture, session)
+}
+
+#[tokio::test]
+async fn a_doctor_finds_a_directory_of_the_first_version_whole_and_changes_nothing() {
+    let (fixture, _) = first_version().await;
+    let path = main_path(fixture.path());
+    for (path, mode) in [(fixture.path(), 0o700), (&*path, 0o600)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let before = std::fs::read(&path).unwrap();
+    let found = examine(fixture.path(), None, NOW, true).findings;
+    let bad: Vec<_> = found.iter().filter(|finding| finding.health == Health::Bad).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    let schema = found.iter().find(|finding| finding.check == "schema").unwrap();
+    assert_eq!(schema.health, Health::Warning);
+    assert!(schema.message.contains("`idgate serve` makes a copy"), "{schema:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    // Another key is found out all the same.
+    let other = InstanceKey::parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").unwrap();
+    let found = examine(fixture.path(), Some(&other), NOW, false).findings;
+    let key = found.iter().find(|finding| finding.check == "instance_key").unwrap();
+    assert_eq!(key.health, Health::Bad);
 }
 
 #[tokio::test]

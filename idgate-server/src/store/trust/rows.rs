@@ -21,6 +21,7 @@ pub(in crate::store) struct EntryRow {
     pub(in crate::store) device_response_documents: String,
     pub(in crate::store) claim_paths: Option<String>,
     pub(in crate::store) etsi_tl: bool,
+    pub(in crate::store) sd_jwt_ekus: Option<String>,
 }
 
 impl TrustRecord {
@@ -36,8 +37,9 @@ impl TrustRecord {
         let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
         let [vct, doc_types, namespaces, claims] = &texts;
         let eku = |text: &String| Oid::parse(text).ok_or_else(damaged);
-        let ekus =
-            ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
+        let oids = |text: String| list(&text)?.iter().map(eku).collect::<Result<_, _>>();
+        let ekus = ekus.map(oids).transpose()?;
+        let sd_jwt_ekus = entry.sd_jwt_ekus.map(oids).transpose()?;
         let materials = Materials { issuer_id: &issuer_id, rows };
         let claim_paths = entry.claim_paths.as_deref().map(serde_json::from_str);
         let documents = DeviceResponseDocuments::from_name(&entry.device_response_documents);
@@ -52,6 +54,7 @@ impl TrustRecord {
             status_max_age_days: entry.status_max_age_days,
             issuing_country_unbound: entry.issuing_country_unbound,
             ekus,
+            sd_jwt_ekus: sd_jwt_ekus.unwrap_or_default(),
             keys: keys(materials)?,
             pinned_signers: x509::pinned_signers(materials)?,
             crls: Vec::new(),

@@ -238,8 +238,8 @@ fn credentials() -> Vec<Bad> {
         ),
         coded(
             "unsupported_format",
-            "dc+sd-jwt is not a name of this interface",
-            in_credential("format", json!("dc+sd-jwt")),
+            "a format that is almost one",
+            in_credential("format", json!("dc+sd_jwt")),
             "credentials[0].format",
         ),
         coded(

@@ -211,7 +211,7 @@ const ROWS: &[Row] = &[
         answer.proof = DeviceProof::Mac(answer.sealing.recipient.clone());
         answer.credential()
     }),
-    row("no document", Expected::Refused("doc_type_mismatch"), |desk| {
+    row("no document", Expected::Refused("malformed_presentation"), |desk| {
         let mut answer = desk.answer(SHOP);
         answer.documents.clear();
         answer.credential()

@@ -112,7 +112,9 @@ fn a_missing_wrong_or_further_hash_is_refused() {
 #[test]
 fn a_credential_that_was_not_named_cannot_agree() {
     let two = |named: Value| {
-        let each = ["a", "b"].map(|id| pid(json!(["given_name"]), json!({"id": id})));
+        // One credential answers both, which it may where the claims differ.
+        let each = [("a", "given_name"), ("b", "family_name")]
+            .map(|(id, claim)| pid(json!([claim]), json!({"id": id})));
         json!({"credentials": each, "transaction_data": [payment(json!({"credential_ids": named}))]})
     };
     let formats = [Format::SdJwtVc, Format::SdJwtVc];

@@ -61,6 +61,16 @@ fn what_is_left_to_choose_in_1_0_is_chosen_in_the_demo_too() {
 }
 
 #[test]
+fn the_demo_does_not_start_in_production_or_staging() {
+    for environment in ["production", "staging"] {
+        let refused =
+            Installation::new().with("IDGATE_ENVIRONMENT", environment).run(&["demo", "--once"]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains("for development only"), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_gateway_that_asks_browsers_is_walked_as_any_other() {
     let installation = Installation::new();
     for flags in [&["--dc-api", "unsigned"][..], &["--dc-api", "signed", "--profiles", "1.0,draft"]]

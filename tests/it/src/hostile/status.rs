@@ -4,7 +4,7 @@ use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::request::CredentialFormat;
-use idgate_core::status::is_good_by_status_list;
+use idgate_core::status::{is_good_by_identifier_list, is_good_by_status_list};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
 use idgate_testkit::jws::sign_jws;
@@ -18,6 +18,37 @@ use super::{NOW_MS, Parts};
 const URI: &str = "https://status.example/1";
 /// Of the places in the sample lists, the one that is revoked.
 const REVOKED: u64 = 5;
+
+/// The mdoc of this identifier is revoked.
+const REVOKED_IDENTIFIER: &[u8] = b"revoked mdoc";
+
+/// A revoked mdoc stays revoked. A payload that is signed after a change may say anything, but nothing panics.
+pub(super) fn identifier_list_target() -> Parts {
+    let root = Identity::iaca(Curve::P256, NOW_MS);
+    let signer = root.document_signer(Curve::P256, NOW_MS);
+    let mut trust = TrustEntry::new(IssuerId::new("utopia"));
+    trust.roots.push(TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap());
+    let list = |identifiers: &[&[u8]]| {
+        StatusCwt::identifiers(identifiers, URI, NOW_MS / 1000, &[&signer.der])
+    };
+    let cwt = list(&[b"a", REVOKED_IDENTIFIER, &[7; 32]]);
+    let (claims, nothing) = (cwt.claims.clone(), list(&[]));
+    let claim = claims.iter().find(|(label, _)| *label == 65530).map(|(_, value)| value.clone());
+    let seeds = vec![cwt.sign(&signer.key), claim.unwrap_or_default()];
+    let good = move |identifier: &[u8], token: &[u8]| {
+        let now = UnixMillis(NOW_MS);
+        is_good_by_identifier_list(&PROVIDER, token, (URI, identifier), &trust, now)
+    };
+    assert!(seeds.first().is_some_and(|list| good(b"b", list) && !good(REVOKED_IDENTIFIER, list)));
+    let check = move |bytes: &[u8]| {
+        assert!(!good(REVOKED_IDENTIFIER, bytes));
+        // The claim by itself, in a token that is signed.
+        if bytes.first().is_some_and(|first| *first >> 5 == 5) {
+            good(b"b", &nothing.clone().with(65530, bytes.to_vec()).sign(&signer.key));
+        }
+    };
+    (seeds, Box::new(check))
+}
 
 /// Who is revoked stays revoked. What is signed anew after a change may say anything, but no
 /// panic.

@@ -155,6 +155,11 @@ fn a_wallets_nonce_is_copied_into_the_object() {
     desk.tenant.http.send(&json).expect_error(400, "invalid_request");
     let untyped = Request::post(request_path(&created)).bytes("wallet_nonce=a");
     desk.tenant.http.send(&untyped).expect_error(400, "invalid_request");
+    let nothing = Request::post(request_path(&created)).bytes("");
+    desk.tenant.http.send(&nothing).expect_error(400, "invalid_request");
+    let broken = desk.tenant.http.send(&post("wallet_nonce=a\r\n"));
+    assert!(broken.message().contains("line break"), "{}", broken.message());
+    broken.expect_error(400, "invalid_request");
     let put = Request::new("PUT", request_path(&created));
     let refused = desk.tenant.http.send(&put).expect_error(405, "method_not_allowed");
     assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));

@@ -1,10 +1,12 @@
-//! A web server on loopback for status lists and CRLs.
+//! A web server on loopback for status lists and CRLs, which may be as particular as real ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+
+use idgate_testkit::gzip::gzip;
 
 use crate::server::eventually;
 
@@ -24,6 +26,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Pages {
     content: BTreeMap<String, (&'static str, Vec<u8>)>,
+    moved: BTreeMap<String, String>,
+    /// Whether it compares `Accept` as a whole, and compresses whatever it gives.
+    is_particular: bool,
     asked: Vec<String>,
     held: BTreeSet<String>,
 }
@@ -54,6 +59,18 @@ impl Host {
         self.uri(path)
     }
 
+    /// From now on the host compares `Accept` as a whole with the media type that it has, and says 406
+    /// otherwise; and it compresses all that it gives, under a status that tells of it.
+    pub(crate) fn be_particular(&self) {
+        self.shared.pages.lock().unwrap().is_particular = true;
+    }
+
+    /// Sends those who ask for a path elsewhere.
+    pub(crate) fn redirect(&self, path: &str, to: &str) -> String {
+        self.shared.pages.lock().unwrap().moved.insert(path.into(), to.into());
+        self.uri(path)
+    }
+
     /// Leaves those who ask for this path without an answer until it is released.
     pub(crate) fn hold(&self, path: &str) {
         self.shared.pages.lock().unwrap().held.insert(path.into());
@@ -79,18 +96,28 @@ fn answer(mut stream: TcpStream, shared: &Shared) {
     let mut lines = BufReader::new(copy).lines().map_while(Result::ok);
     let path = lines.next().and_then(|line| line.split(' ').nth(1).map(String::from));
     let path = path.unwrap_or_default();
-    lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    let accept = head.iter().find_map(|line| line.strip_prefix("accept: ")).unwrap_or_default();
     let mut pages = shared.pages.lock().unwrap();
     pages.asked.push(path.clone());
     let pages = shared.released.wait_while(pages, |pages| pages.held.contains(&path)).unwrap();
     let page = pages.content.get(&path).cloned();
+    let (moved, is_particular) = (pages.moved.get(&path).cloned(), pages.is_particular);
     drop(pages);
-    let (status, media_type, content) = match page {
-        Some((media_type, content)) => ("200 OK", media_type, content),
-        None => ("404 Not Found", "text/plain", Vec::new()),
+    let coded = "Content-Encoding: gzip\r\n";
+    let (status, media_type, content, more) = match (page, moved) {
+        (_, Some(to)) => ("302 Found", "text/plain", Vec::new(), format!("Location: {to}\r\n")),
+        (Some((media_type, _)), _) if is_particular && accept != media_type => {
+            ("406 Not Acceptable", "text/plain", Vec::new(), String::new())
+        }
+        (Some((media_type, content)), _) if is_particular => {
+            ("203 Non-Authoritative Information", media_type, gzip(&content), coded.into())
+        }
+        (Some((media_type, content)), _) => ("200 OK", media_type, content, String::new()),
+        (None, _) => ("404 Not Found", "text/plain", Vec::new(), String::new()),
     };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n{more}\
          Connection: close\r\n\r\n",
         content.len()
     );

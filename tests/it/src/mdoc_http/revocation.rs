@@ -1,7 +1,8 @@
 //! Revocation of mdocs: CRLs and status lists that are fetched.
 
+use idgate_testkit::jws;
 use idgate_testkit::mdoc::Cbor;
-use idgate_testkit::status::{Crl, StatusCwt, StatusList};
+use idgate_testkit::status::{Crl, StatusCwt, StatusJwt, StatusList};
 use idgate_testkit::time::{DAY_MS, compact_utc, numeric_date};
 use idgate_testkit::x509::{
     CRL_DISTRIBUTION_POINTS, Identity, distribution_points, key_identifier,
@@ -14,6 +15,7 @@ use crate::server::Installation;
 use crate::tenant::now_ms;
 
 pub(super) const CRL: &str = "application/pkix-crl";
+const JWT: &str = "application/statuslist+jwt";
 pub(super) const CWT: &str = "application/statuslist+cwt";
 pub(super) const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
 
@@ -128,4 +130,108 @@ fn the_status_list_is_fetched_and_decides() {
         assert_eq!(desk.outcome_of(|s| with_status_at(s, &uri, idx)), expected, "{idx}");
     }
     assert_eq!(host.asked("/list"), 1);
+}
+
+/// Through all that real hosts do: the list is elsewhere, in the other form, compressed, and had by those
+/// alone who ask for nothing but what there is.
+#[test]
+fn a_list_is_had_from_a_particular_host_behind_a_redirect() {
+    let mut desk = fetching(true);
+    let (host, elsewhere) = (Host::start(), Host::start());
+    elsewhere.be_particular();
+    let list = StatusList::new(2, 64).with(3, 1);
+    let (signer, iat) = (silent(&desk.authority), numeric_date(now_ms()));
+    let uri = host.redirect("/list", &elsewhere.uri("/jwt"));
+    let token = StatusJwt::new(&list, &uri, iat)
+        .with_header("x5c", jws::x5c(std::slice::from_ref(&signer.der)));
+    elsewhere.put("/jwt", JWT, token.sign(&signer.key).into_bytes());
+    let of_cwt = host.redirect("/cwt", &elsewhere.uri("/cwt"));
+    let token = StatusCwt::new(&list, &of_cwt, iat, &[&signer.der]).sign(&signer.key);
+    elsewhere.put("/cwt", CWT, token);
+    for uri in [&uri, &of_cwt] {
+        for (idx, expected) in [(0, VERIFIED), (3, "credential_revoked")] {
+            assert_eq!(desk.outcome_of(|s| with_status_at(s, uri, idx)), expected, "{uri} {idx}");
+        }
+    }
+    // As CWT first, and then as JWT.
+    assert_eq!((host.asked("/list"), elsewhere.asked("/jwt")), (2, 2));
+    assert_eq!((host.asked("/cwt"), elsewhere.asked("/cwt")), (1, 1));
+    // The CRL of a signer in the same way.
+    let moved = host.redirect("/crl", &elsewhere.uri("/crl"));
+    elsewhere.put("/crl", CRL, crl(&desk.authority, 8, &[&SERIAL]));
+    assert_eq!(desk.outcome_of(|s| with_crl_at(s, &moved)), "certificate_revoked");
+}
+
+const IDENTIFIERS: &str = "application/identifierlist+cwt";
+
+/// The answer names an identifier in the list at `uri`, and its signer no CRL.
+fn with_identifier_at(scenario: &mut Scenario, uri: &str, identifier: &[u8]) {
+    scenario.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
+    scenario
+        .issued()
+        .mso
+        .set("status", Cbor::map([("identifier_list", identifier_list(uri, identifier))]));
+}
+
+fn identifier_list(uri: &str, identifier: &[u8]) -> Cbor {
+    Cbor::map([("id", Cbor::Bytes(identifier.to_vec())), ("uri", uri.into())])
+}
+
+/// ISO/IEC 18013-5 second edition 12.3.6.
+#[test]
+fn the_identifier_list_is_fetched_and_decides() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let (signer, iat) = (silent(&desk.authority), numeric_date(now_ms()));
+    let put = |path: &str, change: fn(StatusCwt) -> StatusCwt| {
+        let uri = host.uri(path);
+        let list = StatusCwt::identifiers(&[b"revoked", b"other"], &uri, iat, &[&signer.der]);
+        host.put(path, IDENTIFIERS, change(list).sign(&signer.key))
+    };
+    let uri = put("/identifiers", |list| list);
+    for (identifier, expected) in [
+        (&b"good"[..], VERIFIED),
+        (b"revoked", "credential_revoked"),
+        (b"other", "credential_revoked"),
+    ] {
+        assert_eq!(desk.outcome_of(|s| with_identifier_at(s, &uri, identifier)), expected);
+    }
+    assert_eq!(host.asked("/identifiers"), 1);
+    let past = put("/expired", |list| list.with(4, StatusCwt::integer(1_000_000_000)));
+    let elsewhere =
+        put("/elsewhere", |list| list.with(2, StatusCwt::text("https://other.example")));
+    let missing = host.uri("/missing");
+    for uri in [past, elsewhere, missing] {
+        let outcome = desk.outcome_of(|s| with_identifier_at(s, &uri, b"good"));
+        assert_eq!(outcome, "revocation_unknown", "{uri}");
+    }
+}
+
+#[test]
+fn a_status_list_that_cannot_be_had_is_not_replaced_by_an_identifier_list() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let (signer, iat) = (silent(&desk.authority), numeric_date(now_ms()));
+    let identifiers = host.uri("/identifiers");
+    let list = StatusCwt::identifiers(&[b"revoked"], &identifiers, iat, &[&signer.der]);
+    host.put("/identifiers", IDENTIFIERS, list.sign(&signer.key));
+    let statuses = host.uri("/list");
+    let list = StatusCwt::new(&StatusList::new(1, 8), &statuses, iat, &[&signer.der]);
+    host.put("/list", CWT, list.sign(&signer.key));
+    let missing = host.uri("/missing");
+    for (uri, identifier, expected) in
+        [(&statuses, &b"revoked"[..], VERIFIED), (&missing, b"good", "revocation_unknown")]
+    {
+        let outcome = desk.outcome_of(|scenario| {
+            scenario.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
+            let list = Cbor::map([("idx", 0.into()), ("uri", uri.as_str().into())]);
+            let both = [
+                ("identifier_list", identifier_list(&identifiers, identifier)),
+                ("status_list", list),
+            ];
+            scenario.issued().mso.set("status", Cbor::map(both));
+        });
+        assert_eq!(outcome, expected, "{uri}");
+    }
+    assert_eq!(host.asked("/identifiers"), 0);
 }

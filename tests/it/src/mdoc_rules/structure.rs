@@ -3,6 +3,7 @@
 use idgate_core::Reason;
 use idgate_core::ids::DocType;
 use idgate_core::trust::DeviceResponseDocuments;
+use idgate_testkit::mdoc::Cbor;
 
 use super::{Case, accepted, refused};
 
@@ -33,6 +34,22 @@ fn rule_3_the_document_is_of_the_requested_type() {
     refused(DocTypeMismatch, |case| case.doc_type = "org.iso.23220.photoid.1");
     refused(TypeMismatch, |case| case.trust.doc_types.push(DocType::new("another")));
     accepted(|case| case.trust.doc_types.push(DocType::new("org.iso.18013.5.1.mDL")));
+}
+
+/// ISO/IEC 18013-5 8.3.2.1.2.2: `documents` has one at least.
+#[test]
+fn rule_2_a_response_of_status_0_has_documents() {
+    let case = Case::new();
+    let of = |change: fn(&mut Cbor)| {
+        let proved = case.document.prove(&case.transcript, &case.proof);
+        let mut response = idgate_testkit::mdoc::device_response(vec![proved]);
+        change(&mut response);
+        case.verify_bytes(&response.encode()).err()
+    };
+    assert_eq!(of(|_| ()), None);
+    let empty = |response: &mut Cbor| response.set("documents", Cbor::Array(Vec::new()));
+    assert_eq!(of(empty), Some(MalformedPresentation));
+    assert_eq!(of(|response| response.remove("documents")), Some(MalformedPresentation));
 }
 
 /// Device authentication covers only the outer docType.

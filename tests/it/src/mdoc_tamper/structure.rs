@@ -64,8 +64,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::refused("status 11", MALFORMED, |s| s.response = |r| r.set("status", 11)),
     Row::refused("status as text", MALFORMED, |s| s.response = |r| r.set("status", "0")),
     Row::refused("no status", MALFORMED, |s| s.response = |r| r.remove("status")),
-    Row::refused("no documents", "doc_type_mismatch", |s| s.response = |r| r.remove("documents")),
-    Row::refused("documents empty", "doc_type_mismatch", |s| {
+    Row::refused("no documents", MALFORMED, |s| s.response = |r| r.remove("documents")),
+    Row::refused("documents empty", MALFORMED, |s| {
         s.response = |r| r.set("documents", Cbor::Array(Vec::new()));
     }),
     Row::refused("documents as a number", MALFORMED, |s| s.response = |r| r.set("documents", 1)),

@@ -188,6 +188,16 @@ impl Gateway {
         made.map(|made| made.session)
     }
 
+    /// With all that requests of 1.0 and HAIP may say.
+    pub(super) fn create_newer(&mut self, asked: &Value) -> Session {
+        let spoken = Dialects::new([Dialect::V1_0, Dialect::Haip]);
+        let (body, trust) = (asked.to_string(), &self.trust);
+        let request = PresentationRequest::parse_for(body.as_bytes(), trust, false, &spoken);
+        let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
+        let made = self.verifier.create_session(request.unwrap(), tenant, false, entropy, CREATED);
+        made.unwrap().session
+    }
+
     /// With a member that drafts do not have, under HAIP, for the page of a shop.
     pub(super) fn create_with(&mut self, asked: &Value, member: &str, value: &Value) -> Session {
         let mut asked = asked.clone();

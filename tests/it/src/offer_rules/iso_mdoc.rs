@@ -252,8 +252,8 @@ fn two_documents_of_one_type_are_refused() {
 
 #[test]
 fn a_document_that_is_missing_is_refused() {
-    assert_eq!(refused_response(|response| documents(response).clear()), "doc_type_mismatch");
-    assert_eq!(refused_response(|response| response.remove("documents")), "doc_type_mismatch");
+    assert_eq!(refused_response(|response| documents(response).clear()), "malformed_presentation");
+    assert_eq!(refused_response(|response| response.remove("documents")), "malformed_presentation");
     let reported = |response: &mut Cbor| {
         documents(response).clear();
         let errors = vec![Cbor::map([(MDL, 0.into())])];
@@ -397,6 +397,17 @@ fn sets_say_which_documents_must_come() {
             gateway.relay(&mut session, &answer.credential_of(&response.encode()).to_string());
         assert_eq!(reason(&session), expected, "{sets}");
     }
+    // A response without documents is malformed.
+    let sets = json!([{"options": [["photo"], ["mdl"]]}]);
+    let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
+    let mut session = gateway.create_with(&body, "credential_sets", &sets);
+    let mut request = gateway.iso_mdoc(&session, SHOP).unwrap();
+    request.documents.truncate(1);
+    let answer = answered(&request);
+    let mut response = answer.device_response();
+    documents(&mut response).clear();
+    let _reply = gateway.relay(&mut session, &answer.credential_of(&response.encode()).to_string());
+    assert_eq!(reason(&session), Some("malformed_presentation"));
     // Without sets both must come.
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&body, &[], &[SHOP]);

@@ -144,7 +144,21 @@ fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
     assert_eq!(led.header("location"), Some(&*browser.path));
     browser.cookie =
         led.header("set-cookie").and_then(|it| it.split(';').next()).map(str::to_owned);
-    assert!(browser.page().contains("page_code="));
+    let page = browser.page();
+    assert!(page.contains("href=\"https://shop.example/back?order=1#top\""), "{page}");
+    assert!(!page.contains("page_code"), "it was taken when all was over: {page}");
+}
+
+/// A stranger with the address could wait until the person has answered, and then be taken for the person.
+#[test]
+fn a_settled_page_that_nobody_has_taken_gives_no_code() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request());
+    tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
+    browser.take();
+    assert_eq!(browser.get("/state").json()["back"], BACK);
+    let session = tenant.read(&created.id);
+    assert_eq!(session["status"], "VERIFIED");
+    assert!(!members(&session["verification_details"]).contains(&"page_code"), "{session}");
 }
 
 #[test]

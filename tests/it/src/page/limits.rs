@@ -1,8 +1,13 @@
 //! How often a page is asked for, by strangers and by the browser that has it.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use idgate_testkit::request_object::JarLink;
+use idgate_testkit::wallet;
+
 use super::*;
+use crate::tenant::answer_request;
 
 /// A gateway with limits, whose clock does not move, and a session's page.
 fn limited() -> (Gateway, Created) {
@@ -101,4 +106,100 @@ fn a_page_that_nobody_has_yet_is_limited_whatever_is_shown() {
     let (asked, refused) = exhaust(&mut browser);
     assert_eq!(asked, 60);
     refused.expect_error(429, "rate_limited");
+}
+
+/// Where a stranger comes from; the person's wallet comes from elsewhere, or from there as well.
+const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 8);
+
+/// Sends until the limit; how many requests passed, and the refusal.
+fn until_limited(http: &mut Http, request: &Request) -> (usize, Response) {
+    for passed in 0..100 {
+        let answer = http.send(request);
+        if answer.status == 429 {
+            return (passed, answer);
+        }
+    }
+    panic!("there is no limit");
+}
+
+#[test]
+fn visits_with_a_photographed_code_hold_no_wallet_back() {
+    let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = Gateway::trusting(limited.with("OID4VP_REQUEST_MODE", "jar"), &sample_trust());
+    let machine = gateway.installation.machine();
+    machine.freeze();
+    let created = gateway.tenant().create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.page();
+    let shown = |browser: &mut Browser| {
+        let link = browser.get("/state").json()["links"]["openid4vp"].as_str().unwrap().to_owned();
+        let link = JarLink::parse(&link).unwrap();
+        Request::get(link.request_uri.strip_prefix(&gateway.server.base_url).unwrap())
+    };
+    let photographed = shown(&mut browser);
+    machine.jump(Duration::from_secs(16));
+    let address = gateway.server.address;
+    let mut stranger = Http::from(address, STRANGER);
+    let (passed, refused) = until_limited(&mut stranger, &photographed);
+    assert_eq!(passed, 10);
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"request-session\";q=10;w=60"));
+    let fresh = shown(&mut browser);
+    for from in [ELSEWHERE, STRANGER] {
+        let mut wallet = Http::from(address, from);
+        for _ in 0..10 {
+            wallet.send(&fresh).expect_status(200);
+        }
+        // A share of its own has an end, too.
+        assert_eq!(until_limited(&mut wallet, &fresh).0, 0);
+    }
+}
+
+#[test]
+fn all_networks_together_fetch_a_request_60_times_a_minute() {
+    let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = Gateway::trusting(limited.with("OID4VP_REQUEST_MODE", "jar"), &sample_trust());
+    gateway.installation.machine().freeze();
+    let created = gateway.tenant().create(&request());
+    let link = JarLink::parse(&created.uri).unwrap();
+    let path = link.request_uri.strip_prefix(&gateway.server.base_url).unwrap();
+    let fetch = Request::get(path);
+    let mut passed = 0;
+    let refused = (10..).find_map(|host| {
+        let mut http = Http::from(gateway.server.address, Ipv4Addr::new(127, 0, 0, host));
+        let (of_one, refused) = until_limited(&mut http, &fetch);
+        passed += of_one;
+        (of_one < 10).then_some(refused)
+    });
+    assert_eq!(passed, 60);
+    let policy = "\"request-session-total\";q=60;w=60";
+    assert_eq!(refused.unwrap().header("ratelimit-policy"), Some(policy));
+}
+
+#[test]
+fn answers_that_prove_nothing_hold_no_wallet_back() {
+    let (gateway, created) = limited();
+    let address = gateway.server.address;
+    let answer = sample_wallet().answer_uri(&created.uri, crate::tenant::now_ms()).unwrap();
+    let junk = wallet::Answer { state: "other".into(), ..answer.clone() };
+    let junk = answer_request(&created.id, &junk.form_body());
+    let mut stranger = Http::from(address, STRANGER);
+    stranger.send(&junk).expect_error(400, "state_mismatch");
+    let (passed, refused) = until_limited(&mut stranger, &junk);
+    assert_eq!(passed, 5);
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"response-session\";q=6;w=60"));
+    // Not even where the wallet is in the same network.
+    let mut wallet = Http::from(address, STRANGER);
+    wallet.send(&answer_request(&created.id, &answer.form_body())).expect_status(200);
+}
+
+#[test]
+fn strangers_of_one_network_keep_no_other_from_taking_a_page() {
+    let (gateway, created) = limited();
+    let mut stranger = Browser::new(&gateway, &created);
+    stranger.http = Http::from(gateway.server.address, STRANGER);
+    exhaust(&mut stranger);
+    let mut own = Browser::new(&gateway, &created);
+    own.take();
+    own.page();
 }

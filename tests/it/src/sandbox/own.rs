@@ -258,3 +258,93 @@ fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
     let told: Vec<_> = told.collect();
     assert_eq!((told[0], told[39]), (401, 429), "{told:?}");
 }
+
+/// A command of a developer, in a folder without a gateway.
+fn developers(sandbox: &Sandbox, temporary: &tempfile::TempDir, arguments: &[&str]) -> Output {
+    let folder = tempfile::TempDir::new().unwrap();
+    let mut command = sandbox.installation.command(arguments);
+    command.env_remove("IDGATE_DATA_DIR").env_remove("IDGATE_DATABASE_URL");
+    output(command.env("TMPDIR", temporary.path()).current_dir(folder.path()))
+}
+
+#[test]
+fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
+    let sandbox = Sandbox::start();
+    let here = &sandbox.temporary;
+    for arguments in [&["client", "list"][..], &["trust", "list"], &["trust", "check"]] {
+        let found = developers(&sandbox, here, arguments);
+        assert_eq!(found.code, 0, "{arguments:?}: {found:?}");
+        assert!(found.stderr.contains("the sandbox that runs, in "), "{arguments:?}: {found:?}");
+    }
+    let clients = developers(&sandbox, here, &["client", "list"]);
+    assert!(clients.stdout.contains(sandbox.text("client_id")), "{clients:?}");
+    // A name of another store wins.
+    let named = tempfile::TempDir::new().unwrap();
+    let folder = named.path().join("none");
+    let other = ["client", "list", "--data-dir", folder.to_str().unwrap()];
+    let refused = developers(&sandbox, here, &other);
+    assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+    for environment in ["staging", "production"] {
+        let arguments = ["client", "list", "--environment", environment];
+        let refused = developers(&sandbox, here, &arguments);
+        assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+    }
+    // Other commands do not look.
+    let refused = developers(&sandbox, here, &["keys", "list"]);
+    assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+}
+
+#[test]
+fn two_sandboxes_that_run_are_an_error_that_names_both() {
+    let first = Sandbox::start();
+    let mut second = command(&first.installation, &first.temporary, &["--listen", "127.0.0.1:0"]);
+    let mut second = second.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let stdout = second.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
+    let refused = developers(&first, &first.temporary, &["client", "list"]);
+    second.kill().unwrap();
+    second.wait().unwrap();
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let folders = std::fs::read_dir(first.temporary.path()).unwrap().flatten();
+    let names: Vec<_> = folders
+        .map(|folder| folder.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("idgate-sandbox-"))
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert!(names.iter().all(|name| refused.stderr.contains(&**name)), "{refused:?}");
+}
+
+#[test]
+fn the_wallet_says_whose_credentials_it_shows_and_has_the_samples_of_the_documentation() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
+    let shown = sandbox.wallet(&[&made.uri]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let whose = shown.json()["credentials"].as_str().unwrap().to_owned();
+    assert!(whose.contains("utopia") && whose.contains("sandbox at"), "{whose}");
+    // Signed by others than the sandbox trusts.
+    let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
+    let shown = sandbox.wallet(&["--samples", &made.uri]);
+    assert_eq!(shown.code, 3, "{shown:?}");
+    assert_eq!(shown.json()["credentials"], "the built-in samples");
+    assert_eq!(outcome(&tenant.read(&made.id)), "issuer_signature_invalid");
+}
+
+#[test]
+fn a_data_directory_of_the_environment_is_not_used_and_it_says_so() {
+    let sandbox = Sandbox::start();
+    let temporary = tempfile::TempDir::new().unwrap();
+    let named = tempfile::TempDir::new().unwrap();
+    let mut run = command(&sandbox.installation, &temporary, &["--listen", "127.0.0.1:0"]);
+    run.env("IDGATE_DATA_DIR", named.path()).stdout(std::process::Stdio::piped());
+    let mut child = run.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let stderr = child.stderr.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("IDGATE_DATA_DIR") && line.contains("--data-dir"), "{line}");
+    assert_eq!(std::fs::read_dir(named.path()).unwrap().count(), 0);
+}

@@ -6,7 +6,9 @@ use idgate_testkit::time::{DAY_MS, compact_utc, numeric_date};
 use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, distribution_points, key_identifier};
 
 use super::*;
+use crate::http::Request;
 use crate::mdoc_http::Host;
+use crate::server::free_address;
 
 const CRL: &str = "application/pkix-crl";
 const JWT: &str = "application/statuslist+jwt";
@@ -72,7 +74,7 @@ fn below_an_intermediate_the_crl_is_the_intermediates() {
     }
 }
 
-/// Nothing is fetched about CAs below the root, but what the operator knows counts.
+/// A CA that names no CRL is not asked about, but what the operator knows counts.
 #[test]
 fn an_operators_crl_that_lists_an_intermediate_counts() {
     let mut desk = Desk::start();
@@ -89,6 +91,47 @@ fn an_operators_crl_that_lists_an_intermediate_counts() {
     let add = ["trust", "add", samples::ISSUER, "--crl", file.to_str().unwrap()];
     assert_eq!(desk.gateway.installation.run(&add).code, 0);
     assert_eq!(outcomes(&mut desk), ["VERIFIED", "certificate_revoked"]);
+}
+
+/// The issuer of the EU's reference wallet is such a host.
+#[test]
+fn a_list_is_had_from_a_host_that_compares_accept_as_a_whole() {
+    let mut desk = fetching();
+    let host = Host::start();
+    host.be_particular();
+    let uri = host.uri("/list");
+    let list = StatusList::new(1, 16).with(3, 1);
+    let certificate = desk.root.issuer_of_sd_jwts(&issuer_key(), now_ms()).der;
+    let token = StatusJwt::new(&list, &uri, numeric_date(now_ms()) - 10);
+    let token = token.with_header("x5c", jws::x5c(&[certificate]));
+    host.put("/list", JWT, token.sign(&issuer_key()).into_bytes());
+    for (idx, expected) in [(2, "VERIFIED"), (3, "credential_revoked")] {
+        let made = desk.credential(|signer| signer).plain("status", status_claim(idx, &uri));
+        assert_eq!(desk.outcome_of(made), expected, "{idx}");
+    }
+    assert_eq!(host.asked("/list"), 1);
+}
+
+#[test]
+fn a_report_says_what_kept_a_list_from_the_gateway_and_not_where_it_is() {
+    let mut desk = fetching();
+    let host = Host::start();
+    host.put("/large", JWT, vec![b'a'; 11 * 1024 * 1024]);
+    let nowhere = format!("http://{}/list", free_address());
+    for (uri, why) in [
+        (host.uri("/absent"), "its host answers with an error status"),
+        (host.uri("/large"), "it is too large"),
+        (nowhere, "its host cannot be reached"),
+    ] {
+        let made = desk.credential(|signer| signer).plain("status", status_claim(2, &uri));
+        let session = desk.session_of(made);
+        assert_eq!(session["reason"], "revocation_unknown", "{uri}");
+        let report = format!("/v1/sessions/{}/report", session["session_id"].as_str().unwrap());
+        let request = Request::get(report).bearer(&desk.gateway.client.api_key);
+        let report = desk.gateway.http().send(&request).expect_status(200).json().to_string();
+        assert!(report.contains(why), "{uri}: {report}");
+        assert!(!report.contains("127.0.0.1") && !report.contains("/list"), "{report}");
+    }
 }
 
 /// HAIP 6.1: the list brings its certificate as the credential does.

@@ -42,6 +42,22 @@ impl StatusCwt {
         }
     }
 
+    /// An identifier list token with these identifiers (ISO/IEC 18013-5 second edition 12.3.6.4), else
+    /// like a status list token.
+    pub fn identifiers(identifiers: &[&[u8]], uri: &str, iat: u64, x5chain: &[&[u8]]) -> Self {
+        let entries: Vec<_> = identifiers.iter().map(|id| (bytes(id), map(&[]))).collect();
+        let mut token = Self::new(&StatusList::new(1, 0), uri, iat, x5chain).without(65533);
+        token.protected = vec![(16, text("application/identifierlist+cwt"))];
+        token.with(65530, map(&[(text("identifiers"), map(&entries))]))
+    }
+
+    /// With a claim, though there may be one of the same label.
+    #[must_use]
+    pub fn and(mut self, label: i64, value: Vec<u8>) -> Self {
+        self.claims.push((label, value));
+        self
+    }
+
     /// With a claim.
     #[must_use]
     pub fn with(mut self, label: i64, value: Vec<u8>) -> Self {
@@ -106,7 +122,8 @@ fn unsigned(value: u64) -> Vec<u8> {
     head(0, value)
 }
 
-fn integer(value: i64) -> Vec<u8> {
+/// CBOR of an integer.
+pub fn integer(value: i64) -> Vec<u8> {
     if value < 0 { head(1, value.unsigned_abs() - 1) } else { head(0, value.unsigned_abs()) }
 }
 
@@ -114,19 +131,23 @@ fn sized(major: u8, content: &[u8], count: usize) -> Vec<u8> {
     [head(major, u64::try_from(count).unwrap_or(u64::MAX)), content.to_vec()].concat()
 }
 
-fn bytes(value: &[u8]) -> Vec<u8> {
+/// CBOR of a byte string.
+pub fn bytes(value: &[u8]) -> Vec<u8> {
     sized(2, value, value.len())
 }
 
-fn text(value: &str) -> Vec<u8> {
+/// CBOR of a text string.
+pub fn text(value: &str) -> Vec<u8> {
     sized(3, value.as_bytes(), value.len())
 }
 
-fn array(items: &[Vec<u8>]) -> Vec<u8> {
+/// CBOR of an array of encoded items.
+pub fn array(items: &[Vec<u8>]) -> Vec<u8> {
     sized(4, &items.concat(), items.len())
 }
 
-fn map(entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+/// CBOR of a map of encoded keys and values.
+pub fn map(entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let content: Vec<u8> =
         entries.iter().flat_map(|(key, value)| [key.as_slice(), value].concat()).collect();
     sized(5, &content, entries.len())

@@ -16,11 +16,28 @@ fn one_to_ten_credentials_are_taken() {
 
 #[test]
 fn formats_outside_the_enumeration_are_unsupported() {
-    for format in ["", "dc+sd-jwt", "jwt_vc", "VC+SD-JWT", "vc+sd-jwt "] {
+    for format in ["", "dc+sd_jwt", "jwt_vc", "VC+SD-JWT", "vc+sd-jwt "] {
         refused(&legacy(json!({"format": format})), "unsupported_format", "format");
         refused(&sd_jwt(json!({"format": format})), "unsupported_format", "credentials[0].format");
     }
     invalid(&sd_jwt(json!({"format": 1})), "credentials[0].format");
+}
+
+#[test]
+fn dc_sd_jwt_means_the_same_as_vc_sd_jwt() {
+    for body in [sd_jwt, legacy] {
+        let of = |format: &str| first(body(json!({"format": format})));
+        assert_eq!(format!("{:?}", of("dc+sd-jwt")), format!("{:?}", of("vc+sd-jwt")));
+        assert_eq!(of("dc+sd-jwt").format.name(), "vc+sd-jwt");
+    }
+}
+
+#[test]
+fn a_claim_of_another_form_is_refused_with_a_pointer_to_claim_paths() {
+    for claim in ["age_equal_or_over.18", "given-name"] {
+        let message = invalid(&sd_jwt(json!({"claims": [claim]})), "credentials[0].claims[0]");
+        assert!(message.contains("claim_paths"), "{message}");
+    }
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn with_draft_alone_no_newer_field_is_known() {
         ("same_device", json!(true)),
         ("transaction_data", json!([])),
         ("credential_sets", json!([])),
+        ("distinct_credentials", json!(true)),
         ("dc_api", json!({"origins": ["https://shop.example"]})),
     ] {
         refused_by(&draft, &pair(json!({name: value}), json!({})), "unknown_field", name);
@@ -50,6 +51,24 @@ fn with_draft_alone_no_newer_field_is_known() {
     }
     let body = sd_jwt(json!({"claim_paths": {}}));
     refused_by(&draft, &body, "unknown_field", "credentials[0].claim_paths");
+}
+
+#[test]
+fn distinct_credentials_is_a_boolean_of_the_custom_form_and_not_in_draft() {
+    let asking = |changes: Value| pair(json!({}), changes);
+    let of = |profile: &str, value: Value| {
+        let mut body = asking(json!({}));
+        body["profile"] = json!(profile);
+        body["distinct_credentials"] = value;
+        body
+    };
+    assert!(taken(&of("1.0", json!(true))).distinct_credentials);
+    assert!(!taken(&of("1.0", json!(false))).distinct_credentials);
+    refused(&of("1.0", json!("yes")), "distinct_credentials");
+    refused(&of("draft", json!(true)), "distinct_credentials");
+    let mut legacy_form = legacy(json!({"profile": "1.0"}));
+    legacy_form["distinct_credentials"] = json!(true);
+    refused_by(&Dialects::new(ALL), &legacy_form, "unknown_field", "distinct_credentials");
 }
 
 #[test]

@@ -126,6 +126,19 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
 }
 
 #[test]
+fn a_line_break_behind_a_form_is_named() {
+    for behind in ["\r\n", "\n", "\r", "\r\n\r\n"] {
+        for form in ["error=e&state=s", "state=s&error=e", "error=e&state=s&more=x", ""] {
+            refused(FORM, &format!("{form}{behind}"), "line break (CR or LF)");
+        }
+    }
+    // Encoded it is part of the value; behind JSON it is white space.
+    assert!(post(FORM, "error=e&state=s%0D%0A").is_ok());
+    let json = "{\"error\":\"access_denied\",\"state\":\"s\"}\r\n";
+    assert!(post("application/json", json).is_ok());
+}
+
+#[test]
 fn a_body_over_one_mebibyte_is_too_large() {
     let body = |n: usize| format!("error=e&state=s&more={}", "x".repeat(n - 21));
     assert!(post(FORM, &body(MAX_RESPONSE_BYTES)).is_ok());

@@ -121,6 +121,7 @@ fn a_settled_session_takes_nothing() {
             Input::Hold,
             Input::LeaseLost,
             Input::Released,
+            Input::Revoked,
             verified(NOW),
             Input::Declined(WalletError::AccessDenied),
             Input::Expired,

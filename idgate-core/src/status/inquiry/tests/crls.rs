@@ -106,3 +106,70 @@ fn an_operators_crl_of_another_root_replaces_nothing() {
     assert_eq!(inquiry.needs().count(), 1);
     assert_eq!(settled(&open(signer_with(&[]), &entry).unwrap()), NEITHER);
 }
+
+const CA_SERIAL: &[u8] = &[0x77];
+
+/// A signer with these points below a CA with those.
+fn below_a_ca(points: &[&[&str]], of_ca: &[&[&str]]) -> Published {
+    let ca = signer_with(of_ca).signer.unwrap();
+    let mut published = signer_with(points);
+    if let Some(signer) = &mut published.signer {
+        signer.intermediates = vec![SignerStatus { serial: CA_SERIAL.to_vec(), ..ca }];
+    }
+    published
+}
+
+#[test]
+fn a_ca_between_signer_and_root_is_asked_as_the_signer_is() {
+    let good = signed(&crl());
+    let (of_signer, of_ca) = (signed(&crl().revoke(SERIAL)), signed(&crl().revoke(CA_SERIAL)));
+    for (signer, ca, expected) in [
+        (Some(&good), Some(&good), SIGNER),
+        (Some(&good), Some(&of_ca), Err(Reason::CertificateRevoked)),
+        (Some(&of_signer), Some(&good), Err(Reason::CertificateRevoked)),
+        (None, Some(&of_ca), Err(Reason::CertificateRevoked)),
+        (Some(&of_signer), None, Err(Reason::CertificateRevoked)),
+        (Some(&good), None, Err(Reason::RevocationUnknown)),
+        (None, Some(&good), Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(below_a_ca(&[&[CRL_URI]], &[&[OTHER_CRL_URI]]), &entry()).unwrap();
+        let needs: Vec<_> = inquiry.needs().collect();
+        assert_eq!(needs, [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
+        supply(&mut inquiry, &crl_need(CRL_URI), signer.map(Vec::as_slice));
+        assert!(settled(&inquiry).is_err(), "the CA was not asked");
+        supply(&mut inquiry, &crl_need(OTHER_CRL_URI), ca.map(Vec::as_slice));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
+    for (list, expected) in [
+        (signed(&crl()), SIGNER),
+        (signed(&crl().revoke(CA_SERIAL)), Err(Reason::CertificateRevoked)),
+    ] {
+        let mut inquiry = open(below_a_ca(&[], &[&[CRL_URI]]), &entry()).unwrap();
+        assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI)]);
+        supply(&mut inquiry, &crl_need(CRL_URI), Some(&list));
+        assert_eq!(settled(&inquiry), expected);
+    }
+    // Not published: neither certificate says where its list is.
+    let neither = open(below_a_ca(&[], &[]), &entry()).unwrap();
+    assert_eq!((neither.needs().count(), settled(&neither)), (0, NEITHER));
+}
+
+#[test]
+fn one_list_for_signer_and_ca_is_fetched_once_and_answers_for_both() {
+    for (list, expected) in [
+        (crl(), SIGNER),
+        (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
+        (crl().revoke(CA_SERIAL), Err(Reason::CertificateRevoked)),
+    ] {
+        let mut inquiry = open(below_a_ca(&[&[CRL_URI]], &[&[CRL_URI]]), &entry()).unwrap();
+        let source = supply(&mut inquiry, &crl_need(CRL_URI), Some(&signed(&list))).unwrap();
+        assert_eq!(settled(&inquiry), expected);
+        let mut later = open(below_a_ca(&[&[CRL_URI]], &[&[CRL_URI]]), &entry()).unwrap();
+        assert!(later.reuse(&source, &context(&entry())));
+        assert_eq!(settled(&later), expected);
+    }
+}

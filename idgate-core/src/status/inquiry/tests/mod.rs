@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 
-use idgate_testkit::status::{Crl, StatusCwt, StatusJwt, StatusList};
+use idgate_testkit::status::{Crl, StatusCwt, StatusJwt, StatusList, cbor};
 
 use super::super::fixtures::{
     CRL_URI, KEY_IDENTIFIER, NOW, NOW_SECS, URI, anchor, context, crl_at, entry, name, root,
@@ -15,6 +15,7 @@ use super::super::fixtures::{
 };
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
+use crate::ids::CredentialFormat;
 use crate::status::token_status_list::StatusListReference;
 use crate::time::UnixMillis;
 use crate::trust::TrustEntry;
@@ -68,7 +69,7 @@ fn settled(inquiry: &Inquiry) -> Result<RevocationDetails, Reason> {
 }
 
 fn list_need() -> Need {
-    Need::StatusList { uri: URI.into() }
+    Need::StatusList { uri: URI.into(), format: CredentialFormat::SdJwtVc }
 }
 
 fn crl_need(uri: &str) -> Need {
@@ -172,11 +173,64 @@ fn a_second_mechanism_beside_the_status_list_is_left_alone() {
     let mut tape = crate::codec::cbor::Tape::default();
     let id = tape.parse(cbor).unwrap();
     assert_eq!(PublishedStatus::from_cbor(Some(tape.value(id))), list);
+    // SD-JWT VCs have no identifier lists.
+    let json = br#"{"identifier_list":{"id":"x","uri":"https://b.example"}}"#;
+    let mut tape = crate::codec::json::Tape::default();
+    let id = tape.parse(json).unwrap();
+    assert_eq!(PublishedStatus::from_json(Some(tape.value(id))), PublishedStatus::Unknown);
     // A status list that cannot be followed is not excused by what stands beside it.
     let cbor = b"\xa2\x65other\x01\x6bstatus_list\xa1\x63idx\x03";
     let mut tape = crate::codec::cbor::Tape::default();
     let id = tape.parse(cbor).unwrap();
     assert_eq!(PublishedStatus::from_cbor(Some(tape.value(id))), PublishedStatus::Unknown);
+}
+
+/// `status` of an MSO with these members.
+fn status_of_mso(members: &[(&str, Vec<u8>)]) -> PublishedStatus {
+    let members: Vec<_> =
+        members.iter().map(|(name, value)| (cbor::text(name), value.clone())).collect();
+    let status = cbor::map(&members);
+    let mut tape = crate::codec::cbor::Tape::default();
+    let id = tape.parse(&status).unwrap();
+    PublishedStatus::from_cbor(Some(tape.value(id)))
+}
+
+fn identifier_list(identifier: &[u8], uri: &str) -> (&'static str, Vec<u8>) {
+    let id = (cbor::text("id"), cbor::bytes(identifier));
+    ("identifier_list", cbor::map(&[id, (cbor::text("uri"), cbor::text(uri))]))
+}
+
+/// ISO/IEC 18013-5 second edition 12.3.6.
+#[test]
+fn an_identifier_list_of_an_mdoc_is_a_status_where_there_is_no_status_list() {
+    let reference = |identifier: &[u8]| {
+        PublishedStatus::List(StatusListReference::of_identifier(identifier, URI).unwrap())
+    };
+    assert_eq!(status_of_mso(&[identifier_list(b"x", URI)]), reference(b"x"));
+    let certificate = (cbor::text("certificate"), cbor::bytes(b"x"));
+    let id = (cbor::text("id"), cbor::bytes(b""));
+    let members = cbor::map(&[id, certificate, (cbor::text("uri"), cbor::text(URI))]);
+    assert_eq!(status_of_mso(&[("identifier_list", members)]), reference(b""));
+    for bad in [cbor::map(&[]), cbor::integer(1), cbor::text("x"), cbor::array(&[])] {
+        assert_eq!(status_of_mso(&[("identifier_list", bad)]), PublishedStatus::Unknown);
+    }
+    let ftp = identifier_list(b"x", "ftp://status.example/1");
+    assert_eq!(status_of_mso(&[ftp]), PublishedStatus::Unknown);
+}
+
+#[test]
+fn with_both_lists_the_status_list_alone_decides() {
+    let idx = (cbor::text("idx"), cbor::integer(3));
+    let uri = (cbor::text("uri"), cbor::text("https://a.example/1"));
+    let list = PublishedStatus::List(StatusListReference::new(3, "https://a.example/1").unwrap());
+    let good = ("status_list", cbor::map(&[idx.clone(), uri]));
+    let identifiers = || identifier_list(b"x", URI);
+    assert_eq!(status_of_mso(&[identifiers(), good.clone()]), list);
+    assert_eq!(status_of_mso(&[good, identifiers()]), list);
+    for bad in [cbor::map(&[idx]), cbor::map(&[]), cbor::integer(1)] {
+        let told = status_of_mso(&[identifiers(), ("status_list", bad)]);
+        assert_eq!(told, PublishedStatus::Unknown, "never the other");
+    }
 }
 
 #[test]

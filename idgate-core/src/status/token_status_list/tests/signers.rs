@@ -241,6 +241,27 @@ fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
     refused(verify_for(&sd_jwt_voucher(), &context(&here), by_key.as_bytes()), "not a list");
 }
 
+/// RFC 5280 4.2.1.12: what signs no credential signs no list of credentials, unless it is for lists.
+#[test]
+fn the_list_of_a_certified_sd_jwt_is_signed_by_none_that_is_for_other_things_alone() {
+    const TLS_SERVER: &str = "1.3.6.1.5.5.7.3.1";
+    const STATUS: &str = "1.3.6.1.5.5.7.3.30";
+    let with = |usages: &[&str], entry: &TrustEntry| {
+        of_sd_jwt_by(&signer_with(&signing_key("signer"), &[for_usages(usages)]), entry)
+    };
+    refused(with(&[TLS_SERVER], &sd_jwt_entry()), "RFC 5280 4.2.1.12");
+    for usages in [&[STATUS][..], &["1.2.3.4"], &[TLS_SERVER, STATUS]] {
+        assert!(with(usages, &sd_jwt_entry()).is_ok(), "{usages:?}");
+    }
+    let mut demanding = sd_jwt_entry();
+    demanding.sd_jwt_ekus = Oid::parse("1.2.3.4").into_iter().collect();
+    refused(with(&["1.2.3.5"], &demanding), "RFC 5280 4.2.1.12");
+    for usages in [&[STATUS][..], &["1.2.3.4"]] {
+        assert!(with(usages, &demanding).is_ok(), "{usages:?}");
+    }
+    assert!(of_sd_jwt_by(&signer(&signing_key("signer")), &demanding).is_ok(), "none at all");
+}
+
 #[test]
 fn the_list_of_a_certified_sd_jwt_is_signed_by_no_anchor_and_by_a_key_for_signatures() {
     let (ca, service) = (signing_key("between"), signing_key("service"));

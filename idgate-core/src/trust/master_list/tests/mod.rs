@@ -74,14 +74,16 @@ fn expired_certificates_are_taken_and_listed() {
     assert_eq!(expired, 142);
 }
 
+/// When the list of the vectors was signed: 2025-07-23T14:13:21Z. Its signer's certificate has ended since.
+const SIGNED: UnixMillis = UnixMillis(1_753_280_001_000);
+
 #[test]
 fn the_signer_leads_to_the_root_that_the_operator_gave() {
     let Some(file) = list() else { return };
     let root = un_root(&file);
-    let list = import_master_list(&PROVIDER, &file, Some(&[root]), NOW).unwrap();
+    let list = import_master_list(&PROVIDER, &file, Some(&[root]), SIGNED).unwrap();
     assert_eq!(list.roots.len(), 518);
-    // 2025-07-23T14:13:21Z
-    assert_eq!(list.signed_at, Some(UnixMillis::from_secs(1_753_280_001)));
+    assert_eq!(list.signed_at, Some(SIGNED));
 }
 
 #[test]
@@ -152,6 +154,24 @@ fn without_a_ca_digest_and_signature_are_checked_with_the_certificate_inside() {
     refused(&ahead.sign(&master_list_signer(&ca, NOW.0)), "future");
 }
 
+/// With an expired key that leaked anybody could sign, and say an earlier time.
+#[test]
+fn the_signer_is_valid_now_whatever_signing_time_it_says() {
+    use idgate_testkit::keys::{Curve, SigningKey};
+    use idgate_testkit::master_list::{MasterList, master_list_signer};
+    use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+    let key = SigningKey::from_seed(Curve::P256, "list CA");
+    let ca = CertificateBuilder::iaca_root(Name::new("UN", "List CA"), &key, NOW.0).self_sign(&key);
+    let cas = [TrustAnchor::from_der(&PROVIDER, &ca.der, RootOrigin::RootFile).unwrap()];
+    let root = Identity::iaca(Curve::P256, NOW.0).der;
+    let file = MasterList::new(&[&root], NOW.0 - 1000).sign(&master_list_signer(&ca, NOW.0));
+    assert!(import_master_list(&PROVIDER, &file, Some(&cas), NOW).is_ok());
+    let later = NOW.plus(3 * 365 * 86_400_000);
+    let error = import_master_list(&PROVIDER, &file, Some(&cas), later).unwrap_err();
+    assert!(error.0.contains("outside its dates"), "{error}");
+}
+
 #[test]
 fn damaged_files_are_refused_and_never_panic() {
     let Some(file) = list() else { return };
@@ -173,7 +193,7 @@ fn import_verifies_the_signatures_of_the_list_and_none_of_its_certificates() {
     let root = [un_root(&file)];
     let before = crate::work::counted();
     let provider = crate::crypto::counting::PROVIDER;
-    let list = import_master_list(&provider, &file, Some(&root), NOW).unwrap();
+    let list = import_master_list(&provider, &file, Some(&root), SIGNED).unwrap();
     let steps = crate::work::counted().wrapping_sub(before);
     assert!(list.roots.len() > 500 && steps < 10_000_000, "{steps}");
 }

@@ -244,7 +244,7 @@ fn eight_presented_issuers_are_tried_and_no_more() {
 }
 
 fn status_roots<'r>(roots: &'r [&'r TrustAnchor], entry: &'r TrustEntry) -> StatusRoots<'r> {
-    StatusRoots { provider: &PROVIDER, roots, ekus: &entry.ekus, now: NOW }
+    StatusRoots { provider: &PROVIDER, roots, ekus: &entry.ekus, sd_jwt_ekus: &[], now: NOW }
 }
 
 /// RFC 5280 4.2.1.9, also where the constraint stands in the root.

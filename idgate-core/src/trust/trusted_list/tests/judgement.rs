@@ -11,6 +11,7 @@ use idgate_testkit::x509::{
 
 use super::*;
 use crate::error::{Reason, VerifyError};
+use crate::trust::Oid;
 use crate::trust::path::{
     StatusRoots, VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain,
 };
@@ -97,6 +98,23 @@ fn either_takes_signers_of_both_profiles_and_no_others() {
     }
     let long = iso(&root).with(|one| one.not_after_ms += 365 * 86_400_000);
     refused(mdoc(&entry, long, &root), Reason::ChainInvalid);
+}
+
+/// A usage that the operator demands of SD-JWT VC issuers marks them below a listed CA.
+#[test]
+fn a_usage_that_the_operator_demands_marks_issuers_of_sd_jwts() {
+    let root = iaca("root");
+    let own = || unmarked(&root).set(EXT_KEY_USAGE, false, ext_key_usage(&["1.2.3.4"]));
+    for kind in [ListProfile::Iso, ListProfile::Either] {
+        let mut entry = listing(Kind::Pid, &[&root.der], &profile(kind));
+        refused(sd_jwt(&entry, own(), &root), Reason::ChainInvalid);
+        entry.sd_jwt_ekus = Oid::parse("1.2.3.4").into_iter().collect();
+        sd_jwt(&entry, own(), &root).unwrap();
+        refused(mdoc(&entry, own(), &root), Reason::ChainInvalid);
+        // The other marks do not replace it.
+        refused(sd_jwt(&entry, iso(&root), &root), Reason::ChainInvalid);
+        refused(sd_jwt(&entry, etsi(&root), &root), Reason::ChainInvalid);
+    }
 }
 
 #[test]
@@ -217,7 +235,13 @@ fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
     let root = iaca("root");
     let entry = listing(Kind::Pid, &[&root.der], &ListTerms::default());
     let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
-    let here = StatusRoots { provider: &PROVIDER, roots: &roots, ekus: &entry.ekus, now: NOW };
+    let here = StatusRoots {
+        provider: &PROVIDER,
+        roots: &roots,
+        ekus: &entry.ekus,
+        sd_jwt_ekus: &[],
+        now: NOW,
+    };
     let by =
         |signer: CertificateBuilder| here.authenticate_beside_issuer(&[&signer.sign(&root.key)]);
     let used_for = |oid| unmarked(&root).set(EXT_KEY_USAGE, false, ext_key_usage(&[oid]));

@@ -229,14 +229,46 @@ fn a_signer_whose_key_is_not_for_signing_is_refused() {
     told(result, "has a signer whose key is not for signing");
 }
 
+/// A leaked key whose certificate has expired could sign lists for ever if its word counted on when it signed.
 #[test]
-fn a_signer_outside_its_dates_is_refused_at_the_time_of_signing() {
-    let why = "is signed with a certificate outside its dates";
-    refused(&pid().headed(json!({ "iat": 1_000_000_000 })), why);
+fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
+    let later = NOW.plus(60 * 365 * DAY_MS);
     let below = list_signer_below(&ca(), "Example Operator", NOW.0);
-    let file = pid().headed(json!({ "iat": 1_000_000_000 })).sign(&below);
-    let anchors = anchors(&[&ca()]);
-    told(import_trusted_list(&PROVIDER, file.as_bytes(), &ca_rules(&anchors), NOW), why);
+    for (signer, anchor) in [(list_signer(NOW.0), list_signer(NOW.0)), (below, ca())] {
+        let file = pid().sign(&signer);
+        let anchors = anchors(&[&anchor]);
+        let import = |mark, now| {
+            let rules = ListRules { allow_stale: true, mark, ..ListRules::new(&anchors) };
+            import_trusted_list(&PROVIDER, file.as_bytes(), &rules, now)
+        };
+        let taken = import(None, NOW).unwrap().mark(None, NOW);
+        let why = "is signed with a certificate outside its dates";
+        told(import(None, later), why);
+        let of_another = ListMark { payload_sha256: [0; 32], sequence: 1, ..taken.clone() };
+        told(import(Some(&of_another), later), why);
+        // The list that was taken before, read again: when it was signed, its signer was valid.
+        assert!(import(Some(&taken), later).is_ok());
+    }
+}
+
+#[test]
+fn a_list_that_was_signed_before_it_was_issued_is_refused() {
+    let signed = |ago_ms: u64| pid().headed(json!({ "iat": NOW.minus(ago_ms).as_secs() }));
+    let why = "was signed before it was issued, as it says";
+    let issued_ago = NOW.since(import_made(&pid()).unwrap().issued_at);
+    refused(&signed(issued_ago + 5 * 60_000 + 1000), why);
+    refused(&pid().headed(json!({ "iat": 1_000_000_000 })), why);
+    assert!(import_made(&signed(issued_ago + 5 * 60_000)).is_ok());
+}
+
+#[test]
+fn two_times_of_one_signature_agree() {
+    let with = |ms| pid().headed(json!({ "sigT": at(ms) }));
+    let why = "says two times of its signature (iat, sigT)";
+    let signed = import_made(&pid()).unwrap().signer.signed_at.unwrap();
+    refused(&with(signed.0 + 1000), why);
+    refused(&with(signed.0 - 1000), why);
+    assert!(import_made(&with(signed.0)).is_ok());
 }
 
 #[test]
@@ -383,7 +415,8 @@ fn a_number_that_is_not_whole_and_exact_is_refused() {
 
 #[test]
 fn a_list_that_was_issued_ahead_of_now_is_refused() {
-    let issued = |ms| pid().scheme("ListIssueDateTime", at(ms));
+    let signed = NOW.plus(200_000).as_secs();
+    let issued = |ms| pid().scheme("ListIssueDateTime", at(ms)).headed(json!({ "iat": signed }));
     assert!(import_made(&issued(NOW.0 + 300_000)).is_ok());
     refused(&issued(NOW.0 + 301_000), "is dated in the future");
 }

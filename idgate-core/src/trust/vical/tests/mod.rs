@@ -51,11 +51,27 @@ fn the_aamva_vical_gives_its_roots() {
 fn a_stale_vical_is_refused_unless_allowed() {
     let Some(file) = vical() else { return };
     let root = ca("aamva_ca_root.crt");
-    let error = import_vical(&PROVIDER, &file, Some(&root), false, NOW).unwrap_err();
+    let soon = THAT_DAY.plus(2 * 86_400_000);
+    let error = import_vical(&PROVIDER, &file, Some(&root), false, soon).unwrap_err();
     assert!(error.0.contains("stale"));
-    // Its signer's certificate ended meanwhile; it held at the VICAL's date.
-    let list = import_vical(&PROVIDER, &file, Some(&root), true, NOW).unwrap();
+    let list = import_vical(&PROVIDER, &file, Some(&root), true, soon).unwrap();
     assert_eq!(list.roots.len(), 14);
+    // Its signer's certificate has ended by now: whatever it says of its date, it is not taken any more.
+    let error = import_vical(&PROVIDER, &file, Some(&root), true, NOW).unwrap_err();
+    assert!(error.0.contains("outside its dates"), "{error}");
+}
+
+/// The real one lasts a day, and its signer three months: what has no next update is judged by its signer alone.
+#[test]
+fn the_signer_is_valid_now_whatever_date_the_vical_says() {
+    use idgate_testkit::keys::Curve;
+    use idgate_testkit::x509::Identity;
+    let file = made(&[(&iaca(), &["org.iso.18013.5.1.mDL"])]);
+    let ca = Identity::iaca(Curve::P256, THAT_DAY.0).der;
+    let cas = [TrustAnchor::from_der(&PROVIDER, &ca, RootOrigin::RootFile).unwrap()];
+    let later = THAT_DAY.plus(3 * 365 * 86_400_000);
+    let error = import_vical(&PROVIDER, &file, Some(&cas), false, later).unwrap_err();
+    assert!(error.0.contains("outside its dates"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::status::Crl;
-use idgate_testkit::x509::{Identity, key_identifier};
+use idgate_testkit::x509::{EXT_KEY_USAGE, Identity, ext_key_usage, key_identifier};
 
 use super::*;
 use crate::config::{Environment, Quotas};
@@ -162,9 +162,12 @@ fn a_vical_is_imported_when_fresh_and_refused_when_stale() {
     let ca = vector("vical/aamva_ca_root.crt").unwrap();
     let mut desk = Desk::new();
     let add = ["add", "road", "--vical", &vical, "--vical-signer-ca", &ca];
-    let stale = desk.run_at(TODAY, &add).unwrap_err();
+    let soon = THAT_DAY.plus(2 * 86_400_000);
+    let stale = desk.run_at(soon, &add).unwrap_err();
     assert!(stale.to_string().contains("stale"), "{stale}");
-    desk.run_at(TODAY, &[&add[..], &["--allow-stale"]].concat()).unwrap();
+    let ended = desk.run_at(TODAY, &[&add[..], &["--allow-stale"]].concat()).unwrap_err();
+    assert!(ended.to_string().contains("outside its dates"), "{ended}");
+    desk.run_at(soon, &[&add[..], &["--allow-stale"]].concat()).unwrap();
     let added = desk.run_at(THAT_DAY, &add).unwrap();
     let roots = added.json["roots"].as_array().unwrap();
     assert_eq!(roots.len(), 14);
@@ -240,6 +243,75 @@ fn a_root_for_sd_jwts_is_shown_apart_and_removed_by_its_hash() {
     assert_eq!(desk.run(&["show", "road"]).unwrap().json["sd_jwt_roots"], json!([]));
     let checked = desk.run(&["check"]).unwrap();
     assert_eq!(checked.code, 3, "nothing is left: {:?}", checked.json);
+}
+
+/// The file of an issuer's certificate for these purposes.
+fn issuer_for(desk: &Desk, usages: &[&str]) -> String {
+    let signer = issuer_root().issuer_of_sd_jwts(&iaca().key, NOW.0).builder;
+    let signer = signer.set(EXT_KEY_USAGE, true, ext_key_usage(usages));
+    desk.bytes("issuer.der", &signer.sign(&issuer_root().key))
+}
+
+#[test]
+fn what_sd_jwt_issuers_must_be_for_is_shown_replaced_and_kept() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    let added = desk.run(&["add", "road", "--sd-jwt-root", &root, "--vct", "v"]).unwrap();
+    assert_eq!(added.json["sd_jwt_ekus"], json!([]));
+    assert!(!added.text.contains("ekus"), "{}", added.text);
+    let words = ["add", "road", "--sd-jwt-eku", "1.2.3", "--sd-jwt-eku", "2.5.29.37.0"];
+    let added = desk.run(&words).unwrap();
+    assert_eq!(added.json["sd_jwt_ekus"], json!(["1.2.3", "2.5.29.37.0"]));
+    assert!(added.text.contains("SD-JWT ekus: 1.2.3, 2.5.29.37.0"), "{}", added.text);
+    assert_eq!(added.json["ekus"], json!(["1.0.18013.5.1.2"]), "those of mdocs are others");
+    let kept = desk.run(&["add", "road", "--vct", "w"]).unwrap();
+    assert_eq!(kept.json["sd_jwt_ekus"], json!(["1.2.3", "2.5.29.37.0"]));
+    assert_eq!(desk.store.trust_entry("road").unwrap().unwrap().entry().sd_jwt_ekus.len(), 2);
+    let replaced = desk.run(&["add", "road", "--sd-jwt-eku", "1.2.4"]).unwrap();
+    assert_eq!(replaced.json["sd_jwt_ekus"], json!(["1.2.4"]));
+    for bad in ["x", "", "1", "1.2.", "3.1", "1.40"] {
+        let line = Line::try_parse_from(["trust", "add", "i", "--sd-jwt-eku", bad]);
+        assert!(line.is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn check_says_which_list_decides_of_an_mdoc_with_two() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &iaca().der);
+    let sd_jwt_root = desk.bytes("issuers.der", &issuer_root().der);
+    desk.run(&["add", "road", "--root", &root, "--doc-type", "mDL"]).unwrap();
+    desk.run(&["add", "town", "--sd-jwt-root", &sd_jwt_root, "--vct", "v", "--iss", "i"]).unwrap();
+    let checked = desk.run(&["check"]).unwrap();
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let notes = checked.json["notes"].as_array().unwrap();
+    assert_eq!(notes.len(), 1, "of entries with mdocs: {notes:?}");
+    let note = notes[0].as_str().unwrap();
+    assert!(note.starts_with("road: ") && note.contains("the status list alone"), "{note}");
+    assert!(note.contains("revocation_unknown") && checked.text.contains(note), "{checked:?}");
+    desk.run(&["add", "road", "--revocation", "off"]).unwrap();
+    assert_eq!(desk.run(&["check"]).unwrap().json["notes"], json!([]), "nothing is asked");
+}
+
+#[test]
+fn check_names_entries_whose_sd_jwt_signers_are_refused_for_what_they_are_for() {
+    let mut desk = Desk::new();
+    let signer = issuer_for(&desk, &["1.3.6.1.5.5.7.3.1"]);
+    let add = ["add", "road", "--sd-jwt-signer", &signer, "--vct", "v", "--iss", "i"];
+    let told = "road: SD-JWT signer CN=Utopia registry,C=UT has only extended key usages";
+    let added = desk.run(&add).unwrap();
+    assert!(added.warnings.iter().any(|warning| warning.starts_with(told)), "{added:?}");
+    let checked = desk.run(&["check"]).unwrap();
+    assert_eq!((checked.code, &checked.json["warnings"]), (3, &json!([])), "{checked:?}");
+    let problem = checked.json["problems"][0].as_str().unwrap();
+    assert!(problem.starts_with(told) && problem.contains("--sd-jwt-eku"), "{problem}");
+    let named = desk.run(&["add", "road", "--sd-jwt-eku", "1.3.6.1.5.5.7.3.1"]).unwrap();
+    assert!(named.warnings.is_empty(), "{named:?}");
+    assert_eq!(desk.run(&["check"]).unwrap().code, 0);
+    desk.run(&["add", "road", "--sd-jwt-eku", "1.2.3"]).unwrap();
+    let checked = desk.run(&["check"]).unwrap();
+    let problem = checked.json["problems"][0].as_str().unwrap();
+    assert!(problem.contains("has none of the extended key usages"), "{problem}");
 }
 
 #[test]

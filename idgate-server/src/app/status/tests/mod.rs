@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::app::Handle;
+use crate::app::{Admission, Handle};
 use crate::clock::{Clock, VirtualClock};
 use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
@@ -145,7 +145,8 @@ impl World {
 
 async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
     let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
-    app.respond(&Handle::Session(open.id.clone()), response).await
+    let admit = |_| -> Admission { Box::pin(async { Ok(()) }) };
+    app.respond(&Handle::Session(open.id.clone()), response, admit).await
 }
 
 fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {
@@ -159,7 +160,7 @@ async fn the_list_decides() {
     assert_eq!(world.outcome(0).await, None);
     assert_eq!(world.outcome(1).await, Some(Reason::CredentialRevoked));
     assert_eq!(world.outcome(2).await, Some(Reason::CredentialSuspended));
-    assert!(world.source.last_head().contains("accept: application/statuslist+jwt"));
+    assert!(world.source.last_head().contains("accept: application/statuslist+jwt\r\n"));
 }
 
 #[tokio::test]
@@ -171,6 +172,9 @@ async fn what_cannot_be_established_is_unknown() {
     for (status, headers, body) in [
         ("503 Down", "", good.as_bytes()),
         ("302 Found", elsewhere, b""),
+        ("206 Partial Content", "", good.as_bytes()),
+        ("204 No Content", "", b""),
+        ("200 OK", "Content-Encoding: br\r\n", good.as_bytes()),
         ("200 OK", "Content-Encoding: gzip\r\n", good.as_bytes()),
         ("200 OK", "", forged.as_bytes()),
         ("200 OK", "", b"<html>"),

@@ -45,8 +45,8 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Response<Body>, HttpError> 
     // Nothing much is read, and no memory taken, for a session that takes no answer.
     let admission = async {
         app.expects_page_answer(&view)?;
-        rates.charge_offer(&RESPONSE, &id, app.now())?;
-        rates.charge_shared(&RESPONSE, &id).await.map_err(AppError::from)??;
+        rates.charge_owner(&RESPONSE, id.as_str(), app.now())?;
+        rates.share_owner(&RESPONSE, &id).await.map_err(AppError::from)??;
         Ok::<_, HttpError>(())
     };
     let (head, token, gateway) = (call.head, call.id, call.gateway);

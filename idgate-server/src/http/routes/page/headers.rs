@@ -31,9 +31,12 @@ pub(super) fn add(headers: &mut HeaderMap, framers: &[String]) {
     headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Language, Cookie"));
 }
 
-/// Applications have origins, too, and no frames.
+/// Applications have origins, too, and no frames. A text that reads as more than one origin in the header is left out, although
+/// a client's origins are checked when the client is changed.
 fn is_of_web(origin: &str) -> bool {
-    origin.starts_with("https://") || origin.starts_with("http://")
+    let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_plain))
 }
 
 #[cfg(test)]
@@ -61,5 +64,11 @@ mod tests {
             ancestors(&["android:apk-key-hash:AA", "https://a.example"]),
             "https://a.example"
         );
+        for odd in
+            ["https://*", "https://'self'", "https://a;script-src x", "https://a b", "https://"]
+        {
+            assert_eq!(ancestors(&[odd]), "'none'", "{odd}");
+            assert_eq!(ancestors(&[odd, "https://a.example"]), "https://a.example", "{odd}");
+        }
     }
 }

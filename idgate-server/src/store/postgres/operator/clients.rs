@@ -247,7 +247,11 @@ async fn revoke_client(
     }
     certificates::end(tx, id, now).await?;
     if found.try_get(0)? {
-        events.push(AuditEvent::of_client(AuditStatus::ClientRevoked, now).by(OPERATOR));
+        let sql = "SELECT count FROM open_sessions WHERE client_id = $1";
+        let open = row(tx, sql, &[&id]).await?;
+        let open: i64 = open.map_or(Ok(0), |open| open.try_get(0))?;
+        let event = AuditEvent::of_client(AuditStatus::ClientRevoked, now).by(OPERATOR);
+        events.push(event.with_open_sessions(unsigned(open)));
     }
     record_if_possible(tx, &desk.audit, id, events).await.map(Some)
 }

@@ -10,6 +10,7 @@ mod dead_letters;
 mod gateway_keys;
 mod listening;
 mod reseal;
+mod server_settings;
 mod sessions;
 mod trust;
 mod webhook_hosts;
@@ -26,7 +27,7 @@ use crate::audit::{AuditEvent, AuditKeys};
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::interface::StoreError;
-use crate::store::operator::Operator;
+use crate::store::operator::{Operator, ResealOperator as _, Resealed};
 
 /// How long a command usually waits for the database.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -48,6 +49,8 @@ struct Desk {
     pool: Pool,
     sealer: Sealer,
     audit: AuditKeys,
+    /// Whether each key that is asked for has to be given.
+    needs_all_keys: bool,
 }
 
 impl PostgresOperator {
@@ -57,14 +60,37 @@ impl PostgresOperator {
     /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
     /// says what to do.
     pub fn open(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
-        let operator = Self::connect(address, instance_key)?;
+        let mut operator = Self::connect(address, instance_key)?;
         let desk = &operator.desk;
-        operator.run(async {
+        let first = operator.run(async {
             schema::prepare(&desk.pool, false).await?;
-            instance::check_key(&desk.pool, &desk.sealer).await?;
-            log::begin(&desk.pool, &desk.audit).await
+            let first = instance::first_key(&desk.pool, &desk.sealer).await?;
+            log::begin(&desk.pool, &desk.audit).await?;
+            Ok(first)
         })?;
+        operator.desk.pool = operator.desk.pool.noting(first);
         Ok(operator)
+    }
+
+    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    ///
+    /// # Errors
+    /// As [`PostgresOperator::open`].
+    pub fn open_to_reseal(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
+        let refused = match Self::open(address, instance_key) {
+            Err(error @ StoreError::Failed(_)) => error,
+            opened => return opened,
+        };
+        let mut operator = Self::connect(address, instance_key)?;
+        operator.run(async { schema::prepare(&operator.desk.pool, false).await })?;
+        operator.desk.needs_all_keys = false;
+        match operator.sealed()? {
+            Resealed { unreadable: 0, .. } => Ok(operator),
+            _ => Err(refused),
+        }
     }
 
     fn connect(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
@@ -74,6 +100,7 @@ impl PostgresOperator {
             pool: Pool::of_a_command(address, CONNECTIONS)?,
             sealer: Sealer::new(instance_key)?,
             audit: AuditKeys::new(instance_key)?,
+            needs_all_keys: true,
         };
         Ok(Self { desk, answer: ANSWER, runtime: Some(runtime) })
     }

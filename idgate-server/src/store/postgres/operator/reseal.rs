@@ -54,7 +54,7 @@ impl ResealOperator for PostgresOperator {
 /// No other key is asked for any more, if no value is sealed under another one. What is counted is what
 /// there will be: whoever seals under another one is gone, and nobody comes who does.
 async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
-    let held = instance::hold_keys(tx, &desk.sealer).await?;
+    let held = instance::hold_keys(tx, &desk.sealer, desk.needs_all_keys).await?;
     nodes::require_one_key(tx, &desk.sealer).await?;
     let left = each_part(desk, Mode::Count, Some(tx)).await?;
     if left.others == 0 && left.unreadable == 0 {

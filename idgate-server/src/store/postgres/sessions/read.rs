@@ -29,6 +29,7 @@ pub(super) async fn with_key(shared: &Shared, id: &str) -> Done<Option<Session>>
     let sql = concat!(
         key_and_numbers!(),
         " FROM sessions AS s \
+         JOIN clients AS c ON c.id = s.client_id AND c.revoked_at IS NULL \
          LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE s.id = $1"
     );
     find(shared, sql, id).await
@@ -39,6 +40,7 @@ pub(super) async fn offered(shared: &Shared, id: &str) -> Done<Option<Session>> 
     let sql = concat!(
         key_and_numbers!(),
         " FROM offers AS o JOIN sessions AS s ON s.id = o.session_id \
+         JOIN clients AS c ON c.id = s.client_id AND c.revoked_at IS NULL \
          LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE o.id = $1"
     );
     find(shared, sql, id).await
@@ -123,6 +125,27 @@ pub(super) async fn due(
          AND coalesce(lease_until, expires_at) <= $1 \
          ORDER BY coalesce(lease_until, expires_at) LIMIT $2",
         &[&millis(now), &number(limit)],
+    )
+    .await?;
+    each(shared, &found)
+}
+
+/// Open sessions of revoked clients, once every node knows how they end.
+pub(super) async fn of_revoked(
+    shared: &Shared,
+    limit: usize,
+) -> Done<Vec<Result<Session, StoreError>>> {
+    let client = shared.pool.client().await?;
+    // Such clients are few: only where there are any, the open sessions are looked through.
+    let found = rows(
+        &client,
+        "SELECT id, client_id, livemode, record FROM sessions \
+         WHERE settled_at IS NULL AND client_id IN ( \
+             SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
+             WHERE c.revoked_at IS NOT NULL AND o.count > 0) \
+         AND NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $2 \
+             AND coalesce(nullif(split_part(version, ' ', 3), '')::bigint, 0) < $3) LIMIT $1",
+        &[&number(limit), &nodes::GONE_MS, &nodes::REASONS],
     )
     .await?;
     each(shared, &found)

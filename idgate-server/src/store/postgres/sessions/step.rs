@@ -25,7 +25,9 @@ const STEP: &str = "UPDATE sessions SET status = $3, revision = $4, lease_until 
      record = $11, events = events || $12, \
      claims_until = clock.until, claims_slot = (clock.until / $15) % $16 \
      FROM (SELECT CASE WHEN $13 THEN coalesce($14::bigint, clock_ms() + $17) END AS until) \
-     AS clock WHERE id = $1 AND revision = $2 RETURNING claims_slot, claims_until";
+     AS clock WHERE id = $1 AND revision = $2 AND NOT ($18 AND EXISTS ( \
+         SELECT FROM clients AS c WHERE c.id = sessions.client_id AND c.revoked_at IS NOT NULL)) \
+     RETURNING claims_slot, claims_until";
 const CLOSE: &str = "UPDATE open_sessions SET count = greatest(count - $2, 0) WHERE client_id = $1";
 
 /// A change that takes place.
@@ -108,6 +110,7 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
             &claims::SLOT_MS,
             &claims::SLOTS,
             &RESULT_MS,
+            &prepared.is_answer(),
         ],
     )
     .await?;

@@ -7,7 +7,7 @@ use crate::admin_token::AdminToken;
 use crate::store::fresh;
 use crate::store::interface::StoreError;
 use crate::store::operator::{AdminTokenOperator, AdminTokenRecord};
-use crate::store::sql::{begin, millis, time};
+use crate::store::sql::{millis, time};
 
 impl AdminTokenOperator for SqliteOperator {
     fn create_admin_token(
@@ -40,7 +40,7 @@ impl AdminTokenOperator for SqliteOperator {
     }
 
     fn revoke_admin_token(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let found = transaction.execute(
             "UPDATE admin_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             (id, millis(now)),

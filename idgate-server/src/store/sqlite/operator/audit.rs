@@ -10,7 +10,6 @@ use crate::store::audit::report::Auditor;
 use crate::store::audit::{AuditReport, ExportError, Rows, checkpoints};
 use crate::store::interface::StoreError;
 use crate::store::operator::AuditOperator;
-use crate::store::sql::begin;
 
 /// Chains signed in one transaction.
 const BATCH: usize = 256;
@@ -26,7 +25,7 @@ impl AuditOperator for SqliteOperator {
 
     fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         loop {
-            let transaction = begin(&mut self.main)?;
+            let transaction = self.first.begin(&mut self.main)?;
             let all = UnixMillis(u64::MAX);
             let chains = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
             transaction.commit()?;

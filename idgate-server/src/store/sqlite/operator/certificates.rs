@@ -14,7 +14,7 @@ use crate::store::certificates::{
 use crate::store::files::truncate_log;
 use crate::store::interface::StoreError;
 use crate::store::operator::{CertificateOperator, RequestedKey};
-use crate::store::sql::{begin, millis, time};
+use crate::store::sql::{millis, time};
 
 impl CertificateOperator for SqliteOperator {
     fn requested_key(
@@ -22,7 +22,7 @@ impl CertificateOperator for SqliteOperator {
         client_id: &str,
         now: UnixMillis,
     ) -> Result<GatewayKey, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let erased = forget(&transaction, now)? > 0;
         let waiting: Option<(String, Vec<u8>)> = transaction
             .query_row(
@@ -63,7 +63,7 @@ impl CertificateOperator for SqliteOperator {
         certificate: &VerifierCertificate,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let keys = keys_of(&transaction, client_id)?;
         let key = keys.into_iter().find(|key| key.public == certificate.key);
         let key = key.ok_or_else(|| StoreError::Failed("the certificate's key is gone".into()))?;
@@ -104,7 +104,7 @@ impl CertificateOperator for SqliteOperator {
         strict: bool,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         transaction.execute(
             "INSERT OR REPLACE INTO registrations (client_id, jwt, strict, added_at) \
              VALUES (?1, ?2, ?3, ?4)",
@@ -115,7 +115,7 @@ impl CertificateOperator for SqliteOperator {
     }
 
     fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let removed =
             transaction.execute("DELETE FROM registrations WHERE client_id = ?1", [client_id])?;
         raise_version(&transaction)?;

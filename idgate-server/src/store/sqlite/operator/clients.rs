@@ -15,7 +15,7 @@ use crate::store::interface::{ApiKeyRecord, KeyValue, StoreError};
 use crate::store::keys::{self, ClientRecord, ClientWish, NewClient};
 use crate::store::operator::{ClientChange, ClientOperator, ClientSettings};
 use crate::store::quotas::OwnQuotas;
-use crate::store::sql::{begin, millis, number};
+use crate::store::sql::{millis, number};
 
 impl ClientOperator for SqliteOperator {
     fn create_client(
@@ -25,7 +25,7 @@ impl ClientOperator for SqliteOperator {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<NewClient, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let wish = ClientWish { name, livemode, scopes };
         let client = keys::create_client(&transaction, &self.sealer, &wish, now)?;
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)
@@ -41,14 +41,17 @@ impl ClientOperator for SqliteOperator {
     }
 
     fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let mut transaction = begin(&mut self.main)?;
+        let mut transaction = self.first.begin(&mut self.main)?;
         let revoked = keys::revoke_client(&transaction, id, now)?;
         let ended = certificates::end(&transaction, id, now)?;
         let keys = revoked.iter().flat_map(|revoked| &revoked.keys);
         let keys =
             keys.map(|key| AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now).about_key(key));
         let client = revoked.iter().filter(|revoked| revoked.is_new);
-        let client = client.map(|_| AuditEvent::of_client(AuditStatus::ClientRevoked, now));
+        let client = client.map(|revoked| {
+            let event = AuditEvent::of_client(AuditStatus::ClientRevoked, now);
+            event.with_open_sessions(revoked.open_sessions)
+        });
         let events = keys.chain(client).map(|event| event.by(OPERATOR));
         let recorded = record_if_possible(&mut transaction, &self.audit, id, events)?;
         transaction.commit()?;
@@ -68,7 +71,7 @@ impl ClientOperator for SqliteOperator {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let livemode: Option<bool> = transaction
             .prepare("SELECT livemode FROM clients WHERE id = ?1 AND revoked_at IS NULL")?
             .query_row([client_id], |row| row.get(0))
@@ -95,7 +98,7 @@ impl ClientOperator for SqliteOperator {
         id: &str,
         now: UnixMillis,
     ) -> Result<bool, StoreError> {
-        let mut transaction = begin(&mut self.main)?;
+        let mut transaction = self.first.begin(&mut self.main)?;
         let found: Option<(String, bool)> = transaction
             .prepare(
                 "SELECT client_id, revoked_at IS NULL FROM api_keys \
@@ -118,7 +121,7 @@ impl ClientOperator for SqliteOperator {
     }
 
     fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let found = transaction.execute(
             "UPDATE clients SET name = coalesce(?2, name), logo = coalesce(?3, logo), \
              logo_type = coalesce(?4, logo_type), \

@@ -6,7 +6,6 @@ use super::SqliteOperator;
 use crate::store::interface::{DeadLetter, Replay, StoreError};
 use crate::store::operator::DeadLetterOperator;
 use crate::store::outbox::dead_letters::{all, replay};
-use crate::store::sql::begin;
 
 impl DeadLetterOperator for SqliteOperator {
     fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
@@ -18,7 +17,7 @@ impl DeadLetterOperator for SqliteOperator {
         id: &str,
         now: UnixMillis,
     ) -> Result<Option<Replay>, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let replayed = replay(&transaction, id, None, now)?;
         transaction.commit()?;
         Ok(replayed)

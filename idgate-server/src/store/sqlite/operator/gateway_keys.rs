@@ -7,11 +7,11 @@ use crate::store::files::truncate_log;
 use crate::store::gateway_keys::{insert, retire};
 use crate::store::interface::StoreError;
 use crate::store::operator::{GatewayKeyOperator, GatewayKeyRecord};
-use crate::store::sql::{begin, time};
+use crate::store::sql::time;
 
 impl GatewayKeyOperator for SqliteOperator {
     fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         retire(&transaction, now)?;
         insert(&transaction, &self.sealer, now)?;
         transaction.commit()?;

@@ -19,9 +19,9 @@ use rusqlite::{Connection, Transaction};
 
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::directory::{self, DirectoryKey};
+use crate::store::directory::{self, DirectoryKey, FirstKey};
 use crate::store::interface::StoreError;
-use crate::store::operator::Operator;
+use crate::store::operator::{Operator, ResealOperator as _, Resealed};
 use crate::store::{audit as log, schema};
 
 /// The operator's side of one data directory.
@@ -30,6 +30,7 @@ pub struct SqliteOperator {
     pub(in crate::store) main: Connection,
     dir: PathBuf,
     sealer: Sealer,
+    first: FirstKey,
     pub(in crate::store) audit: AuditKeys,
 }
 
@@ -65,9 +66,35 @@ impl SqliteOperator {
         // A running server of an older version would not find its tables any more.
         let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
         let main = schema::open_main(dir, key)?;
-        directory::check_key(&main, &sealer)?;
+        let first = directory::first_key(&main, &sealer)?;
         found.keep(dir)?;
-        Ok(Self { main, dir: dir.to_owned(), sealer, audit })
+        Ok(Self { main, dir: dir.to_owned(), sealer, first, audit })
+    }
+
+    /// Opens the data directory to reseal it. A key that is asked for and not given does not matter where nothing
+    /// is sealed under it.
+    ///
+    /// # Errors
+    /// As [`SqliteOperator::open_existing`].
+    pub fn open_to_reseal(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        let refused = match Self::open_existing(dir, instance_key) {
+            Err(error @ StoreError::Failed(_)) => error,
+            opened => return opened,
+        };
+        let is_usable = dir.is_dir() && !schema::is_older(dir).unwrap_or(true);
+        let found = DirectoryKey::find(dir, instance_key).ok().filter(|_| is_usable);
+        let Some(DirectoryKey { key, .. }) = found else { return Err(refused) };
+        let (sealer, audit) = (Sealer::new(&key)?, AuditKeys::new(&key)?);
+        let main = schema::open_main(dir, &key)?;
+        let first = FirstKey::NOTED;
+        let store = Self { main, dir: dir.to_owned(), sealer, first, audit };
+        match store.sealed()? {
+            Resealed { unreadable: 0, .. } => Ok(store),
+            _ => Err(refused),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ impl ResealOperator for SqliteOperator {
         if let Some(claims) = &claims {
             session_keys::remove_orphans(claims, &self.main)?;
         }
+        self.first.begin(&mut self.main)?.commit()?;
         sqlite::reseal(&mut self.main, claims.as_mut(), &self.sealer, &self.audit)
     }
 

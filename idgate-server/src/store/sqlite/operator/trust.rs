@@ -7,7 +7,6 @@ use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
 use crate::store::audit;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
-use crate::store::sql::begin;
 use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
 
 impl TrustOperator for SqliteOperator {
@@ -17,7 +16,7 @@ impl TrustOperator for SqliteOperator {
         change: &TrustChange,
         now: UnixMillis,
     ) -> Result<Option<TrustRecord>, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         trust::add(&transaction, issuer_id, change, now)?;
         let record = trust::find(&transaction, issuer_id)?.filter(TrustRecord::has_material);
         if record.is_some() {
@@ -37,7 +36,7 @@ impl TrustOperator for SqliteOperator {
     }
 
     fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let mut transaction = begin(&mut self.main)?;
+        let mut transaction = self.first.begin(&mut self.main)?;
         let found = trust::remove(&transaction, issuer_id)?;
         let events = found.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();
         let recorded = record_if_possible(&mut transaction, &self.audit, OPERATOR_CHAIN, events)?;
@@ -51,7 +50,7 @@ impl TrustOperator for SqliteOperator {
         list: &FetchedList,
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let (outcome, events) = listed_rows::refresh(&transaction, list, OPERATOR, now)?;
         for event in events {
             audit::append(&transaction, &self.audit, OPERATOR_CHAIN, event)?;
@@ -66,7 +65,7 @@ impl TrustOperator for SqliteOperator {
         why: &str,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         listed_rows::note(&transaction, url, Some(why), now)?;
         Ok(transaction.commit()?)
     }
@@ -77,7 +76,7 @@ impl TrustOperator for SqliteOperator {
         sha256: &[u8; 32],
         now: UnixMillis,
     ) -> Result<Option<Vec<RemovedMaterial>>, StoreError> {
-        let mut transaction = begin(&mut self.main)?;
+        let mut transaction = self.first.begin(&mut self.main)?;
         let removed = trust::remove_material(&transaction, issuer_id, sha256)?;
         let changed = removed.as_ref().is_some_and(|removed| !removed.is_empty());
         let events = changed.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();

@@ -8,7 +8,7 @@ use super::SqliteOperator;
 use crate::store::interface::{HostStatus, StoreError};
 use crate::store::operator::{HostRecord, Review, WebhookHostOperator};
 use crate::store::outbox;
-use crate::store::sql::{begin, millis, time};
+use crate::store::sql::{millis, time};
 
 impl WebhookHostOperator for SqliteOperator {
     fn webhook_hosts(&self) -> Result<Vec<HostRecord>, StoreError> {
@@ -36,7 +36,7 @@ impl WebhookHostOperator for SqliteOperator {
         review: Review<'_>,
         now: UnixMillis,
     ) -> Result<usize, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let transaction = self.first.begin(&mut self.main)?;
         let verdict = match review {
             Review::Approve => Some((HostStatus::Approved, None)),
             Review::Reject(note) => Some((HostStatus::Rejected, Some(note))),

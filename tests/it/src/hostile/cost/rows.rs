@@ -30,6 +30,7 @@ pub(super) const TABLE: &[fn() -> Row] = &[
     trusted_list::trusted_list,
     status::jwt,
     status::cwt,
+    status::identifiers,
     sd_jwt::presentation,
     sd_jwt::key_binding,
     x5c::x5c,

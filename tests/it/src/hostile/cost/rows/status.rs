@@ -4,7 +4,7 @@ use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::request::CredentialFormat;
-use idgate_core::status::is_good_by_status_list;
+use idgate_core::status::{is_good_by_identifier_list, is_good_by_status_list};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
 use idgate_testkit::codec::base64url;
@@ -26,14 +26,27 @@ fn row(
     valid: Generator,
     worst: Vec<(&'static str, Generator)>,
 ) -> Row {
+    let (trust, now) = (trust(), UnixMillis(NOW_MS));
+    let good =
+        move |token: &[u8]| is_good_by_status_list(&PROVIDER, token, (URI, 0), &trust, format, now);
+    row_by(name, good, valid, worst)
+}
+
+fn trust() -> TrustEntry {
     let (root, _) = authority();
     let mut trust = TrustEntry::new(IssuerId::new("utopia"));
     let jwk = Jwk::parse(issuer().public_jwk().to_string().as_bytes()).unwrap();
     trust.keys.push(TrustedKey::new(jwk.key));
     trust.roots.push(TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap());
-    let now = UnixMillis(NOW_MS);
-    let good =
-        move |token: &[u8]| is_good_by_status_list(&PROVIDER, token, (URI, 0), &trust, format, now);
+    trust
+}
+
+fn row_by(
+    name: &'static str,
+    good: impl Fn(&[u8]) -> bool + 'static,
+    valid: Generator,
+    worst: Vec<(&'static str, Generator)>,
+) -> Row {
     assert!(good(&valid(64 * 1024)), "{name}");
     Row {
         name,
@@ -100,13 +113,36 @@ pub(super) fn cwt() -> Row {
         let (_, signer) = authority();
         StatusCwt::new(list, URI, NOW_MS / 1000, &[&signer.der]).sign(&signer.key)
     };
+    let valid: Generator = Box::new(move |size| signed(&list(size)));
+    let worst = broken_cwts("application/statuslist+cwt");
+    row("status CWT", CredentialFormat::Mdoc, valid, worst)
+}
+
+/// Identifiers come in no order, so that whether one is there twice is found by sorting.
+pub(super) fn identifiers() -> Row {
+    let valid: Generator = Box::new(|size| {
+        let (_, signer) = authority();
+        let noise = list(size / 10 * 8).bytes;
+        let listed: Vec<&[u8]> = noise.chunks_exact(8).collect();
+        let token = StatusCwt::identifiers(&listed, URI, NOW_MS / 1000, &[&signer.der]);
+        token.sign(&signer.key)
+    });
+    let (trust, now) = (trust(), UnixMillis(NOW_MS));
+    let good = move |token: &[u8]| {
+        is_good_by_identifier_list(&PROVIDER, token, (URI, b"none"), &trust, now)
+    };
+    row_by("identifier CWT", good, valid, broken_cwts("application/identifierlist+cwt"))
+}
+
+/// Tokens of this type with one part that costs much, and a signature that is not good.
+fn broken_cwts(typ: &'static str) -> Vec<(&'static str, Generator)> {
     // From the outside in: unprotected header, protected header, payload, signature.
     let message = |protected: Cbor, unprotected: Cbor, payload: Cbor, signature: Cbor| {
         let parts = vec![protected, unprotected, payload, signature];
         Cbor::Tag(18, Box::new(Cbor::Array(parts))).encode()
     };
-    let protected = || {
-        let typ = (16.into(), "application/statuslist+cwt".into());
+    let protected = move || {
+        let typ = (16.into(), typ.into());
         Cbor::Map(vec![(1.into(), (-7).into()), typ]).encode()
     };
     let nothing = || Cbor::Bytes(Vec::new());
@@ -123,6 +159,5 @@ pub(super) fn cwt() -> Row {
         message(Cbor::Bytes(protected()), chain, Cbor::Bytes(fill(size)), Cbor::Bytes(vec![1; 64]))
     }));
     worst.extend(wrapped(CBOR, |size, fill| [&[0xd2][..], &fill(size)].concat()));
-    let valid: Generator = Box::new(move |size| signed(&list(size)));
-    row("status CWT", CredentialFormat::Mdoc, valid, worst)
+    worst
 }

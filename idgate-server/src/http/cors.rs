@@ -1,0 +1,52 @@
+//! CORS: it lets a wallet that is a page in a browser reach the routes of wallets by its script (Fetch standard,
+//! "CORS protocol"; decisions 35).
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use hyper::{Method, Response, StatusCode};
+
+use super::gateway::Gateway;
+use super::json::Body;
+
+/// How long a browser keeps the answer to a preflight, in seconds.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// Whether a browser asks what a page's script may send to a route of wallets.
+pub(super) fn is_preflight(gateway: &Gateway, method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::OPTIONS
+        && !gateway.wallet_origins.is_empty()
+        && headers.contains_key(ORIGIN)
+        && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The answer to a preflight: `methods` with a media type. Whether the page may is said by [`add`].
+pub(super) fn preflight(methods: &str) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    if let Ok(methods) = HeaderValue::from_str(methods) {
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    }
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Content-Type"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    response
+}
+
+/// Says on an answer of a route of wallets, a refusal among them, whether the page that asked may read it.
+pub(super) fn add(gateway: &Gateway, asked: &HeaderMap, answer: &mut HeaderMap) {
+    let origins = &gateway.wallet_origins;
+    if origins.is_empty() {
+        return;
+    }
+    if origins.vary() {
+        answer.append(VARY, HeaderValue::from_name(ORIGIN));
+    }
+    let mut named = asked.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (named.next(), named.next()) else { return };
+    let allowed = origin.to_str().ok().and_then(|origin| origins.allowed(origin));
+    if let Some(allowed) = allowed.and_then(|allowed| HeaderValue::from_str(allowed).ok()) {
+        answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+    }
+}

@@ -1,0 +1,2 @@
+-- What the certificates of SD-JWT VC issuers must be for.
+ALTER TABLE trust_entries ADD COLUMN sd_jwt_ekus text;  -- a JSON array; NULL: the default
