@@ -29,8 +29,7 @@ use crate::admin::webhook_host::{self, WebhookHostCommand};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
-    self, Config, DataDir, Environment, OwnName, SETTINGS, Setting, Settings, environment,
-    unknown_variables,
+    self, Config, DataDir, OwnName, SETTINGS, Setting, Settings, environment, unknown_variables,
 };
 #[cfg(feature = "sandbox")]
 use crate::demo::{self, DemoOptions, Said};
@@ -370,6 +369,8 @@ fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
 fn open_to_develop(settings: &Settings, creates: bool) -> Result<Box<OperatorStore>, Failure> {
     #[cfg(feature = "sandbox")]
     {
+        use crate::config::Environment;
+
         let is_named = settings.names("data_dir") || settings.names("database_url");
         let environment = settings.get("environment").map(|value| value.text.to_string());
         let is_development =

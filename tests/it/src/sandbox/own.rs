@@ -348,3 +348,19 @@ fn a_data_directory_of_the_environment_is_not_used_and_it_says_so() {
     assert!(line.contains("IDGATE_DATA_DIR") && line.contains("--data-dir"), "{line}");
     assert_eq!(std::fs::read_dir(named.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn the_first_request_of_the_readme_works_word_for_word() {
+    let readme = std::fs::read_to_string("../../README.md").unwrap();
+    let (_, over_http) = readme.split_once("## Over HTTP").unwrap();
+    let (_, body) = over_http.split_once("-d '").unwrap();
+    let (body, _) = body.split_once('\'').unwrap();
+    let body: Value = serde_json::from_str(body).unwrap();
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let created = tenant.create(&body);
+    assert_eq!(sandbox.wallet(&[&created.uri]).code, 0);
+    let session = tenant.read(&created.id);
+    assert_eq!(session["status"], "VERIFIED");
+    assert_eq!(session["claims"]["credential_1"]["given_name"], "Erika");
+}

@@ -6,7 +6,7 @@ use crate::store::database_settings::DatabaseSettings;
 use crate::store::interface::StoreError;
 
 impl PostgresOperator {
-    /// The settings that [`DatabaseSettings`] judges, as they are in force for a connection of the gateway's.
+    /// The settings that `doctor` judges, with the values in force for a connection of the gateway's.
     ///
     /// # Errors
     /// The database failed.
