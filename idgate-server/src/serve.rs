@@ -41,6 +41,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// For webhooks under way: one takes 15 s at most, and its commit.
 const LAST_EXCHANGES: Duration = Duration::from_secs(17);
 
+/// Between two tries of a step whose database is away.
+const AGAIN: Duration = Duration::from_millis(500);
 /// A step of the start that takes longer is named in the log.
 const SLOW_STEP: Duration = Duration::from_secs(5);
 
@@ -111,11 +113,13 @@ pub async fn start_with_limits(
     let sweeper =
         Sweeper::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
-    let purging = step(&*clock, "erasing what fell due", sweeper.purge());
-    unless_full(purging.await)?;
+    let wait = Wait { clock: &*clock, most: config.database_wait };
+    let purging = wait.out(|| sweeper.purge(), is_away);
+    unless_full(step(&*clock, "erasing what fell due", purging).await)?;
     // Nobody else can have begun a verification: the store is ours alone.
-    let releasing = step(&*clock, "giving back verifications that were cut off", sweeper.release());
-    unless_full(releasing.await)?;
+    let releasing = wait.out(|| sweeper.release(), is_away);
+    let what = "giving back verifications that were cut off";
+    unless_full(step(&*clock, what, releasing).await)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
     let certificates = CertificateWatch::new(store.clone(), clock.clone());
@@ -151,8 +155,10 @@ pub async fn start_with_limits(
         .verifying_within(limits.verification_timeout)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
-    let reading = step(&**app.clock(), "reading trust and keys", app.verifier());
-    reading.await.map_err(explain)?;
+    let wait = Wait { clock: &**app.clock(), most: config.database_wait };
+    let is_away = |error: &AppError| matches!(error, AppError::Unavailable(_));
+    let reading = wait.out(|| app.verifier(), is_away);
+    step(wait.clock, "reading trust and keys", reading).await.map_err(explain)?;
     let gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
         .with_rate_limits(config.rate_limits)
         .with_wallet_origins(config.wallet_origins.clone())
@@ -267,6 +273,36 @@ fn announcement(listening: &str, base_url: &str, json: bool) -> String {
     } else {
         format!("listening on {listening}, reached at {base_url}\n")
     }
+}
+
+/// How long a start waits for a database that is away.
+#[derive(Clone, Copy)]
+struct Wait<'c> {
+    clock: &'c dyn Clock,
+    most: Duration,
+}
+
+impl Wait<'_> {
+    /// The outcome of `work`, which is done again while the database is away.
+    async fn out<T, E, F: Future<Output = Result<T, E>>>(
+        self,
+        work: impl Fn() -> F,
+        is_away: impl Fn(&E) -> bool,
+    ) -> Result<T, E> {
+        let began = self.clock.steady();
+        loop {
+            let outcome = work().await;
+            let waited = self.clock.steady().saturating_sub(began);
+            if waited >= self.most || !outcome.as_ref().is_err_and(&is_away) {
+                return outcome;
+            }
+            self.clock.sleep(AGAIN).await;
+        }
+    }
+}
+
+fn is_away(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_))
 }
 
 /// Does a step of the start. While it takes long, the log says which one it is.

@@ -229,15 +229,12 @@ fn a_check_that_the_options_switch_off_is_not_ok() {
 fn a_captured_response_in_padded_base64url_names_the_padding() {
     let installation = Installation::new();
     installation.file("root.der", &Identity::iaca(Curve::P256, now_ms()).der);
-    for (text, why) in [("o2d2ZXJzaW9u=", "is padded"), ("o2d2 ZXJz", "neither base64url nor CBOR")]
-    {
-        installation.file("response", text);
-        let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "mso_mdoc"];
-        let more = ["--response-uri", "https://gateway.example/r", "--root", "root.der"];
-        let refused = installation.run(&[&["verify", "response"], &known[..], &more].concat());
-        assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains(why), "{refused:?}");
-    }
+    installation.file("response", "o2d2ZXJzaW9u=");
+    let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "mso_mdoc"];
+    let more = ["--response-uri", "https://gateway.example/r", "--root", "root.der"];
+    let refused = installation.run(&[&["verify", "response"], &known[..], &more].concat());
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("is padded"), "{refused:?}");
 }
 
 #[test]

@@ -103,9 +103,6 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
             path,
             "its base64url is padded (`=`), as no answer is; take the padding away",
         )),
-        Err(_) if text.is_ascii() && !text.is_empty() => {
-            Err(unusable(path, "is neither base64url nor CBOR"))
-        }
         Err(_) => Ok(file),
     }
 }
