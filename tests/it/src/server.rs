@@ -317,6 +317,12 @@ impl Server {
     #[track_caller]
     pub(crate) fn rest(&self) {
         eventually("the server has read everything", || self.has_read_everything());
+        self.idle();
+    }
+
+    /// Waits until it does nothing, whether or not it has read everything: what has no room may stay unread.
+    #[track_caller]
+    pub(crate) fn idle(&self) {
         eventually("the server is at rest", || is_at_rest(self.child.id()));
     }
 

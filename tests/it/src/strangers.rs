@@ -98,7 +98,7 @@ fn bodies_of_strangers_stay_within_their_budget() {
     let mut most = 0;
     for _ in 0..20 {
         bodies.push();
-        gateway.server.rest();
+        gateway.server.idle();
         for _ in 0..5 {
             tenant.create(&request_for(&["given_name"]));
         }
@@ -107,7 +107,7 @@ fn bodies_of_strangers_stay_within_their_budget() {
     assert!(most <= budget / 8 * 7, "{} MiB", most / MIB as u64);
     assert!(most >= budget / 2, "{} MiB: they did not try", most / MIB as u64);
     // Those that wait for memory wait for two seconds.
-    gateway.server.rest();
+    gateway.server.idle();
     gateway.installation.machine().jump(Duration::from_millis(2100));
     eventually("bodies that do not fit are refused", || bodies.refused() > 1000);
     tenant.create(&request_for(&["given_name"]));

@@ -98,19 +98,22 @@ pub(super) async fn parallel_settlements_and_another_process_leave_one_dense_cha
         .map(|session| fixture.store().commit(verify(session, NOW, "{}"), None))
         .collect();
     let client_id = fixture.live.client_id.as_str().to_owned();
-    let (mut operator, revoked) = (fixture.operator(), client_id.clone());
+    let (mut operator, client) = (fixture.operator(), client_id.clone());
     let operator = std::thread::spawn(move || {
         for n in 0..8 {
             operator.create_client("another", true, None, NOW.plus(n)).unwrap();
+            operator.create_key(&client, None, None, NOW.plus(n)).unwrap().unwrap();
         }
-        operator.revoke_client(&revoked, NOW).unwrap();
     });
     for commit in commits {
         assert_eq!(commit.await.unwrap(), Committed::Yes);
     }
     operator.join().unwrap();
-    // One key made, 64 sessions made and settled, one key stopped with its client.
-    assert_eq!(walk(&fixture, &client_id), 131);
+    // Nine keys made, 64 sessions made and settled.
+    assert_eq!(walk(&fixture, &client_id), 137);
+    assert!(fixture.operator().revoke_client(&client_id, NOW).unwrap());
+    // The keys are stopped with their client.
+    assert_eq!(walk(&fixture, &client_id), 147);
 }
 
 pub(super) async fn pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day<B: Backend>() {
