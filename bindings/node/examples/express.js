@@ -74,7 +74,7 @@ async function decide(verification) {
   }
 }
 
-// Something is wrong with the answer, and the log says what; every other error is for whoever runs this.
+// Whether the wallet's answer is at fault, which is logged here. Every other error is the operator's.
 function isOfTheAnswer(error) {
   if (!(error instanceof IdgateError) || error.kind !== 'bad_response') return false;
   console.error(`an answer changed nothing: ${error.code}: ${error.message}`);

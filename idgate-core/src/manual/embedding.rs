@@ -28,8 +28,8 @@
 //!    ([`MAX_STATUS_BYTES`](crate::limits::MAX_STATUS_BYTES)) and only from public addresses that were
 //!    resolved and checked before connecting, after each redirect again; the crate `idgate-fetch` does
 //!    that. Send [`Need::accept`](crate::Need::accept) as it is, for some hosts compare it as a whole, and
-//!    after 404, 406 or 415 [`Need::accept_otherwise`](crate::Need::accept_otherwise). What cannot be had is
-//!    [`Supplied::Unavailable`](crate::Supplied::Unavailable), which refuses.
+//!    after 404, 406 or 415 [`Need::accept_otherwise`](crate::Need::accept_otherwise). Supply
+//!    [`Supplied::Unavailable`](crate::Supplied::Unavailable) where a fetch fails, which refuses.
 //! 9. **Load.** Refuse bodies over [`MAX_RESPONSE_BYTES`](crate::limits::MAX_RESPONSE_BYTES) while
 //!    reading, and limit how many come from one peer. A usual verification takes well below a
 //!    millisecond; one of the largest size takes longer: keep it off a thread that serves others.

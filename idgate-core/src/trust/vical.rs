@@ -23,8 +23,9 @@ use crate::time::UnixMillis;
 const VICAL_SIGNER: &[u8] = b"\x28\x81\x8c\x5d\x05\x01\x08";
 
 /// Reads a VICAL. Its signer must lead to one of `signer_cas`, and all certificates of the path must be valid
-/// now, also where `allow_stale` is set: the date of the VICAL is the signer's own word. Without `signer_cas` its signature is checked with a
-/// certificate that it brings along: it was not damaged, but anybody may have made it. For test material only.
+/// now, also where `allow_stale` is set: the date of the VICAL is the signer's own word. Without
+/// `signer_cas` its signature is checked with a certificate that it brings along: it was not damaged, but
+/// anybody may have made it. For test material only.
 ///
 /// # Errors
 /// The file is not a VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,

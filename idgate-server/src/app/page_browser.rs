@@ -9,8 +9,8 @@ use crate::store::PageRecord;
 impl App {
     /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
     /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
-    /// lost. A page that is taken after its session was settled gives no code: a stranger who has only its address could
-    /// otherwise wait for the person's answer.
+    /// lost. A page that is taken after its session was settled gives no code: a stranger who has only its
+    /// address could otherwise wait for the person's answer.
     ///
     /// # Errors
     /// The store failed.

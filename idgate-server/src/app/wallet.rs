@@ -41,8 +41,8 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
-    /// well-formed, or it is not admitted; or the gateway cannot do its part in time, also because something of it panicked
-    /// after the hold, and then the session stays or becomes as open as it was.
+    /// well-formed, or it is not admitted; or the gateway cannot do its part in time, also because
+    /// something of it panicked after the hold, and then the session stays or becomes as open as it was.
     pub async fn respond(
         self: &Arc<Self>,
         handle: &Handle,
@@ -59,8 +59,8 @@ impl App {
         self.evaluate(&session, &verifier, response.body.len(), begin, admission).await
     }
 
-    /// Begins a verification and stores what it came to. An answer that can be read is judged once `admission`
-    /// lets it in.
+    /// Begins a verification and stores its outcome. An answer that can be read is judged once
+    /// `admission` lets it in.
     pub(super) async fn evaluate<'v>(
         self: &Arc<Self>,
         session: &'v Session,

@@ -10,14 +10,14 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
 use crate::trust::crl::{CrlIssuer, VerifiedCrl};
 
-/// What is to be asked about a signer and the CAs between it and its root, and what came of it.
+/// The questions about a signer and about the CAs between it and its root, with the answers so far.
 #[derive(Clone, Debug)]
 pub(super) struct SignerQuestion {
     signer: Option<CertificateQuestion>,
     intermediates: Vec<CertificateQuestion>,
 }
 
-/// What is to be asked about one certificate, and what came of it.
+/// The question about one certificate, with the answer so far.
 #[derive(Clone, Debug)]
 struct CertificateQuestion {
     status: SignerStatus,
@@ -86,7 +86,7 @@ impl SignerQuestion {
             > 0
     }
 
-    /// Judges what came from `uri`, where a certificate asks for it. What was authenticated is given back.
+    /// Judges the answer from `uri`, where a certificate asks for it. Gives back what it authenticated.
     pub(super) fn supply(
         &mut self,
         uri: &str,
