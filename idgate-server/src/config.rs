@@ -18,7 +18,7 @@ use idgate_core::verifier::DcApi;
 
 pub use self::address::Address;
 pub(crate) use self::address::STATEMENT_LIMITS;
-pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
+pub use self::dialects::{ClientId, DRAFT_ALONE, Dialects, OwnName, ResponseMode};
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
 pub use self::wallet_origins::WalletOrigins;

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, WatchedClock};
-use crate::config::{Config, Environment};
+use crate::config::{Config, DRAFT_ALONE, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
@@ -233,6 +233,9 @@ async fn serve_until_signal(
     tokio::spawn(boxed(service_manager::stay_alive()));
     let (address, base_url) = (running.local_addr(), running.base_url());
     tracing::info!(base_url, "bound to {address}");
+    if !config.dialects.are_newer() {
+        tracing::warn!("{DRAFT_ALONE}");
+    }
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let announcement = announcement(&format!("{scheme}://{address}"), base_url, json);
     // Not waited for: who does not read it may still signal.

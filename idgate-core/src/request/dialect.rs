@@ -61,6 +61,8 @@ pub struct Dialects {
     unready: Vec<(Dialect, &'static str)>,
     /// Whether requests go to browsers, too.
     dc_api: bool,
+    /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
+    why_draft_alone: &'static str,
 }
 
 impl Dialects {
@@ -70,7 +72,8 @@ impl Dialects {
         if enabled.is_empty() {
             enabled.push(Dialect::Draft);
         }
-        Self { enabled, unready: Vec::new(), dc_api: false }
+        let why_draft_alone = "this verifier speaks only draft; enable 1.0 or haip in its dialects";
+        Self { enabled, unready: Vec::new(), dc_api: false, why_draft_alone }
     }
 
     /// Of an enabled one: it cannot be used now, as without its certificate.
@@ -96,6 +99,14 @@ impl Dialects {
         self
     }
 
+    /// The same with another text for refusals where `draft` alone is enabled: it says that, and how others are
+    /// enabled.
+    #[must_use]
+    pub fn explaining_draft_alone(mut self, text: &'static str) -> Self {
+        self.why_draft_alone = text;
+        self
+    }
+
     /// What is enabled, the first for requests that name none.
     pub fn enabled(&self) -> &[Dialect] {
         &self.enabled
@@ -114,6 +125,11 @@ impl Dialects {
     /// Whether requests may go to browsers.
     pub(crate) fn has_dc_api(&self) -> bool {
         self.dc_api && !self.is_draft_alone()
+    }
+
+    /// The text of a refusal where `draft` alone is enabled.
+    pub(crate) fn why_draft_alone(&self) -> &'static str {
+        self.why_draft_alone
     }
 
     /// Whether no dialect but the oldest is enabled: then a request has the oldest fields alone.

@@ -34,6 +34,9 @@ pub struct PresentationRequest {
     /// The dialects to ask in, in the order of the offers; empty: the verifier's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Dialect>,
+    /// Whether its body has a field that needs another profile than `draft`, with any value.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub has_newer_fields: bool,
     /// Which combinations of credentials will do; empty: all of them are needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credential_sets: Vec<CredentialSet>,

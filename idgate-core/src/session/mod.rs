@@ -34,7 +34,7 @@ pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
 use crate::error::{Reason, WalletError};
 use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
-use crate::request::{PresentationRequest, VerifierInfo};
+use crate::request::{Dialect, PresentationRequest, VerifierInfo};
 use crate::time::UnixMillis;
 
 /// Counts commits; 0 stands for "not stored yet".
@@ -219,6 +219,14 @@ impl Session {
     /// What was asked for.
     pub fn request(&self) -> &PresentationRequest {
         &self.request
+    }
+
+    /// Whether answers to its tenant name the profile. They do not where the request names none, has no field that
+    /// needs another than `draft`, and the session speaks `draft`.
+    pub fn names_profile(&self) -> bool {
+        self.request.has_newer_fields
+            || !self.request.profiles.is_empty()
+            || self.offers().any(|offer| offer.dialect() != Dialect::Draft)
     }
 
     /// When it was made.

@@ -23,7 +23,6 @@ use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, ResponseError};
 use crate::ids::OfferId;
-use crate::request::Dialect;
 use crate::response::WalletResponse;
 use crate::session::{RequestProfile, Session};
 use crate::time::UnixMillis;
@@ -172,8 +171,7 @@ impl Verifier {
     }
 
     fn basis(&self) -> Basis<'_> {
-        let names_profiles = self.dialects.enabled.iter().any(|it| *it != Dialect::Draft);
-        Basis { provider: &self.provider, trust: &self.trust, names_profiles }
+        Basis { provider: &self.provider, trust: &self.trust }
     }
 }
 

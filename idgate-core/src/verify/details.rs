@@ -12,7 +12,7 @@ use super::Verification;
 use super::proof::VerifiedCredential;
 use crate::codec::hex;
 use crate::codec::json::json_text;
-use crate::request::{CredentialRequest, Dialect, TransactionData};
+use crate::request::{CredentialRequest, TransactionData};
 use crate::time::UnixMillis;
 use crate::trust::ListedBy;
 
@@ -122,7 +122,7 @@ pub(super) fn render(
     });
     let details = Details {
         request_mode: offer.profile().request_mode(),
-        profile: names_profile(verification).then(|| offer.dialect().name()),
+        profile: verification.session().names_profile().then(|| offer.dialect().name()),
         origin,
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),
@@ -134,13 +134,6 @@ pub(super) fn render(
             .collect(),
     };
     json_text(&details)
-}
-
-/// Drafts are as they always were where nothing else is spoken.
-fn names_profile(verification: &Verification<'_>) -> bool {
-    verification.offer().dialect() != Dialect::Draft
-        || verification.basis.names_profiles
-        || !verification.session().request().profiles.is_empty()
 }
 
 fn as_asked(data: &TransactionData) -> Option<Box<RawValue>> {

@@ -90,8 +90,6 @@ pub struct Decision {
 pub(crate) struct Basis<'v> {
     pub(crate) provider: &'v CryptoProvider,
     pub(crate) trust: &'v TrustSnapshot,
-    /// Whether the verifier speaks more than `draft`, and results therefore say what was spoken.
-    pub(crate) names_profiles: bool,
 }
 
 /// A verification under way.

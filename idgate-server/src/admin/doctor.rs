@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::trust;
 use crate::admin::output::Output;
-use crate::config::{Config, DataDir, Environment, Settings};
+use crate::config::{Config, DRAFT_ALONE, DataDir, Environment, Settings};
 use crate::http::{Tls, certificates};
 use crate::store::{self, Finding, Health};
 
@@ -79,6 +79,9 @@ fn about_config(config: &Config, now: UnixMillis) -> Vec<Finding> {
     found.extend(tls(config, now));
     if environment != Environment::Development {
         found.extend(not_for_the_public(config));
+    }
+    if !config.dialects.are_newer() {
+        found.push(Finding::warning("profiles", DRAFT_ALONE));
     }
     if config.behind_tls_proxy && config.trusted_proxies.is_empty() {
         found.push(Finding::warning(

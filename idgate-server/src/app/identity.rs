@@ -14,6 +14,10 @@ use crate::config::{ClientId, RequestMode};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 use crate::store::InForce;
 
+/// The text of a refusal where the gateway speaks `draft` alone and a tenant asks for more (decisions 31).
+const DRAFT_ALONE: &str =
+    "this gateway speaks only draft; its operator enables others with IDGATE_PROFILES";
+
 /// A verifier and the keys that it was made with.
 #[derive(Clone)]
 pub(super) struct Held {
@@ -86,7 +90,7 @@ impl App {
             true => spoken.with_expired(dialect),
             false => spoken.without(dialect),
         };
-        let mut spoken = request::Dialects::new(enabled);
+        let mut spoken = request::Dialects::new(enabled).explaining_draft_alone(DRAFT_ALONE);
         if self.asks_browsers() {
             spoken = spoken.with_dc_api();
         }

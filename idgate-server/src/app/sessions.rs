@@ -24,7 +24,7 @@ pub struct CreatedSession {
     pub invitation: Invitation,
     /// The same request behind every scheme, in the order of [`Scheme::ALL`].
     pub deep_links: Vec<(Scheme, String)>,
-    /// Whether the tenant is told which profile it is: it may have been another one.
+    /// Whether the answer names the profile.
     pub names_profile: bool,
     /// What its pages pass to their browser.
     pub dc_api: Option<DcApiRequests>,
@@ -104,9 +104,7 @@ impl App {
             made = make(request, new);
         }
         let transition = made?;
-        let names_profiles = self.names_profiles();
-        let mut created =
-            stage(Stage::Make, || CreatedSession::of(&transition.session, names_profiles));
+        let mut created = stage(Stage::Make, || CreatedSession::of(&transition.session));
         if !is_for_page_alone {
             created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
         }
@@ -221,7 +219,8 @@ impl App {
 }
 
 impl CreatedSession {
-    fn of(session: &Session, names_profile: bool) -> Self {
+    fn of(session: &Session) -> Self {
+        let names_profile = session.names_profile();
         let invitation = session.invitation();
         let link = |scheme| (scheme, invitation.deep_link(scheme));
         let deep_links = Scheme::ALL.into_iter().map(link).collect();

@@ -68,6 +68,10 @@ impl OwnName {
     }
 }
 
+/// The warning to an operator whose gateway speaks `draft` alone.
+pub const DRAFT_ALONE: &str =
+    "IDGATE_PROFILES is draft alone, which wallets of today do not read; add 1.0 or haip to it";
+
 impl Dialects {
     /// Whether anything but drafts is spoken.
     pub fn are_newer(&self) -> bool {

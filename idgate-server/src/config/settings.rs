@@ -85,8 +85,8 @@ pub static SETTINGS: &[Setting] = &[
     setting(
         "IDGATE_PROFILES",
         "profiles",
-        Some("draft"),
-        "Dialects of OpenID4VP: draft, 1.0, haip; sessions that name none speak the first",
+        Some("draft,1.0"),
+        "Profiles that sessions may speak: draft, 1.0, haip; sessions that name none speak the first",
     ),
     setting(
         "IDGATE_CLIENT_ID",

@@ -188,7 +188,7 @@ fn the_description_is_served_in_both_forms_and_may_be_kept() {
     assert_eq!(json.json()["info"]["version"], "0.1.0");
     assert_eq!(json.json()["jsonSchemaDialect"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(yaml.header("content-type"), Some("application/yaml"));
-    assert_eq!(String::from_utf8(yaml.body).unwrap(), **openapi::DRAFT.without_pages.yaml);
+    assert_eq!(String::from_utf8(yaml.body).unwrap(), **openapi::PROFILES.without_pages.yaml);
     for path in ["/api/openapi.json", "/api/openapi.yaml"] {
         let head = http.send(&Request::new("HEAD", path)).expect_status(200);
         assert_eq!(head.header("cache-control"), Some("max-age=300"), "{path}");
@@ -217,8 +217,9 @@ fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
             is_in_yaml
         })
     };
-    assert_eq!(described(&Gateway::start()), [false; 6]);
-    let more = || Installation::new().with("IDGATE_PROFILES", "draft,1.0");
+    let draft_alone = Installation::new().with("IDGATE_PROFILES", "draft");
+    assert_eq!(described(&Gateway::start_on(draft_alone)), [false; 6]);
+    let more = Installation::new;
     assert_eq!(described(&Gateway::start_on(more())), [true, true, true, true, true, false]);
     let browsers = more().with("IDGATE_DC_API", "unsigned");
     assert_eq!(described(&Gateway::start_on(browsers)), [true; 6]);

@@ -112,6 +112,8 @@ mod page;
 #[cfg(test)]
 mod pii;
 #[cfg(test)]
+mod plain_drafts;
+#[cfg(test)]
 mod postgres;
 #[cfg(test)]
 mod profiles_http;

@@ -221,7 +221,6 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
         ("IDGATE_REQUEST_URI_METHOD", "POST"),
         ("IDGATE_RESPONSE_MODE", "fragment"),
         ("IDGATE_DC_API", "on"),
-        ("IDGATE_DC_API", "signed"), // with draft alone
     ] {
         let installation = Installation::new().with(variable, value);
         for command in [&["config", "check"][..], &["serve"]] {
@@ -230,6 +229,10 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
             assert!(output.stderr.contains(variable), "{variable}={value}: {output:?}");
         }
     }
+    let draft_alone = Installation::new().with("IDGATE_PROFILES", "draft");
+    let checked = draft_alone.with("IDGATE_DC_API", "signed").run(&["config", "check"]);
+    assert_eq!(checked.code, ERROR, "{checked:?}");
+    assert!(checked.stderr.contains("IDGATE_DC_API"), "{checked:?}");
     let installation = Installation::new();
     let path = installation.file("idgate.toml", "bass_url = \"https://gateway.example\"\n");
     let output = installation.run(&["config", "check", "--config", path.to_str().unwrap()]);

@@ -22,29 +22,6 @@ fn asking(top: Value, inside: Value) -> Value {
 }
 
 #[test]
-fn with_draft_alone_no_newer_field_is_known() {
-    let gateway = Gateway::start();
-    let mut tenant = gateway.tenant();
-    for top in ["profile", "profiles", "same_device", "credential_sets", "transaction_data"] {
-        let refused = tenant.post_session(&asking(json!({top: null}), json!({})));
-        refused.expect_error(400, "unknown_field");
-    }
-    let refused = tenant.post_session(&asking(json!({}), json!({"claim_paths": {}})));
-    refused.expect_error(400, "unknown_field");
-}
-
-#[test]
-fn a_gateway_of_drafts_knows_no_response_code() {
-    let twice = |gateway: &Gateway| {
-        let mut tenant = gateway.tenant();
-        let id = tenant.create(&request_for(&["given_name"])).id;
-        tenant.get(&format!("{id}?response_code=a&response_code=b"))
-    };
-    twice(&Gateway::start()).expect_status(200);
-    twice(&gateway("draft,1.0")).expect_error(400, "invalid_request");
-}
-
-#[test]
 fn what_a_newer_field_must_not_say_is_refused_by_name() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();

@@ -16,11 +16,10 @@ use crate::limits::{
 };
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::claim_path::{ClaimPath, is_claim_name};
-use crate::request::dialect::Dialects;
 use crate::request::fields::{Field, member_path};
 use crate::request::presentation_request::CredentialRequest;
 
-const FIELDS: [&str; 10] = [
+pub(super) const FIELDS: [&str; 10] = [
     "format",
     "issuer_id",
     "claims",
@@ -32,14 +31,6 @@ const FIELDS: [&str; 10] = [
     "claim_filters",
     "claim_paths",
 ];
-
-/// The fields that there are; the last is unknown while `draft` is the only dialect.
-pub(super) fn fields(dialects: &Dialects) -> &'static [&'static str] {
-    match (dialects.is_draft_alone(), FIELDS.split_last()) {
-        (true, Some((_, older))) => older,
-        _ => &FIELDS,
-    }
-}
 
 /// What is wrong with a name that the format keeps for itself.
 pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
@@ -98,14 +89,13 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
 }
 
 /// The `index`-th credential of the custom form. `pattern_chars` counts the
-/// patterns of the whole request; `known` are the fields that there are.
+/// patterns of the whole request.
 pub(super) fn parse(
     field: &Field<'_, '_>,
     index: usize,
     pattern_chars: &mut usize,
-    known: &[&str],
 ) -> Result<Draft, RequestError> {
-    field.refuse_unknown(known)?;
+    field.refuse_unknown(&FIELDS)?;
     let format = parse_format(&field.required("format")?)?;
     let issuer_id = IssuerId::new(field.required("issuer_id")?.string()?);
     let claims = parse_claims(&field.required("claims")?, format)?;

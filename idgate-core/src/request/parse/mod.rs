@@ -6,6 +6,7 @@ mod claim_paths;
 mod credential;
 mod dc_api;
 mod groups;
+mod newer;
 mod profiles;
 mod resolve;
 mod sets;
@@ -30,7 +31,7 @@ const LEGACY_FIELDS: [&str; 4] = ["issuer_id", "ttl_ms", "format", "redirect_uri
 const CUSTOM_FIELDS: [&str; 4] = ["credentials", "ttl_ms", "same_subject_groups", "redirect_uri"];
 const ALL_FIELDS: [&str; 6] =
     ["issuer_id", "credentials", "ttl_ms", "format", "same_subject_groups", "redirect_uri"];
-/// Fields that are unknown while `draft` is the only dialect.
+/// Fields that need another profile than `draft`.
 const NEWER_FIELDS: [&str; 4] = ["profile", "profiles", "same_device", "transaction_data"];
 /// The same of the custom form.
 const NEWER_CUSTOM_FIELDS: [&str; 6] = [
@@ -71,9 +72,10 @@ impl PresentationRequest {
             .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
         let root = Field::new(tape.value(root), "");
         let form = choose_form(&root, dialects)?;
+        let has_newer_fields = newer::has_any(&root);
         let mut drafts = match form {
             RequestForm::Legacy => vec![credential::parse_legacy(&root)?],
-            RequestForm::Custom => parse_credentials(&root, dialects)?,
+            RequestForm::Custom => parse_credentials(&root)?,
         };
         let ttl_ms = parse_ttl(&root)?;
         let same_subject_groups = groups::parse_groups(&root, &drafts)?;
@@ -98,6 +100,7 @@ impl PresentationRequest {
             distinct_credentials: parse_distinct_credentials(&root, &profiles)?,
             transaction_data: Vec::new(),
             dc_api,
+            has_newer_fields,
             profiles: profiles.listed,
         };
         transaction_data::encode(data, &mut request)?;
@@ -107,13 +110,11 @@ impl PresentationRequest {
 
 /// The form is chosen by the presence of `issuer_id` or `credentials` (decisions 4).
 fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm, RequestError> {
-    let newer = !dialects.is_draft_alone();
-    let dc_api: &[&str] = if dialects.has_dc_api() { &["dc_api"] } else { &[] };
-    let with = |fields: &[&'static str], more: &[&'static str]| {
-        [fields, if newer { more } else { &[] }, dc_api].concat()
-    };
+    let takes_dc_api = dialects.has_dc_api() || dialects.is_draft_alone();
+    let dc_api: &[&str] = if takes_dc_api { &["dc_api"] } else { &[] };
+    let with = |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api].concat();
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
-    match (root.has("issuer_id"), root.has("credentials")) {
+    let form = match (root.has("issuer_id"), root.has("credentials")) {
         (true, false) => {
             root.refuse_unknown(&with(&LEGACY_FIELDS, &NEWER_FIELDS)).map(|()| RequestForm::Legacy)
         }
@@ -122,18 +123,18 @@ fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm,
             .map(|()| RequestForm::Custom),
         (true, true) => Err(root.invalid("has both issuer_id and credentials; send one of them")),
         (false, false) => Err(root.invalid("needs issuer_id or credentials")),
+    }?;
+    if dialects.is_draft_alone() {
+        newer::refuse_all(root, dialects)?;
     }
+    Ok(form)
 }
 
-fn parse_credentials(
-    root: &Field<'_, '_>,
-    dialects: &Dialects,
-) -> Result<Vec<Draft>, RequestError> {
-    let known = credential::fields(dialects);
+fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
     let field = root.required("credentials")?;
     let credentials = field.elements()?;
     for credential in credentials.iter().filter(|credential| credential.is_object()) {
-        credential.refuse_unknown(known)?;
+        credential.refuse_unknown(&credential::FIELDS)?;
     }
     if credentials.is_empty() || credentials.len() > MAX_CREDENTIALS {
         return Err(field.invalid("must have 1 to 10 items"));
@@ -141,7 +142,7 @@ fn parse_credentials(
     let mut drafts: Vec<Draft> = Vec::with_capacity(credentials.len());
     let mut pattern_chars = 0;
     for (index, credential) in credentials.iter().enumerate() {
-        let draft = credential::parse(credential, index, &mut pattern_chars, known)?;
+        let draft = credential::parse(credential, index, &mut pattern_chars)?;
         if drafts.iter().any(|other| other.request.id == draft.request.id) {
             let path = credential.path_of("id");
             return Err(RequestError::new(ErrorCode::InvalidRequest, path, "must be unique"));

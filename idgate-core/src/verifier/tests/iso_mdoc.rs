@@ -13,6 +13,7 @@ use crate::cose::Sign1;
 use crate::crypto::rustcrypto::PROVIDER;
 use crate::error::{CreateError, ErrorCode, RequestObjectError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
+use crate::request::Dialect;
 use crate::request::fixtures::{self, NOW};
 use crate::request::{DcApiPages, PresentationRequest};
 

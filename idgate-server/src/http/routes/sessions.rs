@@ -36,16 +36,17 @@ pub(crate) async fn create(
 /// `GET /v1/sessions/{sessionId}`
 pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
-    let code = match query::single(call.head.uri.query(), "response_code") {
-        // To a gateway of drafts alone it is unknown, as any other.
-        Err(_) if !app.names_profiles() => None,
-        code => code?,
-    };
+    let code = query::single(call.head.uri.query(), "response_code");
     let view = match call.session {
         Sought::Found(session) => {
             app.view_session(tenant.caller(), session?.map(|session| *session)).await?
         }
         Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
+    };
+    let code = match code {
+        // To such a session it is unknown, as any other.
+        Err(_) if !view.session.names_profile() => None,
+        code => code?,
     };
     let reader = Reader::Result(code.as_deref());
     let body = stage(Stage::Answer, || status_json(&view, reader));

@@ -37,7 +37,7 @@ fn open_sessions_of_a_profile_that_is_switched_off_are_served_to_their_end() {
         let mut desk = desk.with_draft_alone();
         let mut newer = desk.body(SD_JWT_VC);
         newer["profile"] = variant.profile.into();
-        desk.tenant.post_session(&newer).expect_error(400, "unknown_field");
+        desk.tenant.post_session(&newer).expect_error(400, "unsupported_profile");
         let asked = desk.request(&open, BOTH);
         let redirect_uri = desk.settle(&desk.answer(&asked));
         let session = desk.result(&open, redirect_uri.as_deref());
@@ -71,7 +71,9 @@ fn both_requests_of_an_open_session_are_served_with_draft_alone() {
 #[test]
 fn open_sessions_of_pages_are_answered_to_their_end_where_browsers_are_asked_no_more() {
     let off = ("IDGATE_DC_API", "off");
-    for settings in [&[off][..], &[off, ("IDGATE_PROFILES", "draft")]] {
+    for (settings, code) in
+        [(&[off][..], "unknown_field"), (&[off, ("IDGATE_PROFILES", "draft")], "invalid_request")]
+    {
         let installation = HAIP.installation().with("IDGATE_DC_API", "signed");
         let mut desk = Desk::start_on(installation, HAIP);
         let mut body = desk.body(BOTH);
@@ -82,7 +84,7 @@ fn open_sessions_of_pages_are_answered_to_their_end_where_browsers_are_asked_no_
         let asked = Asked::of_browser(protocol, &request["data"], "https://shop.example").unwrap();
         let credential = desk.answer(&asked).credential(protocol);
         let mut desk = desk.with(settings);
-        desk.tenant.post_session(&body).expect_error(400, "unknown_field");
+        desk.tenant.post_session(&body).expect_error(400, code);
         let relay = |id: &str| Request::post(format!("/v1/sessions/{id}/dc-api")).json(&credential);
         let key = desk.tenant.api_key.clone();
         desk.tenant.http.send(&relay(&open.id)).expect_error(404, "not_found");

@@ -35,22 +35,50 @@ fn refused(body: &Value, path: &str) -> String {
 }
 
 #[test]
-fn with_draft_alone_no_newer_field_is_known() {
-    let draft = Dialects::default();
-    for (name, value) in [
-        ("profile", json!("draft")),
-        ("profiles", json!(["draft"])),
-        ("same_device", json!(true)),
-        ("transaction_data", json!([])),
-        ("credential_sets", json!([])),
-        ("distinct_credentials", json!(true)),
-        ("dc_api", json!({"origins": ["https://shop.example"]})),
+fn with_draft_alone_profiles_are_unsupported() {
+    for (draft, says) in [
+        (Dialects::default(), "this verifier speaks only draft; enable"),
+        (Dialects::default().explaining_draft_alone("only draft; ask"), "only draft; ask"),
     ] {
-        refused_by(&draft, &pair(json!({name: value}), json!({})), "unknown_field", name);
-        refused_by(&draft, &legacy(json!({name: value})), "unknown_field", name);
+        for (name, value) in
+            [("profile", json!("draft")), ("profiles", json!(["1.0"])), ("profiles", json!(null))]
+        {
+            for body in [pair(json!({name: value}), json!({})), legacy(json!({name: value}))] {
+                let text = refused_by(&draft, &body, "unsupported_profile", name);
+                assert!(text.contains(says), "{text}");
+            }
+        }
     }
-    let body = sd_jwt(json!({"claim_paths": {}}));
-    refused_by(&draft, &body, "unknown_field", "credentials[0].claim_paths");
+}
+
+#[test]
+fn with_draft_alone_a_newer_field_needs_a_profile() {
+    let draft = Dialects::default().explaining_draft_alone("only draft; ask");
+    let needs = |body: &Value, path: &str| {
+        let text = refused_by(&draft, body, "invalid_request", path);
+        assert!(text.contains("needs profile 1.0 or haip; only draft; ask"), "{text}");
+    };
+    for name in ["same_device", "transaction_data", "dc_api"] {
+        needs(&pair(json!({name: null}), json!({})), name);
+        needs(&legacy(json!({name: null})), name);
+    }
+    for name in ["credential_sets", "distinct_credentials"] {
+        needs(&pair(json!({name: true}), json!({})), name);
+        refused_by(&draft, &legacy(json!({name: true})), "unknown_field", name);
+    }
+    needs(&sd_jwt(json!({"claim_paths": 7})), "credentials[0].claim_paths");
+    let both = pair(json!({"same_device": true, "colour": "red"}), json!({}));
+    refused_by(&draft, &both, "unknown_field", "colour");
+}
+
+#[test]
+fn a_body_with_a_newer_field_is_marked_as_such() {
+    let marked = |body: &Value| taken(body).has_newer_fields;
+    assert!(!marked(&pair(json!({}), json!({}))) && !marked(&legacy(json!({}))));
+    assert!(marked(&legacy(json!({"profile": "draft"}))));
+    let back = json!({"same_device": false, "redirect_uri": "https://shop.example"});
+    assert!(marked(&legacy(back)));
+    assert!(marked(&sd_jwt(json!({"claims": ["a"], "claim_paths": {"a": ["b", "c"]}}))));
 }
 
 #[test]
@@ -422,7 +450,7 @@ fn pages_are_known_where_browsers_are_asked_and_a_dialect_can() {
     let mut without = body.clone();
     without.as_object_mut().unwrap().remove("profile");
     let draft_alone = Dialects::default().with_dc_api();
-    refused_by(&draft_alone, &without, "unknown_field", "dc_api");
+    refused_by(&draft_alone, &without, "invalid_request", "dc_api");
 
     let dialects = Dialects::new(ALL).with_dc_api();
     let request = parse_with(&body, &trust(), &dialects).unwrap();
