@@ -21,6 +21,8 @@ CRATES = ("idgate-core", "idgate-fetch", "idgate-ffi")
 #: What of a crate is built or read.
 PARTS = ("Cargo.toml", "README.md", "LICENSE", "build.rs", "cbindgen.toml", "src", "include")
 BINDING = ("pyproject.toml", "README.md", "LICENSE", "src")
+#: The lock file of these sources fits. That of an sdist that maturin makes of a clone names crates that it has not.
+MATURIN = "[tool.maturin]\n"
 MEMBERS = re.compile(r"^members = \[.*?^\]$", re.MULTILINE | re.DOTALL)
 TABLE = r"^\[{}\]\n.*?(?=^\[|^#|\Z)"
 
@@ -56,6 +58,8 @@ def make(folder: pathlib.Path) -> None:
         file = folder / name / "Cargo.toml"
         file.write_text(without(file.read_text(), "dev-dependencies"))
     copy(ROOT / "bindings/python", folder / "bindings/python", BINDING)
+    project = folder / "bindings/python/pyproject.toml"
+    project.write_text(project.read_text().replace(MATURIN, f"{MATURIN}locked = true\n", 1))
     for name in ("LICENSE", "Cargo.lock"):
         shutil.copy(ROOT / name, folder / name)
     (folder / "Cargo.toml").write_text(manifest((ROOT / "Cargo.toml").read_text()))

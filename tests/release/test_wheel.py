@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import sys
 import tarfile
 import tempfile
 import tomllib
@@ -52,6 +53,22 @@ class WheelTest(unittest.TestCase):
             with self.subTest(wheel.name):
                 self.assertEqual(files[f"{info}/licenses/LICENSE"], (ROOT / "LICENSE").read_bytes())
                 self.assertNotIn(str(ROOT).encode(), b"".join(files[name] for name in files if info in name))
+
+
+class SdistOfACloneTest(unittest.TestCase):
+    def test_it_builds_with_the_versions_of_its_lock_file(self):
+        with tempfile.TemporaryDirectory() as made:
+            maturin = pathlib.Path(sys.executable).with_name("maturin")
+            run(maturin, "sdist", "--out", made, cwd=ROOT / "bindings/python")
+            with tarfile.open(pathlib.Path(made) / f"idgate-{VERSION}.tar.gz") as sdist:
+                sdist.extractall(made, filter="data")
+            top = pathlib.Path(made) / f"idgate-{VERSION}"
+            self.assertNotIn("locked", tomllib.loads((top / "pyproject.toml").read_text())["tool"]["maturin"])
+            run("cargo", "metadata", "--offline", "--format-version", "1", cwd=top)
+            locked = [tomllib.loads((folder / "Cargo.lock").read_text())["package"] for folder in (top, ROOT)]
+            ours, clones = ({(one["name"], one["version"]) for one in packages} for packages in locked)
+            self.assertLessEqual(ours, clones)
+            self.assertIn("idgate-ffi", {name for name, _ in ours})
 
 
 @unittest.skipUnless(RELEASED, "IDGATE_RELEASE names no folder with a release")

@@ -151,7 +151,7 @@ page_in_firefox() {
 python_package() {
     local venv=$root/target/venv-bindings
     python_with venv-bindings bindings/python/requirements-test.txt &&
-        rm -rf target/wheels && "$venv/bin/pip" wheel --quiet --wheel-dir target/wheels ./bindings/python &&
+        rm -rf target/wheels && MATURIN_PEP517_ARGS=--locked "$venv/bin/pip" wheel --quiet --wheel-dir target/wheels ./bindings/python &&
         "$venv/bin/pip" install --quiet --force-reinstall --no-deps target/wheels/idgate-*.whl &&
         cd bindings/python && "$venv/bin/mypy" src
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::state::{LISTS, Made, Outcome, State, lock};
 use super::wallet::Deed;
 use crate::http::page::{Html, Qr};
-use crate::store::SessionLine;
+use crate::store::{HostRecord, HostStatus, SessionLine};
 
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
@@ -90,7 +90,10 @@ pub(super) async fn live(state: &Arc<State>) -> Result<String, String> {
     let mut html = Html::new();
     sessions(&mut html, state, &state.sessions().await?);
     issuers(&mut html, state);
+    html.raw("<section aria-labelledby=\"webhooks\"><h2 id=\"webhooks\">Webhooks</h2>");
+    hosts(&mut html, state, &state.webhook_hosts().await?);
     deliveries(&mut html, state);
+    html.raw("</section>");
     Ok(html.finish())
 }
 
@@ -206,8 +209,26 @@ fn issuers(html: &mut Html, state: &State) {
     html.raw("</p></section>");
 }
 
+/// The hosts that wait for a review, or were refused one: nothing is sent to them.
+fn hosts(html: &mut Html, state: &State, hosts: &[HostRecord]) {
+    let folder = lock(&state.kept).0.display().to_string();
+    html.raw("<ul class=\"hosts\">");
+    for one in hosts.iter().filter(|one| one.status != HostStatus::Approved) {
+        html.raw("<li><code>").text(&one.host).raw("</code> of ").text(&one.clients.join(", "));
+        html.raw(match one.status {
+            HostStatus::Rejected => " is <strong>rejected</strong>: no webhook goes there.",
+            _ => " is not reviewed: its webhooks are <strong>held</strong>.",
+        });
+        html.raw(" <form method=\"post\" action=\"/hosts\" class=\"inline\">");
+        html.raw("<input type=\"hidden\" name=\"host\" value=\"").text(&one.host);
+        html.raw("\"><button>Approve</button></form> or <code>");
+        html.text(&format!("idgate webhook-host approve {} --data-dir '{folder}'", one.host));
+        html.raw("</code></li>");
+    }
+    html.raw("</ul>");
+}
+
 fn deliveries(html: &mut Html, state: &State) {
-    html.raw("<section aria-labelledby=\"webhooks\"><h2 id=\"webhooks\">Webhooks</h2>");
     let deliveries = lock(&state.deliveries);
     if deliveries.iter().next().is_none() {
         html.raw("<p>Nothing arrived yet.</p>");
@@ -222,7 +243,7 @@ fn deliveries(html: &mut Html, state: &State) {
         };
         html.raw("<br><code>").text(&one.body).raw("</code></li>");
     }
-    html.raw("</ul></section>");
+    html.raw("</ul>");
 }
 
 /// The time of day.

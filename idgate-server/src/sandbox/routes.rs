@@ -140,6 +140,10 @@ async fn post(state: &Arc<State>, path: &str, form: &Form) -> Response<Sent> {
             let told = state.set_listed(form.get("provider"), listed).await;
             told.map(|said| note(state, "trusted lists", said))
         }
+        "/hosts" => {
+            let told = state.approve_host(form.get("host")).await;
+            told.map(|said| note(state, "webhooks", said))
+        }
         _ => return sentence(StatusCode::NOT_FOUND, "there is nothing here"),
     };
     if let Err(why) = done {

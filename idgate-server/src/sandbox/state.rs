@@ -17,8 +17,9 @@ use super::published::trusted_list;
 use super::receiver::Deliveries;
 use super::way::Way;
 use crate::clock::Clock;
-use crate::store::{FetchedList, OperatorStore, Refreshed, SessionLine};
+use crate::store::{FetchedList, HostRecord, OperatorStore, Refreshed, Review, SessionLine};
 use crate::work::list_refresh;
+use crate::work::webhook_url::host_named;
 
 /// So many answers are remembered.
 const OUTCOMES: usize = 100;
@@ -177,6 +178,29 @@ impl State {
     pub(super) async fn sessions(self: &Arc<Self>) -> Result<Vec<SessionLine>, String> {
         self.operate(|operator| operator.list_sessions(SESSIONS).map_err(|why| why.to_string()))
             .await
+    }
+
+    /// The hosts of webhooks, reviewed or not.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub(super) async fn webhook_hosts(self: &Arc<Self>) -> Result<Vec<HostRecord>, String> {
+        self.operate(|operator| operator.webhook_hosts().map_err(|why| why.to_string())).await
+    }
+
+    /// Lets a host be notified, and sends what waits for it.
+    ///
+    /// # Errors
+    /// `host` is not a host, or the store failed.
+    pub(super) async fn approve_host(self: &Arc<Self>, host: &str) -> Result<String, String> {
+        let host = host_named(host).ok_or("that is not the name of a host")?;
+        let (now, said) = (self.clock.now(), format!("{host} is approved"));
+        let approve = move |operator: &mut OperatorStore| {
+            let approved = operator.review_webhook_host(&host, Review::Approve, now);
+            approved.map_err(|why| why.to_string())
+        };
+        self.operate(approve).await?;
+        Ok(said)
     }
 
     /// Makes a session as the sandbox's tenant.

@@ -13,6 +13,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 use super::*;
 use crate::server::{eventually, outlives_terminals};
 use crate::tenant::now_ms;
+use crate::webhooks::receiver::Receiver;
 
 #[test]
 fn it_does_not_start_in_production_or_staging() {
@@ -91,6 +92,7 @@ fn the_page_answers_to_its_own_name_and_takes_no_form_of_another_page() {
         assert_eq!(sandbox.post("/sessions", &headers, &fields).status, 403, "{headers:?}");
         assert_eq!(sandbox.post("/providers", &headers, &fields).status, 403, "{headers:?}");
         assert_eq!(sandbox.post("/webhooks", &headers, &fields).status, 403, "{headers:?}");
+        assert_eq!(sandbox.post("/hosts", &headers, &fields).status, 403, "{headers:?}");
     }
     assert_eq!(tenant.read(&made.id)["status"], "PENDING", "nothing was answered");
     let page = sandbox.get("/");
@@ -116,6 +118,48 @@ fn it_leaves_nothing_behind() {
         assert!(sandbox.child.wait().unwrap().success(), "{signal}");
         assert_eq!(std::fs::read_dir(sandbox.temporary.path()).unwrap().count(), 0, "{signal}");
     }
+}
+
+/// A developer's own service under a name that no review is spared.
+#[test]
+fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let key = tenant.api_key.clone();
+    for (host, by_button) in [("127.0.0.3", true), ("127.0.0.4", false)] {
+        let service = Receiver::start_at(host.parse().unwrap());
+        assert!(!sandbox.get("/live").body.contains(host));
+        let url = json!({ "url": service.url("/hook") });
+        let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&key).json(&url);
+        let put = tenant.http.send(&put).expect_status(200).json();
+        assert_eq!(put["host_status"], "PENDING");
+        let page = sandbox.get("/").body;
+        let command = page.split_once("idgate webhook-host approve ").unwrap().1;
+        let command = command.split_once("</code>").unwrap().0.replace("&#39;", "'");
+        assert!(page.contains("held") && command.starts_with(host), "{page}");
+        let made = tenant.create(&request("vc+sd-jwt", "https://issuer.example", "1.0"));
+        sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
+        eventually("the notification waits", || {
+            let pending = Request::get("/v1/webhooks/pending").bearer(&key);
+            let pending = tenant.http.send(&pending).expect_status(200).json();
+            pending["pending"][0]["held"] == true
+        });
+        if by_button {
+            let pressed = sandbox.press("/hosts", &[("host", host)]);
+            assert_eq!(pressed.status, 303, "{pressed:?}");
+        } else {
+            let folder = command.split_once("--data-dir '").unwrap().1.trim_end_matches('\'');
+            let approve = ["webhook-host", "approve", host, "--data-dir", folder];
+            let approved = output(&mut sandbox.installation.command(&approve));
+            assert_eq!(approved.code, 0, "{approved:?}");
+        }
+        service.wait_for(1);
+        assert_eq!(service.sessions(), [made.id]);
+        let page = sandbox.get("/live").body;
+        assert!(!page.contains("webhook-host approve"), "{page}");
+    }
+    sandbox.press("/hosts", &[("host", "a/b")]);
+    assert!(sandbox.get("/live").body.contains("that is not the name of a host"));
 }
 
 #[test]
@@ -214,7 +258,7 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
     }
     let form = format!("session={}&do=accept&ask=licence&provider=utopia&listed=false", made.id);
     let host = sandbox.gateway().to_string();
-    for path in ["/answer", "/sessions", "/providers", "/webhooks"] {
+    for path in ["/answer", "/sessions", "/providers", "/webhooks", "/hosts"] {
         let posted = talk(tls(&sandbox, lan, name), "POST", path, &[("Host", name)], &form);
         // As the gateway itself has it, which knows of no such thing.
         let own = exchange(sandbox.gateway(), "POST", path, &[("Host", &host)], &form);
