@@ -74,12 +74,10 @@ async function decide(verification) {
   }
 }
 
-// Whether the wallet's answer is at fault, which is logged here. Every other error is the operator's.
-function isOfTheAnswer(error) {
-  if (!(error instanceof IdgateError) || error.kind !== 'bad_response') return false;
-  console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
-  return true;
-}
+// Whether the wallet's answer is at fault. Every other error is the operator's.
+const isOfTheAnswer = (error) => error instanceof IdgateError && error.kind === 'bad_response';
+
+const log = (error) => console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
 
 const random = () => crypto.randomBytes(16).toString('base64url');
 
@@ -142,6 +140,7 @@ app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, re
     await decide(verifier.beginDcApi(stored.get(request.sessionId).session, bytes(request)));
   } catch (error) {
     if (!isOfTheAnswer(error)) throw error;
+    log(error);
     // Where another answer was faster, the page asks for the outcome of that one.
     if (error.code !== 'session_not_pending') return response.status(400).json({ error: error.code });
   }
@@ -183,6 +182,7 @@ app.post('/v1/oid4vp/response/:sessionId', body, async (request, response) => {
     return response.status(400).json({ error: 'invalid_presentation', message });
   } catch (error) {
     if (!isOfTheAnswer(error)) throw error;
+    log(error);
     const status = error.code === 'session_not_pending' ? 409 : 400;
     return response.status(status).json({ error: error.code, message: error.message });
   }

@@ -10,7 +10,7 @@
 //! | type of a credential | any of that issuer; for mdoc what the request names | [`TrustEntry::vct`](crate::TrustEntry), `doc_types` |
 //! | algorithm | the trusted key's | `alg` of the request narrows it |
 //! | extended key usage of a document signer | `1.0.18013.5.1.2` | [`TrustEntry::ekus`](crate::TrustEntry) |
-//! | extended key usage of an SD-JWT VC issuer | any, but not for other things alone, as serverAuth | [`TrustEntry::sd_jwt_ekus`](crate::TrustEntry) |
+//! | extended key usage of an SD-JWT VC issuer | any, but not for other things alone (for example serverAuth) | [`TrustEntry::sd_jwt_ekus`](crate::TrustEntry) |
 //! | revocation | what is published must be asked and good; nothing published is reported | [`RevocationPolicy`](crate::trust::RevocationPolicy) |
 //! | test material | serves test sessions only | `for_test_only` marks it; `livemode` is yours to say |
 //! | claims that come back | those asked for, no others | `claims` of the request |

@@ -104,7 +104,7 @@ pub struct AddTrust {
     eku: Option<Vec<Oid>>,
     /// Extended key usage of which the certificate of an SD-JWT VC issuer must have one; 2.5.29.37.0
     /// takes those that have none or are for any purpose (repeatable) [default: any, but those that are
-    /// for other things alone, as serverAuth]
+    /// for other things alone, for example serverAuth]
     #[arg(long, value_name = "OID", value_parser = eku)]
     sd_jwt_eku: Option<Vec<Oid>>,
     /// Country of the issuer, two letters: only its roots serve

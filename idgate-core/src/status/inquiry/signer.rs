@@ -57,8 +57,8 @@ impl SignerQuestion {
             intermediates.extend(question.map_err(of_intermediate)?);
         }
         let signer = CertificateQuestion::open(status, context)?;
-        let question = Self { signer, intermediates };
-        Ok((question.certificates().count() > 0).then_some(question))
+        let asks = signer.is_some() || !intermediates.is_empty();
+        Ok(asks.then_some(Self { signer, intermediates }))
     }
 
     fn certificates(&self) -> impl Iterator<Item = &CertificateQuestion> {
@@ -81,9 +81,7 @@ impl SignerQuestion {
         crl: &VerifiedCrl,
         context: &StatusContext<'_>,
     ) -> bool {
-        // Each of them, also where an earlier one is served.
-        self.certificates_mut().filter_map(|one| one.reuse(uri, crl, context).then_some(())).count()
-            > 0
+        self.certificates_mut().fold(false, |serves, one| one.reuse(uri, crl, context) || serves)
     }
 
     /// Judges the answer from `uri`, where a certificate asks for it. Gives back what it authenticated.

@@ -91,6 +91,23 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     assert_eq!(outcome, Refreshed::Unwanted);
 }
 
+pub(super) async fn a_list_in_force_outlives_its_signer_and_a_new_one_does_not<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let long = list_signer(NOW.0);
+    let ends = NOW.plus(DAY_MS);
+    let signer = long.builder.with(|one| one.not_after_ms = ends.0).self_sign(&long.key);
+    let signed = |number, providers| list(number, providers).sign(&signer).into_bytes();
+    let mut change = following(7, Some(URL));
+    let list = change.trusted_list.as_mut().unwrap();
+    (list.token, list.anchors) = (signed(7, 1), Some(signer.der.clone()));
+    fixture.operator().add_trust("eu", &change, NOW).unwrap().unwrap();
+    let later = ends.plus(DAY_MS);
+    let refresh = |token| fixture.store().refresh_list(fetched(token), later).wait().unwrap();
+    assert_eq!(refresh(signed(7, 1)), Refreshed::Same);
+    assert!(matches!(refresh(signed(8, 2)), Refreshed::Refused(_)));
+    assert_eq!(providers(&fixture, "eu"), 1);
+}
+
 pub(super) async fn an_entry_that_refuses_a_list_keeps_it_from_no_other<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let key = SigningKey::from_seed(Curve::P256, "next list signer");

@@ -126,6 +126,7 @@ macro_rules! conforms {
             }
             lists {
                 a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read
+                a_list_in_force_outlives_its_signer_and_a_new_one_does_not
                 an_entry_that_refuses_a_list_keeps_it_from_no_other
                 a_crl_may_be_of_a_ca_that_the_list_brings
                 there_are_32_sources_of_lists_and_no_more

@@ -240,8 +240,17 @@ impl NewTrustedList {
         rules.list_type = former.and_then(|former| ListType::from_name(&former.list_type));
         rules.organization = former.and_then(|former| former.organization.as_deref());
         rules.allow_stale = row.allow_stale;
+        let in_force = former.filter(|former| former.sha256 == row.sha256);
+        let in_force = in_force.map(|former| mark_of(former, now)).transpose()?;
+        rules.mark = in_force.as_ref();
         import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(Refused::List)
     }
+}
+
+/// What shows that a list is the stored one, whose signer was valid when it came.
+fn mark_of(stored: &ListRow, now: UnixMillis) -> Result<ListMark, Refused> {
+    let list = TrustedList::recall(&PROVIDER, &stored.token, now).map_err(Refused::List)?;
+    Ok(list.mark(None, now))
 }
 
 impl Prepared {
