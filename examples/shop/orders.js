@@ -32,6 +32,7 @@ export class Orders {
     const { issuerId, format, url, asksBrowsers, usesPage } = this.settings
     const asked = format === 'mso_mdoc' ? ['given_name', 'age_over_18'] : ['given_name', 'birthdate']
     const session = await this.gateway.createSession({
+      profiles: ['1.0'],
       credentials: [{ id: 'person', format: format ?? 'vc+sd-jwt', issuer_id: issuerId, claims: asked }],
       ...((onThisDevice || usesPage) && { redirect_uri: `${url}/back` }),
       ...(asksBrowsers && !onThisDevice && { dc_api: { origins: [url] } }),
@@ -66,6 +67,7 @@ export class Orders {
     } catch (error) {
       // Refused, or not an answer: the order says which.
       if (error.status !== 400 && error.status !== 409) throw error
+      console.error(`order ${order.id}: ${error.message}`)
     }
     await this.settle(order.sessionId)
   }

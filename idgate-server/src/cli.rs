@@ -326,11 +326,11 @@ fn run_command(
             audit::run(command, &mut *store, file.as_deref(), now)
         }
         Command::WebhookHost(command) => {
-            let mut store = open_operator(&settings, command.creates())?;
+            let mut store = open_to_develop(&settings, command.creates())?;
             webhook_host::run(&command, &mut *store, now)
         }
         Command::DeadLetters(command) => {
-            let mut store = open_operator(&settings, false)?;
+            let mut store = open_to_develop(&settings, false)?;
             dead_letters::run(&command, &mut *store, now)
         }
         Command::Session(command) => {

@@ -6,6 +6,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf;
@@ -192,6 +194,23 @@ pub struct Place<'a> {
 pub struct Sealer {
     first: hkdf::Prk,
     others: Vec<hkdf::Prk>,
+    uses: Uses,
+}
+
+/// How often the key that seals was used for values that are stored.
+#[derive(Clone, Debug, Default)]
+pub struct Uses(Arc<AtomicU64>);
+
+impl Uses {
+    /// One more.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So far.
+    pub fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Which key a value is sealed under.
@@ -211,7 +230,13 @@ impl Sealer {
         let root =
             |derived: &Zeroizing<[u8; 32]>| hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &**derived);
         let others = key.derive_others(purpose)?;
-        Ok(Self { first: root(&key.derive(purpose)?), others: others.iter().map(root).collect() })
+        let first = root(&key.derive(purpose)?);
+        Ok(Self { first, others: others.iter().map(root).collect(), uses: Uses::default() })
+    }
+
+    /// How often it sealed.
+    pub const fn uses(&self) -> &Uses {
+        &self.uses
     }
 
     /// Seals `plain` for its place.
@@ -219,6 +244,15 @@ impl Sealer {
     /// # Errors
     /// The system has no randomness.
     pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
+        self.uses.add();
+        self.seal_uncounted(place, plain)
+    }
+
+    /// The same of a value that only shows which key it is.
+    ///
+    /// # Errors
+    /// The system has no randomness.
+    pub fn seal_uncounted(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         let mut drawn = [0; SALT_LEN + NONCE_LEN];
         OsEntropy.fill(&mut drawn).map_err(|_| NotSealed)?;
         let (salt, nonce) = drawn.split_first_chunk::<SALT_LEN>().ok_or(NotSealed)?;

@@ -17,7 +17,7 @@ let gateway, world, parts
 
 before(async () => {
   world = Object.assign(new World(), { authority: await Authority.create('https://dmv.example', 'Utopia') })
-  const environment = { IDGATE_PROFILES: '1.0', IDGATE_DC_API: 'unsigned' }
+  const environment = { IDGATE_DC_API: 'unsigned' }
   gateway = await Gateway.start([world.authority], { test: true, environment, origins: [SHOP] })
   const [, section] = (await readFile(DOCUMENT, 'utf8')).split('## Is this person 18?')
   parts = PARTS.exec(/```js\n(.*?)```/s.exec(section)[1]).slice(1)

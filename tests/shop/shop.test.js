@@ -10,8 +10,8 @@ import { browser, closeBrowsers, endChromium, everything, inBrowser, scan, withW
 import { ISO_MDOC, SIGNED, UNSIGNED, World } from '../page/world.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
-import { send as sendNewer } from '../wallets/node/dcql-wallet.js'
-import { readRequest, Wallet } from '../wallets/node/wallet.js'
+import { queries, resolve, send } from '../wallets/node/dcql-wallet.js'
+import { Wallet } from '../wallets/node/wallet.js'
 
 const ADULT = { given_name: 'Erika', birthdate: '1984-01-26' }
 const SECRET = 'whsec_a-secret-for-tests'
@@ -49,10 +49,12 @@ function told(page) {
 async function answer(link, claims = ADULT, changes = {}) {
   const opened = await fetch(link, { redirect: 'manual' })
   assert.equal(opened.status, 302)
-  const request = await readRequest(opened.headers.get('location'))
+  const request = await resolve(opened.headers.get('location'))
   const credential = await issuer.issue(wallet, claims, { _sd: Object.keys(claims) })
+  const [query] = queries(request)
   const disclose = Object.fromEntries(Object.keys(claims).map((name) => [name, true]))
-  return wallet.answer(request, [await wallet.present(credential, disclose, request, changes)])
+  const presentation = await wallet.present(credential, disclose, request, changes)
+  return send(request, { vp_token: { [query.id]: [presentation] } })
 }
 
 /** A page that shows the code and its live status. */
@@ -187,7 +189,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
       const request = await world.requestShown(() => scan(page))
-      await sendNewer(request, { error: 'access_denied' })
+      await send(request, { error: 'access_denied' })
       await page.click('#back')
       await page.waitForSelector('#unfinished', { state: 'visible' })
       assert.match(await page.textContent('#unfinished'), /you declined/)
@@ -229,7 +231,7 @@ async function order() {
 /** The wallet says that it presents nothing. */
 async function decline(link, error) {
   const opened = await fetch(link, { redirect: 'manual' })
-  const request = await readRequest(opened.headers.get('location'))
+  const request = await resolve(opened.headers.get('location'))
   const { response_uri: url, state } = request.authorizationRequestPayload
   const response = await fetch(url, { method: 'POST', body: new URLSearchParams({ error, state }) })
   assert.equal(response.status, 200)

@@ -33,7 +33,7 @@ macro_rules! checks {
 
 checks! {
     "answer" {
-        Submission: "the answer maps onto the request", "OpenID4VP 8.1, 8.6, Presentation Exchange 2 6";
+        Submission: "the answer maps onto the request", "OpenID4VP 8.1, 8.6; in draft Presentation Exchange 2 6, too";
         Limits: "the answer stays within its bounds", "idgate limits";
     }
     "text" {

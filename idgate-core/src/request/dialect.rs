@@ -72,7 +72,8 @@ impl Dialects {
         if enabled.is_empty() {
             enabled.push(Dialect::Draft);
         }
-        let why_draft_alone = "this verifier speaks only draft; enable 1.0 or haip in its dialects";
+        let why_draft_alone =
+            "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
         Self { enabled, unready: Vec::new(), dc_api: false, why_draft_alone }
     }
 

@@ -81,7 +81,7 @@ pub enum Supplied<'a> {
     Bytes(&'a [u8]),
     /// Nothing that can be used came in time.
     Unavailable,
-    /// The same, and whoever asked knows why: reports on refused answers say so.
+    /// The same with its cause, which reports on refused answers name.
     Failed(SourceFault),
 }
 
@@ -106,7 +106,7 @@ pub enum SourceFault {
 }
 
 impl SourceFault {
-    /// What a report says of a list.
+    /// The text of a report about a list.
     pub(super) const fn of_list(self) -> &'static str {
         match self {
             Self::Unreachable => "the status list is unavailable: its host cannot be reached",
@@ -123,7 +123,7 @@ impl SourceFault {
         }
     }
 
-    /// What a report says of a CRL.
+    /// The text of a report about a CRL.
     pub(super) const fn of_crl(self) -> &'static str {
         match self {
             Self::Unreachable => "the certificate's CRL is unavailable: its host cannot be reached",

@@ -234,8 +234,8 @@ pub(crate) struct AwaitingStatus {
     pub(super) subject: Vec<Option<String>>,
     pub(super) facts: CredentialFacts,
     pub(super) published: Published,
-    /// SHA-256 of what the issuer signed: the issuer-signed JWT without its signature, or the MSO. A signature may be
-    /// rewritten, and what the holder adds may differ.
+    /// SHA-256 of the part that the issuer signed: the issuer-signed JWT without its signature, or the MSO. A signature
+    /// may be rewritten, and the holder's additions may differ.
     pub(super) issued: [u8; 32],
     /// Of the page whose browser brought it, where only the proof could tell.
     pub(super) origin: Option<String>,

@@ -28,6 +28,8 @@ impl CredentialReport {
     /// The clause that `check` implements in the dialect of the request: query languages differ.
     pub const fn clause(&self, check: Check) -> &'static str {
         match (check, self.dialect) {
+            (Check::Submission, Some(Dialect::Draft)) => "OpenID4VP 8.1, Presentation Exchange 2 6",
+            (Check::Submission, Some(_)) => "OpenID4VP 1.0 8.1, 8.6",
             (Check::ClaimFilters, Some(Dialect::Draft)) => "Presentation Exchange 2 5.2.2",
             (Check::ClaimFilters, Some(_)) => "OpenID4VP 1.0 6.4.1",
             _ => check.clause(),

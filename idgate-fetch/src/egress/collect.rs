@@ -1,4 +1,4 @@
-//! Taking a body: compressed or not, up to its bound, and with room for what is large.
+//! Taking a body: compressed or not, up to its bound, and with room for large ones.
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -20,7 +20,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    /// What `headers` say: nothing, or one coding that was asked for, in any case (RFC 9110 8.4).
+    /// The coding that `headers` name: none, or one that was asked for, in any case (RFC 9110 8.4).
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, EgressError> {
         let mut coding = Self::Identity;
         for value in headers.get_all(CONTENT_ENCODING) {
@@ -108,7 +108,7 @@ impl<'r> Whole<'r> {
         if length > self.taken {
             // Twice as much each time: who sends slowly keeps no room from others.
             let enough = length.max(self.taken.saturating_mul(2)).min(self.longest.max(length));
-            // What was small so far takes its room now.
+            // A body that was small so far takes its room now.
             let before = if self.held.is_empty() { 0 } else { self.taken };
             self.held.push(self.room.take(enough.saturating_sub(before))?);
             self.taken = enough;

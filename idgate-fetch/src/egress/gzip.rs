@@ -1,5 +1,5 @@
 //! The content coding `gzip` (RFC 9110 8.4.1.3): one member (RFC 1952), inflated as it comes, in parts
-//! that are never larger than a buffer. Whoever takes the parts decides when there are enough.
+//! that are never larger than a buffer. The caller decides when it has enough of them.
 
 use std::array;
 use std::sync::LazyLock;
@@ -148,7 +148,7 @@ fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, EgressError> {
     Ok((at <= bytes.len()).then_some(at))
 }
 
-/// The CRC of what had `crc`, with `bytes` behind it; complemented, as RFC 1952 8 begins and ends it.
+/// The CRC of a text whose CRC was `crc`, with `bytes` appended. RFC 1952 8 begins and ends with its complement.
 fn crc_with(crc: u32, bytes: &[u8]) -> u32 {
     static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
         array::from_fn(|byte| {

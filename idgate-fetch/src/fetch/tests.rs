@@ -1,4 +1,4 @@
-//! In which forms a source is asked, and what the fetches of one answer share.
+//! The forms in which a source is asked, and the budget that the fetches of one answer share.
 
 use idgate_core::ids::{CredentialFormat, IssuerId};
 use idgate_testkit::patience::{patience, until};
@@ -50,7 +50,7 @@ fn accepted(source: &Loopback) -> Vec<String> {
     source.heads().iter().map(accept).collect()
 }
 
-/// Has the list in the form `has` alone, and says `status` to who asks for another.
+/// Has the list in the form `has` alone, and answers `status` to requests for another.
 fn give_only(source: &Loopback, has: &'static str, status: &'static str) {
     source.give_by(move |head| match header(head, "accept") == Some(has) {
         true => answer("200 OK", "", b"a list"),

@@ -84,10 +84,10 @@ static void a_request_names_profiles(const char *root, idgate_verifier *verifier
     CHECK(has(info, "x509_san_dns:gateway.example") && has(info, "\"client_id\":\"did:web:"));
     idgate_bytes_free(info);
     transition_free(made);
-    /* Where only drafts are spoken, there is no such field. */
+    /* Where only drafts are spoken, no profile can be named. */
     CHECK(idgate_session_create(draft, (char *)request.ptr, request.len, "shop", 4, true, NOW, &made,
                                 &err) == IDGATE_BAD_REQUEST);
-    CHECK(idgate_error_code(err, &code) == IDGATE_OK && has(code, "unknown_field"));
+    CHECK(idgate_error_code(err, &code) == IDGATE_OK && has(code, "unsupported_profile"));
     idgate_bytes_free(code);
     idgate_error_free(err);
     err = NULL;

@@ -91,9 +91,13 @@ impl App {
     /// Whether an answer may be read for this session of the caller, before anything is.
     ///
     /// # Errors
-    /// It is unknown, being verified, or settled.
+    /// It is unknown, has no request for browsers, is being verified, or settled.
     pub async fn expects_relay(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
-        self.refuse_closed(&self.read_session(caller, id).await?.session)
+        let session = self.read_session(caller, id).await?.session;
+        if session.browser_offer().is_none() {
+            return Err(AppError::NotFound);
+        }
+        self.refuse_closed(&session)
     }
 
     /// Verifies what a page of the caller's got from its browser, and stores what it came to: the session

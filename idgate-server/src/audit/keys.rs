@@ -8,7 +8,7 @@ use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublic
 use zeroize::Zeroizing;
 
 use super::hex;
-use crate::seal::{InstanceKey, Unsealable};
+use crate::seal::{InstanceKey, Unsealable, Uses};
 
 type Seed = Zeroizing<[u8; 32]>;
 
@@ -19,6 +19,7 @@ pub struct AuditKeys {
     signer: Ed25519KeyPair,
     other_macs: Vec<hmac::Key>,
     other_signers: Vec<Ed25519KeyPair>,
+    uses: Uses,
 }
 
 const HEAD: &str = "idgate audit head v1";
@@ -42,11 +43,18 @@ impl AuditKeys {
                 .iter()
                 .map(signer)
                 .collect::<Result<_, _>>()?,
+            uses: Uses::default(),
         })
+    }
+
+    /// How often they authenticated something.
+    pub const fn uses(&self) -> &Uses {
+        &self.uses
     }
 
     /// Authenticates `message`.
     pub fn mac(&self, message: &[u8]) -> Vec<u8> {
+        self.uses.add();
         hmac::sign(&self.mac, message).as_ref().to_vec()
     }
 
@@ -58,6 +66,7 @@ impl AuditKeys {
 
     /// The Ed25519 signature of `message` (RFC 8032).
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.uses.add();
         self.signer.sign(message).as_ref().to_vec()
     }
 

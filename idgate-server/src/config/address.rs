@@ -13,13 +13,13 @@ use url::Url;
 const CONNECT: Duration = Duration::from_millis(1500);
 /// A peer that acknowledges nothing for so long is gone.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// How the server bounds what it does for us, and what it keeps when we are gone: in milliseconds.
+/// The bounds of a statement, and of the rest that the server keeps when we are gone: in milliseconds.
 pub(crate) const STATEMENT_LIMITS: [(&str, u64); 3] = [
     ("statement_timeout", 10_000),
     ("lock_timeout", 5_000),
     ("idle_in_transaction_session_timeout", 15_000),
 ];
-/// What else a connection asks for.
+/// The other settings of a connection.
 const SERVER_SETTINGS: &str =
     "-c client_min_messages=warning -c default_transaction_isolation=read\\ committed";
 

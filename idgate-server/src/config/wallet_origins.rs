@@ -47,13 +47,13 @@ fn origin(text: &str) -> Result<String, String> {
     if text == "*" {
         return Err("is either * alone or a list of origins".into());
     }
-    let origin = DcApiPages::origin(text).map_err(|why| format!("{text} {why}"))?;
-    if origin != text || !origin.starts_with("http") {
-        return Err(format!(
-            "{text} must be written as browsers do, for example https://wallet.example"
-        ));
+    match DcApiPages::origin(text) {
+        Ok(origin) if origin == text && origin.starts_with("http") => Ok(origin),
+        _ => Err(format!(
+            "{text}: must be the origin of a wallet as browsers write it, for example https://wallet.example; \
+             http is for loopback only"
+        )),
     }
-    Ok(origin)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Said<'a> {
     pub file: Option<&'a Path>,
 }
 
-/// Nobody may trust sample issuers in earnest.
+/// No gateway may trust sample issuers in earnest.
 ///
 /// # Errors
 /// The settings say that this is not development; `what` is not for that.

@@ -19,7 +19,7 @@ pub(crate) struct TenantRate {
 }
 
 /// Limits of requests that name a session or a page, which strangers may know. A stranger is counted with its
-/// own network only, so it uses up nothing of what the person's wallet or browser needs.
+/// own network only, so it leaves the person's wallet and browser all that they need.
 pub(crate) struct WalletRate {
     /// Of one network with one session or page: of its strangers, and apart from them of those that proved to be
     /// more. Of the client or the browser that owns it, too.
@@ -77,9 +77,9 @@ enum Party<'a> {
     Client(&'a str),
     /// The client or the browser that owns what the request names.
     Owner(&'a str),
-    /// All networks with what the request names.
+    /// All networks, for the session or page that the request names.
     All(&'a str),
-    /// One network with what the request names; whether it proved to be more than a stranger.
+    /// One network, for the session or page that the request names; whether it proved to be more than a stranger.
     Share(&'a str, Network, bool),
     Network(Network),
 }

@@ -182,7 +182,7 @@ impl Stage {
             folder.text(),
             kept.client_id,
             state.gateway,
-            ask.request(),
+            ask.shown(&state.profiles),
             state.base_url,
         )
     }

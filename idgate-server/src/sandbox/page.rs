@@ -33,7 +33,7 @@ pub(super) const ASKS: [Ask; 4] = [
     Ask {
         key: "identity",
         label: "An identity (SD-JWT VC)",
-        format: "vc+sd-jwt",
+        format: "dc+sd-jwt",
         issuer_id: samples::ISSUER,
         claims: &["given_name", "family_name"],
     },
@@ -47,7 +47,7 @@ pub(super) const ASKS: [Ask; 4] = [
     Ask {
         key: "eu-identity",
         label: "An identity of any provider on the list (SD-JWT VC)",
-        format: "vc+sd-jwt",
+        format: "dc+sd-jwt",
         issuer_id: EU_PID,
         claims: &["given_name", "family_name"],
     },
@@ -61,6 +61,17 @@ pub(super) const ASKS: [Ask; 4] = [
 ];
 
 impl Ask {
+    /// The body of `POST /v1/sessions` as a developer sends it, who may copy it to another gateway.
+    pub(super) fn shown(&self, profiles: &[&str]) -> Value {
+        let mut request = self.request();
+        if let Value::Object(members) = &mut request
+            && profiles.contains(&"1.0")
+        {
+            members.insert("profiles".into(), json!(["1.0"]));
+        }
+        request
+    }
+
     /// The body of `POST /v1/sessions`.
     pub(super) fn request(&self) -> Value {
         json!({ "credentials": [

@@ -1,5 +1,4 @@
-//! What PostgreSQL is set to do for the gateway, against what the gateway asks of it: its limits, and what it writes
-//! into its own log.
+//! The settings of PostgreSQL for the gateway, against those that the gateway asks for: its limits, and its own log.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! The data directory: made private, guarded by a lock and by the instance key.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 use super::files::{holds_anything, main_path};
 use super::interface::StoreError;
-use super::key_check::{self, CHECK, Check};
+use super::key_check::{self, CHECK, Check, FirstKey};
 use super::sql::begin;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
@@ -207,41 +208,56 @@ pub(super) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<
 /// Refuses other keys than those that the database is sealed with, and notes the one that seals: for a gateway,
 /// which seals from its start on.
 pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    match first_key(main, sealer)?.0 {
+    match first_key(main, sealer)? {
         Some(first) => note(main, &first),
         None => Ok(()),
     }
 }
 
-/// The same for a command, which may only read: the key that seals is noted with the first change.
-pub(super) fn first_key(main: &Connection, sealer: &Sealer) -> Result<FirstKey, StoreError> {
+/// The same for a command, which may seal nothing: gives what is to be noted with the first value that it seals.
+pub(super) fn first_key(main: &Connection, sealer: &Sealer) -> Result<Option<Check>, StoreError> {
     let mut checks = checks(main)?;
     if checks.is_empty() {
         note(main, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?))?;
         // Another process may have come first, with another key.
         checks = self::checks(main)?;
     }
-    key_check::judge(sealer, &checks, another_key).map(FirstKey)
+    key_check::judge(sealer, &checks, another_key)
 }
 
-/// The key that seals, until it is noted that something is sealed under it.
-#[derive(Debug)]
-pub(super) struct FirstKey(Option<Check>);
+/// A transaction of a command. The key that seals is noted with it if it seals something.
+pub(super) struct Change<'c> {
+    transaction: Transaction<'c>,
+    first: &'c FirstKey,
+    before: u64,
+}
 
-impl FirstKey {
-    /// Of a store that is about to be sealed under no other key.
-    pub(super) const NOTED: Self = Self(None);
+impl<'c> Change<'c> {
+    /// Begins it.
+    pub(super) fn begin(main: &'c mut Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
+        let before = first.uses();
+        Ok(Self { transaction: begin(main)?, first, before })
+    }
 
-    /// Begins a change, with which the key is noted.
-    pub(super) fn begin<'c>(
-        &self,
-        main: &'c mut Connection,
-    ) -> Result<Transaction<'c>, StoreError> {
-        let transaction = begin(main)?;
-        if let Some(first) = &self.0 {
-            note(&transaction, first)?;
+    pub(super) fn commit(self) -> Result<(), StoreError> {
+        if let Some(check) = self.first.due(self.before) {
+            note(&self.transaction, check)?;
         }
-        Ok(transaction)
+        Ok(self.transaction.commit()?)
+    }
+}
+
+impl<'c> Deref for Change<'c> {
+    type Target = Transaction<'c>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Change<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.transaction
     }
 }
 
@@ -260,7 +276,7 @@ fn checks(main: &Connection) -> Result<Vec<Check>, StoreError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
+pub(super) fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
     main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (&check.0, &check.1))?;
     Ok(())
 }

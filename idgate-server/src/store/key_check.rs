@@ -3,7 +3,8 @@
 //! until `idgate keys reseal` is done.
 
 use super::interface::StoreError;
-use crate::seal::{Place, SealedBy, Sealer};
+use crate::audit::AuditKeys;
+use crate::seal::{Place, SealedBy, Sealer, Uses};
 
 /// The name of the value under the key that the store was made with, or was last resealed under.
 pub(super) const CHECK: &str = "key_check";
@@ -20,7 +21,7 @@ pub(super) type Check = (String, Vec<u8>);
 
 /// What is stored with `name`.
 pub(super) fn seal(sealer: &Sealer, name: &str) -> Result<Vec<u8>, StoreError> {
-    Ok(sealer.seal(place(name), PLAIN)?)
+    Ok(sealer.seal_uncounted(place(name), PLAIN)?)
 }
 
 /// What is to be stored besides `checks`, before the key that seals is used for the first time.
@@ -50,6 +51,35 @@ pub(super) fn judge(
     let name = format!("{CHECK} {}", sealer.key_name()?);
     let sealed = seal(sealer, &name)?;
     Ok(Some((name, sealed)))
+}
+
+/// The key that seals, until it is noted that something is sealed under it.
+#[derive(Clone, Debug)]
+pub(super) struct FirstKey {
+    check: Option<Check>,
+    uses: [Uses; 2],
+}
+
+impl FirstKey {
+    /// `check` is what [`judge`] found missing.
+    pub(super) fn new(check: Option<Check>, sealer: &Sealer, audit: &AuditKeys) -> Self {
+        Self { check, uses: [sealer.uses().clone(), audit.uses().clone()] }
+    }
+
+    /// The check that has to be noted before the key seals anything elsewhere.
+    pub(super) const fn check(&self) -> Option<&Check> {
+        self.check.as_ref()
+    }
+
+    /// How often it was used so far.
+    pub(super) fn uses(&self) -> u64 {
+        self.uses.iter().map(Uses::so_far).fold(0, u64::saturating_add)
+    }
+
+    /// The check that a transaction has to note which began when there were `before` uses. `None`: it sealed nothing.
+    pub(super) fn due(&self, before: u64) -> Option<&Check> {
+        self.check.as_ref().filter(|_| self.uses() != before)
+    }
 }
 
 fn place(name: &str) -> Place<'_> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use idgate_core::time::UnixMillis;
-use idgate_fetch::{Egress, Room};
+use idgate_fetch::{Egress, EgressError, Room};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 
@@ -139,7 +139,30 @@ impl ListRefresh {
 pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(fetch(egress, url, &room()))
+    match runtime.block_on(timeout(LIST_FETCH_TIME, egress.fetch_list(url, &room()))) {
+        Ok(Ok(body)) => Ok(body.as_ref().to_vec()),
+        Ok(Err(error)) => Err(explained(&error)),
+        Err(_late) => Err(format!("it did not answer within {} s", LIST_FETCH_TIME.as_secs())),
+    }
+}
+
+/// For an operator who waits for it: what went wrong, what to do, and the code that the log has.
+fn explained(error: &EgressError) -> String {
+    let what = match error {
+        EgressError::InvalidUrl => "it is not an https URL; correct it",
+        EgressError::DnsFailed => "its name has no address; correct it, or look at the resolver",
+        EgressError::AddressBlocked => {
+            "its address is not public; allow it with IDGATE_FETCH_ALLOW_CIDRS"
+        }
+        EgressError::ConnectFailed => "nothing takes a connection there; see that it runs",
+        EgressError::TlsFailed => {
+            "its certificate is not trusted; name its CA with IDGATE_EXTRA_CA_FILE"
+        }
+        EgressError::Broken => "its answer is not whole, or is not HTTP; see what serves it",
+        EgressError::TooLarge => "the list is larger than the bound for lists",
+        _ => "the list cannot be had",
+    };
+    format!("{what} ({error})")
 }
 
 async fn fetch(egress: &Egress, url: &str, room: &Room) -> Result<Vec<u8>, String> {

@@ -206,7 +206,7 @@ fn no_answer_shows_a_claim_to_a_key_that_may_not_read_sessions() {
         |answer: &Response| answer.body.windows(VALUE.len()).any(|part| part == VALUE.as_bytes());
     for row in table() {
         let verified = owner.verified(&request_for(&["given_name"]), &wallet);
-        assert!(shows(&owner.get(&verified.id)), "the value is in what its reader gets");
+        assert!(shows(&owner.get(&verified.id)), "the value is in the answer to its reader");
         let id = match row.path.starts_with("/v1/sessions/{id}") {
             true => verified.id,
             false => cast.own_object(&row),
@@ -214,7 +214,7 @@ fn no_answer_shows_a_claim_to_a_key_that_may_not_read_sessions() {
         let answer = http.send(&row.request(&id).bearer(key));
         assert!(!shows(&answer), "{} {}: {answer:?}", row.method, row.path);
     }
-    // The answer to what a page brings back.
+    // The answer to a credential that a page relays.
     for (key, reads) in
         [(key, false), (&cast.only["session:create"], false), (&owner.api_key, true)]
     {

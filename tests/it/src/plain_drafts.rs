@@ -1,5 +1,5 @@
 //! A session that names no profile and has no newer field: on a gateway of `draft` and others it is the session
-//! that it is on a gateway of `draft` alone, byte for byte (decisions 31). What `draft` alone refuses.
+//! that it is on a gateway of `draft` alone, byte for byte (decisions 31). And the refusals of `draft` alone.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::server::Installation;
 use crate::tenant::{Created, Gateway, Tenant, request_for, sample_trust};
 
-/// What tenant and wallet receive of one gateway, in order.
+/// All that tenant and wallet receive from one gateway, in order.
 struct Told {
     tenant: Tenant,
     texts: Vec<String>,

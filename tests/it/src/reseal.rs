@@ -233,6 +233,25 @@ fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
 
 fn taken_away(mut stage: Stage) {
     let installation = &mut stage.installation;
+    // Commands that read, that are refused, or that store nothing sealed, leave the old key enough.
+    both(installation);
+    for (command, code) in [
+        (&["client", "list"][..], 0),
+        (&["client", "revoke", "cli_nope"], 1),
+        (&["client", "key", "revoke", "key_nope"], 1),
+        (&["admin-token", "revoke", "adm_nope"], 1),
+        (&["trust", "remove", "nope"], 1),
+        (&["dead-letters", "retry", "whf_nope"], 1),
+        (&["webhook-host", "approve", "a.example"], 0),
+        (&["webhook-host", "reset", "a.example"], 0),
+    ] {
+        let done = installation.run(command);
+        assert_eq!(done.code, code, "{command:?}: {done:?}");
+        only(installation, OLD);
+        let listed = installation.run(&["client", "list"]);
+        assert_eq!(listed.code, 0, "after {command:?}: {listed:?}");
+        both(installation);
+    }
     // It is asked for as soon as a start has noted it, and seals nothing yet.
     both(installation);
     installation.serve().stop();

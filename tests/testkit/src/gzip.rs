@@ -1,4 +1,4 @@
-//! The content coding `gzip`, as a host makes it (RFC 1952).
+//! The content coding `gzip` (RFC 1952), made by a host.
 
 use miniz_oxide::deflate::compress_to_vec;
 

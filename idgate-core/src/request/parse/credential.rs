@@ -32,6 +32,14 @@ pub(super) const FIELDS: [&str; 10] = [
     "claim_paths",
 ];
 
+const NAME_OF_A_CLAIM: &str = "must have letters, digits and underscores alone; for a claim of another \
+    name, or one within another, name its path in claim_paths, which needs profile 1.0 or haip to be enabled";
+const NAME_OF_AN_ELEMENT: &str = "must have letters, digits and underscores alone; an element of an mdoc \
+    with another name cannot be asked for";
+
+const SUBJECT_PATH: &str = "must be claim names of letters, digits and underscores with dots between, for \
+    example address.country; for a claim of another name, name its path in claim_paths";
+
 /// What is wrong with a name that the format keeps for itself.
 pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
 
@@ -144,10 +152,10 @@ fn parse_claims(
     for element in field.elements()? {
         let name = element.string()?;
         if !is_claim_name(&name) {
-            return Err(element.invalid(
-                "must have letters, digits and underscores alone; for a claim of another name, or one \
-                 within another, name its path in claim_paths",
-            ));
+            return Err(element.invalid(match format {
+                CredentialFormat::Mdoc => NAME_OF_AN_ELEMENT,
+                CredentialFormat::SdJwtVc => NAME_OF_A_CLAIM,
+            }));
         }
         if name.len() > MAX_CLAIM_NAME_CHARS {
             return Err(element.invalid("must have at most 255 characters"));
@@ -216,8 +224,14 @@ fn parse_subject_claim_paths(
         return Err(field.invalid("must name at most 10 claims"));
     }
     let parse = |element: &Field<'_, '_>| {
-        let path = ClaimPath::parse(&element.string()?)
-            .ok_or_else(|| element.invalid("must be dotted claim names, as address.country"))?;
+        let path = ClaimPath::parse(&element.string()?).ok_or_else(|| {
+            element.invalid(match format {
+                CredentialFormat::Mdoc => {
+                    "must be an element name of letters, digits and underscores"
+                }
+                CredentialFormat::SdJwtVc => SUBJECT_PATH,
+            })
+        })?;
         if path.segments().iter().any(|name| never_a_claim(format, name)) {
             return Err(element.invalid(NEVER_A_CLAIM));
         }

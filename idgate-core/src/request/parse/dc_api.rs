@@ -19,7 +19,7 @@ pub(super) fn parse_dc_api(
 ) -> Result<Option<DcApiPages>, RequestError> {
     let Some(field) = root.member("dc_api") else { return Ok(None) };
     if !profiles.speak_dcql() {
-        return Err(field.invalid("cannot be asked for in the profile draft; add 1.0 or haip"));
+        return Err(field.invalid(profiles.needs_another_too()));
     }
     field.refuse_unknown(&FIELDS)?;
     let iso_mdoc = match field.member("iso_mdoc") {

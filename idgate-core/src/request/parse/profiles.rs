@@ -54,9 +54,27 @@ impl Profiles {
     /// Refuses a field that a presentation definition cannot express.
     pub(super) fn refuse_in_draft(&self, field: &Field<'_, '_>) -> Result<(), RequestError> {
         if self.speak(Dialect::Draft) {
-            return Err(field.invalid("cannot be asked for in the profile draft; leave one out"));
+            return Err(field.invalid(self.needs_another()));
         }
         Ok(())
+    }
+
+    /// The rule that a field breaks which needs one profile of the request to be another than `draft`.
+    pub(super) const fn needs_another_too(&self) -> &'static str {
+        match self.listed.as_slice() {
+            [] => self.needs_another(),
+            _ => "needs profile 1.0 or haip; add one to profiles, or leave this out",
+        }
+    }
+
+    /// The rule that a field breaks which `draft` cannot express.
+    pub(super) const fn needs_another(&self) -> &'static str {
+        match self.listed.as_slice() {
+            [] => "needs profile 1.0 or haip; add \"profiles\": [\"1.0\"] to the request",
+            _ => {
+                "needs profile 1.0 or haip; name them without draft in profiles, or leave this out"
+            }
+        }
     }
 }
 

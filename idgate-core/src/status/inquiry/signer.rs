@@ -81,7 +81,11 @@ impl SignerQuestion {
         crl: &VerifiedCrl,
         context: &StatusContext<'_>,
     ) -> bool {
-        self.certificates_mut().fold(false, |serves, one| one.reuse(uri, crl, context) || serves)
+        let mut serves = false;
+        for one in self.certificates_mut() {
+            serves |= one.reuse(uri, crl, context);
+        }
+        serves
     }
 
     /// Judges the answer from `uri`, where a certificate asks for it. Gives back what it authenticated.

@@ -1,5 +1,5 @@
 //! Token Status List (draft-ietf-oauth-status-list): one compressed array of small numbers for many
-//! credentials, in a token signed by whoever may sign the credential. An identifier list
+//! credentials, in a token that a signer of the credential may sign. An identifier list
 //! (ISO/IEC 18013-5 second edition 12.3.6) has the identifiers of revoked mdocs instead, and keeps the same
 //! rules. Nothing is inflated before the signature verified, and whatever is wrong with a list
 //! makes the status unknown.
@@ -29,7 +29,7 @@ use crate::time::UnixMillis;
 use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
 
-/// Where a credential's status stands: `status_list` of its `status` (draft 6), or `identifier_list`
+/// The place of a credential's status: `status_list` of its `status` (draft 6), or `identifier_list`
 /// (ISO/IEC 18013-5 second edition 12.3.6).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StatusListReference {

@@ -76,8 +76,8 @@ impl<'f> Envelope<'f> {
         })
     }
 
-    /// Who signed it, once the signature is good. The signer of a list that `is_new` must be one now: when it
-    /// signed is its own word, and an attacker with a key that has expired would say an earlier time.
+    /// The signer, once the signature is good. The signer of a list that `is_new` must be valid now: the signer itself
+    /// says when it signed, and an attacker with a key that has expired would say an earlier time.
     pub(super) fn authenticate(
         &self,
         provider: &CryptoProvider,

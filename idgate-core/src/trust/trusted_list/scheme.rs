@@ -117,7 +117,7 @@ impl Scheme {
             return Err(out_of_date("is dated in the future"));
         }
         if signed_at.is_some_and(|at| at.plus(LIST_CLOCK_SKEW_MS) < issued_at) {
-            return Err(not_authentic("was signed before it was issued, as it says"));
+            return Err(not_authentic("says that it was signed before it was issued"));
         }
         if next_update <= now && !allow_stale {
             return Err(out_of_date(format!("was due to be replaced on {next_update}")));

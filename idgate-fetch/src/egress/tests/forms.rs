@@ -134,7 +134,7 @@ async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let fetched = egress.fetch(&server.url(), "*/*", limit, &room).await;
     assert_eq!(fetched.unwrap_err(), EgressError::TooLarge);
     assert!(room.take(limit).is_ok(), "all of it is given back");
-    // Room is taken for what was inflated, and not for what came.
+    // Room is taken for the inflated body, and not for the bytes that came.
     let fetched = egress.fetch(&server.url(), "*/*", limit, &Room::of(limit / 2)).await;
     assert_eq!(fetched.unwrap_err(), EgressError::OwnFault);
     server.give_with("200 OK", GZIP, &gzip(&vec![0; limit]));

@@ -1,4 +1,4 @@
-//! Where redirects lead, and what goes along.
+//! Where redirects lead, and which headers go along.
 
 use super::resolution::{Script, scripted};
 use super::*;

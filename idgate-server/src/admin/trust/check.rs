@@ -79,8 +79,8 @@ pub(super) fn notes(record: &TrustRecord) -> Option<String> {
     let serves_mdocs = record.serves_mdocs() || !record.entry().roots.is_empty();
     (serves_mdocs && record.revocation != RevocationPolicy::Off).then(|| {
         format!(
-            "{}: of an mdoc that names a status list and an identifier list the status list alone is \
-             asked; if it cannot be had the answer is revocation_unknown",
+            "{}: if an mdoc names a status list and an identifier list, only the status list is asked; if it \
+             cannot be fetched, the answer is revocation_unknown",
             record.issuer_id
         )
     })

@@ -19,7 +19,7 @@ use deadpool_postgres::{
 use tokio_postgres::NoTls;
 
 use super::super::interface::StoreError;
-use super::super::key_check::Check;
+use super::super::key_check::FirstKey;
 use super::error::{Done, Failure};
 use super::{instance, tls};
 use crate::clock::Stopwatch;
@@ -51,7 +51,7 @@ pub(in crate::store) struct Pool {
     /// Who is told how long commits take.
     telemetry: Option<Arc<Telemetry>>,
     /// The check of the key that seals: stored with each change.
-    noted: Option<Arc<Check>>,
+    first: Option<Arc<FirstKey>>,
 }
 
 impl Pool {
@@ -89,7 +89,7 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build();
         let connections = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { connections, telemetry: None, noted: None })
+        Ok(Self { connections, telemetry: None, first: None })
     }
 
     /// The same, and what it commits is counted.
@@ -98,9 +98,9 @@ impl Pool {
         self
     }
 
-    /// The same, and each of its transactions says that something is sealed under a key.
-    pub(in crate::store) fn noting(&self, check: Option<Check>) -> Self {
-        Self { noted: check.map(Arc::new), ..self.clone() }
+    /// The same, and each of its transactions that seals something notes the key.
+    pub(in crate::store) fn noting(&self, first: Option<FirstKey>) -> Self {
+        Self { first: first.map(Arc::new), ..self.clone() }
     }
 
     /// A connection, when it is this request's turn.
@@ -159,10 +159,11 @@ impl Pool {
     async fn try_once(&self, job: &dyn Work) -> Done<()> {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
-        if let Some(check) = &self.noted {
+        let first = self.first.as_ref().map(|first| (first, first.uses()));
+        job.work(&tx).await?;
+        if let Some(check) = first.and_then(|(first, before)| first.due(before)) {
             instance::note(&tx, check).await?;
         }
-        job.work(&tx).await?;
         let begun = Stopwatch::new();
         commit(tx).await?;
         if let Some(telemetry) = &self.telemetry {

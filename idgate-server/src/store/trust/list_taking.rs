@@ -247,7 +247,7 @@ impl NewTrustedList {
     }
 }
 
-/// What shows that a list is the stored one, whose signer was valid when it came.
+/// The mark of the stored list: it shows that another with it is the same, whose signer was valid when it came.
 fn mark_of(stored: &ListRow, now: UnixMillis) -> Result<ListMark, Refused> {
     let list = TrustedList::recall(&PROVIDER, &stored.token, now).map_err(Refused::List)?;
     Ok(list.mark(None, now))

@@ -80,7 +80,7 @@ fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_sessio
     }
 }
 
-/// What is not 503 at last: a node with too much to do decides nothing, and the same is sent again.
+/// The first answer that is not 503: a node with too much to do decides nothing, and the same is sent again.
 fn decided<T>(send: impl FnMut() -> Option<T>) -> T {
     eventually_some("a node decides", send)
 }

@@ -37,7 +37,7 @@ fn refused(body: &Value, path: &str) -> String {
 #[test]
 fn with_draft_alone_profiles_are_unsupported() {
     for (draft, says) in [
-        (Dialects::default(), "this verifier speaks only draft; enable"),
+        (Dialects::default(), "this verifier speaks only draft; make"),
         (Dialects::default().explaining_draft_alone("only draft; ask"), "only draft; ask"),
     ] {
         for (name, value) in
@@ -460,7 +460,28 @@ fn pages_are_known_where_browsers_are_asked_and_a_dialect_can() {
     assert!(parse_with(&legacy, &trust(), &dialects).unwrap().dc_api.is_some());
     legacy["profile"] = "draft".into();
     let said = refused_by(&dialects, &legacy, "invalid_request", "dc_api");
-    assert!(said.contains("add 1.0 or haip"), "{said}");
+    assert!(said.contains("needs profile 1.0 or haip; add one to profiles"), "{said}");
+}
+
+#[test]
+fn a_field_that_draft_has_not_is_refused_with_what_the_tenant_can_do() {
+    let draft_first = Dialects::new([Dialect::Draft, Dialect::V1_0]).with_dc_api();
+    for (name, value) in [
+        ("credential_sets", json!([])),
+        ("distinct_credentials", json!(true)),
+        ("transaction_data", json!([])),
+        ("dc_api", json!({"origins": ["https://shop.example"]})),
+    ] {
+        let mut body = pair(json!({name: value}), json!({}));
+        let said = refused_by(&draft_first, &body, "invalid_request", name);
+        assert!(said.contains(r#"add "profiles": ["1.0"] to the request"#), "{said}");
+        body["profiles"] = json!(["draft"]);
+        let said = refused_by(&draft_first, &body, "invalid_request", name);
+        assert!(
+            said.contains("needs profile 1.0 or haip; ") && said.contains("profiles,"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
 #[test]
 fn a_list_that_was_signed_before_it_was_issued_is_refused() {
     let signed = |ago_ms: u64| pid().headed(json!({ "iat": NOW.minus(ago_ms).as_secs() }));
-    let why = "was signed before it was issued, as it says";
+    let why = "says that it was signed before it was issued";
     let issued_ago = NOW.since(import_made(&pid()).unwrap().issued_at);
     refused(&signed(issued_ago + 5 * 60_000 + 1000), why);
     refused(&pid().headed(json!({ "iat": 1_000_000_000 })), why);

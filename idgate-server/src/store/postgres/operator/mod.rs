@@ -27,6 +27,7 @@ use crate::audit::{AuditEvent, AuditKeys};
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::interface::StoreError;
+use crate::store::key_check::FirstKey;
 use crate::store::operator::{Operator, ResealOperator as _, Resealed};
 
 /// How long a command usually waits for the database.
@@ -68,7 +69,8 @@ impl PostgresOperator {
             log::begin(&desk.pool, &desk.audit).await?;
             Ok(first)
         })?;
-        operator.desk.pool = operator.desk.pool.noting(first);
+        let first = FirstKey::new(first, &desk.sealer, &desk.audit);
+        operator.desk.pool = operator.desk.pool.noting(Some(first));
         Ok(operator)
     }
 

@@ -4,6 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
 use crate::admin_token::AdminToken;
+use crate::store::directory::Change;
 use crate::store::fresh;
 use crate::store::interface::StoreError;
 use crate::store::operator::{AdminTokenOperator, AdminTokenRecord};
@@ -40,7 +41,7 @@ impl AdminTokenOperator for SqliteOperator {
     }
 
     fn revoke_admin_token(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let found = transaction.execute(
             "UPDATE admin_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
             (id, millis(now)),

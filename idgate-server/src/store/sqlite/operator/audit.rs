@@ -8,6 +8,7 @@ use super::SqliteOperator;
 use crate::audit::SignedCheckpoint;
 use crate::store::audit::report::Auditor;
 use crate::store::audit::{AuditReport, ExportError, Rows, checkpoints};
+use crate::store::directory::Change;
 use crate::store::interface::StoreError;
 use crate::store::operator::AuditOperator;
 
@@ -25,7 +26,7 @@ impl AuditOperator for SqliteOperator {
 
     fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         loop {
-            let transaction = self.first.begin(&mut self.main)?;
+            let transaction = Change::begin(&mut self.main, &self.first)?;
             let all = UnixMillis(u64::MAX);
             let chains = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
             transaction.commit()?;

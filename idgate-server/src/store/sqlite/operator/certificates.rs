@@ -11,6 +11,7 @@ use crate::gateway_key::{GatewayKey, PublishedKey, Registration};
 use crate::store::certificates::{
     CertificateRecord, forget, place, raise_version, records, registrations,
 };
+use crate::store::directory::Change;
 use crate::store::files::truncate_log;
 use crate::store::interface::StoreError;
 use crate::store::operator::{CertificateOperator, RequestedKey};
@@ -22,7 +23,7 @@ impl CertificateOperator for SqliteOperator {
         client_id: &str,
         now: UnixMillis,
     ) -> Result<GatewayKey, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let erased = forget(&transaction, now)? > 0;
         let waiting: Option<(String, Vec<u8>)> = transaction
             .query_row(
@@ -63,7 +64,7 @@ impl CertificateOperator for SqliteOperator {
         certificate: &VerifierCertificate,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let keys = keys_of(&transaction, client_id)?;
         let key = keys.into_iter().find(|key| key.public == certificate.key);
         let key = key.ok_or_else(|| StoreError::Failed("the certificate's key is gone".into()))?;
@@ -104,18 +105,18 @@ impl CertificateOperator for SqliteOperator {
         strict: bool,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         transaction.execute(
             "INSERT OR REPLACE INTO registrations (client_id, jwt, strict, added_at) \
              VALUES (?1, ?2, ?3, ?4)",
             (client_id, &certificate.text, strict, millis(now)),
         )?;
         raise_version(&transaction)?;
-        Ok(transaction.commit()?)
+        transaction.commit()
     }
 
     fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let removed =
             transaction.execute("DELETE FROM registrations WHERE client_id = ?1", [client_id])?;
         raise_version(&transaction)?;

@@ -10,6 +10,7 @@ use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
 use crate::store::api_keys::{self, KeyRow};
 use crate::store::audit;
 use crate::store::certificates;
+use crate::store::directory::Change;
 use crate::store::fresh;
 use crate::store::interface::{ApiKeyRecord, KeyValue, StoreError};
 use crate::store::keys::{self, ClientRecord, ClientWish, NewClient};
@@ -25,7 +26,7 @@ impl ClientOperator for SqliteOperator {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<NewClient, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let wish = ClientWish { name, livemode, scopes };
         let client = keys::create_client(&transaction, &self.sealer, &wish, now)?;
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)
@@ -41,7 +42,7 @@ impl ClientOperator for SqliteOperator {
     }
 
     fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let mut transaction = self.first.begin(&mut self.main)?;
+        let mut transaction = Change::begin(&mut self.main, &self.first)?;
         let revoked = keys::revoke_client(&transaction, id, now)?;
         let ended = certificates::end(&transaction, id, now)?;
         let keys = revoked.iter().flat_map(|revoked| &revoked.keys);
@@ -71,7 +72,7 @@ impl ClientOperator for SqliteOperator {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let livemode: Option<bool> = transaction
             .prepare("SELECT livemode FROM clients WHERE id = ?1 AND revoked_at IS NULL")?
             .query_row([client_id], |row| row.get(0))
@@ -98,7 +99,7 @@ impl ClientOperator for SqliteOperator {
         id: &str,
         now: UnixMillis,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.first.begin(&mut self.main)?;
+        let mut transaction = Change::begin(&mut self.main, &self.first)?;
         let found: Option<(String, bool)> = transaction
             .prepare(
                 "SELECT client_id, revoked_at IS NULL FROM api_keys \
@@ -121,7 +122,7 @@ impl ClientOperator for SqliteOperator {
     }
 
     fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let found = transaction.execute(
             "UPDATE clients SET name = coalesce(?2, name), logo = coalesce(?3, logo), \
              logo_type = coalesce(?4, logo_type), \

@@ -3,6 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
+use crate::store::directory::Change;
 use crate::store::interface::{DeadLetter, Replay, StoreError};
 use crate::store::operator::DeadLetterOperator;
 use crate::store::outbox::dead_letters::{all, replay};
@@ -17,7 +18,7 @@ impl DeadLetterOperator for SqliteOperator {
         id: &str,
         now: UnixMillis,
     ) -> Result<Option<Replay>, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let replayed = replay(&transaction, id, None, now)?;
         transaction.commit()?;
         Ok(replayed)

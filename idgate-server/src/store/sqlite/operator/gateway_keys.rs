@@ -3,6 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
+use crate::store::directory::Change;
 use crate::store::files::truncate_log;
 use crate::store::gateway_keys::{insert, retire};
 use crate::store::interface::StoreError;
@@ -11,7 +12,7 @@ use crate::store::sql::time;
 
 impl GatewayKeyOperator for SqliteOperator {
     fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         retire(&transaction, now)?;
         insert(&transaction, &self.sealer, now)?;
         transaction.commit()?;

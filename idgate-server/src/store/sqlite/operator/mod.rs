@@ -19,8 +19,9 @@ use rusqlite::{Connection, Transaction};
 
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::directory::{self, DirectoryKey, FirstKey};
+use crate::store::directory::{self, DirectoryKey};
 use crate::store::interface::StoreError;
+use crate::store::key_check::FirstKey;
 use crate::store::operator::{Operator, ResealOperator as _, Resealed};
 use crate::store::{audit as log, schema};
 
@@ -66,7 +67,7 @@ impl SqliteOperator {
         // A running server of an older version would not find its tables any more.
         let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
         let main = schema::open_main(dir, key)?;
-        let first = directory::first_key(&main, &sealer)?;
+        let first = FirstKey::new(directory::first_key(&main, &sealer)?, &sealer, &audit);
         found.keep(dir)?;
         Ok(Self { main, dir: dir.to_owned(), sealer, first, audit })
     }
@@ -89,7 +90,7 @@ impl SqliteOperator {
         let Some(DirectoryKey { key, .. }) = found else { return Err(refused) };
         let (sealer, audit) = (Sealer::new(&key)?, AuditKeys::new(&key)?);
         let main = schema::open_main(dir, &key)?;
-        let first = FirstKey::NOTED;
+        let first = FirstKey::new(None, &sealer, &audit);
         let store = Self { main, dir: dir.to_owned(), sealer, first, audit };
         match store.sealed()? {
             Resealed { unreadable: 0, .. } => Ok(store),

@@ -19,7 +19,10 @@ impl ResealOperator for SqliteOperator {
         if let Some(claims) = &claims {
             session_keys::remove_orphans(claims, &self.main)?;
         }
-        self.first.begin(&mut self.main)?.commit()?;
+        // Values of claims.db are sealed first.
+        if let Some(check) = self.first.check() {
+            directory::note(&self.main, check)?;
+        }
         sqlite::reseal(&mut self.main, claims.as_mut(), &self.sealer, &self.audit)
     }
 

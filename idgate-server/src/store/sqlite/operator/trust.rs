@@ -5,6 +5,7 @@ use idgate_core::time::UnixMillis;
 use super::{SqliteOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
 use crate::store::audit;
+use crate::store::directory::Change;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
 use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
@@ -16,7 +17,7 @@ impl TrustOperator for SqliteOperator {
         change: &TrustChange,
         now: UnixMillis,
     ) -> Result<Option<TrustRecord>, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         trust::add(&transaction, issuer_id, change, now)?;
         let record = trust::find(&transaction, issuer_id)?.filter(TrustRecord::has_material);
         if record.is_some() {
@@ -36,7 +37,7 @@ impl TrustOperator for SqliteOperator {
     }
 
     fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let mut transaction = self.first.begin(&mut self.main)?;
+        let mut transaction = Change::begin(&mut self.main, &self.first)?;
         let found = trust::remove(&transaction, issuer_id)?;
         let events = found.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();
         let recorded = record_if_possible(&mut transaction, &self.audit, OPERATOR_CHAIN, events)?;
@@ -50,7 +51,7 @@ impl TrustOperator for SqliteOperator {
         list: &FetchedList,
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let (outcome, events) = listed_rows::refresh(&transaction, list, OPERATOR, now)?;
         for event in events {
             audit::append(&transaction, &self.audit, OPERATOR_CHAIN, event)?;
@@ -65,9 +66,9 @@ impl TrustOperator for SqliteOperator {
         why: &str,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         listed_rows::note(&transaction, url, Some(why), now)?;
-        Ok(transaction.commit()?)
+        transaction.commit()
     }
 
     fn remove_trust_material(
@@ -76,7 +77,7 @@ impl TrustOperator for SqliteOperator {
         sha256: &[u8; 32],
         now: UnixMillis,
     ) -> Result<Option<Vec<RemovedMaterial>>, StoreError> {
-        let mut transaction = self.first.begin(&mut self.main)?;
+        let mut transaction = Change::begin(&mut self.main, &self.first)?;
         let removed = trust::remove_material(&transaction, issuer_id, sha256)?;
         let changed = removed.as_ref().is_some_and(|removed| !removed.is_empty());
         let events = changed.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();

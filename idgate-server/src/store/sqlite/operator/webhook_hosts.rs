@@ -5,6 +5,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
 use super::SqliteOperator;
+use crate::store::directory::Change;
 use crate::store::interface::{HostStatus, StoreError};
 use crate::store::operator::{HostRecord, Review, WebhookHostOperator};
 use crate::store::outbox;
@@ -36,7 +37,7 @@ impl WebhookHostOperator for SqliteOperator {
         review: Review<'_>,
         now: UnixMillis,
     ) -> Result<usize, StoreError> {
-        let transaction = self.first.begin(&mut self.main)?;
+        let transaction = Change::begin(&mut self.main, &self.first)?;
         let verdict = match review {
             Review::Approve => Some((HostStatus::Approved, None)),
             Review::Reject(note) => Some((HostStatus::Rejected, Some(note))),
