@@ -18,7 +18,7 @@ gateway with less leaves out what it does not have. How to use it is in [Over HT
 [there](integrate.md#errors), too, and so are the [limits](integrate.md#limits).
 
 A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. A refusal has an
-[Error](#error) as its body, and [of pages](#refusals-of-pages) one in words where a person reads it; what those mean
+[ErrorBody](#errorbody) as its body, and [of pages](#refusals-of-pages) one in words where a person reads it; what those mean
 that many endpoints have stands [once](#refusals)."""
 METHODS = ("get", "post", "put", "delete")
 
@@ -120,7 +120,7 @@ def operation_text(document, method, path, shared, operation):
 
 def is_refusal(answer):
     body = answer.get("content", {}).get("application/json", {})
-    return body.get("schema", {}).get("$ref") == "#/components/schemas/Error"
+    return body.get("schema", {}).get("$ref") == "#/components/schemas/ErrorBody"
 
 
 def is_for_people(answer):

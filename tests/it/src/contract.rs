@@ -66,15 +66,16 @@ impl Contract {
         let component = |name: &str| Ok(&self.document["components"]["responses"][name]);
         if [414, 431].contains(&status) {
             // A head that was not read belongs to no path.
-            return component("BadRequest");
+            return component("BadRequestResponse");
         }
         // Whoever looks there by mistake is a person.
-        let refused = if path.starts_with("/v/") { "PageRefused" } else { "NotFound" };
+        let refused =
+            if path.starts_with("/v/") { "PageRefusedResponse" } else { "NotFoundResponse" };
         let Some(item) = self.path_item(path) else {
             return match status {
-                400 | 404 if refused == "PageRefused" => component(refused),
-                400 => component("BadRequest"),
-                404 => component("NotFound"),
+                400 | 404 if refused == "PageRefusedResponse" => component(refused),
+                400 => component("BadRequestResponse"),
+                404 => component("NotFoundResponse"),
                 _ => Err("comes from a path that is not documented".into()),
             };
         };
@@ -82,11 +83,11 @@ impl Contract {
         let method = if method == "HEAD" && status != 405 { "GET" } else { method };
         // A preflight is limited as its route is.
         if method == "OPTIONS" && status == 429 && path.starts_with("/v1/oid4vp/") {
-            return component("TooManyRequests");
+            return component("TooManyRequestsResponse");
         }
         let Some(operation) = item.get(method.to_lowercase()) else {
             return match status {
-                400 => component("BadRequest"),
+                400 => component("BadRequestResponse"),
                 // The same shape and headers.
                 405 => component(refused),
                 _ => Err("answers a method that is not documented".into()),
@@ -179,7 +180,7 @@ fn member<'o>(object: &'o Value, name: &'o str) -> Option<(&'o str, &'o Value)> 
 }
 
 #[test]
-fn the_description_is_served_in_both_forms_and_may_be_kept() {
+fn the_description_is_served_in_each_form_and_may_be_kept() {
     let gateway = Gateway::start();
     let mut http = gateway.http();
     let json = http.send(&Request::get("/api/openapi.json")).expect_status(200);
@@ -189,7 +190,10 @@ fn the_description_is_served_in_both_forms_and_may_be_kept() {
     assert_eq!(json.json()["jsonSchemaDialect"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(yaml.header("content-type"), Some("application/yaml"));
     assert_eq!(String::from_utf8(yaml.body).unwrap(), **openapi::PROFILES.without_pages.yaml);
-    for path in ["/api/openapi.json", "/api/openapi.yaml"] {
+    let older = http.send(&Request::get("/api/openapi-3.0.yaml")).expect_status(200);
+    assert_eq!(older.header("content-type"), Some("application/yaml"));
+    assert_eq!(String::from_utf8(older.body).unwrap(), **openapi::PROFILES.without_pages.yaml_3_0);
+    for path in ["/api/openapi.json", "/api/openapi.yaml", "/api/openapi-3.0.yaml"] {
         let head = http.send(&Request::new("HEAD", path)).expect_status(200);
         assert_eq!(head.header("cache-control"), Some("max-age=300"), "{path}");
     }
@@ -234,14 +238,11 @@ fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
 
 #[test]
 fn the_description_has_every_code() {
-    let enumerated = |name: &str| {
-        let schema = &CONTRACT.document["components"]["schemas"][name];
-        schema.pointer("/properties/error/enum").or_else(|| schema.get("enum")).cloned()
-    };
+    let enumerated = |name: &str| CONTRACT.document["components"]["schemas"][name]["enum"].clone();
     let errors: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     let reasons: Vec<_> = Reason::ALL.iter().map(|code| code.as_str()).collect();
-    assert_eq!(enumerated("Error"), Some(json!(errors)));
-    assert_eq!(enumerated("Reason"), Some(json!(reasons)));
+    assert_eq!(enumerated("ErrorCode"), json!(errors));
+    assert_eq!(enumerated("Reason"), json!(reasons));
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn the_interface_description_asks_for_the_same_credentials() {
             Access::Tenant(scope) => {
                 let text = operation["description"].as_str().unwrap_or_default();
                 assert!(text.contains(&format!("`{scope}`")), "{} {}", row.method, row.path);
-                (vec!["apiKey"], vec!["401", "403"])
+                (vec!["tenantKey"], vec!["401", "403"])
             }
             Access::Admin => (vec!["adminToken"], vec!["401"]),
             Access::Public => (vec![], vec![]),

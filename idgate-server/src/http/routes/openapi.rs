@@ -19,6 +19,11 @@ pub(crate) async fn yaml(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     Ok(answer("application/yaml", description(&call).yaml))
 }
 
+/// `GET /api/openapi-3.0.yaml`
+pub(crate) async fn yaml_3_0(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(answer("application/yaml", description(&call).yaml_3_0))
+}
+
 /// A gateway describes what it takes itself.
 fn description(call: &Call<'_>) -> Description {
     let app = &call.gateway.app;

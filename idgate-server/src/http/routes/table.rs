@@ -94,6 +94,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/readyz", Probe(to!(health::ready))),
     get("/api/openapi.json", Public(to!(openapi::json))),
     get("/api/openapi.yaml", Public(to!(openapi::yaml))),
+    get("/api/openapi-3.0.yaml", Public(to!(openapi::yaml_3_0))),
 ];
 
 const fn get(template: &'static str, door: Door) -> Route {

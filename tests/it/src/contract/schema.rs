@@ -26,7 +26,7 @@ impl Schema<'_> {
     fn check(&self, value: &Value) -> Result<(), String> {
         self.keywords.iter().try_for_each(|(keyword, rule)| {
             let holds = match keyword.as_str() {
-                "description" | "default" | "writeOnly" => true,
+                "description" | "default" | "writeOnly" | "x-enum-varnames" => true,
                 "$ref" => return self.sub(self.target(rule), value),
                 "type" => is_of_type(rule, value),
                 "const" => value == rule,

@@ -82,6 +82,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         admin("GET", "/metrics", 200),
         public("GET", "/api/openapi.json", 200),
         public("GET", "/api/openapi.yaml", 200),
+        public("GET", "/api/openapi-3.0.yaml", 200),
         public("GET", "/healthz", 200),
         public("GET", "/readyz", 200),
     ]
