@@ -1,5 +1,6 @@
 """Clients that generators make of the served description walk a whole verification."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -7,58 +8,20 @@ import subprocess
 import sys
 import unittest
 
+import yaml
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 
 from gateway import PATIENCE, Gateway, urllib  # noqa: E402
 from sd_jwt.common import SDObj  # noqa: E402
+from tools import (FLOWS, GO, NODE, OAPI_CODEGEN, OGEN, OGEN_MODULE, PLUGIN, WORK, cargo_build,  # noqa: E402
+                   cargo_flow, fresh, go_build, go_flow, go_tool, maven, needs, node_packages, openapi_generator,
+                   run)
 from wallet import Issuer, Wallet, read_request  # noqa: E402
 
-FLOWS = HERE / "clients"
-# Everything that is generated, fetched or built.
-WORK = pathlib.Path(os.environ.get("IDGATE_CLIENTS", ROOT / "target" / "clients"))
-NODE = WORK / "node"
-GENERATOR = "7.17.0"
-JAR = WORK / f"openapi-generator-cli-{GENERATOR}.jar"
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-COPY_ALL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-
-
-def run(*command, cwd=WORK, **environment):
-    """Runs to the end; what it said is shown if it fails."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        timeout=5 * PATIENCE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise AssertionError(f"{command[0]} failed:\n{done.stdout[-4000:]}")
-    return done.stdout
-
-
-def needs(*programs):
-    """Skips a test, with a word, where a program is missing."""
-    missing = [program for program in programs if not shutil.which(program)]
-    return unittest.skipIf(missing, f"there is no {' and no '.join(missing)}")
-
-
-def maven(*arguments):
-    return run("mvn", "-q", "-B", f"-Dmaven.repo.local={WORK / 'maven'}", *arguments)
-
-
-def go_tidy(folder, environment, times=5):
-    """Repeats the command, for Go asks only once for each module. It keeps the modules that it has."""
-    for left in reversed(range(times)):
-        try:
-            return run("go", "mod", "tidy", cwd=folder, **environment)
-        except AssertionError:
-            if not left:
-                raise
+# The settings of a gateway with everything on.
+EVERYTHING = {"IDGATE_PROFILES": "draft,1.0,haip", "IDGATE_PAGE": "on", "IDGATE_DC_API": "unsigned"}
 
 
 class ClientsTest(unittest.TestCase):
@@ -67,28 +30,18 @@ class ClientsTest(unittest.TestCase):
         WORK.mkdir(parents=True, exist_ok=True)
         cls.issuer = Issuer("https://issuer.example", "urn:example:id")
         cls.wallet = Wallet()
-        cls.gateway, cls.description = cls.serve("draft,1.0")
+        cls.gateway, cls.description, cls.older = cls.serve("everything", EVERYTHING)
 
     @classmethod
-    def serve(cls, profiles):
-        """A gateway that speaks `profiles`, and its description of itself."""
-        gateway = Gateway([cls.issuer], test=True, settings={"IDGATE_PROFILES": profiles})
+    def serve(cls, name, settings):
+        """A gateway with these settings, and its description in OpenAPI 3.1 and in 3.0."""
+        gateway = Gateway([cls.issuer], test=True, settings=settings)
         cls.addClassCleanup(gateway.stop)
-        with urllib.request.urlopen(f"{gateway.url}/api/openapi.json", timeout=PATIENCE) as answer:
-            description = WORK / f"openapi-{profiles}.json"
-            description.write_bytes(answer.read())
-        return gateway, description
-
-    def generate(self, generator, *options):
-        """Runs openapi-generator; gives the folder that it filled."""
-        if not JAR.exists():
-            artifact = f"org.openapitools:openapi-generator-cli:{GENERATOR}"
-            maven(COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={WORK}")
-        folder = fresh(generator)
-        run("java", "-jar", JAR, "generate", "-g", generator, "-i", self.description, "-o", folder,
-            "--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false",
-            *options)
-        return folder
+        described = [WORK / f"{name}.json", WORK / f"{name}-3.0.yaml"]
+        for served, kept in zip(("openapi.json", "openapi-3.0.yaml"), described):
+            with urllib.request.urlopen(f"{gateway.url}/api/{served}", timeout=PATIENCE) as answer:
+                kept.write_bytes(answer.read())
+        return gateway, *described
 
     def walk(self, *command, cwd=WORK, **environment):
         """Has the client ask, answers as a wallet, and hears what the client then read."""
@@ -115,6 +68,8 @@ class ClientsTest(unittest.TestCase):
             told, _ = process.communicate("answered\n", timeout=5 * PATIENCE)
         self.assertEqual((process.returncode, told.split()), (0, ["Erika", "not_found"]))
 
+
+class PythonTest(ClientsTest):
     def test_openapi_python_client(self):
         folder = fresh("openapi-python-client")
         generator = pathlib.Path(sys.executable).with_name("openapi-python-client")
@@ -124,13 +79,15 @@ class ClientsTest(unittest.TestCase):
         self.walk(sys.executable, flow, PYTHONPATH=str(folder))
 
     @needs("java", "mvn")
-    def test_openapi_generator_python(self):
-        folder = self.generate("python")
+    def test_openapi_generator(self):
+        folder = openapi_generator("python", self.description)
         self.walk(sys.executable, FLOWS / "generator_python.py", PYTHONPATH=str(folder))
 
+
+class TypeScriptTest(ClientsTest):
     @needs("java", "mvn", "npm")
-    def test_openapi_generator_typescript(self):
-        self.typescript("generator_typescript.ts", self.generate("typescript-fetch"))
+    def test_openapi_generator(self):
+        self.typescript("generator_typescript.ts", openapi_generator("typescript-fetch", self.description))
 
     @needs("npm")
     def test_openapi_typescript(self):
@@ -155,64 +112,79 @@ class ClientsTest(unittest.TestCase):
             "--skipLibCheck", flow, cwd=folder)
         self.walk("node", flow.replace(".ts", ".js"), cwd=folder)
 
-    @needs("java", "mvn", "go")
-    def test_openapi_generator_go(self):
-        folder = self.generate("go")
-        (folder / "flow").mkdir()
-        shutil.copy(FLOWS / "main.go", folder / "flow")
-        # Below target/, too; without the flag nobody could remove it.
-        go = {"GOPATH": str(WORK / "go-modules"), "GOCACHE": str(WORK / "go-cache"), "GOFLAGS": "-modcacherw"}
-        go_tidy(folder, go)
-        run("go", "build", "-o", "walk", "./flow", cwd=folder, **go)
-        self.walk(folder / "walk")
-
-    @needs("java", "javac", "mvn")
-    def test_openapi_generator_java(self):
-        # By default it sends an empty list for each that is not set, which says something else.
-        self.java("--additional-properties", "containerDefaultToNull=true")
-
-    @needs("java", "javac", "mvn")
-    def test_openapi_generator_java_as_it_is_where_draft_alone_is_spoken(self):
-        self.gateway, self.description = self.serve("draft")
-        self.java()
-
-    def java(self, *options):
-        folder = self.generate("java", "--library", "native", *options)
-        libraries = folder / "libraries"
-        maven(COPY_ALL, "-f", folder / "pom.xml", f"-DoutputDirectory={libraries}",
-              "-DincludeScope=compile")
-        sources = [*(folder / "src/main/java").rglob("*.java"), FLOWS / "Flow.java"]
-        run("javac", "-nowarn", "-d", folder / "classes", "-cp", f"{libraries}/*", *sources)
-        self.walk("java", "-cp", f"{folder / 'classes'}{os.pathsep}{libraries}/*", "Flow")
-
     @needs("npm")
     def test_linters_find_no_error(self):
         node_packages()
         binaries = NODE / "node_modules/.bin"
-        run(binaries / "redocly", "lint", "--extends=recommended", self.description)
         rules = WORK / "spectral.yaml"
         rules.write_text("extends: ['spectral:oas']\n", encoding="utf-8")
-        run(binaries / "spectral", "lint", "--ruleset", rules, self.description)
+        for description in (self.description, self.older):
+            with self.subTest(description=description.name):
+                run(binaries / "redocly", "lint", "--extends=recommended", description)
+                run(binaries / "spectral", "lint", "--ruleset", rules, description)
 
 
-def fresh(name):
-    folder = WORK / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return folder
+@needs("go")
+class GoTest(ClientsTest):
+    @needs("java", "mvn")
+    def test_openapi_generator(self):
+        folder = openapi_generator("go", self.description)
+        (folder / "flow").mkdir()
+        shutil.copy(FLOWS / "generator_go.go", folder / "flow/main.go")
+        self.walk(go_build(folder, "./flow"))
+
+    def test_oapi_codegen(self):
+        generator = go_tool(OAPI_CODEGEN)
+        folder, client = go_flow("oapi_codegen.go")
+        run(generator, "-generate", "types,client", "-package", "client", "-o", client / "client.go", self.older)
+        self.walk(go_build(folder))
+
+    def test_ogen(self):
+        generator = go_tool(OGEN)
+        # It finds the imports of its own code only in a module that requires it.
+        folder, client = go_flow("ogen.go", OGEN_MODULE)
+        run(generator, "--config", FLOWS / "ogen.yml", "--package", "client", "--target", client, self.older,
+            cwd=folder, **GO)
+        self.walk(go_build(folder))
 
 
-def node_packages():
-    """Installs what package-lock.json says, once."""
-    lock = HERE / "package-lock.json"
-    installed = NODE / "installed-lock.json"
-    if installed.exists() and installed.read_bytes() == lock.read_bytes():
-        return
-    NODE.mkdir(exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, NODE)
-    run("npm", "ci", "--no-audit", "--no-fund", cwd=NODE)
-    shutil.copy(lock, installed)
+@needs("cargo")
+class RustTest(ClientsTest):
+    @needs("java", "mvn")
+    def test_openapi_generator(self):
+        generated = openapi_generator("rust", self.description)
+        folder = cargo_flow("generator_rust")
+        shutil.move(generated, folder / "client")
+        self.walk(cargo_build(folder))
+
+    def test_progenitor(self):
+        folder = cargo_flow("progenitor")
+        document = yaml.safe_load(self.older.read_text(encoding="utf-8"))
+        # It stops at an operation whose bodies are of several types, which pages and wallets have.
+        document["paths"] = {path: item for path, item in document["paths"].items()
+                             if path.startswith("/v1/") and not path.startswith("/v1/oid4vp/")}
+        (folder / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
+        self.walk(cargo_build(folder))
+
+
+@needs("java", "javac", "mvn")
+class JavaTest(ClientsTest):
+    def test_openapi_generator(self):
+        # By default it sends an empty list for each that is not set, which says something else.
+        self.java("--additional-properties", "containerDefaultToNull=true")
+
+    def test_openapi_generator_as_it_is_where_draft_alone_is_spoken(self):
+        self.gateway, self.description, self.older = self.serve("draft", {})
+        self.java()
+
+    def java(self, *options):
+        folder = openapi_generator("java", self.description, "--library", "native", *options)
+        libraries = folder / "libraries"
+        maven(f"{PLUGIN}:copy-dependencies", "-f", folder / "pom.xml", f"-DoutputDirectory={libraries}",
+              "-DincludeScope=compile")
+        sources = [*(folder / "src/main/java").rglob("*.java"), FLOWS / "Flow.java"]
+        run("javac", "-nowarn", "-d", folder / "classes", "-cp", f"{libraries}/*", *sources)
+        self.walk("java", "-cp", f"{folder / 'classes'}{os.pathsep}{libraries}/*", "Flow")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The served interface description is OpenAPI 3.1, and the gateway is what it says."""
+"""The interface description is OpenAPI 3.1 and 3.0, and the gateway is what it says."""
 
 import json
 import os
@@ -9,15 +9,43 @@ import unittest
 import urllib.request
 
 import yaml
-from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator, validate
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 
 from gateway import PATIENCE, Gateway  # noqa: E402
 
+FILE = HERE.parents[1] / "idgate-server/openapi.yaml"
 # What generating stops after; a slow machine sees fewer requests, not a failure.
 SECONDS = 60
+
+
+def operations(document):
+    """Where each operation is."""
+    return {operation["operationId"]: (path, method) for path, item in document["paths"].items()
+            for method, operation in item.items() if method != "parameters"}
+
+
+class KeysOnce(yaml.SafeLoader):
+    """Refuses a mapping that has a key twice."""
+
+    def construct_mapping(self, node, deep=False):
+        names = [name.value for name, _ in node.value]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise yaml.constructor.ConstructorError(None, None, f"twice: {twice}", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+class FileTest(unittest.TestCase):
+    def test_the_file_in_the_repository_is_a_valid_document(self):
+        document = yaml.load(FILE.read_text(encoding="utf-8"), KeysOnce)
+        self.assertEqual(document["openapi"], "3.1.0")
+        validate(document, cls=OpenAPIV31SpecValidator)
+
+    def test_a_key_that_is_there_twice_is_found(self):
+        with self.assertRaises(yaml.constructor.ConstructorError):
+            yaml.load("a: { b: 1, c: 2, b: 3 }", KeysOnce)
 
 
 class DescriptionTest(unittest.TestCase):
@@ -35,7 +63,7 @@ class DescriptionTest(unittest.TestCase):
         with urllib.request.urlopen(self.gateway.url + path, timeout=PATIENCE) as answer:
             return answer.read()
 
-    def test_both_forms_are_the_same_valid_document(self):
+    def test_each_form_is_a_valid_document(self):
         self.is_valid()
 
     def test_a_gateway_of_drafts_alone_has_a_valid_document(self):
@@ -45,11 +73,21 @@ class DescriptionTest(unittest.TestCase):
         self.assertLess(len(self.get("/api/openapi.json")), len(of_all))
         self.is_valid()
 
+    def test_a_gateway_with_everything_has_a_valid_document(self):
+        self.gateway = Gateway([], test=True, settings={
+            "IDGATE_PROFILES": "draft,1.0,haip", "IDGATE_PAGE": "on", "IDGATE_DC_API": "unsigned"})
+        self.addCleanup(self.gateway.stop)
+        self.is_valid()
+
     def is_valid(self):
         document = json.loads(self.get("/api/openapi.json"))
         self.assertEqual(document, yaml.safe_load(self.get("/api/openapi.yaml")))
         self.assertEqual(document["openapi"], "3.1.0")
         validate(document, cls=OpenAPIV31SpecValidator)
+        older = yaml.load(self.get("/api/openapi-3.0.yaml"), KeysOnce)
+        self.assertEqual(older["openapi"], "3.0.3")
+        validate(older, cls=OpenAPIV30SpecValidator)
+        self.assertEqual(operations(older), operations(document))
 
     def test_every_path_parameter_and_operation_is_described(self):
         document = json.loads(self.get("/api/openapi.json"))

@@ -197,7 +197,8 @@ interface_description() {
         IDGATE_BIN=$idgate "$root/target/venv-openapi/bin/python" -m unittest -v test_description
 }
 
-# A generator whose tools (Maven, a JDK, Go) are not there is skipped, with a word in the log.
+# A generator whose tools (Maven, a JDK, Go) are not there, or that cannot be installed, is skipped with a word in the
+# log.
 generated_clients() {
     python_with venv-clients tests/openapi/requirements-clients.txt && cd tests/openapi &&
         IDGATE_BIN=$idgate "$root/target/venv-clients/bin/python" -m unittest -v test_clients
@@ -263,10 +264,10 @@ on "$wallet_paths"
 only_with has_jvm 'no JDK or Maven: see tests/wallets/jvm/jdk.py'
 wider 'interface description: OpenAPI, schemathesis' interface_description
 after 'build'
-on 'idgate-server/openapi.yaml idgate-server/src/http tests/openapi'
-wider 'generated clients: Python, TypeScript, Go, Java' generated_clients
+on 'idgate-server/openapi.yaml idgate-server/build idgate-server/src/http tests/openapi'
+wider 'generated clients: Python, TypeScript, Go, Rust, Java' generated_clients
 after 'build'
-on 'idgate-server/openapi.yaml tests/openapi'
+on 'idgate-server/openapi.yaml idgate-server/build tests/openapi'
 wider 'nginx in front, as the example has it' in_front nginx
 after 'build'
 on 'examples/deploy tests/front tests/harness idgate-server/src/http'
@@ -295,7 +296,7 @@ after 'the Python package' 'Rust tests'
 on "$library_paths bindings/python tests/harness tests/it/cases"
 wider 'examples of the site' examples_of_the_site test_snippets
 after 'build as a release' 'the Python package'
-on "docs README.md tests/docs tests/harness examples idgate-server/openapi.yaml"
+on "docs README.md tests/docs tests/harness examples idgate-server/openapi.yaml idgate-server/build"
 wider 'packages, bills of materials, sums' release_packages
 after 'build as a release' 'the Python package'
 partly_with 'command -v minisign' 'signature of a release' 'not installed; root can install minisign (log: packages.log)'

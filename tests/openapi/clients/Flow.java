@@ -6,9 +6,9 @@ import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.SessionsApi;
 import org.openapitools.client.model.CreateSessionByCredential;
-import org.openapitools.client.model.CreateSessionRequest;
 import org.openapitools.client.model.CredentialRequest;
-import org.openapitools.client.model.Format;
+import org.openapitools.client.model.RequestedFormat;
+import org.openapitools.client.model.SessionRequest;
 import org.openapitools.client.model.Status;
 
 /** The flow with the Java client (library native) of openapi-generator. */
@@ -22,11 +22,11 @@ public final class Flow {
 
     CredentialRequest asked = new CredentialRequest()
         .id("pid")
-        .format(Format.VC_SD_JWT)
+        .format(RequestedFormat.VC_SD_JWT)
         .issuerId(System.getenv("ISSUER_ID"))
         .claims(List.of("given_name"));
     var form = new CreateSessionByCredential().credentials(List.of(asked));
-    var made = sessions.createSession(new CreateSessionRequest(form), null);
+    var made = sessions.createSession(new SessionRequest(form), null);
     System.out.println(made.getQrCodeUrl());
     new BufferedReader(new InputStreamReader(System.in)).readLine(); // the wallet has answered
 

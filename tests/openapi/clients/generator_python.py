@@ -4,19 +4,19 @@ import json
 import os
 
 import openapi_client
-from openapi_client import CreateSessionByCredential, CreateSessionRequest, CredentialRequest, Format
+from openapi_client import CreateSessionByCredential, CredentialRequest, RequestedFormat, SessionRequest
 
 configuration = openapi_client.Configuration(
     host=os.environ["IDGATE_URL"], access_token=os.environ["IDGATE_API_KEY"]
 )
 sessions = openapi_client.SessionsApi(openapi_client.ApiClient(configuration))
 asked = CredentialRequest(
-    format=Format.VC_PLUS_SD_MINUS_JWT,
+    format=RequestedFormat.VC_PLUS_SD_MINUS_JWT,
     issuer_id=os.environ["ISSUER_ID"],
     claims=["given_name"],
     id="pid",
 )
-request = CreateSessionRequest(CreateSessionByCredential(credentials=[asked]))
+request = SessionRequest(CreateSessionByCredential(credentials=[asked]))
 made = sessions.create_session(request)
 print(made.qr_code_url, flush=True)
 input()  # the wallet has answered

@@ -1,6 +1,6 @@
 // The flow with the TypeScript client (typescript-fetch) of openapi-generator.
 
-import { Configuration, Format, ResponseError, SessionsApi } from './client'
+import { Configuration, RequestedFormat, ResponseError, SessionsApi } from './client'
 import { answered, setting } from './stdio'
 
 async function main(): Promise<void> {
@@ -8,8 +8,8 @@ async function main(): Promise<void> {
     new Configuration({ basePath: setting('IDGATE_URL'), accessToken: setting('IDGATE_API_KEY') }),
   )
   const made = await sessions.createSession({
-    createSessionRequest: {
-      credentials: [{ id: 'pid', format: Format.VcsdJwt, issuerId: setting('ISSUER_ID'), claims: ['given_name'] }],
+    sessionRequest: {
+      credentials: [{ id: 'pid', format: RequestedFormat.VcsdJwt, issuerId: setting('ISSUER_ID'), claims: ['given_name'] }],
     },
   })
   console.log(made.qrCodeUrl)

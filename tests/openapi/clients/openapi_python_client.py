@@ -4,11 +4,11 @@ import os
 
 from idgate_client import AuthenticatedClient
 from idgate_client.api.sessions import create_session, delete_session, read_session
-from idgate_client.models import CreateSessionByCredential, CredentialRequest, Format
+from idgate_client.models import CreateSessionByCredential, CredentialRequest, RequestedFormat
 
 client = AuthenticatedClient(os.environ["IDGATE_URL"], token=os.environ["IDGATE_API_KEY"])
 asked = CredentialRequest(
-    format_=Format.VCSD_JWT, issuer_id=os.environ["ISSUER_ID"], claims=["given_name"], id="pid"
+    format_=RequestedFormat.VCSD_JWT, issuer_id=os.environ["ISSUER_ID"], claims=["given_name"], id="pid"
 )
 made = create_session.sync(client=client, body=CreateSessionByCredential(credentials=[asked]))
 print(made.qr_code_url, flush=True)

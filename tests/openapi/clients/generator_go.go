@@ -28,8 +28,8 @@ func main() {
 	asked := openapi.NewCredentialRequest(openapi.VCSD_JWT, os.Getenv("ISSUER_ID"), []string{"given_name"})
 	asked.SetId("pid")
 	form := openapi.NewCreateSessionByCredential([]openapi.CredentialRequest{*asked})
-	request := openapi.CreateSessionByCredentialAsCreateSessionRequest(form)
-	made := must(sessions.CreateSession(key).CreateSessionRequest(request).Execute())
+	request := openapi.CreateSessionByCredentialAsSessionRequest(form)
+	made := must(sessions.CreateSession(key).SessionRequest(request).Execute())
 	fmt.Println(made.QrCodeUrl)
 	bufio.NewReader(os.Stdin).ReadString('\n') // the wallet has answered
 
@@ -43,7 +43,7 @@ func main() {
 	}
 	_, _, err := sessions.ReadSession(key, made.SessionId).Execute()
 	var refused *openapi.GenericOpenAPIError
-	var gone openapi.Error
+	var gone openapi.ErrorBody
 	if !errors.As(err, &refused) || json.Unmarshal(refused.Body(), &gone) != nil {
 		panic(err)
 	}

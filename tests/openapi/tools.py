@@ -1,0 +1,144 @@
+"""Installs generators, and what their clients are built with, below target/. A test is skipped, with a word, where its
+tool cannot be installed."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "harness"))
+
+from patience import PATIENCE  # noqa: E402
+
+FLOWS = HERE / "clients"
+# Everything that is generated, fetched or built.
+WORK = pathlib.Path(os.environ.get("IDGATE_CLIENTS", ROOT / "target" / "clients"))
+NODE = WORK / "node"
+GENERATOR = "7.17.0"
+OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+OGEN_MODULE = "github.com/ogen-go/ogen@v1.24.0"
+OGEN = OGEN_MODULE.replace("@", "/cmd/ogen@")
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+# Below target/, too; without the flag its modules are read-only.
+GO = {"GOPATH": str(WORK / "go-modules"), "GOCACHE": str(WORK / "go-cache"), "GOBIN": str(WORK / "bin"),
+      "GOFLAGS": "-modcacherw"}
+# All Rust clients share it: most of their dependencies are the same.
+CARGO = {"CARGO_TARGET_DIR": str(WORK / "cargo"), "CARGO_INCREMENTAL": "0"}
+
+
+def run(*command, cwd=WORK, **environment):
+    """Runs to the end; what it said is shown if it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        timeout=5 * PATIENCE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise AssertionError(f"{command[0]} failed:\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def needs(*programs):
+    """Skips a test, with a word, where a program is missing."""
+    missing = [program for program in programs if not shutil.which(program)]
+    return unittest.skipIf(missing, f"there is no {' and no '.join(missing)}")
+
+
+def installed(name, *command, times=1, **environment):
+    """Runs a command that installs a tool. It is repeated for Go, which asks the registry once for each module and
+    keeps those that came."""
+    for left in reversed(range(times)):
+        try:
+            return run(*command, **environment)
+        except AssertionError as why:
+            if not left:
+                raise unittest.SkipTest(f"{name} cannot be installed: {str(why).splitlines()[-1]}") from why
+
+
+def fresh(name):
+    folder = WORK / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def openapi_generator(generator, description, *options):
+    """Runs openapi-generator; gives the folder that it filled."""
+    jar = WORK / f"openapi-generator-cli-{GENERATOR}.jar"
+    if not jar.exists():
+        artifact = f"org.openapitools:openapi-generator-cli:{GENERATOR}"
+        maven(f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={WORK}")
+    folder = fresh(generator)
+    run("java", "-jar", jar, "generate", "-g", generator, "-i", description, "-o", folder,
+        "--global-property", "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false", *options)
+    return folder
+
+
+def maven(*arguments):
+    installed("what Maven fetches", "mvn", "-q", "-B", f"-Dmaven.repo.local={WORK / 'maven'}", *arguments)
+
+
+def go_tool(module):
+    """The program of a Go module, at this version."""
+    name = module.partition("@")[0].rpartition("/")[2]
+    done = WORK / "bin" / f"{name}-{module.rpartition('@')[2]}"
+    if not done.exists():
+        installed(name, "go", "install", module, times=5, **GO)
+        (WORK / "bin" / name).rename(done)
+    return done
+
+
+def go_build(folder, package="."):
+    """The program of a package, with the modules that it names."""
+    installed("what the Go client needs", "go", "mod", "tidy", cwd=folder, times=5, **GO)
+    run("go", "build", "-o", "walk", package, cwd=folder, **GO)
+    return folder / "walk"
+
+
+def go_flow(flow, *modules):
+    """A module with this program, that requires these modules, for a client in a folder of its own; gives both
+    folders."""
+    folder = fresh(flow.removesuffix(".go"))
+    (folder / "client").mkdir()
+    (folder / "go.mod").write_text("module flow\n\ngo 1.24\n", encoding="utf-8")
+    for module in modules:
+        installed(module, "go", "get", module, cwd=folder, times=5, **GO)
+    shutil.copy(FLOWS / flow, folder / "main.go")
+    return folder, folder / "client"
+
+
+def cargo_flow(flow):
+    """A package with this program and its manifest; gives its folder."""
+    folder = fresh(flow)
+    (folder / "src").mkdir()
+    shutil.copy(FLOWS / f"{flow}.rs", folder / "src/main.rs")
+    shutil.copy(FLOWS / f"{flow}.toml", folder / "Cargo.toml")
+    return folder
+
+
+def cargo_build(folder):
+    installed("what the Rust client needs", "cargo", "fetch", cwd=folder, times=3, **CARGO)
+    run("cargo", "build", "--quiet", cwd=folder, **CARGO)
+    # The next package has a program of this name.
+    return shutil.copy(WORK / "cargo/debug/flow", folder / "walk")
+
+
+def node_packages():
+    """Installs what package-lock.json says, once."""
+    lock = HERE / "package-lock.json"
+    there = NODE / "installed-lock.json"
+    if there.exists() and there.read_bytes() == lock.read_bytes():
+        return
+    NODE.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, NODE)
+    installed("what npm fetches", "npm", "ci", "--no-audit", "--no-fund", cwd=NODE)
+    shutil.copy(lock, there)
