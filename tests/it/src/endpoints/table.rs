@@ -41,13 +41,15 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("POST", "/v1/sessions", "session:create", 201).with(session_request),
         tenant("GET", "/v1/sessions/{id}", "session:read", 200).of(session),
         tenant("DELETE", "/v1/sessions/{id}", "session:create", 204).of(session),
-        // The session has no request for browsers.
-        tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400).of(session).with(relayed),
+        // The answer is to no request of the session.
+        tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400)
+            .of(session_for_browsers)
+            .with(relayed),
         tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
         tenant("GET", "/v1/sessions/{id}/report", "audit:read", 200).of(refused),
         tenant("GET", "/v1/sessions/{id}/events", "session:read", 200).of(declined),
         public("GET", "/v1/sessions/{id}/open", 302).of(session),
-        // Sessions of the inline profile have no Request Object.
+        // Sessions of the request mode inline have no Request Object.
         public("GET", "/v1/oid4vp/request/{id}", 404).of(session),
         public("POST", "/v1/oid4vp/request/{id}", 400).of(session),
         public("POST", "/v1/oid4vp/response/{id}", 400).of(session),
@@ -170,6 +172,13 @@ fn session_request() -> Value {
 
 fn session(_: &Gateway, tenant: &mut Tenant) -> String {
     tenant.create(&session_request()).id
+}
+
+/// A session whose page asks its browser.
+fn session_for_browsers(_: &Gateway, tenant: &mut Tenant) -> String {
+    let mut request = session_request();
+    request["profiles"] = json!(["1.0"]);
+    tenant.create(&request).id
 }
 
 /// A session that is settled, so that its stream ends.
