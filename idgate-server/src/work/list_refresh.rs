@@ -139,7 +139,9 @@ impl ListRefresh {
 pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    match runtime.block_on(timeout(LIST_FETCH_TIME, egress.fetch_list(url, &room()))) {
+    let room = room();
+    let fetched = async { timeout(LIST_FETCH_TIME, egress.fetch_list(url, &room)).await };
+    match runtime.block_on(fetched) {
         Ok(Ok(body)) => Ok(body.as_ref().to_vec()),
         Ok(Err(error)) => Err(explained(&error)),
         Err(_late) => Err(format!("it did not answer within {} s", LIST_FETCH_TIME.as_secs())),

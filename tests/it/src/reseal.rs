@@ -235,18 +235,18 @@ fn taken_away(mut stage: Stage) {
     let installation = &mut stage.installation;
     // Commands that read, that are refused, or that store nothing sealed, leave the old key enough.
     both(installation);
-    for (command, code) in [
-        (&["client", "list"][..], 0),
-        (&["client", "revoke", "cli_nope"], 1),
-        (&["client", "key", "revoke", "key_nope"], 1),
-        (&["admin-token", "revoke", "adm_nope"], 1),
-        (&["trust", "remove", "nope"], 1),
-        (&["dead-letters", "retry", "whf_nope"], 1),
-        (&["webhook-host", "approve", "a.example"], 0),
-        (&["webhook-host", "reset", "a.example"], 0),
+    for (command, is_refused) in [
+        (&["client", "list"][..], false),
+        (&["client", "revoke", "cli_nope"], true),
+        (&["client", "key", "revoke", "key_nope"], true),
+        (&["admin-token", "revoke", "adm_nope"], true),
+        (&["trust", "remove", "nope"], true),
+        (&["dead-letters", "retry", "whf_nope"], true),
+        (&["webhook-host", "approve", "a.example"], false),
+        (&["webhook-host", "reset", "a.example"], false),
     ] {
         let done = installation.run(command);
-        assert_eq!(done.code, code, "{command:?}: {done:?}");
+        assert_eq!(done.code != 0, is_refused, "{command:?}: {done:?}");
         only(installation, OLD);
         let listed = installation.run(&["client", "list"]);
         assert_eq!(listed.code, 0, "after {command:?}: {listed:?}");
