@@ -30,13 +30,13 @@ GO = {"GOPATH": str(WORK / "go-modules"), "GOCACHE": str(WORK / "go-cache"), "GO
 CARGO = {"CARGO_TARGET_DIR": str(WORK / "cargo"), "CARGO_INCREMENTAL": "0"}
 
 
-def run(*command, cwd=WORK, **environment):
+def run(*command, cwd=WORK, cap=5 * PATIENCE, **environment):
     """Runs to the end; what it said is shown if it fails."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
         env={**os.environ, **environment},
-        timeout=5 * PATIENCE,
+        timeout=cap,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -126,7 +126,8 @@ def cargo_flow(flow):
 
 def cargo_build(folder):
     installed("what the Rust client needs", "cargo", "fetch", cwd=folder, times=3, **CARGO)
-    run("cargo", "build", "--quiet", cwd=folder, **CARGO)
+    # A hundred packages and more, on a machine that may have other work.
+    run("cargo", "build", "--quiet", cwd=folder, cap=30 * PATIENCE, **CARGO)
     # The next package has a program of this name.
     return shutil.copy(WORK / "cargo/debug/flow", folder / "walk")
 
