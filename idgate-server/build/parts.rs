@@ -28,10 +28,10 @@ fn without_parts(value: &Yaml, has: &[&str]) -> Result<Option<Yaml>, String> {
 }
 
 fn members_of_gateway(members: &Hash, has: &[&str]) -> Result<Option<Yaml>, String> {
-    if let Some(part) = member(members, PART) {
-        if !is_there(part, has)? {
-            return Ok(None);
-        }
+    if let Some(part) = member(members, PART)
+        && !is_there(part, has)?
+    {
+        return Ok(None);
     }
     let values = member(members, VALUES)
         .map(|values| values.as_hash().ok_or(format!("{VALUES} is not a mapping")));

@@ -144,7 +144,10 @@ pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
     match runtime.block_on(fetched) {
         Ok(Ok(body)) => Ok(body.as_ref().to_vec()),
         Ok(Err(error)) => Err(explained(&error)),
-        Err(_late) => Err(format!("it did not answer within {} s", LIST_FETCH_TIME.as_secs())),
+        Err(_late) => {
+            let seconds = LIST_FETCH_TIME.as_secs();
+            Err(format!("it did not answer within {seconds} s (timeout)"))
+        }
     }
 }
 

@@ -41,8 +41,8 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("POST", "/v1/sessions", "session:create", 201).with(session_request),
         tenant("GET", "/v1/sessions/{id}", "session:read", 200).of(session),
         tenant("DELETE", "/v1/sessions/{id}", "session:create", 204).of(session),
-        // The answer is to no request of the session.
-        tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400)
+        // The wallet presents nothing, which settles the session.
+        tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 200)
             .of(session_for_browsers)
             .with(relayed),
         tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
