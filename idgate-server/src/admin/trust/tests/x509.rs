@@ -287,7 +287,7 @@ fn check_says_which_list_decides_of_an_mdoc_with_two() {
     let notes = checked.json["notes"].as_array().unwrap();
     assert_eq!(notes.len(), 1, "of entries with mdocs: {notes:?}");
     let note = notes[0].as_str().unwrap();
-    assert!(note.starts_with("road: ") && note.contains("the status list alone"), "{note}");
+    assert!(note.starts_with("road: ") && note.contains("only the status list is asked"), "{note}");
     assert!(note.contains("revocation_unknown") && checked.text.contains(note), "{checked:?}");
     desk.run(&["add", "road", "--revocation", "off"]).unwrap();
     assert_eq!(desk.run(&["check"]).unwrap().json["notes"], json!([]), "nothing is asked");
