@@ -229,18 +229,16 @@ pub(super) fn first_key(main: &Connection, sealer: &Sealer) -> Result<Option<Che
 pub(super) struct Change<'c> {
     transaction: Transaction<'c>,
     first: &'c FirstKey,
-    before: u64,
 }
 
 impl<'c> Change<'c> {
     /// Begins it.
     pub(super) fn begin(main: &'c mut Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
-        let before = first.uses();
-        Ok(Self { transaction: begin(main)?, first, before })
+        Ok(Self { transaction: begin(main)?, first })
     }
 
     pub(super) fn commit(self) -> Result<(), StoreError> {
-        if let Some(check) = self.first.due(self.before) {
+        if let Some(check) = self.first.due() {
             note(&self.transaction, check)?;
         }
         Ok(self.transaction.commit()?)

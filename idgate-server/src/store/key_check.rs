@@ -53,17 +53,20 @@ pub(super) fn judge(
     Ok(Some((name, sealed)))
 }
 
-/// The key that seals, until it is noted that something is sealed under it.
+/// The key that seals, until it is noted that something is sealed under it: for a command, which may seal nothing.
 #[derive(Clone, Debug)]
 pub(super) struct FirstKey {
     check: Option<Check>,
     uses: [Uses; 2],
+    at_first: u64,
 }
 
 impl FirstKey {
-    /// `check` is what [`judge`] found missing.
+    /// `check` is the one that [`judge`] found missing.
     pub(super) fn new(check: Option<Check>, sealer: &Sealer, audit: &AuditKeys) -> Self {
-        Self { check, uses: [sealer.uses().clone(), audit.uses().clone()] }
+        let uses = [sealer.uses().clone(), audit.uses().clone()];
+        let at_first = total(&uses);
+        Self { check, uses, at_first }
     }
 
     /// The check that has to be noted before the key seals anything elsewhere.
@@ -71,15 +74,15 @@ impl FirstKey {
         self.check.as_ref()
     }
 
-    /// How often it was used so far.
-    pub(super) fn uses(&self) -> u64 {
-        self.uses.iter().map(Uses::so_far).fold(0, u64::saturating_add)
+    /// The check that a transaction has to note, whether the command sealed before it began or within it. `None`: it
+    /// sealed nothing so far.
+    pub(super) fn due(&self) -> Option<&Check> {
+        self.check.as_ref().filter(|_| total(&self.uses) != self.at_first)
     }
+}
 
-    /// The check that a transaction has to note which began when there were `before` uses. `None`: it sealed nothing.
-    pub(super) fn due(&self, before: u64) -> Option<&Check> {
-        self.check.as_ref().filter(|_| self.uses() != before)
-    }
+fn total(uses: &[Uses; 2]) -> u64 {
+    uses.iter().map(Uses::so_far).fold(0, u64::saturating_add)
 }
 
 fn place(name: &str) -> Place<'_> {

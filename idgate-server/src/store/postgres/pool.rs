@@ -159,9 +159,8 @@ impl Pool {
     async fn try_once(&self, job: &dyn Work) -> Done<()> {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
-        let first = self.first.as_ref().map(|first| (first, first.uses()));
         job.work(&tx).await?;
-        if let Some(check) = first.and_then(|(first, before)| first.due(before)) {
+        if let Some(check) = self.first.as_ref().and_then(|first| first.due()) {
             instance::note(&tx, check).await?;
         }
         let begun = Stopwatch::new();
