@@ -187,7 +187,7 @@ impl Stage {
         const PATH: &str = "/v1/webhook-endpoint";
         let (state, now) = (&self.state, self.state.clock.now());
         let approve = move |operator: &mut OperatorStore| {
-            for host in ["127.0.0.1", "localhost"] {
+            for host in ["127.0.0.1", "[::1]", "localhost"] {
                 operator.review_webhook_host(host, Review::Approve, now).map_err(explain)?;
             }
             Ok(())
