@@ -115,7 +115,7 @@ pub(super) fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, 
 }
 
 /// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only
-/// where somebody named it. A gateway that was started otherwise has another one, and would refuse the
+/// where the operator named it. A gateway that was started otherwise has another one, and would refuse the
 /// keys of this.
 pub(super) fn open_operator(
     settings: &Settings,
