@@ -44,7 +44,7 @@ pub struct PresentationRequest {
     /// has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_device: Option<bool>,
-    /// Whether every query needs a credential of its own, and not only those of the same issuer, type and claims.
+    /// Whether every query needs a credential of its own, and not only those for the same claims.
     #[serde(default, skip_serializing_if = "is_no")]
     pub distinct_credentials: bool,
     /// What the holder is asked to agree to.
@@ -230,17 +230,13 @@ impl CredentialRequest {
         )
     }
 
-    /// Whether it is for the same claims of the same type by the same issuer.
-    pub(crate) fn asks_the_same_as(&self, other: &Self) -> bool {
+    /// Whether it is for the same claims. Of two queries that one credential answers the issuer and the type are the
+    /// same, whatever names of either they give.
+    pub(crate) fn asks_for_the_claims_of(&self, other: &Self) -> bool {
         let claims = |asked: &Self| -> BTreeSet<ClaimsPath> {
             asked.claims.iter().map(|claim| asked.path_of_claim(claim).into_owned()).collect()
         };
-        self.format == other.format
-            && self.issuer_id == other.issuer_id
-            && self.doc_type == other.doc_type
-            && self.namespace == other.namespace
-            && self.vct.iter().collect::<BTreeSet<_>>() == other.vct.iter().collect()
-            && claims(self) == claims(other)
+        self.namespace == other.namespace && claims(self) == claims(other)
     }
 
     /// Where a value stands that is compared within a group: a claim stands where it is asked for.

@@ -236,7 +236,7 @@ impl<'s> Verification<'s> {
         Ok(())
     }
 
-    /// Two queries of the same issuer, type and claims mean two credentials, and all queries do where the tenant says
+    /// Two queries for the same claims mean two credentials, and all queries do where the tenant says
     /// so: one credential could be two parents otherwise. `draft` compares the presentations themselves.
     fn check_distinct(
         &self,
@@ -249,7 +249,7 @@ impl<'s> Verification<'s> {
         let all = self.session.request.distinct_credentials;
         for (at, (first, one)) in asked.iter().zip(awaiting).enumerate() {
             for (second, other) in asked.iter().zip(awaiting).skip(at.saturating_add(1)) {
-                if one.issued == other.issued && (all || first.asks_the_same_as(second)) {
+                if one.issued == other.issued && (all || first.asks_for_the_claims_of(second)) {
                     let detail = "one credential answers two queries that mean two credentials";
                     let (reason, check) = (Reason::SubmissionMismatch, Check::Submission);
                     return Err(VerifyError::new(reason, check, detail));

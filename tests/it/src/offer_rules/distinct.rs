@@ -6,7 +6,7 @@ use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 use serde_json::{Value, json};
 
-use super::harness::{CREATED, Gateway, NOW, Way, asking, wallet};
+use super::harness::{CREATED, Gateway, NOW, RENAMED, Way, asking, wallet};
 
 const WAYS: [Way; 2] = [Way::Inline { encrypted: false }, Way::Haip];
 
@@ -68,6 +68,17 @@ fn one_credential_answers_queries_for_different_claims_unless_the_tenant_says_ot
             );
             assert_eq!(outcome(way, &asked, &issued_again()), None, "{way:?} {id}");
         }
+    }
+}
+
+/// The operator trusts one issuer under two names: they do not make one person two.
+#[test]
+fn one_credential_answers_no_two_queries_for_two_names_of_its_issuer() {
+    for way in WAYS {
+        let mut asked = two("pid", &["given_name"]);
+        asked["credentials"][1]["issuer_id"] = json!(RENAMED);
+        assert_eq!(outcome(way, &asked, &wallet()), Some("submission_mismatch"), "{way:?}");
+        assert_eq!(outcome(way, &asked, &issued_again()), None, "{way:?}");
     }
 }
 

@@ -395,6 +395,9 @@ fn certified() -> (Certified, Vec<u8>) {
     (Certified { key, chain: vec![leaf.der] }, root.der)
 }
 
+/// Another entry of the issuer of [`samples::ISSUER`].
+pub(super) const RENAMED: &str = "did:web:renamed.example";
+
 fn trust(documents: DeviceResponseDocuments) -> Arc<TrustSnapshot> {
     let mut pid = TrustEntry::new(IssuerId::new(samples::ISSUER));
     let jwk = samples::issue_sample(CREATED.0).issuer_key.public_jwk().to_string();
@@ -404,5 +407,7 @@ fn trust(documents: DeviceResponseDocuments) -> Arc<TrustSnapshot> {
     mdl.roots =
         roots_from_file(&aws_lc_rs::PROVIDER, &samples::issue_mdl(CREATED.0).root.der).unwrap();
     mdl.device_response_documents = documents;
-    Arc::new(TrustSnapshot::new(1, [pid, mdl]))
+    let mut renamed = pid.clone();
+    renamed.issuer_id = IssuerId::new(RENAMED);
+    Arc::new(TrustSnapshot::new(1, [pid, mdl, renamed]))
 }
