@@ -205,16 +205,8 @@ pub(super) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<
     Ok(())
 }
 
-/// Refuses other keys than those that the database is sealed with, and notes the one that seals: for a gateway,
-/// which seals from its start on.
-pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    match first_key(main, sealer)? {
-        Some(first) => note(main, &first),
-        None => Ok(()),
-    }
-}
-
-/// The same for a command, which may seal nothing: gives what is to be noted with the first value that it seals.
+/// Refuses other keys than those that the database is sealed with; a new database takes any. Gives what is to be noted
+/// with the first value that the key seals.
 pub(super) fn first_key(main: &Connection, sealer: &Sealer) -> Result<Option<Check>, StoreError> {
     let mut checks = checks(main)?;
     if checks.is_empty() {
@@ -238,10 +230,15 @@ impl<'c> Change<'c> {
     }
 
     pub(super) fn commit(self) -> Result<(), StoreError> {
-        if let Some(check) = self.first.due() {
+        let due = self.first.due();
+        if let Some(check) = due {
             note(&self.transaction, check)?;
         }
-        Ok(self.transaction.commit()?)
+        self.transaction.commit()?;
+        if due.is_some() {
+            self.first.is_noted();
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,8 @@
 //! a value, and whoever uses the store has to open them all. Usually there is one; a second one stays
 //! until `idgate keys reseal` is done.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::interface::StoreError;
 use crate::audit::AuditKeys;
 use crate::seal::{Place, SealedBy, Sealer, Uses};
@@ -53,10 +55,12 @@ pub(super) fn judge(
     Ok(Some((name, sealed)))
 }
 
-/// The key that seals, until it is noted that something is sealed under it: for a command, which may seal nothing.
-#[derive(Clone, Debug)]
+/// The key that seals, until it is noted that something is sealed under it: a gateway or a command may end before it
+/// seals anything.
+#[derive(Debug)]
 pub(super) struct FirstKey {
     check: Option<Check>,
+    is_noted: AtomicBool,
     uses: [Uses; 2],
     at_first: u64,
 }
@@ -66,7 +70,12 @@ impl FirstKey {
     pub(super) fn new(check: Option<Check>, sealer: &Sealer, audit: &AuditKeys) -> Self {
         let uses = [sealer.uses().clone(), audit.uses().clone()];
         let at_first = total(&uses);
-        Self { check, uses, at_first }
+        Self { check, is_noted: AtomicBool::new(false), uses, at_first }
+    }
+
+    /// The same with what a later [`judge`] found missing: a command may have forgotten the key meanwhile.
+    pub(super) fn or(self, later: Option<Check>) -> Self {
+        Self { check: later.or(self.check), ..self }
     }
 
     /// The check that has to be noted before the key seals anything elsewhere.
@@ -74,10 +83,18 @@ impl FirstKey {
         self.check.as_ref()
     }
 
-    /// The check that a transaction has to note, whether the command sealed before it began or within it. `None`: it
-    /// sealed nothing so far.
+    /// The check that a transaction has to note, whether something was sealed before it began or within it. `None`:
+    /// nothing was sealed so far, or the key is noted.
     pub(super) fn due(&self) -> Option<&Check> {
-        self.check.as_ref().filter(|_| total(&self.uses) != self.at_first)
+        let is_due = |_: &&Check| {
+            !self.is_noted.load(Ordering::Relaxed) && total(&self.uses) != self.at_first
+        };
+        self.check.as_ref().filter(is_due)
+    }
+
+    /// Says that a transaction was committed that noted it.
+    pub(super) fn is_noted(&self) {
+        self.is_noted.store(true, Ordering::Relaxed);
     }
 }
 

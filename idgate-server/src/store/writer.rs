@@ -31,9 +31,10 @@ use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
 use super::disk::Disk;
 use super::fault::Fault;
 use super::interface::{StoreError, Write};
+use super::key_check::FirstKey;
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::metrics::{self, Measured};
-use super::{audit, claims, session_keys};
+use super::{audit, claims, directory, session_keys};
 use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
 use crate::spans::{Key, Kind, Metered, Span, Stage, Value};
@@ -74,7 +75,7 @@ impl Writer {
     pub(super) fn start(
         main: Connection,
         claims: Connection,
-        audit: AuditKeys,
+        keys: (AuditKeys, FirstKey),
         telemetry: Arc<Telemetry>,
         disk: Arc<Disk>,
         fault: Fault,
@@ -83,7 +84,7 @@ impl Writer {
         let jobs = LeftBehind(queue.clone());
         let commits = Arc::new(AtomicU64::new(0));
         let written = Arc::new(Mutex::new(None));
-        let mut writing = Writing::new(main, claims, audit, telemetry, disk.clone());
+        let mut writing = Writing::new(main, claims, keys, telemetry, disk.clone());
         (writing.commits, writing.written) = (commits.clone(), written.clone());
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -191,6 +192,7 @@ struct Writing {
     main: Connection,
     claims: Connection,
     audit: AuditKeys,
+    first: FirstKey,
     /// Deleted sessions whose results and keys are still there.
     orphaned: Vec<Deleted>,
     /// Settled sessions whose keys are still there.
@@ -213,7 +215,7 @@ impl Writing {
     fn new(
         main: Connection,
         claims: Connection,
-        audit: AuditKeys,
+        (audit, first): (AuditKeys, FirstKey),
         telemetry: Arc<Telemetry>,
         disk: Arc<Disk>,
     ) -> Self {
@@ -221,6 +223,7 @@ impl Writing {
             main,
             claims,
             audit,
+            first,
             orphaned: Vec::new(),
             spent: Vec::new(),
             erase_spent: false,
@@ -379,11 +382,18 @@ impl Writing {
         let committed = ran.and_then(|ran| {
             let Some(after_erasure) = ran else { return Ok(None) };
             record(&self.main, &measured)?;
+            let due = self.first.due();
+            if let Some(check) = due {
+                directory::note(&self.main, check)?;
+            }
             let watch = Stopwatch::new();
             if claims_open {
                 self.claims.execute_batch("COMMIT")?;
             }
             self.main.execute_batch("COMMIT")?;
+            if due.is_some() {
+                self.first.is_noted();
+            }
             // A group that only looked did not wait for the disk.
             if self.changes() != before {
                 self.telemetry.commit(watch.elapsed_us(), jobs);

@@ -4,6 +4,7 @@
 mod removals;
 
 use std::fs;
+use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
@@ -170,12 +171,15 @@ fn serve_with_both(stage: &mut Stage) -> Server {
     assert_eq!(installation.run(&["client", "list"]).code, 0);
     both(installation);
     let server = installation.serve();
+    // A gateway makes it one with the first value that it seals.
+    let mut tenant = stage.tenant(&server);
+    tenant.create(&request_for(&["given_name"]));
+    let installation = &mut stage.installation;
     for key in [OLD, NEW] {
         only(installation, key);
         expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
     }
     both(installation);
-    let mut tenant = stage.tenant(&server);
     assert_eq!(tenant.read(&stage.open.id)["status"], "PENDING");
     assert_eq!(tenant.once(), stage.once);
     let (status, message) = stage.doctor();
@@ -222,16 +226,23 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
 /// A key that is lost before anything is sealed under it is not missed.
 #[test]
 fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
-    taken_away(Stage::set(Installation::in_directory()));
+    let stage = Stage::set(Installation::in_directory());
+    let main = stage.installation.data_dir().join("idgate.db");
+    taken_away(stage, |sql| {
+        rusqlite::Connection::open(&main).unwrap().execute_batch(sql).unwrap();
+    });
 }
 
 #[test]
 fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
     let Some(database) = stores::migrated() else { return };
-    taken_away(Stage::set(Installation::on(&database)));
+    let cluster = stores::cluster().unwrap();
+    taken_away(Stage::set(Installation::on(&database)), |sql| {
+        cluster.run(&database, sql);
+    });
 }
 
-fn taken_away(mut stage: Stage) {
+fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
     let installation = &mut stage.installation;
     // Commands that read, that are refused, or that store nothing sealed, leave the old key enough.
     both(installation);
@@ -252,13 +263,14 @@ fn taken_away(mut stage: Stage) {
         assert_eq!(listed.code, 0, "after {command:?}: {listed:?}");
         both(installation);
     }
-    // It is asked for as soon as a start has noted it, and seals nothing yet.
+    // So does a gateway that is refused, or that stops before it sealed anything.
     both(installation);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    installation.set("IDGATE_LISTEN", &taken.local_addr().unwrap().to_string());
+    expect_refused(&installation.run(&["serve"]), "Address already in use");
+    installation.set("IDGATE_LISTEN", "127.0.0.1:0");
     installation.serve().stop();
     only(installation, OLD);
-    expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
-    let resealed = installation.run_json(&["keys", "reseal", "--json"]);
-    assert_eq!(resealed["unreadable"], 0, "{resealed}");
     assert_eq!(installation.run(&["client", "list"]).code, 0);
     // A value that is sealed under it is not given up.
     both(installation);
@@ -266,6 +278,18 @@ fn taken_away(mut stage: Stage) {
     only(installation, OLD);
     let refused = installation.run(&["keys", "reseal"]);
     expect_refused(&refused, "IDGATE_INSTANCE_KEYS to both");
+    // A key that is asked for, and that nothing is sealed under any more, is.
+    run_sql(
+        "CREATE TABLE noted AS SELECT name, sealed FROM instance WHERE name LIKE 'key_check %'",
+    );
+    installation.set("IDGATE_INSTANCE_KEYS", &format!("{OLD},{NEW}"));
+    installation.set("IDGATE_INSTANCE_KEY", "");
+    assert_eq!(installation.run_json(&["keys", "reseal", "--json"])["unreadable"], 0);
+    run_sql("INSERT INTO instance (name, sealed) SELECT name, sealed FROM noted; DROP TABLE noted");
+    only(installation, OLD);
+    expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
+    assert_eq!(installation.run_json(&["keys", "reseal", "--json"])["unreadable"], 0);
+    assert_eq!(installation.run(&["client", "list"]).code, 0);
     both(installation);
     assert_eq!(stage.reseal()["unreadable"], 0);
     stage.expect_new_alone();

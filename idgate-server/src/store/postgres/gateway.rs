@@ -17,6 +17,7 @@ use super::super::interface::{
     Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound,
     SessionRate, Store, StoreError, Write,
 };
+use super::super::key_check::FirstKey;
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
@@ -263,11 +264,14 @@ impl Shared {
     /// What comes before the first request.
     async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
         schema::prepare(&self.pool, migrates).await?;
-        instance::check_key(&self.pool, &self.sealer).await?;
+        let first = instance::check_key(&self.pool, &self.sealer).await?;
+        let first = FirstKey::new(first, &self.sealer, &self.audit);
         claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.audit).await?;
         held::begin(self, now).await?;
-        nodes::join(self, now).await
+        let first = Arc::new(first.or(nodes::join(self, now).await?));
+        [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
+        Ok(())
     }
 
     /// What comes after the last one.

@@ -7,8 +7,9 @@ use super::pool::{Pool, Tx};
 use super::sql::{execute, row, rows};
 use crate::seal::Sealer;
 
-/// Refuses other keys than those that the database is sealed with; an empty database takes any.
-pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<()> {
+/// Refuses other keys than those that the database is sealed with; an empty database takes any. Gives the key that
+/// seals, if it is to be noted with the first value that it seals.
+pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check>> {
     pool.transact(sealer, |sealer, tx| {
         Box::pin(async move {
             let copying = row(tx, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
@@ -27,7 +28,7 @@ pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<()
 /// Set while a data directory is copied into the database, which is not all there yet.
 pub(super) const COPYING: &str = "copying_from";
 
-/// The same for a command, which may only read: the key that seals, if it is to be noted with the first change.
+/// The same for a command, which may only read: without a lock, and without a change unless the database is empty.
 pub(in crate::store) async fn first_key(pool: &Pool, sealer: &Sealer) -> Done<Option<Check>> {
     let client = pool.client().await?;
     let copying = row(&client, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
@@ -37,8 +38,7 @@ pub(in crate::store) async fn first_key(pool: &Pool, sealer: &Sealer) -> Done<Op
     }
     drop(client);
     if copying.is_some() || found.is_empty() {
-        check_key(pool, sealer).await?;
-        return Ok(None);
+        return check_key(pool, sealer).await;
     }
     Ok(key_check::judge(sealer, &found, another_key)?)
 }
@@ -54,15 +54,13 @@ pub(super) async fn require_key(pool: &Pool, sealer: &Sealer) -> Done<()> {
     Ok(())
 }
 
-/// Notes the keys of an empty database, and refuses others than those of one that is not.
-pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+/// Notes the key of an empty database, and refuses others than those of one that is not. Gives the key that seals, if
+/// it is not noted.
+pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<Option<Check>> {
     note(tx, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
     // Another node may have come first, with another key, or a command may just forget one.
     let checks = checks(tx, &format!("{} FOR SHARE", key_check::CHECKS)).await?;
-    match key_check::judge(sealer, &checks, another_key)? {
-        Some(first) => note(tx, &first).await,
-        None => Ok(()),
-    }
+    Ok(key_check::judge(sealer, &checks, another_key)?)
 }
 
 /// The keys that are asked for, each of which has to be given if `all`. Until the transaction ends, no node and no

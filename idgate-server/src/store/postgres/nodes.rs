@@ -12,6 +12,7 @@ use idgate_core::time::UnixMillis;
 use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
+use super::super::key_check::Check;
 use super::super::sql::unsigned;
 use super::error::{Done, Failure};
 use super::instance;
@@ -69,7 +70,7 @@ impl Live {
 /// # Errors
 /// A command that wants no node here came first: one that copies into the database, or that forgets the
 /// instance key that this one seals with.
-pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<()> {
+pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>> {
     shared
         .aside
         .transact(shared, |shared, tx| {
@@ -84,10 +85,13 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<()> {
         shared.live.joined.store(now.0, Ordering::Relaxed);
     }
     // Such a command sees this node from here on, or this node sees what it did.
-    if let Err(refused) = instance::check_key(&shared.aside, &shared.sealer).await {
-        leave(shared).await?;
-        return Err(refused);
-    }
+    let first = match instance::check_key(&shared.aside, &shared.sealer).await {
+        Ok(first) => first,
+        Err(refused) => {
+            leave(shared).await?;
+            return Err(refused);
+        }
+    };
     let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
     drop(client);
@@ -95,7 +99,7 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<()> {
         tokio::time::sleep(KNOWN).await;
         say(shared, &shared.aside.client().await?).await?;
     }
-    Ok(())
+    Ok(first)
 }
 
 /// Refuses while a node is there that seals with another key than this one.

@@ -9,7 +9,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -50,8 +50,8 @@ pub(in crate::store) struct Pool {
     connections: deadpool_postgres::Pool,
     /// Who is told how long commits take.
     telemetry: Option<Arc<Telemetry>>,
-    /// The check of the key that seals: stored with each change.
-    first: Option<Arc<FirstKey>>,
+    /// The key that seals: noted with the first change that it seals something of.
+    first: OnceLock<Arc<FirstKey>>,
 }
 
 impl Pool {
@@ -89,7 +89,7 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build();
         let connections = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { connections, telemetry: None, first: None })
+        Ok(Self { connections, telemetry: None, first: OnceLock::new() })
     }
 
     /// The same, and what it commits is counted.
@@ -98,9 +98,15 @@ impl Pool {
         self
     }
 
-    /// The same, and each of its transactions that seals something notes the key.
-    pub(in crate::store) fn noting(&self, first: Option<FirstKey>) -> Self {
-        Self { first: first.map(Arc::new), ..self.clone() }
+    /// The same for work that seals nothing that stays.
+    pub(in crate::store) fn not_noting(&self) -> Self {
+        Self { first: OnceLock::new(), ..self.clone() }
+    }
+
+    /// From now on a transaction that seals something notes the key.
+    pub(in crate::store) fn note(&self, first: &Arc<FirstKey>) {
+        // The first one is of the start, and stays.
+        let _kept = self.first.set(first.clone());
     }
 
     /// A connection, when it is this request's turn.
@@ -160,11 +166,15 @@ impl Pool {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
         job.work(&tx).await?;
-        if let Some(check) = self.first.as_ref().and_then(|first| first.due()) {
+        let due = self.first.get().and_then(|first| Some((first, first.due()?)));
+        if let Some((_, check)) = due {
             instance::note(&tx, check).await?;
         }
         let begun = Stopwatch::new();
         commit(tx).await?;
+        if let Some((first, _)) = due {
+            first.is_noted();
+        }
         if let Some(telemetry) = &self.telemetry {
             telemetry.commit(begun.elapsed_us(), job.changes());
         }

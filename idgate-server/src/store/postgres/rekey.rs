@@ -70,7 +70,7 @@ pub(super) async fn page(
     }
     let with = (keys, part, last, mode);
     // Counting seals nothing.
-    let pool = if mode == Mode::Count { &pool.noting(None) } else { pool };
+    let pool = if mode == Mode::Count { &pool.not_noting() } else { pool };
     pool.transact(&with, |((sealer, audit), part, last, mode), tx| {
         Box::pin(async move {
             let mut work = Rekeying::new(sealer, audit, *mode);

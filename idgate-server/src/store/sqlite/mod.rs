@@ -36,6 +36,7 @@ use super::interface::{
     Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound, Store,
     StoreError, Write,
 };
+use super::key_check::FirstKey;
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
 use super::numbers::Numbers;
@@ -112,9 +113,9 @@ impl SqliteStore {
         claims_file::erase_first(dir, &disk, now)?;
         let found = DirectoryKey::find(dir, options.instance_key)?;
         let key = &found.key;
-        let sealer = Sealer::new(key)?;
+        let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
         let mut main = schema::open_main(dir, key)?;
-        directory::check_key(&main, &sealer)?;
+        let first = FirstKey::new(directory::first_key(&main, &sealer)?, &sealer, &audit);
         gateway_keys::ensure(&mut main, &sealer, now)?;
         if certificates::forget(&main, now)? > 0 {
             // Unless a command is reading: then with the next checkpoint.
@@ -145,7 +146,7 @@ impl SqliteStore {
             writer: Writer::start(
                 main,
                 claims,
-                AuditKeys::new(key)?,
+                (audit, first),
                 telemetry.clone(),
                 disk.clone(),
                 fault.clone(),

@@ -187,7 +187,9 @@ impl PostgresOperator {
                 let sql = "SELECT setval('webhook_failures', \
                            greatest((SELECT max(failure_seq) FROM webhook_deliveries), 1))";
                 rows(tx, sql, &[]).await?;
-                instance::check(tx, &desk.sealer).await?;
+                if let Some(first) = instance::check(tx, &desk.sealer).await? {
+                    instance::note(tx, &first).await?;
+                }
                 heads::recount(tx, &desk.audit).await
             })
         }))?;

@@ -16,6 +16,7 @@ mod trust;
 mod webhook_hosts;
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -61,7 +62,7 @@ impl PostgresOperator {
     /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
     /// says what to do.
     pub fn open(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
-        let mut operator = Self::connect(address, instance_key)?;
+        let operator = Self::connect(address, instance_key)?;
         let desk = &operator.desk;
         let first = operator.run(async {
             schema::prepare(&desk.pool, false).await?;
@@ -69,8 +70,7 @@ impl PostgresOperator {
             log::begin(&desk.pool, &desk.audit).await?;
             Ok(first)
         })?;
-        let first = FirstKey::new(first, &desk.sealer, &desk.audit);
-        operator.desk.pool = operator.desk.pool.noting(Some(first));
+        desk.pool.note(&Arc::new(FirstKey::new(first, &desk.sealer, &desk.audit)));
         Ok(operator)
     }
 

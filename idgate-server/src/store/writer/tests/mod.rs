@@ -5,19 +5,24 @@ use std::sync::mpsc;
 use super::super::{files, schema};
 use super::*;
 use crate::audit::{AuditEvent, AuditStatus};
-use crate::seal::InstanceKey;
+use crate::seal::{InstanceKey, Sealer};
 
 fn key() -> InstanceKey {
     InstanceKey::parse("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap()
 }
 
+fn keys() -> (AuditKeys, FirstKey) {
+    let (sealer, audit) = (Sealer::new(&key()).unwrap(), AuditKeys::new(&key()).unwrap());
+    let first = FirstKey::new(None, &sealer, &audit);
+    (audit, first)
+}
+
 fn writer(dir: &tempfile::TempDir) -> Writer {
     let main = schema::open_main(dir.path(), &key()).unwrap();
-    let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
     let claims = files::open_claims(dir.path()).unwrap();
     let disk = Arc::new(Disk::of(dir.path()));
-    Writer::start(main, claims, audit, telemetry, disk, Fault::default()).unwrap()
+    Writer::start(main, claims, keys(), telemetry, disk, Fault::default()).unwrap()
 }
 
 /// Keeps the thread busy until the sender is dropped, so that what follows is one group.
@@ -212,9 +217,8 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
 
 fn writing(dir: &tempfile::TempDir, main: Connection) -> Writing {
     let claims = files::open_claims(dir.path()).unwrap();
-    let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
-    Writing::new(main, claims, audit, telemetry, Arc::new(Disk::of(dir.path())))
+    Writing::new(main, claims, keys(), telemetry, Arc::new(Disk::of(dir.path())))
 }
 
 /// What becomes of a group of one, for whoever waits and for those behind it.
