@@ -28,14 +28,14 @@ pub use crate::failure::Failure;
 pub(crate) mod fixture {
     use idgate_core::time::UnixMillis;
 
-    use crate::store::{OperatorStore, SqliteOperator};
+    use crate::store::OperatorStore;
 
     pub(crate) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
     /// An empty data directory, as an operator's command opens it.
     pub(crate) fn store() -> (tempfile::TempDir, Box<OperatorStore>) {
         let dir = tempfile::tempdir().unwrap();
-        let store = SqliteOperator::open(dir.path(), None).unwrap();
+        let store = OperatorStore::open(dir.path(), None).unwrap();
         (dir, Box::new(store))
     }
 }

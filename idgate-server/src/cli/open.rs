@@ -13,8 +13,8 @@ use crate::sandbox;
 #[cfg(feature = "sandbox")]
 use crate::stdio;
 use crate::store::{
-    self, OperatorStore, PostgresOperator, PostgresOptions, PostgresStore, SqliteOperator,
-    SqliteStore, Store, StoreError, StoreOptions,
+    self, OperatorStore, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError,
+    StoreOptions,
 };
 
 /// Between two tries to reach a database that is not there yet.
@@ -98,7 +98,7 @@ pub(super) fn open_to_develop(
             let folder_is =
                 format!("note: this is about the sandbox that runs, in {}\n", folder.display());
             stdio::to_stderr(stdio::for_people(&folder_is));
-            return Ok(Box::new(SqliteOperator::open_existing(&folder, instance_key.as_ref())?));
+            return Ok(Box::new(OperatorStore::open_existing(&folder, instance_key.as_ref())?));
         }
     }
     open_operator(settings, creates)
@@ -108,10 +108,10 @@ pub(super) fn open_to_develop(
 pub(super) fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, Failure> {
     let DataDir { path, database, instance_key } = DataDir::new(settings)?;
     if let (Some(address), Some(key)) = (&database, &instance_key) {
-        return Ok(Box::new(PostgresOperator::open_to_reseal(address, key)?));
+        return Ok(Box::new(OperatorStore::connect_to_reseal(address, key)?));
     }
     store::exposed(&path).iter().for_each(|warning| warn(warning));
-    Ok(Box::new(SqliteOperator::open_to_reseal(&path, instance_key.as_ref())?))
+    Ok(Box::new(OperatorStore::open_to_reseal(&path, instance_key.as_ref())?))
 }
 
 /// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only
@@ -123,11 +123,11 @@ pub(super) fn open_operator(
 ) -> Result<Box<OperatorStore>, Failure> {
     let DataDir { path, database, instance_key } = DataDir::new(settings)?;
     if let (Some(address), Some(key)) = (&database, &instance_key) {
-        return Ok(Box::new(PostgresOperator::open(address, key)?));
+        return Ok(Box::new(OperatorStore::connect(address, key)?));
     }
     store::exposed(&path).iter().for_each(|warning| warn(warning));
     if !creates || path.is_dir() {
-        return Ok(Box::new(SqliteOperator::open_existing(&path, instance_key.as_ref())?));
+        return Ok(Box::new(OperatorStore::open_existing(&path, instance_key.as_ref())?));
     }
     if let (Some(file), false) = (settings.file(), settings.names("data_dir")) {
         return Err(Failure::Error(format!(
@@ -138,7 +138,7 @@ pub(super) fn open_operator(
             path.display()
         )));
     }
-    let store = SqliteOperator::open(&path, instance_key.as_ref())?;
+    let store = OperatorStore::open(&path, instance_key.as_ref())?;
     let whole = path.canonicalize().unwrap_or(path);
     warn(&format!(
         "{} is a new data directory; a gateway that uses another one does not know what is in it",

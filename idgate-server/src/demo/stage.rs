@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::plan::Plan;
 use crate::clock::Clock;
 use crate::config::{ClientId, Config};
-use crate::store::{OperatorStore, SqliteOperator, SqliteStore, Store, StoreOptions};
+use crate::store::{OperatorStore, SqliteStore, Store, StoreOptions};
 
 /// The name of the demo's tenant.
 const TENANT: &str = "demo";
@@ -37,7 +37,7 @@ impl Stage {
         let Plan { main, inline } = plan;
         let now = clock.now();
         let acts = [Act::sd_jwt_vc(now), Act::mdoc(now)];
-        let operator = SqliteOperator::open(&main.data_dir, main.instance_key.as_ref());
+        let operator = OperatorStore::open(&main.data_dir, main.instance_key.as_ref());
         let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
         check_owner(&*operator, &main.data_dir, &acts)?;
         let tenant = operator.create_client(TENANT, false, None, now).map_err(explain)?;

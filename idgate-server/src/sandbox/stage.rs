@@ -37,8 +37,7 @@ use crate::demo::plan::Said;
 use crate::log;
 use crate::serve::{self, RunningGateway};
 use crate::store::{
-    NewTrustedList, OperatorStore, Review, SqliteOperator, SqliteStore, Store, StoreOptions,
-    TrustChange,
+    NewTrustedList, OperatorStore, Review, SqliteStore, Store, StoreOptions, TrustChange,
 };
 use crate::task::boxed;
 use crate::work::{self, list_refresh};
@@ -220,7 +219,7 @@ fn operator(
     clock: &Arc<dyn Clock>,
 ) -> Result<Box<OperatorStore>, String> {
     let now = clock.now();
-    let operator = SqliteOperator::open(&config.data_dir, config.instance_key.as_ref());
+    let operator = OperatorStore::open(&config.data_dir, config.instance_key.as_ref());
     let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
     if kept.client_id.is_empty() {
         let made = operator.create_client(TENANT, false, None, now).map_err(explain)?;

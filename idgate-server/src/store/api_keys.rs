@@ -4,9 +4,12 @@ mod change;
 pub(super) mod power;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
+use serde_json::json;
 
-pub(super) use self::change::{KeyRow, insert, insert_row, revoke, rotate};
+pub(super) use self::change::{KeyRow, insert, revoke, rotate};
+use super::db::{Db, Row, sql};
+use super::failure::Done;
 use super::interface::{ApiKeyRecord, Caller, StoreError};
 use super::sql::{millis, number, one_more, page_of, time};
 
@@ -71,18 +74,40 @@ pub(super) fn page(
 }
 
 /// All keys of a client, as the operator sees them; `None`: there is no such client.
-pub(super) fn of_client(
-    main: &Connection,
-    client_id: &str,
-) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
-    if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([client_id])? {
+pub(super) async fn of_client(db: &Db<'_>, client_id: &str) -> Done<Option<Vec<ApiKeyRecord>>> {
+    let client = sql("SELECT id FROM clients WHERE id = $1");
+    if db.one(client, &[&client_id], |row| row.get::<String>(0)).await?.is_none() {
         return Ok(None);
     }
-    let mut statement = main.prepare(&format!(
-        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 ORDER BY rowid DESC"
-    ))?;
-    let rows = statement.query_map([client_id], |row| Ok(record(row)))?;
-    rows.map(|row| row?).collect::<Result<_, _>>().map(Some)
+    let keys = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
+                    expires_at, last_used_at FROM api_keys WHERE client_id = $1 \
+                    ORDER BY {seq} DESC");
+    db.all(keys, &[&client_id], read).await.map(Some)
+}
+
+/// Stores a key, whoever asks for it.
+pub(super) async fn insert_row(db: &Db<'_>, key: &KeyRow<'_>) -> Done<()> {
+    let KeyRow { client_id, record, value } = key;
+    let sql = sql("INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, \
+                   created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+    let scopes = record.scopes.as_ref().map(|scopes| json!(scopes).to_string());
+    let (created_at, expires_at) = (millis(record.created_at), record.expires_at.map(millis));
+    db.run(
+        sql,
+        &[
+            &record.id,
+            client_id,
+            &value.digest.as_slice(),
+            &value.hint,
+            &record.name,
+            &scopes,
+            &record.livemode,
+            &created_at,
+            &expires_at,
+        ],
+    )
+    .await
+    .map(drop)
 }
 
 /// Removes keys that ended long ago.
@@ -100,8 +125,22 @@ pub(super) fn remove_ended(
         .execute((millis(before), number(limit)))?)
 }
 
+fn read(row: &Row<'_>) -> Done<ApiKeyRecord> {
+    let id: String = row.get(0)?;
+    Ok(ApiKeyRecord {
+        name: row.get(1)?,
+        scopes: power::scopes(&id, row.get(2)?)?,
+        revoked: row.get(3)?,
+        livemode: row.get(4)?,
+        created_at: row.time(5)?,
+        expires_at: row.time_if_any(6)?,
+        last_used_at: row.time_if_any(7)?,
+        id,
+    })
+}
+
 /// A row of [`COLUMNS`].
-pub(super) fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
+pub(super) fn record(row: &rusqlite::Row<'_>) -> Result<ApiKeyRecord, StoreError> {
     let id: String = row.get(0)?;
     Ok(ApiKeyRecord {
         name: row.get(1)?,

@@ -1,16 +1,15 @@
 //! The data directory: made private, guarded by a lock and by the instance key.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
 use super::files::{holds_anything, main_path};
 use super::interface::StoreError;
 use super::key_check::{self, CHECK, Check, FirstKey};
-use super::sql::begin;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 
@@ -225,8 +224,9 @@ pub(super) struct Change<'c> {
 
 impl<'c> Change<'c> {
     /// Begins it.
-    pub(super) fn begin(main: &'c mut Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
-        Ok(Self { transaction: begin(main)?, first })
+    pub(super) fn begin(main: &'c Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
+        let transaction = Transaction::new_unchecked(main, TransactionBehavior::Immediate)?;
+        Ok(Self { transaction, first })
     }
 
     pub(super) fn commit(self) -> Result<(), StoreError> {
@@ -247,12 +247,6 @@ impl<'c> Deref for Change<'c> {
 
     fn deref(&self) -> &Self::Target {
         &self.transaction
-    }
-}
-
-impl DerefMut for Change<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.transaction
     }
 }
 

@@ -15,6 +15,7 @@ use super::audit::Rows;
 use super::audit::report::Auditor;
 use super::certificates::{self, CertificateRecord};
 use super::claims::FARTHEST_MS;
+use super::db::{Db, at_once};
 use super::directory;
 use super::files::{claims_path, main_path, open_for_reading};
 pub use super::finding::{Finding, Health};
@@ -119,7 +120,7 @@ fn examine_main(
         let fault = |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
         found.findings.extend(registered::look(main, now).unwrap_or_else(fault));
         found.trust = trust::records(main).ok();
-        match certificates::records(main, None) {
+        match at_once(certificates::records(&Db::sqlite(main), None)) {
             Ok(records) => found.certificates = Some(records),
             Err(error) => found.findings.push(Finding::bad("certificates", error.to_string())),
         }

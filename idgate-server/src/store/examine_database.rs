@@ -8,8 +8,7 @@ use super::rekey;
 use crate::config::Address;
 use crate::seal::InstanceKey;
 use crate::store::interface::StoreError;
-use crate::store::operator::{AuditOperator as _, CertificateOperator as _};
-use crate::store::operator::{ClientOperator as _, ResealOperator as _, TrustOperator as _};
+use crate::store::operator::OperatorStore;
 
 const CHECK: &str = "database";
 /// Before anybody makes a dump of it.
@@ -26,9 +25,13 @@ pub fn examine_database(
     let mut examination = Examination::default();
     let found = PostgresOperator::open(address, key);
     let looked = found.and_then(|operator| {
+        let settings = operator.server_settings()?;
+        let options = address.config.get_options().unwrap_or_default();
+        let operator = OperatorStore::Postgres(operator);
         if key.is_several() {
             examination.findings.push(rekey::judge(operator.sealed()?));
         }
+        examination.findings.extend(settings.judge(options));
         look(&operator, address, (now, deep), &mut examination)
     });
     if let Err(error) = looked {
@@ -38,7 +41,7 @@ pub fn examine_database(
 }
 
 fn look(
-    operator: &PostgresOperator,
+    operator: &OperatorStore,
     address: &Address,
     (now, deep): (UnixMillis, bool),
     examination: &mut Examination,
@@ -46,14 +49,11 @@ fn look(
     let clients = operator.clients()?.len();
     let good = format!("{address} has {clients} clients and the schema of this program; {DUMPS}");
     examination.findings.push(Finding::good(CHECK, good));
-    examination.findings.extend(
-        operator.server_settings()?.judge(address.config.get_options().unwrap_or_default()),
-    );
     examination.trust = Some(operator.trust_entries()?);
     let certificates = operator.certificates(None)?;
     let registrations = operator.registrations()?;
     for registration in &registrations {
-        let newest = operator.newest_sessions(&registration.client_id, over_asking::LOOKED_AT)?;
+        let newest = operator.newest_sessions(&registration.client_id)?;
         let newest = newest.into_iter().map(Ok);
         let asked = over_asking::judge(operator.sealer(), registration, newest)?;
         examination.findings.push(asked);

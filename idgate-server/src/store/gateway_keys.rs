@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
 
+use super::db::{Db, sql};
+use super::failure::Done;
 use super::held::Numbered;
 use super::interface::StoreError;
 use super::numbers::Numbers;
-use super::sql::{begin, millis, time};
+use super::sql::millis;
 use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
 
@@ -24,40 +25,45 @@ pub(super) const fn place(id: &str) -> Place<'_> {
     Place { purpose: "gateway_keys", object: id, client: "" }
 }
 
-/// Makes the first key when there is none.
-pub(super) fn ensure(
-    main: &mut Connection,
-    sealer: &Sealer,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    let transaction = begin(main)?;
-    if Numbers::read(&transaction)?.gateway_keys == 0 {
-        insert(&transaction, sealer, now)?;
+/// Makes the first key when there is none, whichever node comes first.
+pub(super) async fn ensure(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Done<()> {
+    if Numbers::read(db).await?.gateway_keys == 0 {
+        lock(db).await?;
+        if Numbers::read(db).await?.gateway_keys == 0 {
+            insert(db, sealer, now).await?;
+        }
     }
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
-pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
-    // One moment, so that a rotation in between does not show.
-    let moment = main.unchecked_transaction()?;
-    let number = Numbers::read(&moment)?.gateway_keys;
-    let stored = stored(&moment)?;
-    moment.finish()?;
-    assemble(number, stored, sealer)
+/// All keys, at the moment of a transaction.
+pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<GatewayKeys> {
+    let number = Numbers::read(db).await?.gateway_keys;
+    let sql =
+        sql("SELECT id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC");
+    let stored = db.all(sql, &[], |row| {
+        Ok(StoredKey {
+            id: row.get(0)?,
+            sec1: row.get(1)?,
+            sealed: row.get(2)?,
+            published_until: row.time_if_any(3)?,
+        })
+    });
+    Ok(assemble(number, stored.await?, sealer)?)
 }
 
 /// A key as it is stored.
-pub(super) struct StoredKey {
-    pub(super) id: String,
-    pub(super) sec1: Vec<u8>,
+struct StoredKey {
+    id: String,
+    sec1: Vec<u8>,
     /// `None`: it signs for nobody any more.
-    pub(super) sealed: Option<Vec<u8>>,
+    sealed: Option<Vec<u8>>,
     /// `None`: it signs for new sessions.
-    pub(super) published_until: Option<UnixMillis>,
+    published_until: Option<UnixMillis>,
 }
 
 /// The key that signs for new sessions, and those before it. `stored`: newest first.
-pub(super) fn assemble(
+fn assemble(
     number: u64,
     stored: Vec<StoredKey>,
     sealer: &Sealer,
@@ -78,64 +84,39 @@ pub(super) fn assemble(
     Ok(GatewayKeys { number, active, retired })
 }
 
-/// Newest first.
-fn stored(main: &Connection) -> Result<Vec<StoredKey>, StoreError> {
-    let mut statement = main.prepare(
-        "SELECT id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
-    )?;
-    let rows = statement.query_map([], |row| {
-        Ok(StoredKey {
-            id: row.get(0)?,
-            sec1: row.get(1)?,
-            sealed: row.get(2)?,
-            published_until: row.get::<_, Option<i64>>(3)?.map(time),
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 fn open(sealer: &Sealer, id: &str, sealed: &[u8]) -> Result<Arc<GatewayKey>, StoreError> {
     let pkcs8 = sealer.open(place(id), sealed)?;
     Ok(Arc::new(GatewayKey::from_pkcs8(&pkcs8)?))
 }
 
-pub(super) fn insert(
-    main: &Connection,
-    sealer: &Sealer,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    let (key, pkcs8) = GatewayKey::generate()?;
-    let sealed = sealer.seal(place(key.id()), &pkcs8)?;
-    main.execute(
-        "INSERT INTO gateway_keys (version, id, sec1, sealed, created_at) \
-         VALUES ((SELECT coalesce(max(version), 0) + 1 FROM gateway_keys), ?1, ?2, ?3, ?4)",
-        (key.id(), key.public().sec1(), sealed, millis(now)),
-    )?;
-    Ok(())
-}
-
-/// The key that signs retires: it is for the sessions that are open now, and no others.
-pub(super) fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
-    let last_expiry: Option<i64> = main
-        .query_row("SELECT max(expires_at) FROM sessions WHERE settled_at IS NULL", [], |row| {
-            row.get(0)
-        })
-        .optional()?
-        .flatten();
-    main.execute(
-        "UPDATE gateway_keys SET retired_at = ?1, published_until = max(?1, ?2) \
-         WHERE retired_at IS NULL",
-        (millis(now), last_expiry.unwrap_or(0)),
-    )?;
-    wipe(main, now)?;
-    Ok(())
+/// A new key signs; the one before it signs on for the sessions that are open now, and no others.
+pub(super) async fn rotate(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Done<()> {
+    lock(db).await?;
+    let retire = sql("UPDATE gateway_keys SET retired_at = $1, published_until = coalesce( \
+                      (SELECT max(expires_at) FROM sessions WHERE settled_at IS NULL \
+                      AND expires_at > $1), $1) WHERE retired_at IS NULL");
+    db.run(retire, &[&millis(now)]).await?;
+    wipe(db, now).await?;
+    insert(db, sealer, now).await
 }
 
 /// Wipes the private halves of retired keys whose last session is over, and says how many.
-pub(super) fn wipe(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
-    let wiped = main.execute(
-        "UPDATE gateway_keys SET sealed = NULL WHERE sealed IS NOT NULL AND published_until <= ?1",
-        [millis(now)],
-    )?;
-    Ok(wiped)
+pub(super) async fn wipe(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
+    let sql = sql("UPDATE gateway_keys SET sealed = NULL WHERE sealed IS NOT NULL \
+                   AND published_until <= $1");
+    let wiped = db.run(sql, &[&millis(now)]).await?;
+    Ok(usize::try_from(wiped).unwrap_or(usize::MAX))
+}
+
+/// Of all nodes and commands one changes keys at a time; reading goes on.
+async fn lock(db: &Db<'_>) -> Done<()> {
+    db.lock("LOCK TABLE gateway_keys IN SHARE ROW EXCLUSIVE MODE").await
+}
+
+async fn insert(db: &Db<'_>, sealer: &Sealer, now: UnixMillis) -> Done<()> {
+    let (key, pkcs8) = GatewayKey::generate()?;
+    let sealed = sealer.seal(place(key.id()), &pkcs8)?;
+    let sql = sql("INSERT INTO gateway_keys (version, id, sec1, sealed, created_at) \
+                   VALUES ((SELECT coalesce(max(version), 0) + 1 FROM gateway_keys), $1, $2, $3, $4)");
+    db.run(sql, &[&key.id(), &key.public().sec1(), &sealed, &millis(now)]).await.map(drop)
 }

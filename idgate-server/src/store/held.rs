@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use super::db::{Db, at_once};
 use super::interface::{Read, StoreError};
 use super::numbers::Numbers;
 use super::readers::{Reader, Readers};
@@ -99,10 +100,10 @@ impl Asking {
         read: impl FnOnce(Moment, Numbers) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let before = Moment::now();
-        let mut statement = main.prepare_cached(Numbers::SQL)?;
+        let mut statement = main.prepare_cached(Numbers::TEXT)?;
         let mut rows = statement.query([])?;
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        let numbers = self.noted.note(before, Numbers::of(row)?);
+        let numbers = self.noted.note(before, Numbers::at(row, [0, 1, 2])?);
         read(before, numbers)
     }
 }
@@ -134,7 +135,7 @@ impl<T: Numbered + Send + Sync + 'static> Held<T> {
         let held = self.clone();
         let load = move |reader: &Reader| {
             // Once more: who joined later may know of a later one.
-            match held.latest.at_least(number(Numbers::read(&reader.main)?)) {
+            match held.latest.at_least(number(at_once(Numbers::read(&Db::sqlite(&reader.main)))?)) {
                 Some(held) => Ok(held),
                 None => Ok(held.latest.keep(load(&reader.main)?)),
             }

@@ -73,7 +73,7 @@ impl FirstKey {
         Self { check, is_noted: AtomicBool::new(false), uses, at_first }
     }
 
-    /// The same with what a later [`judge`] found missing: a command may have forgotten the key meanwhile.
+    /// The same with the check that a later [`judge`] found missing: a command may have forgotten the key meanwhile.
     pub(super) fn or(self, later: Option<Check>) -> Self {
         Self { check: later.or(self.check), ..self }
     }

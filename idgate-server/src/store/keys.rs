@@ -5,16 +5,16 @@ use std::fmt;
 use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
-use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::api_keys::power::scopes as scopes_of;
-use super::fresh;
+use super::db::{Db, sql};
+use super::failure::Done;
 use super::interface::{Caller, StoreError};
-use super::sql::{millis, time, unsigned};
+use super::sql::{millis, time};
 use crate::api_key::ApiKey;
 use crate::clock::Moment;
-use crate::seal::{Place, Sealer};
+use crate::seal::Place;
 
 /// A client as operators see it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,104 +53,9 @@ impl fmt::Debug for NewClient {
     }
 }
 
-/// What an operator says about a new client.
-pub(super) struct ClientWish<'a> {
-    pub(super) name: &'a str,
-    pub(super) livemode: bool,
-    /// `None`: all.
-    pub(super) scopes: Option<&'a [String]>,
-}
-
-pub(super) fn create_client(
-    main: &Connection,
-    sealer: &Sealer,
-    wish: &ClientWish<'_>,
-    now: UnixMillis,
-) -> Result<NewClient, StoreError> {
-    let (client, sealed) = fresh::client(wish.livemode, sealer)?;
-    main.execute(
-        "INSERT INTO clients (id, name, livemode, signing_secret, created_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-        (&client.client_id, wish.name, client.livemode, sealed, millis(now)),
-    )?;
-    main.execute(
-        "INSERT INTO api_keys (id, client_id, digest, hint, scopes, livemode, created_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        (
-            &client.key_id,
-            &client.client_id,
-            client.api_key.digest(),
-            client.api_key.hint(),
-            wish.scopes.map(|scopes| json!(scopes).to_string()),
-            client.livemode,
-            millis(now),
-        ),
-    )?;
-    Ok(client)
-}
-
 /// Where the secret stands that a client was made with.
 pub(super) const fn secret_place(client_id: &str) -> Place<'_> {
     Place { purpose: "clients", object: client_id, client: client_id }
-}
-
-/// All clients, newest first.
-pub(super) fn clients(main: &Connection) -> Result<Vec<ClientRecord>, StoreError> {
-    let mut statement = main.prepare(
-        "SELECT id, name, livemode, created_at, revoked_at, (SELECT count(*) FROM api_keys \
-         WHERE client_id = clients.id AND api_keys.revoked_at IS NULL) \
-         FROM clients ORDER BY created_at DESC, rowid DESC",
-    )?;
-    let rows = statement.query_map([], |row| {
-        Ok(ClientRecord {
-            id: row.get(0)?,
-            name: row.get(1)?,
-            livemode: row.get(2)?,
-            created_at: time(row.get(3)?),
-            revoked_at: row.get::<_, Option<i64>>(4)?.map(time),
-            keys: unsigned(row.get(5)?),
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// What stopped with a client.
-pub(super) struct Revoked {
-    /// The client was not revoked before.
-    pub(super) is_new: bool,
-    /// The keys that were not.
-    pub(super) keys: Vec<String>,
-    /// How many sessions are open, which end with it.
-    pub(super) open_sessions: u64,
-}
-
-/// Stops every key of a client and says which they were; `None`: there is no such client. Doing it
-/// again changes nothing.
-pub(super) fn revoke_client(
-    main: &Connection,
-    id: &str,
-    now: UnixMillis,
-) -> Result<Option<Revoked>, StoreError> {
-    if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([id])? {
-        return Ok(None);
-    }
-    let open = main
-        .prepare("SELECT count FROM open_sessions WHERE client_id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
-    let revoked = main.execute(
-        "UPDATE clients SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-        (id, millis(now)),
-    )?;
-    let keys = main
-        .prepare(
-            "UPDATE api_keys SET revoked_at = ?2 WHERE client_id = ?1 AND revoked_at IS NULL \
-             RETURNING id",
-        )?
-        .query_map((id, millis(now)), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    let open_sessions = unsigned(open.unwrap_or(0));
-    Ok(Some(Revoked { is_new: revoked > 0, keys, open_sessions }))
 }
 
 /// The owner of the key with this digest, and when the key was last used as far as stored.
@@ -228,9 +133,7 @@ pub(super) fn touch(main: &Connection, key_id: &str, now: UnixMillis) -> Result<
 }
 
 /// The origins of a client's own pages, in alphabetical order.
-pub(super) fn origins(main: &Connection, client_id: &str) -> Result<Vec<String>, StoreError> {
-    let mut found = main
-        .prepare_cached("SELECT origin FROM client_origins WHERE client_id = ?1 ORDER BY origin")?;
-    let origins = found.query_map([client_id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(origins)
+pub(super) async fn origins(db: &Db<'_>, client_id: &str) -> Done<Vec<String>> {
+    let sql = sql("SELECT origin FROM client_origins WHERE client_id = $1 ORDER BY origin");
+    db.all(sql, &[&client_id], |row| row.get(0)).await
 }

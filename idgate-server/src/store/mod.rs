@@ -1,6 +1,5 @@
 //! What the gateway keeps. [`Store`] is what a running gateway asks for, and [`SqliteStore`] gives it;
-//! [`Operator`] is what operators do beside it, and [`SqliteOperator`] gives that on the same data
-//! directory.
+//! [`OperatorStore`] is what operators do beside it, on the same data directory or database.
 
 mod api_keys;
 mod audit;
@@ -12,12 +11,14 @@ mod claims_file;
 mod copy;
 mod cursor;
 mod database_settings;
+mod db;
 mod directory;
 mod disk;
 mod endpoint_removal;
 mod events;
 mod examine;
 mod examine_database;
+mod failure;
 mod fault;
 mod files;
 mod finding;
@@ -71,9 +72,9 @@ pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::*;
 pub(crate) use self::outbox::notification_id;
-pub use self::postgres::{PostgresOperator, PostgresOptions, PostgresStore, migrate};
+pub use self::postgres::{PostgresOptions, PostgresStore, migrate};
 pub use self::quotas::OwnQuotas;
-pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
+pub use self::sqlite::{SqliteStore, StoreOptions};
 pub use self::trust::{
     ListRow, ListSettings, NewCrl, NewList, NewTrustedList, RemovedMaterial, TrustCertificate,
     TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord, TrustedListRecord,

@@ -1,9 +1,8 @@
 //! What is read rarely and used by every request has a number in the database that grows with each
 //! change. All numbers are read together.
 
-use rusqlite::Connection;
-
-use super::interface::StoreError;
+use super::db::{Db, Row, sql};
+use super::failure::{Done, Failure};
 use super::sql::unsigned;
 use super::statement::Columns;
 
@@ -31,15 +30,15 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// In the order of the fields.
-    pub(super) const SQL: &str = concat!("SELECT ", numbers!());
+    pub(super) const TEXT: &str = concat!("SELECT ", numbers!());
 
-    /// Those of the file now, or at the moment of a transaction.
-    pub(super) fn read(main: &Connection) -> Result<Self, StoreError> {
-        Ok(main.prepare_cached(Self::SQL)?.query_row([], |row| Self::of(row))?)
-    }
-
-    pub(super) fn of<R: Columns>(row: &R) -> Result<Self, R::Error> {
-        Self::at(row, [0, 1, 2])
+    /// Those of now, or of the moment of a transaction.
+    pub(super) async fn read(db: &Db<'_>) -> Done<Self> {
+        let found = db.one(sql(Self::TEXT), &[], |row| match row {
+            Row::Sqlite(row) => Ok(Self::at(*row, [0, 1, 2])?),
+            Row::Postgres(row) => Ok(Self::at(*row, [0, 1, 2])?),
+        });
+        found.await?.ok_or_else(|| Failure::failed("the database does not count"))
     }
 
     /// From these columns of a row that has more.

@@ -2,10 +2,10 @@
 //! however many sessions are open: it is kept with them.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 use super::interface::StoreError;
-use super::sql::{begin, millis, number, unsigned};
+use super::sql::{begin, millis, number};
 use crate::config::Quotas;
 
 impl Quotas {
@@ -72,15 +72,4 @@ pub struct OwnQuotas {
     pub keys: Option<u64>,
     /// Open sessions.
     pub open_sessions: Option<u64>,
-}
-
-impl OwnQuotas {
-    pub(super) fn of(main: &Connection, client_id: &str) -> Result<Self, StoreError> {
-        let found = main
-            .prepare("SELECT max_keys, max_open_sessions FROM clients WHERE id = ?1")?
-            .query_row([client_id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let (keys, open_sessions): (Option<i64>, Option<i64>) = found.unwrap_or_default();
-        Ok(Self { keys: keys.map(unsigned), open_sessions: open_sessions.map(unsigned) })
-    }
 }

@@ -3,12 +3,13 @@
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Settlement};
 use idgate_core::time::UnixMillis;
-use rusqlite::Connection;
 
+use super::db::{Db, Row, sql};
+use super::failure::Done;
 use super::interface::{Caller, StoreError};
 use super::prepared::Prepared;
 use super::sql::{millis, number};
-use super::statement::{Columns, Statement, rows};
+use super::statement::Statement;
 use crate::seal::{Place, Sealer};
 
 /// How long a report is kept (decisions 26).
@@ -19,23 +20,16 @@ pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<
     Place { purpose: "reports", object: session_id, client: client_id }
 }
 
-/// The report on a session, of a client and mode if given, unless it is too old; as [`Sealed::read`] reads
-/// it.
-pub(super) const FIND: &str = "SELECT s.id, s.client_id, r.sealed FROM reports AS r \
-     JOIN sessions AS s ON s.id = r.session_id WHERE r.session_id = $1 AND r.refused_at > $2 \
-     AND s.client_id = coalesce($3, s.client_id) AND s.livemode = coalesce($4, s.livemode)";
-
 /// A report as it is stored, and what it is about.
 pub(super) struct Sealed {
-    pub(super) session_id: String,
-    pub(super) client_id: String,
-    pub(super) report: Vec<u8>,
+    session_id: String,
+    client_id: String,
+    report: Vec<u8>,
 }
 
 impl Sealed {
-    pub(super) fn read<R: Columns>(row: &R) -> Result<Self, R::Error> {
-        let (session_id, client_id) = (row.column(0)?, row.column(1)?);
-        Ok(Self { session_id, client_id, report: row.column(2)? })
+    fn read(row: &Row<'_>) -> Done<Self> {
+        Ok(Self { session_id: row.get(0)?, client_id: row.get(1)?, report: row.get(2)? })
     }
 
     pub(super) fn open(&self, sealer: &Sealer) -> Result<Vec<u8>, StoreError> {
@@ -73,37 +67,36 @@ pub(super) fn insert<'v>(ended: &'v Settlement<'_>, sealed: &'v [u8]) -> Stateme
 }
 
 /// The report on a session of this caller.
-pub(super) fn of_caller(
-    main: &Connection,
+pub(super) async fn of_caller(
+    db: &Db<'_>,
     caller: &Caller,
     id: &SessionId,
     now: UnixMillis,
-) -> Result<Option<Sealed>, StoreError> {
-    find(main, id.as_str(), Some((caller.client_id.as_str(), caller.livemode)), now)
+) -> Done<Option<Sealed>> {
+    find(db, id.as_str(), Some((caller.client_id.as_str(), caller.livemode)), now).await
 }
 
 /// The report on a session, of this client and mode if given, unless it is too old.
-pub(super) fn find(
-    main: &Connection,
+pub(super) async fn find(
+    db: &Db<'_>,
     id: &str,
     whose: Option<(&str, bool)>,
     now: UnixMillis,
-) -> Result<Option<Sealed>, StoreError> {
+) -> Done<Option<Sealed>> {
     let (client_id, livemode) = whose.unzip();
-    let asked = (id, millis(now.minus(KEPT_MS)), client_id, livemode);
-    Ok(rows(main, FIND, asked, |row| Sealed::read(row))?.pop())
+    let sql = sql("SELECT s.id, s.client_id, r.sealed FROM reports AS r \
+                   JOIN sessions AS s ON s.id = r.session_id \
+                   WHERE r.session_id = $1 AND r.refused_at > $2 \
+                   AND s.client_id = coalesce($3, s.client_id) \
+                   AND s.livemode = coalesce($4, s.livemode)");
+    let since = millis(now.minus(KEPT_MS));
+    db.one(sql, &[&id, &since, &client_id, &livemode], Sealed::read).await
 }
 
 /// Removes reports that are too old, at most `limit`.
-pub(super) fn forget(
-    main: &Connection,
-    now: UnixMillis,
-    limit: usize,
-) -> Result<usize, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "DELETE FROM reports WHERE session_id IN (SELECT session_id FROM reports \
-             WHERE refused_at <= ?1 LIMIT ?2)",
-        )?
-        .execute((millis(now.minus(KEPT_MS)), number(limit)))?)
+pub(super) async fn forget(db: &Db<'_>, now: UnixMillis, limit: usize) -> Done<usize> {
+    let sql = sql("DELETE FROM reports WHERE session_id IN (SELECT session_id FROM reports \
+                   WHERE refused_at <= $1 LIMIT $2 {FOR UPDATE SKIP LOCKED})");
+    let forgotten = db.run(sql, &[&millis(now.minus(KEPT_MS)), &number(limit)]).await?;
+    Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
 }

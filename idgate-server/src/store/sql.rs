@@ -4,6 +4,7 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
+use super::failure::Failure;
 use super::interface::StoreError;
 
 /// A time as the database holds it.
@@ -55,6 +56,12 @@ impl From<rusqlite::Error> for StoreError {
             _ if is_passing(&error) => Self::Unavailable(text),
             _ => Self::Failed(text),
         }
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
     }
 }
 

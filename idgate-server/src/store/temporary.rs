@@ -13,10 +13,7 @@ use super::fault::Mood;
 use super::lanes::Whose;
 use super::prepared::Stored;
 use super::wait::Wait as _;
-use super::{
-    AdminTokenOperator as _, Caller, ClientOperator as _, NewClient, SqliteOperator, SqliteStore,
-    Store, StoreOptions, TrustChange, TrustOperator as _,
-};
+use super::{Caller, NewClient, OperatorStore, SqliteStore, Store, StoreOptions, TrustChange};
 use crate::api_key::ApiKey;
 use crate::config::{Environment, Quotas};
 
@@ -36,7 +33,7 @@ pub(crate) struct TemporaryStore {
 impl Default for TemporaryStore {
     fn default() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
         let live = operator.create_client("live", true, None, LONG_AGO).unwrap();
         let test = operator.create_client("test", false, None, LONG_AGO).unwrap();
         let options = StoreOptions {
@@ -145,8 +142,8 @@ impl TemporaryStore {
         rows.map(|row| row.unwrap().open(&self.sqlite.sealer).unwrap()).collect()
     }
 
-    fn operator(&self) -> SqliteOperator {
-        SqliteOperator::open(self.dir.path(), None).unwrap()
+    fn operator(&self) -> OperatorStore {
+        OperatorStore::open(self.dir.path(), None).unwrap()
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) use self::removal::remove_material;
 pub(super) use self::rows::EntryRow;
 pub(super) use self::x509::{CRL, MaterialRow, NewMaterial};
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
+use super::db::{Db, at_once};
 use super::held::Numbered;
 use super::interface::StoreError;
 use super::numbers::Numbers;
@@ -307,7 +308,7 @@ pub(super) fn find(main: &Connection, issuer_id: &str) -> Result<Option<TrustRec
 /// sessions.
 pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnapshot, StoreError> {
     let moment = main.unchecked_transaction()?;
-    let version = Numbers::read(&moment)?.trust;
+    let version = at_once(Numbers::read(&Db::sqlite(&moment)))?.trust;
     Ok(snapshot_of(version, &records(&moment)?, pinned_live))
 }
 

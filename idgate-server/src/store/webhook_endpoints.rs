@@ -1,15 +1,13 @@
 //! Where clients are notified, and with which secrets. A replaced secret signs for one more day.
 
-use std::sync::Arc;
-
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
-use rusqlite::{Connection, OptionalExtension as _};
 
+use super::db::{Db, Row, sql};
+use super::failure::{Done, Failure};
 use super::interface::{Caller, EndpointRecord, EndpointWish, HostStatus, StoreError, Target};
 use super::keys;
-use super::sql::{millis, time};
-use super::writer::Batch;
+use super::sql::millis;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 
@@ -32,127 +30,122 @@ impl Destination {
 }
 
 /// Where to send at `now`; `None`: the client has no endpoint.
-pub(super) fn destination(
-    main: &Connection,
+pub(super) async fn destination(
+    db: &Db<'_>,
     sealer: &Sealer,
     client_id: &str,
     now: UnixMillis,
-) -> Result<Option<Destination>, StoreError> {
-    let found = main
-        .prepare_cached(
-            "SELECT url, livemode, secret, \
-             CASE WHEN previous_until > ?2 THEN previous_secret END \
-             FROM webhook_endpoints WHERE client_id = ?1",
-        )?
-        .query_row((client_id, millis(now)), |row| {
-            let secrets: (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
-            Ok((row.get(0)?, row.get(1)?, secrets))
+) -> Done<Option<Destination>> {
+    let sql = sql("SELECT url, livemode, secret, \
+                   CASE WHEN previous_until > $2 THEN previous_secret END \
+                   FROM webhook_endpoints WHERE client_id = $1");
+    let read = |row: &Row<'_>| {
+        let (secret, previous): (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+        Ok(Destination {
+            url: row.get(0)?,
+            livemode: row.get(1)?,
+            secret: open(sealer, place(client_id), &secret)?,
+            previous: previous.map(|it| open(sealer, place(client_id), &it)).transpose()?,
         })
-        .optional()?;
-    let Some((url, livemode, (secret, previous))) = found else { return Ok(None) };
-    let secret = open(sealer, place(client_id), &secret)?;
-    let previous = previous.map(|sealed| open(sealer, place(client_id), &sealed)).transpose()?;
-    Ok(Some(Destination { url, livemode, secret, previous }))
+    };
+    db.one(sql, &[&client_id, &millis(now)], read).await
 }
 
-pub(super) fn read(
-    main: &Connection,
-    caller: &Caller,
-) -> Result<Option<EndpointRecord>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT e.client_id, e.url, e.created_at, h.status, h.note FROM webhook_endpoints AS e \
-             LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-             WHERE e.client_id = ?1 AND e.livemode = ?2",
-        )?
-        .query_row((caller.client_id.as_str(), caller.livemode), |row| {
-            Ok(EndpointRecord {
-                client_id: row.get(0)?,
-                url: row.get(1)?,
-                created_at: time(row.get(2)?),
-                host_status: HostStatus::of(row.get::<_, Option<String>>(3)?.as_deref()),
-                host_review_note: row.get(4)?,
-            })
+/// The endpoint of a client in its mode, as the client sees it.
+pub(super) async fn read(db: &Db<'_>, caller: &Caller) -> Done<Option<EndpointRecord>> {
+    let sql = sql("SELECT e.client_id, e.url, e.created_at, h.status, h.note \
+                   FROM webhook_endpoints AS e LEFT JOIN webhook_hosts AS h ON h.host = e.host \
+                   WHERE e.client_id = $1 AND e.livemode = $2");
+    let read = |row: &Row<'_>| {
+        Ok(EndpointRecord {
+            client_id: row.get(0)?,
+            url: row.get(1)?,
+            created_at: row.time(2)?,
+            host_status: HostStatus::of(row.get::<Option<String>>(3)?.as_deref()),
+            host_review_note: row.get(4)?,
         })
-        .optional()?)
+    };
+    db.one(sql, &[&caller.client_id.as_str(), &caller.livemode], read).await
 }
 
 /// Where to send at `now`, and what operators think of the host.
-pub(super) fn target(
-    main: &Connection,
+pub(super) async fn target(
+    db: &Db<'_>,
     sealer: &Sealer,
     caller: &Caller,
     now: UnixMillis,
-) -> Result<Option<(Target, HostStatus)>, StoreError> {
-    let Some(record) = read(main, caller)? else { return Ok(None) };
-    let found = destination(main, sealer, caller.client_id.as_str(), now)?;
+) -> Done<Option<(Target, HostStatus)>> {
+    let Some(record) = read(db, caller).await? else { return Ok(None) };
+    let found = destination(db, sealer, caller.client_id.as_str(), now).await?;
     Ok(found.map(|to| (to.into_target(), record.host_status)))
 }
 
-pub(super) fn put(
-    batch: &mut Batch<'_>,
-    sealer: &Arc<Sealer>,
+/// Stores the endpoint that a client wishes, unless its key is gone: its secret is that which was wished, or a fresh one.
+pub(super) async fn put(
+    db: &Db<'_>,
+    sealer: &Sealer,
     caller: &Caller,
     wish: &EndpointWish,
     now: UnixMillis,
-) -> Result<Option<(EndpointRecord, SigningSecret)>, StoreError> {
-    let (main, client_id) = (batch.main, caller.client_id.as_str());
-    if keys::in_force(main, caller, now)?.is_none() {
-        return Ok(None);
-    }
-    let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);
+) -> Done<(EndpointRecord, SigningSecret)> {
+    let client_id = caller.client_id.as_str();
+    let current = destination(db, sealer, client_id, now).await?.map(|it| it.secret);
     let secret = match wish.secret_after(current.as_ref()) {
         Some(secret) => secret,
-        None => provisioned(main, sealer, client_id)?,
+        None => provisioned(db, sealer, client_id).await?,
     };
     let replaces = current.is_some_and(|current| current.expose() != secret.expose());
     let sealed = sealer.seal(place(client_id), secret.expose().as_bytes())?;
-    main.prepare_cached(
-        "INSERT INTO webhook_endpoints (client_id, livemode, url, host, created_at, secret) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (client_id) DO UPDATE SET \
+    let sql = sql(
+        "INSERT INTO webhook_endpoints AS e (client_id, livemode, url, host, created_at, secret) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (client_id) DO UPDATE SET \
          url = excluded.url, host = excluded.host, secret = excluded.secret, \
-         previous_secret = iif(?7, secret, previous_secret), \
-         previous_until = iif(?7, ?8, previous_until)",
-    )?
-    .execute((
-        client_id,
-        caller.livemode,
-        &wish.url,
-        &wish.host,
-        millis(now),
-        sealed,
-        replaces,
-        millis(now.plus(OVERLAP_MS)),
-    ))?;
-    hold_if_pending(main, client_id)?;
-    let event = AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now);
-    batch.audit(client_id, event.by(&caller.key_id))?;
-    let record = read(main, caller)?;
-    let record = record.ok_or_else(|| StoreError::Failed("an endpoint is not stored".into()))?;
-    Ok(Some((record, secret)))
+         previous_secret = CASE WHEN $7 THEN e.secret ELSE e.previous_secret END, \
+         previous_until = CASE WHEN $7 THEN $8 ELSE e.previous_until END",
+    );
+    let (created, until) = (millis(now), millis(now.plus(OVERLAP_MS)));
+    db.run(
+        sql,
+        &[
+            &client_id,
+            &caller.livemode,
+            &wish.url,
+            &wish.host,
+            &created,
+            &sealed,
+            &replaces,
+            &until,
+        ],
+    )
+    .await?;
+    hold_if_pending(db, client_id).await?;
+    let record = read(db, caller).await?;
+    let record = record.ok_or_else(|| Failure::failed("an endpoint is not stored"))?;
+    Ok((record, secret))
 }
 
 /// Notes that a client's queued notifications now wait for a review, if they do.
-fn hold_if_pending(main: &Connection, client_id: &str) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "UPDATE webhook_deliveries SET held = 1 WHERE client_id = ?1 AND failed_at IS NULL \
-         AND NOT EXISTS (SELECT 1 FROM webhook_endpoints AS e \
-         JOIN webhook_hosts AS h ON h.host = e.host WHERE e.client_id = ?1)",
-    )?
-    .execute([client_id])?;
-    Ok(())
+async fn hold_if_pending(db: &Db<'_>, client_id: &str) -> Done<()> {
+    let sql = sql("UPDATE webhook_deliveries SET held = true WHERE client_id = $1 \
+                   AND failed_at IS NULL AND NOT EXISTS (SELECT 1 FROM webhook_endpoints AS e \
+                   JOIN webhook_hosts AS h ON h.host = e.host WHERE e.client_id = $1)");
+    db.run(sql, &[&client_id]).await.map(drop)
+}
+
+/// What is recorded of it.
+pub(super) fn set_event(caller: &Caller, now: UnixMillis) -> AuditEvent {
+    AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now).by(&caller.key_id)
 }
 
 /// The secret that the client was made with.
-pub(super) fn provisioned(
-    main: &Connection,
+pub(super) async fn provisioned(
+    db: &Db<'_>,
     sealer: &Sealer,
     client_id: &str,
-) -> Result<SigningSecret, StoreError> {
-    let sealed: Vec<u8> = main
-        .prepare_cached("SELECT signing_secret FROM clients WHERE id = ?1")?
-        .query_row([client_id], |row| row.get(0))?;
-    open(sealer, keys::secret_place(client_id), &sealed)
+) -> Done<SigningSecret> {
+    let sql = sql("SELECT signing_secret FROM clients WHERE id = $1");
+    let sealed = db.one(sql, &[&client_id], |row| row.get::<Vec<u8>>(0)).await?;
+    Ok(open(sealer, keys::secret_place(client_id), &sealed.unwrap_or_default())?)
 }
 
 impl EndpointWish {

@@ -375,7 +375,7 @@ mod tests {
     use crate::clock::VirtualClock;
     use crate::config::{Environment, Quotas};
     use crate::store::temporary::TemporaryStore;
-    use crate::store::{ClientOperator as _, Mood, SqliteOperator, SqliteStore, StoreOptions};
+    use crate::store::{Mood, OperatorStore, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
     use idgate_testkit::patience::{in_time, until};
 
@@ -450,7 +450,7 @@ mod tests {
     #[tokio::test]
     async fn keys_that_ended_are_listed_for_90_days() {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
         let client_id = operator.create_client("shop", true, None, NOW).unwrap().client_id;
         let (key, _) = operator.create_key(&client_id, None, None, NOW).unwrap().unwrap();
         operator.revoke_key(Some(&client_id), &key.id, NOW).unwrap();

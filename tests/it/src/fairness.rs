@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use idgate_server::store::{ClientOperator as _, SqliteOperator};
+use idgate_server::store::OperatorStore;
 use serde_json::json;
 
 use crate::http::{Http, Request};
@@ -38,7 +38,7 @@ impl Neighbours {
         let gateway = Gateway::trusting(installation, &sample_trust());
         let hostile = gateway.installation.create_client("hostile", false);
         let mut store =
-            SqliteOperator::open_existing(&gateway.installation.data_dir(), None).unwrap();
+            OperatorStore::open_existing(&gateway.installation.data_dir(), None).unwrap();
         for _ in 1..100 {
             let now = idgate_core::UnixMillis(crate::tenant::now_ms());
             store.create_key(&hostile.client_id, None, None, now).unwrap();

@@ -95,10 +95,10 @@ fn clients_are_made_listed_and_revoked() {
 /// Clients gave such names before they were refused.
 #[test]
 fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
-    use idgate_server::store::{ClientOperator as _, SqliteOperator};
+    use idgate_server::store::OperatorStore;
     let installation = Installation::new();
     let id = installation.create_client("shop", true).client_id;
-    let mut store = SqliteOperator::open(&installation.data_dir(), None).unwrap();
+    let mut store = OperatorStore::open(&installation.data_dir(), None).unwrap();
     let name = "till\nkey_1  active\u{1b}[2K";
     let now = idgate_core::UnixMillis(crate::tenant::now_ms());
     store.create_key(&id, Some(name), None, now).unwrap().unwrap();

@@ -1,9 +1,9 @@
 //! Making, rotating and revoking keys as rows.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, named_params};
-use serde_json::json;
+use rusqlite::{Connection, OptionalExtension as _};
 
+use super::super::db::{Db, at_once};
 use super::super::interface::{
     ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey, StoreError,
 };
@@ -11,7 +11,7 @@ use super::super::keys;
 use super::super::sql::millis;
 use super::super::writer::Batch;
 use super::power::{self, Power};
-use super::{COLUMNS, record};
+use super::{COLUMNS, insert_row, record};
 use crate::audit::AuditStatus;
 use crate::config::Quotas;
 
@@ -43,7 +43,8 @@ pub(in crate::store) fn insert(
     if !quotas.leave_a_key(batch.main, client_id, record.created_at)? {
         return Ok(KeyMade::TooMany);
     }
-    insert_row(batch.main, &KeyRow { client_id, record, value: &key.value })?;
+    let row = KeyRow { client_id, record, value: &key.value };
+    at_once(insert_row(&Db::sqlite(batch.main), &row))?;
     batch.audit(client_id, power::created(caller, record))?;
     Ok(KeyMade::Yes)
 }
@@ -53,28 +54,6 @@ pub(in crate::store) struct KeyRow<'a> {
     pub(in crate::store) client_id: &'a str,
     pub(in crate::store) record: &'a ApiKeyRecord,
     pub(in crate::store) value: &'a KeyValue,
-}
-
-/// Stores a key, whoever asks for it.
-pub(in crate::store) fn insert_row(main: &Connection, key: &KeyRow<'_>) -> Result<(), StoreError> {
-    let KeyRow { client_id, record, value } = key;
-    main.prepare_cached(
-        "INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, created_at, \
-         expires_at) VALUES (:id, :client_id, :digest, :hint, :name, :scopes, :livemode, \
-         :created_at, :expires_at)",
-    )?
-    .execute(named_params! {
-        ":id": record.id,
-        ":client_id": client_id,
-        ":digest": value.digest,
-        ":hint": value.hint,
-        ":name": record.name,
-        ":scopes": record.scopes.as_ref().map(|scopes| json!(scopes).to_string()),
-        ":livemode": record.livemode,
-        ":created_at": millis(record.created_at),
-        ":expires_at": record.expires_at.map(millis),
-    })?;
-    Ok(())
 }
 
 pub(in crate::store) fn revoke(

@@ -150,6 +150,16 @@ impl PostgresDatabase {
         self.server.ask(&self.name, sql)
     }
 
+    /// How many parameters and columns a statement has.
+    pub(in crate::store) fn prepare(&self, sql: &str) -> Result<(usize, usize), String> {
+        let (dir, name, sql) = (self.server.dir(), self.name.clone(), sql.to_owned());
+        let prepared = self.server.threads.wait(async move {
+            let prepared = connect(dir, &name).await.prepare(&sql).await;
+            Ok(prepared.map(|it| (it.params().len(), it.columns().len())))
+        });
+        prepared.unwrap().map_err(|error| format!("{error:?}"))
+    }
+
     /// Somebody who reads and does not end, until it is dropped.
     pub(in crate::store) fn hold(&self, sql: &str) -> Held {
         let (dir, name, sql) = (self.server.dir(), self.name.clone(), sql.to_owned());
@@ -202,7 +212,7 @@ impl Backend for PostgresDatabase {
     }
 
     fn operator(&self) -> Box<OperatorStore> {
-        Box::new(PostgresOperator::open(&self.address(), &self.key).unwrap())
+        Box::new(OperatorStore::connect(&self.address(), &self.key).unwrap())
     }
 
     fn set_mood(store: &PostgresStore, mood: Mood) {

@@ -34,7 +34,7 @@ impl Backend for SqliteDirectory {
     }
 
     fn operator(&self) -> Box<OperatorStore> {
-        Box::new(SqliteOperator::open(self.path(), None).unwrap())
+        Box::new(OperatorStore::open(self.path(), None).unwrap())
     }
 
     fn set_mood(store: &SqliteStore, mood: Mood) {

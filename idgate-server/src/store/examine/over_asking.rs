@@ -4,6 +4,8 @@ use idgate_core::session::ClientIdForm;
 use rusqlite::Connection;
 
 use super::super::certificates::registrations;
+use super::super::db::{Db, Row, at_once, sql};
+use super::super::failure::Done;
 use super::super::interface::StoreError;
 use super::super::prepared::Stored;
 use super::Finding;
@@ -12,11 +14,11 @@ use crate::seal::Sealer;
 
 const CHECK: &str = "registrations";
 /// Newest sessions of a client that are looked at.
-pub(in crate::store) const LOOKED_AT: i64 = 1000;
+const LOOKED_AT: i64 = 1000;
 
 /// Looks at the sessions of clients with a registration certificate.
 pub(super) fn look(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
-    let registered = registrations(main)?;
+    let registered = at_once(registrations(&Db::sqlite(main)))?;
     registered.iter().map(|registration| about(main, sealer, registration)).collect()
 }
 
@@ -25,12 +27,23 @@ fn about(
     sealer: &Sealer,
     registration: &Registration,
 ) -> Result<Finding, StoreError> {
-    let mut statement = main.prepare(
-        "SELECT id, client_id, livemode, record FROM sessions WHERE client_id = ?1 \
-         ORDER BY created_at DESC LIMIT ?2",
-    )?;
-    let rows = statement.query_map((&registration.client_id, LOOKED_AT), Stored::from_row)?;
-    judge(sealer, registration, rows.map(|row| Ok(row?)))
+    let newest = at_once(newest(&Db::sqlite(main), &registration.client_id))?;
+    judge(sealer, registration, newest.into_iter().map(Ok))
+}
+
+/// The newest sessions of a client.
+pub(in crate::store) async fn newest(db: &Db<'_>, client_id: &str) -> Done<Vec<Stored>> {
+    let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE client_id = $1 \
+                   ORDER BY created_at DESC LIMIT $2");
+    let read = |row: &Row<'_>| {
+        Ok(Stored {
+            id: row.get(0)?,
+            client_id: row.get(1)?,
+            livemode: row.get(2)?,
+            record: row.get(3)?,
+        })
+    };
+    db.all(sql, &[&client_id, &LOOKED_AT], read).await
 }
 
 /// Compares what a client asked for with what is registered of it.

@@ -4,6 +4,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::certificates::{CertificateRecord, records, registrations};
+use super::super::db::{Db, at_once};
 use super::super::interface::StoreError;
 use super::Finding;
 use crate::gateway_key::{RENEW_BEFORE_MS, Registration};
@@ -12,7 +13,8 @@ const CHECK: &str = "registrations";
 
 /// Looks at the registration certificates of all clients.
 pub(super) fn look(main: &Connection, now: UnixMillis) -> Result<Vec<Finding>, StoreError> {
-    Ok(judge(&records(main, None)?, &registrations(main)?, now))
+    let db = Db::sqlite(main);
+    Ok(judge(&at_once(records(&db, None))?, &at_once(registrations(&db))?, now))
 }
 
 /// What is wrong with them, or will be.

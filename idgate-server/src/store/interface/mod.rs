@@ -12,6 +12,7 @@ mod metrics;
 mod outbox;
 mod pages;
 mod reports;
+mod resealed;
 mod sessions;
 
 use std::future::Future;
@@ -40,6 +41,7 @@ pub use self::outbox::{
 };
 pub use self::pages::{Face, NewPage, PageRecord, PageStore, Picture};
 pub use self::reports::ReportStore;
+pub use self::resealed::Resealed;
 pub use self::sessions::{Beside, Committed, Made, SessionStore};
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};

@@ -4,38 +4,54 @@ use std::io::Write;
 
 use idgate_core::time::UnixMillis;
 
+use super::OperatorStore;
 use crate::audit::SignedCheckpoint;
 use crate::store::audit::{AuditReport, ExportError};
 use crate::store::interface::StoreError;
 
-/// What the operator does with the audit log.
-pub trait AuditOperator {
+/// What the operator does with the audit log. Its rows are walked in the way of each database.
+impl OperatorStore {
     /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
     /// `elsewhere`: checkpoints that were kept outside the data directory.
     ///
     /// # Errors
     /// The database failed; what is wrong with the log is in the report.
-    fn verify_audit(
+    pub fn verify_audit(
         &self,
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
-    ) -> Result<AuditReport, StoreError>;
+    ) -> Result<AuditReport, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.verify_audit(client, elsewhere),
+            Self::Postgres(store) => store.verify_audit(client, elsewhere),
+        }
+    }
 
     /// Signs a checkpoint for every chain that has entries without one, so that an export says
     /// itself where each chain ends.
     ///
     /// # Errors
     /// A chain was altered, or the database failed.
-    fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError>;
+    pub fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.sign_audit(now),
+            Self::Postgres(store) => store.sign_audit(now),
+        }
+    }
 
     /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the one of `client`, oldest
     /// first. `false`: that client has no chain, and nothing was written.
     ///
     /// # Errors
     /// The store or the output failed.
-    fn export_audit(
+    pub fn export_audit(
         &mut self,
         client: Option<&str>,
         out: &mut dyn Write,
-    ) -> Result<bool, ExportError>;
+    ) -> Result<bool, ExportError> {
+        match self {
+            Self::Sqlite(store) => store.export_audit(client, out),
+            Self::Postgres(store) => store.export_audit(client, out),
+        }
+    }
 }

@@ -2,18 +2,33 @@
 
 use idgate_core::time::UnixMillis;
 
+use super::OperatorStore;
 use crate::store::interface::{DeadLetter, Replay, StoreError};
+use crate::store::outbox::dead_letters::{all, replay};
 
 /// What the operator does with dead letters.
-pub trait DeadLetterOperator {
+impl OperatorStore {
     /// All dead letters, newest first.
-    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        self.read(async |db| all(db).await)
+    }
 
     /// Asks for one attempt to deliver a dead letter, whosever it is; `None`: there is none of that
     /// id. A running server makes it within a second, or else the next one.
-    fn replay_dead_letter(
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn replay_dead_letter(
         &mut self,
         id: &str,
         now: UnixMillis,
-    ) -> Result<Option<Replay>, StoreError>;
+    ) -> Result<Option<Replay>, StoreError> {
+        self.change(async |db| {
+            let due_at = db.clock(now).await?;
+            replay(db, id, None, due_at).await
+        })
+    }
 }

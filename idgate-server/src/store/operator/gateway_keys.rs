@@ -2,16 +2,38 @@
 
 use idgate_core::time::UnixMillis;
 
+use super::OperatorStore;
+use crate::store::db::{Row, sql};
+use crate::store::failure::Done;
+use crate::store::gateway_keys::rotate;
 use crate::store::interface::StoreError;
 
 /// What the operator does with the gateway's signing keys.
-pub trait GatewayKeyOperator {
+impl OperatorStore {
     /// Makes a new signing key. The one before it signs on for the sessions that are open now, and is
     /// published until the last of them has expired; then its private half is wiped.
-    fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError>;
+    ///
+    /// # Errors
+    /// The database failed, or there is no randomness.
+    pub fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+        let sealer = self.sealer();
+        self.change(async |db| rotate(db, sealer, now).await)?;
+        self.cut_log();
+        Ok(())
+    }
 
     /// All signing keys, newest first.
-    fn gateway_keys(&self) -> Result<Vec<GatewayKeyRecord>, StoreError>;
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn gateway_keys(&self) -> Result<Vec<GatewayKeyRecord>, StoreError> {
+        self.read(async |db| {
+            let sql =
+                sql("SELECT id, created_at, retired_at, published_until, sealed IS NOT NULL \
+                           FROM gateway_keys ORDER BY version DESC");
+            db.all(sql, &[], GatewayKeyRecord::read).await
+        })
+    }
 }
 
 /// A signing key as operators see it.
@@ -27,4 +49,16 @@ pub struct GatewayKeyRecord {
     pub can_sign: bool,
     /// When it leaves the discovery documents.
     pub published_until: Option<UnixMillis>,
+}
+
+impl GatewayKeyRecord {
+    fn read(row: &Row<'_>) -> Done<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            created_at: row.time(1)?,
+            retired_at: row.time_if_any(2)?,
+            published_until: row.time_if_any(3)?,
+            can_sign: row.get(4)?,
+        })
+    }
 }

@@ -13,34 +13,180 @@ mod sessions;
 mod trust;
 mod webhook_hosts;
 
-pub use self::admin_tokens::{AdminTokenOperator, AdminTokenRecord};
-pub use self::audit::AuditOperator;
-pub use self::certificates::{CertificateOperator, RequestedKey};
-pub use self::clients::{ClientChange, ClientOperator, ClientSettings, Logo};
-pub use self::dead_letters::DeadLetterOperator;
-pub use self::gateway_keys::{GatewayKeyOperator, GatewayKeyRecord};
-pub use self::listening::{Listener, ListeningOperator};
-pub use self::reseal::{ResealOperator, Resealed};
-pub use self::sessions::{SessionLine, SessionOperator};
-pub use self::trust::TrustOperator;
-pub use self::webhook_hosts::{HostRecord, Review, WebhookHostOperator};
+use std::path::Path;
+
+pub use self::admin_tokens::AdminTokenRecord;
+pub use self::certificates::RequestedKey;
+pub use self::clients::{ClientChange, ClientSettings, Logo};
+pub use self::gateway_keys::GatewayKeyRecord;
+pub use self::listening::Listener;
+pub use self::sessions::SessionLine;
+pub use self::webhook_hosts::{HostRecord, Review};
+use super::audit as sqlite_audit;
+use super::db::Db;
+use super::failure::{Done, Failure};
+use super::interface::StoreError;
+use super::postgres::{PostgresOperator, audit as postgres_audit};
+use super::sqlite::SqliteOperator;
+use crate::audit::{AuditEvent, AuditKeys};
+use crate::config::Address;
+use crate::seal::{InstanceKey, Sealer};
 
 /// What an operator does with a store. A call waits for its answer: commands have nothing else to do.
-pub trait Operator:
-    AdminTokenOperator
-    + AuditOperator
-    + CertificateOperator
-    + ClientOperator
-    + DeadLetterOperator
-    + GatewayKeyOperator
-    + ResealOperator
-    + ListeningOperator
-    + SessionOperator
-    + TrustOperator
-    + WebhookHostOperator
-    + Send
-{
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // there is one of them in a process
+#[non_exhaustive]
+pub enum OperatorStore {
+    /// A data directory.
+    #[doc(hidden)]
+    Sqlite(SqliteOperator),
+    /// A PostgreSQL database.
+    #[doc(hidden)]
+    Postgres(PostgresOperator),
 }
 
-/// The operator's side of whichever store it is.
-pub type OperatorStore = dyn Operator;
+impl OperatorStore {
+    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// the one in the directory.
+    ///
+    /// # Errors
+    /// It cannot be used, or the key is not its key; the text says what to do.
+    pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        SqliteOperator::open(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Opens the data directory if there is one.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open`], and when there is none.
+    pub fn open_existing(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        SqliteOperator::open_existing(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Connects to a database whose schema is up to date.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub fn connect(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
+        PostgresOperator::open(address, instance_key).map(Self::Postgres)
+    }
+
+    /// Opens the data directory to reseal it. A key that is asked for and not given does not matter where nothing
+    /// is sealed under it.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open_existing`].
+    pub fn open_to_reseal(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        SqliteOperator::open_to_reseal(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::connect`].
+    pub fn connect_to_reseal(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
+        PostgresOperator::open_to_reseal(address, instance_key).map(Self::Postgres)
+    }
+
+    pub(in crate::store) fn sealer(&self) -> &Sealer {
+        match self {
+            Self::Sqlite(store) => store.sealer(),
+            Self::Postgres(store) => store.sealer(),
+        }
+    }
+
+    fn audit_keys(&self) -> &AuditKeys {
+        match self {
+            Self::Sqlite(store) => store.audit_keys(),
+            Self::Postgres(store) => store.audit_keys(),
+        }
+    }
+
+    fn read<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.read(work),
+            Self::Postgres(store) => store.read(work),
+        }
+    }
+
+    /// The same of one moment.
+    fn look<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.look(work),
+            Self::Postgres(store) => store.change(work),
+        }
+    }
+
+    /// In one transaction.
+    fn change<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.change(work),
+            Self::Postgres(store) => store.change(work),
+        }
+    }
+
+    /// What was erased leaves SQLite's log as well, unless a reader is in the way: then with the next checkpoint.
+    fn cut_log(&self) {
+        if let Self::Sqlite(store) = self {
+            store.cut_log();
+        }
+    }
+}
+
+/// Appends an entry to the chain of `client_id`.
+async fn append(db: &Db<'_>, keys: &AuditKeys, client_id: &str, event: AuditEvent) -> Done<()> {
+    match db {
+        Db::Sqlite(main) => Ok(sqlite_audit::append(main, keys, client_id, event)?),
+        Db::Transaction(tx) => postgres_audit::append(tx, keys, client_id, event).await,
+        Db::Client(_) => Err(Failure::failed("an audit entry needs a transaction")),
+    }
+}
+
+/// Keeps everybody else from appending to the chain of `client_id` until the transaction ends.
+async fn hold_chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
+    match db {
+        Db::Transaction(tx) => postgres_audit::hold(tx, keys, client_id).await,
+        Db::Sqlite(_) | Db::Client(_) => Ok(()),
+    }
+}
+
+/// Records what is done in any case. What stops must not go on because its audit log was altered:
+/// then the outcome is the reason why nothing is recorded.
+async fn record_if_possible(
+    db: &Db<'_>,
+    keys: &AuditKeys,
+    chain: &str,
+    events: impl IntoIterator<Item = AuditEvent>,
+) -> Done<Result<(), String>> {
+    db.command("SAVEPOINT entries").await?;
+    for event in events {
+        match append(db, keys, chain, event).await {
+            Ok(()) => {}
+            Err(Failure::Store(StoreError::Failed(why))) => {
+                db.command("ROLLBACK TO SAVEPOINT entries").await?;
+                return Ok(Err(why));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(Ok(()))
+}

@@ -2,18 +2,47 @@
 
 use idgate_core::time::UnixMillis;
 
+use super::OperatorStore;
+use crate::store::db::{Row, sql};
+use crate::store::examine::over_asking::newest;
+use crate::store::failure::Done;
 use crate::store::interface::StoreError;
-use crate::store::sql::time;
-use crate::store::statement::Columns;
+use crate::store::prepared::Stored;
+use crate::store::reports;
+use crate::store::sql::number;
 
 /// What the operator does with sessions.
-pub trait SessionOperator {
+impl OperatorStore {
     /// The report on the answer to a session that was refused, whosever it is; `None`: there is none,
     /// or it is too old.
-    fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError>;
+    ///
+    /// # Errors
+    /// The database failed, or the report cannot be opened.
+    pub fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.read(async |db| reports::find(db, id, None, now).await)?;
+        found.map(|sealed| sealed.open(self.sealer())).transpose()
+    }
+
+    /// The newest sessions of a client, as `idgate doctor` looks at them.
+    pub(in crate::store) fn newest_sessions(
+        &self,
+        client_id: &str,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.read(async |db| newest(db, client_id).await)
+    }
 
     /// The newest sessions, whosever they are, at most `limit`.
-    fn list_sessions(&self, limit: usize) -> Result<Vec<SessionLine>, StoreError>;
+    ///
+    /// # Errors
+    /// The database failed, or a session cannot be read.
+    pub fn list_sessions(&self, limit: usize) -> Result<Vec<SessionLine>, StoreError> {
+        self.read(async |db| {
+            let sql =
+                sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
+                           issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1");
+            db.all(sql, &[&number(limit)], SessionLine::read).await
+        })
+    }
 }
 
 /// A session in a list.
@@ -38,23 +67,16 @@ pub struct SessionLine {
 }
 
 impl SessionLine {
-    /// The newest ones, at most so many, as [`SessionLine::read`] reads them.
-    pub(in crate::store) const NEWEST: &str = "SELECT id, client_id, status, reason, created_at, \
-         expires_at, formats, issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1";
-
-    pub(in crate::store) fn read<R: Columns, E>(row: &R) -> Result<Self, E>
-    where
-        E: From<R::Error> + From<StoreError>,
-    {
+    fn read(row: &Row<'_>) -> Done<Self> {
         Ok(Self {
-            id: row.column(0)?,
-            client_id: row.column(1)?,
-            status: row.column(2)?,
-            reason: row.column(3)?,
-            created_at: time(row.column(4)?),
-            expires_at: time(row.column(5)?),
-            formats: texts(&row.column::<String>(6)?)?,
-            issuer_ids: texts(&row.column::<String>(7)?)?,
+            id: row.get(0)?,
+            client_id: row.get(1)?,
+            status: row.get(2)?,
+            reason: row.get(3)?,
+            created_at: row.time(4)?,
+            expires_at: row.time(5)?,
+            formats: texts(&row.get::<String>(6)?)?,
+            issuer_ids: texts(&row.get::<String>(7)?)?,
         })
     }
 }

@@ -100,17 +100,6 @@ pub(super) fn give_up_host(
     Ok(main.prepare_cached(&statement)?.execute((millis(now), HOST_REJECTED, host))?)
 }
 
-/// Forgets the verdict on a host: what waits for it is held until there is another.
-pub(super) fn hold_host(main: &Connection, host: &str) -> Result<usize, StoreError> {
-    let forgotten = main.execute("DELETE FROM webhook_hosts WHERE host = ?1", [host])?;
-    main.execute(
-        "UPDATE webhook_deliveries SET held = 1 WHERE failed_at IS NULL \
-         AND client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = ?1)",
-        [host],
-    )?;
-    Ok(forgotten)
-}
-
 /// Makes dead letters, at ?1 for the reason ?2, of what is queued and not leased.
 const GIVE_UP: &str = "UPDATE webhook_deliveries SET due_at = NULL, lease_until = NULL, \
      failed_at = ?1, error_message = ?2, failure_seq = seq + \

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::super::db::{Db, at_once};
 use super::super::interface::{HostStatus, Lane, Leased, StoreError, Verdict, Wanted};
 use super::super::sql::{millis, number};
 use super::super::webhook_endpoints;
@@ -172,7 +173,9 @@ fn lease_lane(
     lease_until: UnixMillis,
     leased: &mut Vec<Leased>,
 ) -> Result<(), StoreError> {
-    let Some(to) = webhook_endpoints::destination(main, sealer, client_id, now)? else {
+    let Some(to) =
+        at_once(webhook_endpoints::destination(&Db::sqlite(main), sealer, client_id, now))?
+    else {
         return Ok(());
     };
     let target = Arc::new(to.into_target());

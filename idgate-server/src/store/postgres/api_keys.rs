@@ -6,12 +6,12 @@ use std::sync::Arc;
 use deadpool_postgres::{Client, GenericClient};
 use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
-use serde_json::json;
 use tokio_postgres::Row;
 
-use super::super::api_keys::LISTED;
 use super::super::api_keys::power::{self, Power};
+use super::super::api_keys::{KeyRow, LISTED, insert_row};
 use super::super::cursor::List;
+use super::super::db::Db;
 use super::super::interface::{
     ApiKeyPage, ApiKeyRecord, ApiKeyStore, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue,
     NewApiKey, PageError, Read, SessionFound, StoreError, Write,
@@ -180,33 +180,6 @@ pub(super) fn record(row: &Row) -> Done<ApiKeyRecord> {
     })
 }
 
-/// Stores a key, whoever asks for it.
-pub(super) async fn insert_row(
-    on: &impl GenericClient,
-    client_id: &str,
-    key: &ApiKeyRecord,
-    value: &KeyValue,
-) -> Done<()> {
-    execute(
-        on,
-        "INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, created_at, \
-         expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        &[
-            &key.id,
-            &client_id,
-            &&value.digest[..],
-            &value.hint,
-            &key.name,
-            &key.scopes.as_ref().map(|scopes| json!(scopes).to_string()),
-            &key.livemode,
-            &millis(key.created_at),
-            &key.expires_at.map(millis),
-        ],
-    )
-    .await?;
-    Ok(())
-}
-
 /// The keys that live, then the newest of the others.
 async fn newest(shared: &Shared, caller: &Caller, now: UnixMillis) -> Done<Vec<ApiKeyRecord>> {
     let client = shared.pool.client().await?;
@@ -265,7 +238,8 @@ async fn insert(shared: &Shared, tx: &Tx<'_>, caller: &Caller, key: &NewApiKey) 
     if !leaves_a_key(shared, tx, client_id, record.created_at).await? {
         return Ok(KeyMade::TooMany);
     }
-    insert_row(tx, client_id, record, &key.value).await?;
+    let row = KeyRow { client_id, record, value: &key.value };
+    insert_row(&Db::Transaction(tx), &row).await?;
     audit::append(tx, &shared.audit, client_id, power::created(caller, record)).await?;
     Ok(KeyMade::Yes)
 }

@@ -5,69 +5,11 @@ use std::fmt::Write as _;
 use tokio_postgres::error::SqlState;
 
 use super::super::interface::StoreError;
-use crate::gateway_key::KeyUnusable;
-use crate::seal::{NotSealed, Unsealable};
-
-/// What comes of a statement or of a transaction.
-pub(in crate::store) type Done<T> = Result<T, Failure>;
-
-/// Why a transaction did not do what it should.
-#[derive(Debug)]
-pub(in crate::store) enum Failure {
-    /// Another one was in its way: nothing was changed, and it can be tried again.
-    Again(String),
-    /// The connection broke during COMMIT: nobody knows yet.
-    InDoubt(String),
-    /// A client would have more open sessions than it may.
-    NoRoom,
-    /// There is nothing to try again.
-    Store(StoreError),
-}
+pub(in crate::store) use crate::store::failure::{Done, Failure};
 
 /// What comes of work that panicked.
 pub(super) fn panicked() -> StoreError {
     StoreError::Failed("the store panicked".into())
-}
-
-impl Failure {
-    /// The database failed in a way that the operator must know of.
-    pub(in crate::store) fn failed(text: impl Into<String>) -> Self {
-        Self::Store(StoreError::Failed(text.into()))
-    }
-}
-
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Store(error) => error,
-            Failure::Again(text) | Failure::InDoubt(text) => Self::Unavailable(text),
-            Failure::NoRoom => Self::Failed("there is no room for a session".into()),
-        }
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<NotSealed> for Failure {
-    fn from(error: NotSealed) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-impl From<Unsealable> for Failure {
-    fn from(error: Unsealable) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-impl From<KeyUnusable> for Failure {
-    fn from(error: KeyUnusable) -> Self {
-        Self::Store(error.into())
-    }
 }
 
 impl From<tokio_postgres::Error> for Failure {

@@ -12,12 +12,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::super::cursor::List;
+use super::super::db::Db;
 use super::super::fault::Fault;
 use super::super::interface::{
     Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound,
     SessionRate, Store, StoreError, Write,
 };
 use super::super::key_check::FirstKey;
+use super::super::keys;
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
@@ -27,8 +29,8 @@ use super::pool::{ANSWER, Boxed, Pool};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
-    api_keys, audit, claims, current, held, instance, leases, list_refresh, listen, nodes, origins,
-    probe, rates, schema, trusted_lists, turns,
+    api_keys, audit, claims, current, held, instance, leases, list_refresh, listen, nodes, probe,
+    rates, schema, trusted_lists, turns,
 };
 use crate::audit::{AuditKeys, SYSTEM};
 use crate::clock::{Clock, Moment, SystemClock};
@@ -327,7 +329,7 @@ impl Store for PostgresStore {
     fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
         let client_id = client_id.clone();
         self.read(move |shared| async move {
-            origins::of_client(&shared.pool.client().await?, client_id.as_str()).await
+            keys::origins(&Db::Client(&shared.pool.client().await?), client_id.as_str()).await
         })
     }
 

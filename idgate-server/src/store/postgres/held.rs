@@ -16,13 +16,15 @@ use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::row;
-use super::{certificates, gateway_keys, numbers, trust};
+use super::trust;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::store::db::Db;
 use crate::store::held::{Latest, Noted};
 use crate::store::interface::StoreError;
 use crate::store::numbers::Numbers;
 use crate::store::together::Together;
+use crate::store::{certificates, gateway_keys};
 
 /// How long the numbers may take.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -52,7 +54,11 @@ impl<T> Default for Kept<T> {
 
 /// What has to be there before the first request: a key that signs.
 pub(super) async fn begin(shared: &Shared, now: UnixMillis) -> Done<()> {
-    gateway_keys::ensure(&shared.pool, &shared.sealer, now).await
+    let with = (&*shared.sealer, now);
+    let ensure = shared.pool.transact(&with, |&(sealer, now), tx| {
+        Box::pin(async move { gateway_keys::ensure(&Db::Transaction(tx), sealer, now).await })
+    });
+    ensure.await
 }
 
 /// The id of the admin token with this digest unless it is revoked.
@@ -65,13 +71,15 @@ pub(super) async fn admin(shared: &Shared, digest: &[u8; 32]) -> Done<Option<Str
 
 /// Says how many certificates were removed.
 pub(super) async fn forget_certificates(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    shared.pool.transact(&now, |now, tx| Box::pin(certificates::forget(tx, *now))).await
+    let forget = shared.pool.transact(&now, |now, tx| {
+        Box::pin(async move { certificates::forget(&Db::Transaction(tx), *now).await })
+    });
+    forget.await
 }
 
 /// Says how many private halves were wiped.
 pub(super) async fn erase_signers(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    let wiped = gateway_keys::wipe(&shared.pool.client().await?, now).await?;
-    Ok(usize::try_from(wiped).unwrap_or(usize::MAX))
+    gateway_keys::wipe(&Db::Client(&shared.pool.client().await?), now).await
 }
 
 /// Tells all who wait.
@@ -84,7 +92,7 @@ pub(super) async fn answer(shared: Arc<Shared>) {
     }
     let asking = async {
         let (client, before) = (client?, Moment::now());
-        Ok(shared.held.noted.note(before, numbers::read(&client).await?))
+        Ok(shared.held.noted.note(before, Numbers::read(&Db::Client(&client)).await?))
     };
     let outcome = match shared.clock.timeout(ANSWER, asking).await {
         Ok(outcome) => outcome.map_err(|error: Failure| StoreError::from(error)),
@@ -103,12 +111,14 @@ pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
 
 pub(super) async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {
     let mut client = shared.pool.client().await?;
-    gateway_keys::read(&moment(&mut client).await?, &shared.sealer).await
+    let moment = moment(&mut client).await?;
+    gateway_keys::read(&Db::Transaction(&moment), &shared.sealer).await
 }
 
 pub(super) async fn read_certificates(shared: Arc<Shared>) -> Done<Certificates> {
     let mut client = shared.pool.client().await?;
-    certificates::read(&moment(&mut client).await?, &shared.sealer).await
+    let moment = moment(&mut client).await?;
+    certificates::read(&Db::Transaction(&moment), &shared.sealer).await
 }
 
 /// All that is read there is of one moment.

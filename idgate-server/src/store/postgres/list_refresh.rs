@@ -11,7 +11,7 @@ use crate::store::interface::{FetchedList, Refreshed};
 
 /// Gives every entry that takes lists from there the one that was fetched, with an entry in the audit log
 /// for each one that changed.
-pub(super) async fn refresh_and_record(
+pub(in crate::store) async fn refresh_and_record(
     tx: &Tx<'_>,
     keys: &AuditKeys,
     fetched: &FetchedList,
@@ -30,6 +30,6 @@ pub(super) async fn refresh_and_record(
 
 /// Waits until nobody else changes what is trusted, and keeps others waiting: whoever took something of
 /// it before this would wait for one who has this.
-pub(super) async fn hold(tx: &Tx<'_>) -> Done<()> {
+pub(in crate::store) async fn hold(tx: &Tx<'_>) -> Done<()> {
     row(tx, "SELECT FROM trust_version FOR UPDATE", &[]).await.map(drop)
 }

@@ -6,35 +6,30 @@
 //! `expires_at`, `settled_at`, how old an audit entry is.
 
 mod api_keys;
-mod audit;
+pub(super) mod audit;
 mod audit_store;
-mod certificates;
 mod change;
 mod claims;
 mod current;
-mod destination;
 mod endpoint_removal;
 mod endpoints;
 mod error;
 mod events;
 mod gateway;
-mod gateway_keys;
 mod groups;
 mod held;
 mod idempotency;
 mod instance;
 mod leases;
-mod list_refresh;
+pub(super) mod list_refresh;
 mod listen;
 mod metrics;
 mod nodes;
-mod numbers;
 mod operator;
 mod order;
-mod origins;
-mod outbox;
+pub(super) mod outbox;
 mod pages;
-mod pool;
+pub(super) mod pool;
 mod probe;
 mod rates;
 mod rekey;
@@ -42,16 +37,16 @@ mod reports;
 mod schema;
 mod sessions;
 mod shared;
-mod sql;
+pub(super) mod sql;
 mod threads;
 mod tls;
-mod trust;
-mod trusted_lists;
+pub(super) mod trust;
+pub(super) mod trusted_lists;
 mod turns;
 
 #[cfg(test)]
 pub(super) use self::gateway::migrate_at;
 pub use self::gateway::{PostgresOptions, PostgresStore, migrate};
-pub use self::operator::PostgresOperator;
+pub(super) use self::operator::PostgresOperator;
 #[cfg(test)]
 pub(super) use self::threads::Threads;

@@ -30,7 +30,7 @@ use crate::telemetry::{PoolLoad, Telemetry};
 pub(super) const ANSWER: Duration = Duration::from_secs(14);
 
 /// How often a transaction is tried.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
 /// How long a request waits for a connection before load is shed.
 const TURN: Duration = Duration::from_secs(3);
 /// How long making a connection may take, TLS and authentication included.
@@ -166,6 +166,11 @@ impl Pool {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
         job.work(&tx).await?;
+        self.finish(tx, job.changes()).await
+    }
+
+    /// Commits, and notes the key that seals if something was sealed.
+    pub(super) async fn finish(&self, tx: Tx<'_>, changes: usize) -> Done<()> {
         let due = self.first.get().and_then(|first| Some((first, first.due()?)));
         if let Some((_, check)) = due {
             instance::note(&tx, check).await?;
@@ -176,7 +181,7 @@ impl Pool {
             first.is_noted();
         }
         if let Some(telemetry) = &self.telemetry {
-            telemetry.commit(begun.elapsed_us(), job.changes());
+            telemetry.commit(begun.elapsed_us(), changes);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
-use super::super::operator::Resealed;
+use super::super::interface::Resealed;
 use super::super::rekey::{KINDS, Kind, Mode, PAGE, PlaceOf, Rekeying};
 use super::super::sql::unsigned;
 use super::audit::heads;

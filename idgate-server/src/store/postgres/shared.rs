@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use idgate_core::time::UnixMillis;
 use tokio::sync::Notify;
 
 use super::change::{Change, Stored};
 use super::claims::{self, ClaimsClock};
+use super::error::Done;
 use super::groups::Groups;
 use super::pool::Pool;
 use super::{held, listen, nodes, order, probe, turns};
@@ -14,6 +16,7 @@ use crate::clock::Clock;
 use crate::config::Quotas;
 use crate::seal::Sealer;
 use crate::store::changes::Changes;
+use crate::store::db::Db;
 use crate::store::uses::Uses;
 use crate::telemetry::Telemetry;
 
@@ -46,4 +49,14 @@ pub(super) struct Shared {
     pub(super) news: listen::News,
     pub(super) claims_clock: ClaimsClock,
     pub(super) claims_looked: claims::Looked,
+}
+
+impl Shared {
+    /// Now, by the clock that leases and results go by.
+    pub(super) async fn clock_of(&self, db: &Db<'_>, now: UnixMillis) -> Done<i64> {
+        match self.claims_clock.at(now) {
+            Some(callers) => Ok(callers),
+            None => db.clock(now).await,
+        }
+    }
 }

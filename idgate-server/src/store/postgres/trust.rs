@@ -11,7 +11,9 @@ use tokio_postgres::Row;
 use super::error::Done;
 use super::pool::Tx;
 use super::sql::{execute, row, rows};
-use super::{numbers, trusted_lists};
+use super::trusted_lists;
+use crate::store::db::Db;
+use crate::store::numbers::Numbers;
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
     CRL, EntryRow, MaterialRow, NewList, NewMaterial, RemovedMaterial, TrustChange, TrustList,
@@ -21,12 +23,15 @@ use crate::store::trust::{
 /// Everything with its number, at the moment of `tx`. `pinned_live`: whether pinned signers serve live
 /// sessions.
 pub(super) async fn snapshot(tx: &Tx<'_>, pinned_live: bool) -> Done<TrustSnapshot> {
-    let version = numbers::read(tx).await?.trust;
+    let version = Numbers::read(&Db::Transaction(tx)).await?.trust;
     Ok(snapshot_of(version, &records(tx, None).await?, pinned_live))
 }
 
 /// The entries by name, or the one called `issuer_id`.
-pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
+pub(in crate::store) async fn records(
+    tx: &Tx<'_>,
+    issuer_id: Option<&str>,
+) -> Done<Vec<TrustRecord>> {
     let sql = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, \
                ekus, status_max_age_days, issuing_country_unbound, aki, \
                device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus FROM trust_entries \
@@ -69,12 +74,12 @@ pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
 }
 
 /// The entry called `issuer_id`.
-pub(super) async fn find(tx: &Tx<'_>, issuer_id: &str) -> Done<Option<TrustRecord>> {
+pub(in crate::store) async fn find(tx: &Tx<'_>, issuer_id: &str) -> Done<Option<TrustRecord>> {
     Ok(records(tx, Some(issuer_id)).await?.pop())
 }
 
 /// Applies `change` to the entry called `issuer_id`, which is made when there is none.
-pub(super) async fn add(
+pub(in crate::store) async fn add(
     tx: &Tx<'_>,
     issuer_id: &str,
     change: &TrustChange,
@@ -101,7 +106,7 @@ pub(super) async fn add(
 }
 
 /// Removes an entry with its material; `false`: there is none.
-pub(super) async fn remove(tx: &Tx<'_>, issuer_id: &str) -> Done<bool> {
+pub(in crate::store) async fn remove(tx: &Tx<'_>, issuer_id: &str) -> Done<bool> {
     let sql = "DELETE FROM trust_entries WHERE issuer_id = $1";
     let removed = execute(tx, sql, &[&issuer_id]).await?;
     if removed > 0 {
@@ -113,7 +118,7 @@ pub(super) async fn remove(tx: &Tx<'_>, issuer_id: &str) -> Done<bool> {
 /// Removes what has this hash: a key, a certificate in whatever part, a CRL, or a list with its
 /// roots; and CRLs that no root of the entry has signed any more. Empty: there is no such material.
 /// `None`: there is no such entry.
-pub(super) async fn remove_material(
+pub(in crate::store) async fn remove_material(
     tx: &Tx<'_>,
     issuer_id: &str,
     sha256: &[u8; 32],

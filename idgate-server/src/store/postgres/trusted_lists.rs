@@ -15,7 +15,7 @@ use crate::store::trust::list_taking::{Refresh, Step, check_sources};
 use crate::store::trust::{ListRow, TrustChange, TrustedListRecord};
 
 /// Takes the list of `change`, or changes how the entry takes the one that it has.
-pub(super) async fn add(
+pub(in crate::store) async fn add(
     tx: &Tx<'_>,
     issuer_id: &str,
     change: &TrustChange,
@@ -62,7 +62,7 @@ pub(super) async fn sources(tx: &Tx<'_>) -> Done<Vec<ListSource>> {
 }
 
 /// Keeps how a fetch went.
-pub(super) async fn note(
+pub(in crate::store) async fn note(
     tx: &Tx<'_>,
     url: &str,
     failure: Option<&str>,
@@ -75,7 +75,10 @@ pub(super) async fn note(
 }
 
 /// The lists of all entries, or of the one called `issuer_id`, for those who look.
-pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustedListRecord>> {
+pub(in crate::store) async fn records(
+    tx: &Tx<'_>,
+    issuer_id: Option<&str>,
+) -> Done<Vec<TrustedListRecord>> {
     let mut found = Vec::new();
     for row in rows(tx, RECORDS, &[&issuer_id]).await? {
         found.push(TrustedListRecord::new(ListRow::read(&row)?, fetch_row(&row, 16)?)?);
@@ -84,7 +87,11 @@ pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
 }
 
 /// Removes the list of an entry that has this hash, and says how many certificates it brought.
-pub(super) async fn remove(tx: &Tx<'_>, issuer_id: &str, sha256: &[u8; 32]) -> Done<Option<usize>> {
+pub(in crate::store) async fn remove(
+    tx: &Tx<'_>,
+    issuer_id: &str,
+    sha256: &[u8; 32],
+) -> Done<Option<usize>> {
     let record = records(tx, Some(issuer_id)).await?.pop();
     let record = record.filter(|record| record.row.sha256 == sha256);
     if record.is_some() {

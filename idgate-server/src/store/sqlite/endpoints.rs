@@ -3,18 +3,20 @@
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
+use super::super::db::{Db, at_once};
 use super::super::endpoint_removal::remove;
 use super::super::interface::{
     Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
+use super::super::keys;
 use super::super::lanes::Whose;
-use super::super::webhook_endpoints::{put, read, target};
+use super::super::webhook_endpoints::{put, read, set_event, target};
 use super::SqliteStore;
 
 impl EndpointStore for SqliteStore {
     fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
         let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
-        self.readers.read(whose, move |reader| read(&reader.main, &caller))
+        self.readers.read(whose, move |reader| at_once(read(&Db::sqlite(&reader.main), &caller)))
     }
 
     fn webhook_target(
@@ -24,7 +26,9 @@ impl EndpointStore for SqliteStore {
     ) -> Read<'_, Option<(Target, HostStatus)>> {
         let (whose, caller, sealer) =
             (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
-        self.readers.read(whose, move |reader| target(&reader.main, &sealer, &caller, now))
+        self.readers.read(whose, move |reader| {
+            at_once(target(&Db::sqlite(&reader.main), &sealer, &caller, now))
+        })
     }
 
     fn put_webhook_endpoint(
@@ -35,7 +39,14 @@ impl EndpointStore for SqliteStore {
     ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
         let (whose, caller, sealer) =
             (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
-        self.writer.submit_for(whose, move |batch| put(batch, &sealer, &caller, &wish, now))
+        self.writer.submit_for(whose, move |batch| {
+            if keys::in_force(batch.main, &caller, now)?.is_none() {
+                return Ok(None);
+            }
+            let put = at_once(put(&Db::sqlite(batch.main), &sealer, &caller, &wish, now))?;
+            batch.audit(caller.client_id.as_str(), set_event(&caller, now))?;
+            Ok(Some(put))
+        })
     }
 
     fn remove_webhook_endpoint(

@@ -22,12 +22,13 @@ use std::thread::available_parallelism;
 use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::Notify;
 
-pub use self::operator::SqliteOperator;
+pub(super) use self::operator::SqliteOperator;
 use super::changes::Changes;
 use super::cursor::List;
+use super::db::{Db, at_once, at_one_moment};
 use super::directory::{self, DirectoryKey};
 use super::disk::Disk;
 use super::fault::Fault;
@@ -116,8 +117,8 @@ impl SqliteStore {
         let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
         let mut main = schema::open_main(dir, key)?;
         let first = FirstKey::new(directory::first_key(&main, &sealer)?, &sealer, &audit);
-        gateway_keys::ensure(&mut main, &sealer, now)?;
-        if certificates::forget(&main, now)? > 0 {
+        ensure_key(&main, &sealer, now)?;
+        if at_once(certificates::forget(&Db::sqlite(&main), now))? > 0 {
             // Unless a command is reading: then with the next checkpoint.
             let _later = files::truncate_log(&main);
         }
@@ -203,13 +204,17 @@ impl SqliteStore {
 
     fn gateway_keys_of(&self, numbers: Numbers) -> Read<'_, Arc<GatewayKeys>> {
         let sealer = self.sealer.clone();
-        let load = move |main: &Connection| gateway_keys::read(main, &sealer);
+        let load = move |main: &Connection| {
+            at_one_moment(main, async |db| gateway_keys::read(db, &sealer).await)
+        };
         self.gateway_keys.current(&self.readers, numbers, |numbers| numbers.gateway_keys, load)
     }
 
     fn certificates_of(&self, numbers: Numbers) -> Read<'_, Arc<Certificates>> {
         let sealer = self.sealer.clone();
-        let load = move |main: &Connection| certificates::read(main, &sealer);
+        let load = move |main: &Connection| {
+            at_one_moment(main, async |db| certificates::read(db, &sealer).await)
+        };
         self.certificates.current(&self.readers, numbers, |numbers| numbers.certificates, load)
     }
 
@@ -314,7 +319,9 @@ impl Store for SqliteStore {
 
     fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
         let sought = client_id.clone();
-        let read = move |reader: &Reader| keys::origins(&reader.main, sought.as_str());
+        let read = move |reader: &Reader| {
+            at_once(keys::origins(&Db::sqlite(&reader.main), sought.as_str()))
+        };
         self.fault.read(self.readers.read(Whose::of(client_id), read))
     }
 
@@ -366,7 +373,7 @@ impl Store for SqliteStore {
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
         self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
-            let removed = certificates::forget(batch.main, now)?;
+            let removed = at_once(certificates::forget(&Db::sqlite(batch.main), now))?;
             if removed > 0 {
                 batch.erase_main_soon();
             }
@@ -376,7 +383,7 @@ impl Store for SqliteStore {
 
     fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
         self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
-            let wiped = gateway_keys::wipe(batch.main, now)?;
+            let wiped = at_once(gateway_keys::wipe(&Db::sqlite(batch.main), now))?;
             if wiped > 0 {
                 batch.erase_main_soon();
             }
@@ -404,4 +411,11 @@ fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreErr
     claims::remove_orphans(claims, main)?;
     session_keys::remove_orphans(claims, main)?;
     claims_file::empty_log(claims)
+}
+
+/// Makes the first key that signs when there is none.
+fn ensure_key(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), StoreError> {
+    let change = Transaction::new_unchecked(main, TransactionBehavior::Immediate)?;
+    at_once(gateway_keys::ensure(&Db::sqlite(&change), sealer, now))?;
+    Ok(change.commit()?)
 }

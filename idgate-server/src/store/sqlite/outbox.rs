@@ -7,12 +7,14 @@ use rusqlite::Connection;
 use tokio::sync::Notify;
 
 use super::super::cursor::List;
+use super::super::db::{Db, at_once};
 use super::super::interface::{
     Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, PendingPage, Read, Replay,
     Verdict, Wanted, Write,
 };
 use super::super::lanes::Whose;
 use super::super::outbox::{dead_letters, pending, queue};
+use super::super::sql::millis;
 use super::SqliteStore;
 
 const LIST: List = List("cursor webhook-failures");
@@ -62,7 +64,9 @@ impl OutboxStore for SqliteStore {
     }
 
     fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.writer.submit(move |batch| dead_letters::remove(batch.main, before, limit))
+        self.writer.submit(move |batch| {
+            at_once(dead_letters::remove(&Db::sqlite(batch.main), before, limit))
+        })
     }
 
     fn dead_letters(
@@ -73,8 +77,9 @@ impl OutboxStore for SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, DeadLetterPage, PageError> {
         let of_caller = caller.clone();
-        let read =
-            move |main: &Connection, before| dead_letters::page(main, &of_caller, before, limit);
+        let read = move |main: &Connection, before| {
+            at_once(dead_letters::page(&Db::sqlite(main), &of_caller, before, limit))
+        };
         let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
             let (letters, next_cursor) = page.await?;
@@ -90,8 +95,10 @@ impl OutboxStore for SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, PendingPage, PageError> {
         let of_caller = caller.clone();
-        let read =
-            move |main: &Connection, before| pending::page(main, &of_caller, before, limit, now);
+        let read = move |main: &Connection, before| {
+            let db = Db::sqlite(main);
+            at_once(pending::page(&db, &of_caller, before, limit, millis(now)))
+        };
         let page = self.page(PENDING, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
             let (notifications, next_cursor) = page.await?;
@@ -108,7 +115,7 @@ impl OutboxStore for SqliteStore {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
         let replayed = self.writer.submit_for(whose, move |batch| {
             let whose = Some((caller.client_id.as_str(), caller.livemode));
-            dead_letters::replay(batch.main, &id, whose, now)
+            at_once(dead_letters::replay(&Db::sqlite(batch.main), &id, whose, millis(now)))
         });
         Box::pin(async move {
             let replayed = replayed.await?;

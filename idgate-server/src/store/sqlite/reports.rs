@@ -4,6 +4,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
+use super::super::db::{Db, at_once};
 use super::super::interface::{Caller, Committed, Read, ReportStore, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
@@ -31,13 +32,14 @@ impl ReportStore for SqliteStore {
     ) -> Read<'_, Option<Vec<u8>>> {
         let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
         self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            let found = reports::of_caller(&reader.main, &caller, &id, now)?;
+            let found = at_once(reports::of_caller(&Db::sqlite(&reader.main), &caller, &id, now))?;
             found.map(|sealed| sealed.open(&sealer)).transpose()
         })
     }
 
     fn forget_reports(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.writer
-            .submit_erasing(Whose::GATEWAY, move |batch| reports::forget(batch.main, now, limit))
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            at_once(reports::forget(&Db::sqlite(batch.main), now, limit))
+        })
     }
 }

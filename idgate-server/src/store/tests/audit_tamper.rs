@@ -11,6 +11,7 @@ use crate::audit::{
 use crate::clock::Stopwatch;
 use crate::store::audit::{Head, append};
 use crate::store::sql::begin;
+use crate::store::sqlite::SqliteOperator;
 
 const LENGTH: u64 = 200;
 
@@ -25,9 +26,11 @@ impl Chain {
     /// With `length` entries, all of them signed for.
     fn of(length: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
+        let mut store = OperatorStore::open(dir.path(), None).unwrap();
+        let client_id = store.create_client("client", true, None, NOW).unwrap().client_id;
+        drop(store);
+        let operator = SqliteOperator::open(dir.path(), None).unwrap();
         operator.main.execute_batch("PRAGMA synchronous = OFF").unwrap();
-        let client_id = operator.create_client("client", true, None, NOW).unwrap().client_id;
         let mut chain = Self { dir, operator, client_id };
         chain.extend(length - 1);
         chain.operator.sign_audit(NOW).unwrap();

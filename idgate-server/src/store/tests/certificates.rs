@@ -10,12 +10,12 @@ use super::erasure::files_with;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::gateway_key::{GatewayKey, REPLACED_SIGNS_MS};
-use crate::store::SqliteOperator;
+use crate::store::OperatorStore;
 use crate::work::sweeper::Sweeper;
 use idgate_testkit::patience::until;
 
-fn operator(fixture: &Fixture) -> SqliteOperator {
-    SqliteOperator::open_existing(fixture.path(), None).unwrap()
+fn operator(fixture: &Fixture) -> OperatorStore {
+    OperatorStore::open_existing(fixture.path(), None).unwrap()
 }
 
 fn certificate(key: &GatewayKey) -> VerifierCertificate {
@@ -28,7 +28,7 @@ fn certificate(key: &GatewayKey) -> VerifierCertificate {
     VerifierCertificate::from_chain(&PROVIDER, &[builder.sign(&root.key)]).unwrap()
 }
 
-fn certify(operator: &mut SqliteOperator, client_id: &str, now: UnixMillis) -> VerifierCertificate {
+fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> VerifierCertificate {
     let certificate = certificate(&operator.requested_key(client_id, now).unwrap());
     operator.import_certificate(client_id, &certificate, now).unwrap();
     certificate

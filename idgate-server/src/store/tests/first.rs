@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::seal::Sealer;
+use crate::store::db::{Db, at_once};
 use crate::store::{EventStore as _, IdempotencyStore as _, directory, webhook_endpoints};
 
 const MAIN: &str = include_str!("first/idgate.sql");
@@ -80,12 +81,17 @@ async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
     assert!(store.gateway_keys().wait().unwrap().active.id().len() > 8);
     let key = directory::existing_key(dir.path(), None).unwrap().unwrap();
     let main = Connection::open(dir.path().join("idgate.db")).unwrap();
-    let to = webhook_endpoints::destination(&main, &Sealer::new(&key).unwrap(), SHOP, THEN);
+    let to = at_once(webhook_endpoints::destination(
+        &Db::sqlite(&main),
+        &Sealer::new(&key).unwrap(),
+        SHOP,
+        THEN,
+    ));
     let to = to.unwrap().unwrap();
     assert_eq!(to.secret.expose(), "whsec_P1hH8Gn/t7UtgSNZ8HmzIfrt8usjBT7vWbW8TiLcYxk=");
     let previous = to.previous.unwrap();
     assert_eq!(previous.expose(), "whsec_WWK8Y4qPhU+tBrxzLUrlKMSkJIeibMguHSfMCNveMHc=");
-    let report = SqliteOperator::open(dir.path(), None).unwrap().verify_audit(None, &[]).unwrap();
+    let report = OperatorStore::open(dir.path(), None).unwrap().verify_audit(None, &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
     // And again: nothing is left to do.
     drop(store);
@@ -112,7 +118,7 @@ fn an_upgrade_with_another_key_changes_nothing() {
     let dir = directory();
     let other = InstanceKey::generate().unwrap();
     let before = forms(dir.path());
-    assert!(SqliteOperator::open(dir.path(), Some(&other)).is_err());
+    assert!(OperatorStore::open(dir.path(), Some(&other)).is_err());
     assert_eq!(forms(dir.path()), before);
     open(dir.path());
 }

@@ -15,6 +15,7 @@ mod metrics;
 mod postgres;
 mod proxy;
 mod session_keys;
+mod sql_texts;
 mod strangers;
 mod upgrade;
 
@@ -127,7 +128,7 @@ fn a_wrong_or_missing_instance_key_is_refused() {
     };
     let text = refused(SqliteStore::open(fixture.path(), options(Some(&other)), NOW));
     assert!(text.contains("IDGATE_INSTANCE_KEY"), "{text}");
-    assert!(SqliteOperator::open(fixture.path(), Some(&other)).is_err());
+    assert!(OperatorStore::open(fixture.path(), Some(&other)).is_err());
     std::fs::remove_file(fixture.path().join("instance.key")).unwrap();
     let text = refused(SqliteStore::open(fixture.path(), options(None), NOW));
     assert!(text.contains("instance.key is missing"), "{text}");
@@ -151,6 +152,6 @@ fn the_data_directory_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let dir = parent.path().join("a/b");
-    SqliteOperator::open(&dir, None).unwrap();
+    OperatorStore::open(&dir, None).unwrap();
     assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
 }

@@ -7,7 +7,7 @@ use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::files::main_path;
 use crate::store::schema::{MIGRATIONS, migrate};
-use crate::store::{AuditStore as _, Health, directory, examine, keys};
+use crate::store::{AuditStore as _, Health, directory, examine, fresh};
 
 /// How many schema changes the first version had.
 const FIRST_VERSION: usize = 2;
@@ -27,8 +27,19 @@ async fn first_version() -> (Fixture, Session) {
     let (old, new) = (FirstSealer::new(&key).unwrap(), Sealer::new(&key).unwrap());
     let check = old.seal("instance", "key_check", b"idgate");
     main.execute("INSERT INTO instance VALUES ('key_check', ?1)", [check]).unwrap();
-    let wish = keys::ClientWish { name: "old", livemode: true, scopes: None };
-    let client = keys::create_client(&main, &new, &wish, NOW).unwrap();
+    let (client, sealed) = fresh::client(true, &new).unwrap();
+    main.execute(
+        "INSERT INTO clients (id, name, livemode, signing_secret, created_at) VALUES (?1, 'old', 1, ?2, ?3)",
+        (&client.client_id, sealed, millis(NOW)),
+    )
+    .unwrap();
+    let key = (&client.key_id, &client.client_id, client.api_key.digest(), client.api_key.hint());
+    main.execute(
+        "INSERT INTO api_keys (id, client_id, digest, hint, livemode, created_at) \
+         VALUES (?1, ?2, ?3, ?4, 1, 1)",
+        key,
+    )
+    .unwrap();
     // The session's client, and its secret as it was sealed then.
     let client_id = fixture.live.client_id.as_str();
     let secret = old.seal("clients", client_id, client.signing_secret.as_bytes());
@@ -111,13 +122,13 @@ async fn events_and_dead_letters_are_as_they_were() {
 async fn no_command_changes_the_schema_under_a_running_server() {
     let (fixture, _) = first_version().await;
     let serving = directory::lock(fixture.path()).unwrap();
-    let Err(StoreError::Failed(text)) = SqliteOperator::open(fixture.path(), None) else {
+    let Err(StoreError::Failed(text)) = OperatorStore::open(fixture.path(), None) else {
         panic!("opened");
     };
     assert!(text.contains("another server runs"), "{text}");
     assert!(!fixture.path().join("idgate.db.before-3").exists());
     drop(serving);
-    SqliteOperator::open(fixture.path(), None).unwrap();
+    OperatorStore::open(fixture.path(), None).unwrap();
 }
 
 #[tokio::test]

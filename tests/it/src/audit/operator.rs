@@ -249,13 +249,13 @@ fn a_revoked_client_and_changed_trust_are_recorded() {
 /// Entries from before the retention go, behind a signed record that the rest is verified from.
 #[test]
 fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
-    use idgate_server::store::{ClientOperator as _, SqliteOperator};
+    use idgate_server::store::OperatorStore;
     let installation = Installation::new().with("IDGATE_AUDIT_RETENTION", "30");
     let day = 24 * 60 * 60 * 1000;
     let past = |days: u64| idgate_core::UnixMillis(crate::tenant::now_ms() - days * day);
-    let mut store = SqliteOperator::open(&installation.data_dir(), None).unwrap();
+    let mut store = OperatorStore::open(&installation.data_dir(), None).unwrap();
     let client = store.create_client("shop", true, None, past(90)).unwrap();
-    let key = |store: &mut SqliteOperator, days| {
+    let key = |store: &mut OperatorStore, days| {
         store.create_key(&client.client_id, None, None, past(days)).unwrap().unwrap()
     };
     for days in [80, 70, 31, 29, 1] {

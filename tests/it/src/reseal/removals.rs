@@ -4,7 +4,7 @@
 use idgate_core::UnixMillis;
 use idgate_server::config::Address;
 use idgate_server::seal::InstanceKey;
-use idgate_server::store::{OperatorStore, PostgresOperator, SqliteOperator};
+use idgate_server::store::OperatorStore;
 use serde_json::json;
 
 use super::{NEW, OLD, both, only};
@@ -43,7 +43,7 @@ fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
     let mut installation = Installation::in_directory();
     only(&mut installation, OLD);
     let key = InstanceKey::parse(OLD).unwrap();
-    let store = SqliteOperator::open(&installation.data_dir(), Some(&key)).unwrap();
+    let store = OperatorStore::open(&installation.data_dir(), Some(&key)).unwrap();
     expect_known_after_a_reseal(installation, Box::new(store));
 }
 
@@ -51,6 +51,6 @@ fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
 fn in_a_database_what_was_removed_of_the_log_is_known_after_a_reseal() {
     let Some(database) = stores::migrated() else { return };
     let key = InstanceKey::parse(OLD).unwrap();
-    let store = PostgresOperator::open(&Address::parse(&database).unwrap(), &key).unwrap();
+    let store = OperatorStore::connect(&Address::parse(&database).unwrap(), &key).unwrap();
     expect_known_after_a_reseal(Installation::on(&database), Box::new(store));
 }

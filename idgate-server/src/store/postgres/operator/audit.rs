@@ -13,13 +13,12 @@ use crate::audit::SignedCheckpoint;
 use crate::store::audit::report::Auditor;
 use crate::store::audit::{AuditReport, ExportError};
 use crate::store::interface::StoreError;
-use crate::store::operator::AuditOperator;
 
 /// Chains signed in one transaction.
 const BATCH: usize = 256;
 
-impl AuditOperator for PostgresOperator {
-    fn verify_audit(
+impl PostgresOperator {
+    pub(in crate::store) fn verify_audit(
         &self,
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
@@ -28,7 +27,7 @@ impl AuditOperator for PostgresOperator {
         Auditor { log, keys: &self.desk.audit }.verify(client, elsewhere, u64::MAX)
     }
 
-    fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+    pub(in crate::store) fn sign_audit(&self, now: UnixMillis) -> Result<(), StoreError> {
         let (pool, keys) = (&self.desk.pool, &self.desk.audit);
         loop {
             let signed = self.run(sign_due(pool, keys, UnixMillis(u64::MAX), BATCH, now))?;
@@ -38,8 +37,8 @@ impl AuditOperator for PostgresOperator {
         }
     }
 
-    fn export_audit(
-        &mut self,
+    pub(in crate::store) fn export_audit(
+        &self,
         client: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError> {

@@ -1,19 +1,10 @@
 //! The operator's side of a database. It works beside running gateways: each call is one transaction,
 //! and every node sees it with its next read.
 
-mod admin_tokens;
 mod audit;
-mod certificates;
-mod clients;
 mod copy;
-mod dead_letters;
-mod gateway_keys;
-mod listening;
 mod reseal;
 mod server_settings;
-mod sessions;
-mod trust;
-mod webhook_hosts;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,14 +13,14 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::error::{Done, Failure};
-use super::pool::{Boxed, Pool, Tx};
+use super::pool::{Boxed, Pool, TRIES};
 use super::{audit as log, instance, schema};
-use crate::audit::{AuditEvent, AuditKeys};
+use crate::audit::AuditKeys;
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::interface::StoreError;
+use crate::store::db::Db;
+use crate::store::interface::{Resealed, StoreError};
 use crate::store::key_check::FirstKey;
-use crate::store::operator::{Operator, ResealOperator as _, Resealed};
 
 /// How long a command usually waits for the database.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -61,7 +52,10 @@ impl PostgresOperator {
     /// # Errors
     /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
     /// says what to do.
-    pub fn open(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
+    pub(in crate::store) fn open(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
         let operator = Self::connect(address, instance_key)?;
         let desk = &operator.desk;
         let first = operator.run(async {
@@ -78,7 +72,7 @@ impl PostgresOperator {
     ///
     /// # Errors
     /// As [`PostgresOperator::open`].
-    pub fn open_to_reseal(
+    pub(in crate::store) fn open_to_reseal(
         address: &Address,
         instance_key: &InstanceKey,
     ) -> Result<Self, StoreError> {
@@ -117,16 +111,70 @@ impl PostgresOperator {
         done.ok_or_else(stopped)
     }
 
+    pub(in crate::store) const fn sealer(&self) -> &Sealer {
+        &self.desk.sealer
+    }
+
+    pub(in crate::store) const fn audit_keys(&self) -> &AuditKeys {
+        &self.desk.audit
+    }
+
+    pub(in crate::store) fn read<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || work(&Db::Client(&self.desk.pool.client().await?)).await)
+    }
+
+    /// In one transaction.
+    pub(in crate::store) fn change<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || {
+            let mut tried = 0;
+            loop {
+                tried += 1;
+                match self.change_once(&work).await {
+                    Err(Failure::Again(_)) if tried < TRIES => {}
+                    done => return done,
+                }
+            }
+        })
+    }
+
+    async fn change_once<T>(&self, work: &impl AsyncFn(&Db<'_>) -> Done<T>) -> Done<T> {
+        let mut client = self.desk.pool.client().await?;
+        let tx = client.transaction().await?;
+        let done = work(&Db::Transaction(&tx)).await?;
+        self.desk.pool.finish(tx, 1).await?;
+        Ok(done)
+    }
+
+    /// The same as [`PostgresOperator::run`] for work that stays on one thread.
+    fn block<T: Send>(&self, work: impl AsyncFnOnce() -> Done<T> + Send) -> Result<T, StoreError> {
+        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
+        std::thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                runtime.block_on(async { tokio::time::timeout(self.answer, work()).await })
+            });
+            Ok(work.join().map_err(|_| stopped())?.map_err(|_| silent())??)
+        })
+    }
+
     /// One function for all commands.
     fn wait(&self, work: Boxed<'_, ()>) -> Result<(), StoreError> {
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
-        let silent = || StoreError::Unavailable("PostgreSQL does not answer".into());
         let wait = async { tokio::time::timeout(self.answer, work).await };
         std::thread::scope(|scope| {
             let done = scope.spawn(|| runtime.block_on(wait)).join().map_err(|_| stopped())?;
             Ok(done.map_err(|_| silent())??)
         })
     }
+}
+
+fn silent() -> StoreError {
+    StoreError::Unavailable("PostgreSQL does not answer".into())
 }
 
 fn stopped() -> StoreError {
@@ -145,28 +193,4 @@ impl std::fmt::Debug for PostgresOperator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("PostgresOperator")
     }
-}
-
-impl Operator for PostgresOperator {}
-
-/// Records what is done in any case. What stops must not go on because its audit log was altered:
-/// then the outcome is the reason why nothing is recorded.
-async fn record_if_possible(
-    tx: &Tx<'_>,
-    keys: &AuditKeys,
-    chain: &str,
-    events: Vec<AuditEvent>,
-) -> Done<Result<(), String>> {
-    tx.batch_execute("SAVEPOINT entries").await?;
-    for event in events {
-        match log::append(tx, keys, chain, event).await {
-            Ok(()) => {}
-            Err(Failure::Store(StoreError::Failed(why))) => {
-                tx.batch_execute("ROLLBACK TO SAVEPOINT entries").await?;
-                return Ok(Err(why));
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    Ok(Ok(()))
 }

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use idgate_core::time::UnixMillis;
-
 use super::super::error::{Done, Failure};
 use super::super::pool::Tx;
 use super::super::rekey::{Part, page, parts};
 use super::super::sql::row;
 use super::super::{instance, nodes};
 use super::{Desk, PostgresOperator};
+use crate::store::interface::Resealed;
 use crate::store::interface::StoreError;
-use crate::store::operator::{ResealOperator, Resealed};
 use crate::store::rekey::Mode;
 
 /// How often what was sealed under another key meanwhile is sealed anew.
@@ -19,8 +17,8 @@ const ROUNDS: usize = 3;
 /// How long one of them may take.
 const PASS: Duration = Duration::from_secs(24 * 3600);
 
-impl ResealOperator for PostgresOperator {
-    fn reseal(&mut self, _now: UnixMillis) -> Result<Resealed, StoreError> {
+impl PostgresOperator {
+    pub(in crate::store) fn reseal(&mut self) -> Result<Resealed, StoreError> {
         self.answer = PASS;
         let desk = &self.desk;
         self.run(desk.pool.transact(desk, |desk, tx| {
@@ -46,7 +44,7 @@ impl ResealOperator for PostgresOperator {
         ))
     }
 
-    fn sealed(&self) -> Result<Resealed, StoreError> {
+    pub(in crate::store) fn sealed(&self) -> Result<Resealed, StoreError> {
         self.run(each_part(&self.desk, Mode::Count, None))
     }
 }

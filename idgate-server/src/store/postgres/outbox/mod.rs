@@ -5,8 +5,7 @@
 //! how long, in times of their own of which only the difference counts. `queued_at` and `failed_at` are
 //! the callers' times.
 
-pub(super) mod dead_letters;
-mod pending;
+pub(in crate::store) mod give_up;
 pub(super) mod queue;
 
 use std::sync::Arc;
@@ -15,12 +14,13 @@ use idgate_core::time::UnixMillis;
 use tokio::sync::Notify;
 
 use super::super::cursor::List;
+use super::super::db::Db;
 use super::super::interface::{
     Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, PendingPage, Read, Replay,
     Verdict, Wanted, Write,
 };
 use super::super::lanes::Whose;
-use super::super::outbox::{HOST_REJECTED, Notice};
+use super::super::outbox::{HOST_REJECTED, Notice, dead_letters, pending};
 use super::super::sql::millis;
 use super::error::Done;
 use super::gateway::PostgresStore;
@@ -119,13 +119,13 @@ impl OutboxStore for PostgresStore {
         now: UnixMillis,
     ) -> Write<'_, usize> {
         self.write(Whose::GATEWAY, move |shared| async move {
-            dead_letters::give_up_unreviewed(&shared, before, limit, now).await
+            give_up::give_up_unreviewed(&shared, before, limit, now).await
         })
     }
 
     fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.write(Whose::GATEWAY, move |shared| async move {
-            dead_letters::remove(&shared, before, limit).await
+            dead_letters::remove(&Db::Client(&shared.pool.client().await?), before, limit).await
         })
     }
 
@@ -138,7 +138,8 @@ impl OutboxStore for PostgresStore {
     ) -> Read<'_, DeadLetterPage, PageError> {
         let of_caller = caller.clone();
         let read = move |shared: Arc<Shared>, before| async move {
-            dead_letters::page(&shared, &of_caller, before, limit).await
+            let client = shared.pool.client().await?;
+            dead_letters::page(&Db::Client(&client), &of_caller, before, limit).await
         };
         let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
@@ -156,7 +157,10 @@ impl OutboxStore for PostgresStore {
     ) -> Read<'_, PendingPage, PageError> {
         let of_caller = caller.clone();
         let read = move |shared: Arc<Shared>, before| async move {
-            pending::page(&shared, &of_caller, before, limit, now).await
+            let client = shared.pool.client().await?;
+            let db = Db::Client(&client);
+            let now = shared.clock_of(&db, now).await?;
+            pending::page(&db, &of_caller, before, limit, now).await
         };
         let page = self.page(PENDING, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
@@ -174,9 +178,10 @@ impl OutboxStore for PostgresStore {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
         self.write(whose, move |shared| async move {
             let of = Some((caller.client_id.as_str(), caller.livemode));
-            let at = shared.claims_clock.at(now);
             let client = shared.pool.client().await?;
-            let replayed = dead_letters::replay(&client, &id, of, at).await?;
+            let db = Db::Client(&client);
+            let due_at = shared.clock_of(&db, now).await?;
+            let replayed = dead_letters::replay(&db, &id, of, due_at).await?;
             shared.outbox_bell.notify_one();
             Ok(replayed)
         })

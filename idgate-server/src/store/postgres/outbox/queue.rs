@@ -5,16 +5,17 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use tokio_postgres::Row;
 
+use super::super::super::db::Db;
 use super::super::super::interface::{HostStatus, Lane, Leased, Verdict, Wanted};
 use super::super::super::outbox::{ENDPOINT_MISSING, HOST_REJECTED};
 use super::super::super::sql::{millis, number, time};
-use super::super::destination::destination;
+use super::super::super::webhook_endpoints::destination;
 use super::super::error::Done;
 use super::super::nodes;
 use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
-use super::dead_letters::{self, Among};
+use super::give_up::{self, Among};
 use crate::spans::Parent;
 
 /// What may be done with a client's notifications.
@@ -161,7 +162,7 @@ pub(in crate::store::postgres) async fn give_up_client(
     (now, clock): (UnixMillis, Option<i64>),
 ) -> Done<()> {
     forget_replays(tx, client_id, clock).await?;
-    dead_letters::give_up(tx, why, (now, clock), Among::Client(client_id)).await?;
+    give_up::give_up(tx, why, (now, clock), Among::Client(client_id)).await?;
     Ok(())
 }
 
@@ -180,7 +181,7 @@ async fn lease_lane(
             return give_up_client(tx, client_id, why, (times.now, times.clock)).await;
         }
     }
-    let to = destination(tx, &shared.sealer, client_id, times.now).await?;
+    let to = destination(&Db::Transaction(tx), &shared.sealer, client_id, times.now).await?;
     let Some(to) = to else { return Ok(()) };
     let target = Arc::new(to.into_target());
     let due = due_of(tx, client_id, *count, times.clock).await?;

@@ -10,13 +10,12 @@ use crate::store::audit::report::Auditor;
 use crate::store::audit::{AuditReport, ExportError, Rows, checkpoints};
 use crate::store::directory::Change;
 use crate::store::interface::StoreError;
-use crate::store::operator::AuditOperator;
 
 /// Chains signed in one transaction.
 const BATCH: usize = 256;
 
-impl AuditOperator for SqliteOperator {
-    fn verify_audit(
+impl SqliteOperator {
+    pub(in crate::store) fn verify_audit(
         &self,
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
@@ -24,9 +23,9 @@ impl AuditOperator for SqliteOperator {
         Auditor { log: &self.log(), keys: &self.audit }.verify(client, elsewhere, u64::MAX)
     }
 
-    fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+    pub(in crate::store) fn sign_audit(&self, now: UnixMillis) -> Result<(), StoreError> {
         loop {
-            let transaction = Change::begin(&mut self.main, &self.first)?;
+            let transaction = Change::begin(&self.main, &self.first)?;
             let all = UnixMillis(u64::MAX);
             let chains = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
             transaction.commit()?;
@@ -36,8 +35,8 @@ impl AuditOperator for SqliteOperator {
         }
     }
 
-    fn export_audit(
-        &mut self,
+    pub(in crate::store) fn export_audit(
+        &self,
         client: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError> {

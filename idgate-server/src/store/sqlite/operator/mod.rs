@@ -1,29 +1,23 @@
 //! The operator's side of the data directory. It works beside a running server: each call is one
 //! transaction, and the server sees it with its next read.
 
-mod admin_tokens;
 mod audit;
-mod certificates;
-mod clients;
-mod dead_letters;
-mod gateway_keys;
-mod listening;
 mod reseal;
-mod sessions;
-mod trust;
-mod webhook_hosts;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
-use crate::audit::{AuditEvent, AuditKeys};
+use crate::audit::AuditKeys;
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::directory::{self, DirectoryKey};
+use crate::store::db::{Db, at_once, at_one_moment};
+use crate::store::directory::{self, Change, DirectoryKey};
+use crate::store::failure::Done;
+use crate::store::files::truncate_log;
+use crate::store::interface::Resealed;
 use crate::store::interface::StoreError;
 use crate::store::key_check::FirstKey;
-use crate::store::operator::{Operator, ResealOperator as _, Resealed};
-use crate::store::{audit as log, schema};
+use crate::store::schema;
 
 /// The operator's side of one data directory.
 #[derive(Debug)]
@@ -41,7 +35,10 @@ impl SqliteOperator {
     ///
     /// # Errors
     /// It cannot be used, or the key is not its key; the text says what to do.
-    pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
+    pub(in crate::store) fn open(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
         directory::create(dir)?;
         Self::open_existing(dir, instance_key)
     }
@@ -50,7 +47,7 @@ impl SqliteOperator {
     ///
     /// # Errors
     /// As [`SqliteOperator::open`], and when there is none.
-    pub fn open_existing(
+    pub(in crate::store) fn open_existing(
         dir: &Path,
         instance_key: Option<&InstanceKey>,
     ) -> Result<Self, StoreError> {
@@ -77,7 +74,7 @@ impl SqliteOperator {
     ///
     /// # Errors
     /// As [`SqliteOperator::open_existing`].
-    pub fn open_to_reseal(
+    pub(in crate::store) fn open_to_reseal(
         dir: &Path,
         instance_key: Option<&InstanceKey>,
     ) -> Result<Self, StoreError> {
@@ -97,27 +94,44 @@ impl SqliteOperator {
             _ => Err(refused),
         }
     }
-}
 
-impl Operator for SqliteOperator {}
-
-/// Records what is done in any case. What stops must not go on because its audit log was altered:
-/// then the outcome is the reason why nothing is recorded.
-fn record_if_possible(
-    transaction: &mut Transaction<'_>,
-    keys: &AuditKeys,
-    chain: &str,
-    mut events: impl Iterator<Item = AuditEvent>,
-) -> Result<Result<(), String>, StoreError> {
-    let mut entries = transaction.savepoint()?;
-    let recorded = events.try_for_each(|event| log::append(&entries, keys, chain, event));
-    if recorded.is_err() {
-        entries.rollback()?;
+    pub(in crate::store) const fn sealer(&self) -> &Sealer {
+        &self.sealer
     }
-    entries.commit()?;
-    match recorded {
-        Err(StoreError::Failed(why)) => Ok(Err(why)),
-        Err(busy) => Err(busy),
-        Ok(()) => Ok(Ok(())),
+
+    pub(in crate::store) const fn audit_keys(&self) -> &AuditKeys {
+        &self.audit
+    }
+
+    pub(in crate::store) fn read<T>(
+        &self,
+        work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
+    ) -> Result<T, StoreError> {
+        at_once(work(&Db::sqlite(&self.main)))
+    }
+
+    /// The same of one moment.
+    pub(in crate::store) fn look<T>(
+        &self,
+        work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
+    ) -> Result<T, StoreError> {
+        at_one_moment(&self.main, work)
+    }
+
+    /// In one transaction.
+    pub(in crate::store) fn change<T>(
+        &self,
+        work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
+    ) -> Result<T, StoreError> {
+        let change = Change::begin(&self.main, &self.first)?;
+        let done = at_once(work(&Db::sqlite(&change)))?;
+        change.commit()?;
+        Ok(done)
+    }
+
+    /// What was erased leaves the log as well, unless a reader is in the way: then with the next
+    /// checkpoint.
+    pub(in crate::store) fn cut_log(&self) {
+        let _later = truncate_log(&self.main);
     }
 }

@@ -5,13 +5,13 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::store::disk::Disk;
 use crate::store::files::{claims_path, open_claims, open_for_reading};
+use crate::store::interface::Resealed;
 use crate::store::interface::StoreError;
-use crate::store::operator::{ResealOperator, Resealed};
 use crate::store::rekey::sqlite;
 use crate::store::{claims_file, directory, session_keys};
 
-impl ResealOperator for SqliteOperator {
-    fn reseal(&mut self, now: UnixMillis) -> Result<Resealed, StoreError> {
+impl SqliteOperator {
+    pub(in crate::store) fn reseal(&mut self, now: UnixMillis) -> Result<Resealed, StoreError> {
         let _nobody_serves = directory::lock(&self.dir)?;
         claims_file::erase_first(&self.dir, &Disk::of(&self.dir), now)?;
         let has_claims = claims_path(&self.dir).exists();
@@ -26,7 +26,7 @@ impl ResealOperator for SqliteOperator {
         sqlite::reseal(&mut self.main, claims.as_mut(), &self.sealer, &self.audit)
     }
 
-    fn sealed(&self) -> Result<Resealed, StoreError> {
+    pub(in crate::store) fn sealed(&self) -> Result<Resealed, StoreError> {
         let path = claims_path(&self.dir);
         let claims = path.exists().then(|| open_for_reading(&path)).transpose()?;
         sqlite::count(&self.main, claims.as_ref(), &self.sealer, &self.audit)

@@ -26,8 +26,8 @@ use crate::entropy::OsEntropy;
 use crate::store::wait::Wait as _;
 use crate::store::{
     Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, Made,
-    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteOperator,
-    SqliteStore, Store, StoreOptions, TrustChange,
+    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteStore, Store,
+    StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
 use crate::work::sweeper::Sweeper;
@@ -400,5 +400,5 @@ async fn exchange(mut stream: TcpStream, seen: &Seen) {
 }
 
 fn operator(dir: &Path) -> Box<OperatorStore> {
-    Box::new(SqliteOperator::open(dir, None).unwrap())
+    Box::new(OperatorStore::open(dir, None).unwrap())
 }

@@ -11,9 +11,7 @@ use idgate_testkit::x509::Identity;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::config::{Environment, Quotas};
-use crate::store::{
-    NewTrustedList, SqliteOperator, SqliteStore, StoreOptions, TrustChange, TrustOperator as _,
-};
+use crate::store::{NewTrustedList, OperatorStore, SqliteStore, StoreOptions, TrustChange};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 const URL: &str = "https://lists.example/pid.json";
@@ -49,7 +47,7 @@ fn options() -> StoreOptions<'static> {
 impl Gateway {
     fn following(first: &TrustedList) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
         let change = TrustChange {
             vct: Some(vec!["urn:eudi:pid:1".into()]),
             trusted_list: Some(NewTrustedList {
@@ -136,7 +134,7 @@ async fn a_rollback_is_refused_also_after_a_restart_and_after_the_entry_was_remo
     assert!(gateway.metrics(r#"idgate_trusted_list_refresh_total{outcome="rollback"} 2"#));
     let dir = gateway.dir;
     drop(gateway.refresh);
-    let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
+    let mut operator = OperatorStore::open(dir.path(), None).unwrap();
     assert!(operator.remove_trust("eu", NOW).unwrap());
     let change = |number| TrustChange {
         vct: Some(vec!["urn:eudi:pid:1".into()]),

@@ -1,0 +1,208 @@
+//! One text for both databases. A use case is written once, as an asynchronous function of a [`Db`]: on SQLite it runs
+//! to its end on the thread that owns the connection, on PostgreSQL it waits for the server.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use deadpool_postgres::Client;
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, ToSql as ToSqlite, params_from_iter};
+use send_wrapper::SendWrapper;
+use tokio_postgres::types::ToSql as ToPostgres;
+
+use super::failure::{Done, Failure};
+use super::interface::StoreError;
+use super::postgres::pool::Tx;
+use super::postgres::sql as postgres;
+use super::sql::{millis, time};
+use super::statement::{Column, Value};
+
+/// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. `{seq}` is the column that
+/// says in which order rows were made; other words in braces are for PostgreSQL alone, for example `{FOR UPDATE}`: in
+/// SQLite nobody else writes meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sql(&'static str);
+
+/// A statement. A test prepares each text that is given here on both databases.
+pub(super) const fn sql(text: &'static str) -> Sql {
+    Sql(text)
+}
+
+/// The text as SQLite takes it.
+pub(super) fn of_sqlite(text: &str) -> String {
+    with_braces(text, "rowid", |_| "").replace('$', "?")
+}
+
+/// The text as PostgreSQL takes it.
+pub(super) fn of_postgres(text: &str) -> Cow<'_, str> {
+    if text.contains('{') {
+        Cow::Owned(with_braces(text, "seq", |words| words))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+fn with_braces(text: &str, seq: &str, others: fn(&str) -> &str) -> String {
+    let mut parts = text.split(['{', '}']);
+    let mut whole = String::from(parts.next().unwrap_or_default());
+    while let (Some(words), Some(rest)) = (parts.next(), parts.next()) {
+        whole.push_str(if words == "seq" { seq } else { others(words) });
+        whole.push_str(rest);
+    }
+    whole
+}
+
+/// What stands for the parameters of a statement.
+pub(super) type Values<'v> = &'v [&'v dyn Value];
+
+/// Where a use case works.
+pub(super) enum Db<'a> {
+    /// A connection of this thread, which nothing takes to another one: a use case on SQLite ends where it begins.
+    Sqlite(SendWrapper<&'a Connection>),
+    /// A connection that reads.
+    Client(&'a Client),
+    /// A transaction.
+    Transaction(&'a Tx<'a>),
+}
+
+/// A row of either.
+pub(super) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    /// The column at this place.
+    pub(super) fn get<T: Column>(&self, at: usize) -> Done<T> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(at)?),
+            Self::Postgres(row) => Ok(row.try_get(at)?),
+        }
+    }
+
+    /// The time at this place.
+    pub(super) fn time(&self, at: usize) -> Done<UnixMillis> {
+        self.get(at).map(time)
+    }
+
+    /// The time at this place, if there is one.
+    pub(super) fn time_if_any(&self, at: usize) -> Done<Option<UnixMillis>> {
+        Ok(self.get::<Option<i64>>(at)?.map(time))
+    }
+}
+
+impl<'a> Db<'a> {
+    /// On a connection of this thread.
+    pub(super) fn sqlite(main: &'a Connection) -> Self {
+        Self::Sqlite(SendWrapper::new(main))
+    }
+
+    /// All rows, as `read` reads them.
+    pub(super) async fn all<T>(
+        &self,
+        sql: Sql,
+        values: Values<'_>,
+        read: impl Fn(&Row<'_>) -> Done<T>,
+    ) -> Done<Vec<T>> {
+        let found = match self {
+            Self::Sqlite(main) => {
+                let mut statement = main.prepare_cached(&of_sqlite(sql.0))?;
+                let mut found = statement.query(params_from_iter(for_sqlite(values)))?;
+                let mut all = Vec::new();
+                while let Some(row) = found.next()? {
+                    all.push(read(&Row::Sqlite(row))?);
+                }
+                return Ok(all);
+            }
+            Self::Client(on) => {
+                postgres::rows(*on, &of_postgres(sql.0), &for_postgres(values)).await?
+            }
+            Self::Transaction(on) => {
+                postgres::rows(*on, &of_postgres(sql.0), &for_postgres(values)).await?
+            }
+        };
+        found.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    /// The one row that there may be.
+    pub(super) async fn one<T>(
+        &self,
+        sql: Sql,
+        values: Values<'_>,
+        read: impl Fn(&Row<'_>) -> Done<T>,
+    ) -> Done<Option<T>> {
+        Ok(self.all(sql, values, read).await?.pop())
+    }
+
+    /// How many rows were changed.
+    pub(super) async fn run(&self, sql: Sql, values: Values<'_>) -> Done<u64> {
+        match self {
+            Self::Sqlite(main) => {
+                let mut statement = main.prepare_cached(&of_sqlite(sql.0))?;
+                let changed = statement.execute(params_from_iter(for_sqlite(values)))?;
+                Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+            }
+            Self::Client(on) => {
+                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await
+            }
+            Self::Transaction(on) => {
+                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await
+            }
+        }
+    }
+
+    /// Now, by the database's clock; in SQLite the caller's.
+    pub(super) async fn clock(&self, now: UnixMillis) -> Done<i64> {
+        if matches!(self, Self::Sqlite(_)) {
+            return Ok(millis(now));
+        }
+        let clock = self.one(Sql("SELECT clock_ms()"), &[], |row| row.get(0)).await?;
+        clock.ok_or_else(|| Failure::failed("the database has no clock"))
+    }
+
+    /// Runs a command without parameters.
+    pub(super) async fn command(&self, text: &'static str) -> Done<()> {
+        match self {
+            Self::Sqlite(main) => Ok(main.execute_batch(text)?),
+            Self::Client(on) => Ok(on.batch_execute(text).await?),
+            Self::Transaction(on) => Ok(on.batch_execute(text).await?),
+        }
+    }
+
+    /// The same for PostgreSQL alone: in SQLite nobody else writes meanwhile.
+    pub(super) async fn lock(&self, text: &'static str) -> Done<()> {
+        if matches!(self, Self::Sqlite(_)) { Ok(()) } else { self.command(text).await }
+    }
+}
+
+fn for_sqlite<'v>(values: Values<'v>) -> impl Iterator<Item = &'v dyn ToSqlite> {
+    values.iter().map(|value| -> &dyn ToSqlite { *value })
+}
+
+fn for_postgres<'v>(values: Values<'v>) -> Vec<&'v (dyn ToPostgres + Sync)> {
+    values.iter().map(|value| -> &(dyn ToPostgres + Sync) { *value }).collect()
+}
+
+/// What comes of a use case on SQLite, which waits for nothing.
+pub(super) fn at_once<T>(work: impl Future<Output = Done<T>>) -> Result<T, StoreError> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Ok(done?),
+        Poll::Pending => {
+            debug_assert!(false, "a use case waits on SQLite");
+            Err(StoreError::Failed("a use case waits on SQLite".into()))
+        }
+    }
+}
+
+/// What a use case reads of one moment on SQLite, so that a change in between does not show.
+pub(super) fn at_one_moment<T>(
+    main: &Connection,
+    work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
+) -> Result<T, StoreError> {
+    let moment = main.unchecked_transaction()?;
+    let read = at_once(work(&Db::sqlite(&moment)))?;
+    moment.finish()?;
+    Ok(read)
+}
