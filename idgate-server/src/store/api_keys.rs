@@ -4,73 +4,61 @@ mod change;
 pub(super) mod power;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::Connection;
 use serde_json::json;
 
-pub(super) use self::change::{KeyRow, insert, revoke, rotate};
+pub(super) use self::change::{insert, revoke, rotate};
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{ApiKeyRecord, Caller, StoreError};
-use super::sql::{millis, number, one_more, page_of, time};
+use super::interface::{ApiKeyRecord, Caller, KeyValue};
+use super::sql::{millis, number, one_more, page_of};
 
 /// What a list in one piece has at most, unless more keys live.
-pub(super) const LISTED: usize = 200;
-
-pub(super) const COLUMNS: &str =
-    "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
+const LISTED: usize = 200;
 
 /// The keys that live, then the newest of the others.
-pub(super) fn newest(
-    main: &Connection,
+pub(super) async fn newest(
+    db: &Db<'_>,
     caller: &Caller,
     now: UnixMillis,
-) -> Result<Vec<ApiKeyRecord>, StoreError> {
-    // One moment for both, and a short one.
-    let moment = main.unchecked_transaction()?;
-    let mut keys = living(&moment, caller.client_id.as_str(), now)?;
-    keys.retain(|key| key.livemode == caller.livemode);
-    let room = number(LISTED.saturating_sub(keys.len()));
-    let mut statement = moment.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
-         AND (revoked_at IS NOT NULL OR expires_at <= ?3) ORDER BY rowid DESC LIMIT ?4"
-    ))?;
-    let of_caller = (caller.client_id.as_str(), caller.livemode, millis(now), room);
-    let rows = statement.query_map(of_caller, |row| Ok(record(row)))?;
-    for row in rows {
-        keys.push(row??);
-    }
-    Ok(keys)
-}
-
-fn living(
-    main: &Connection,
-    client_id: &str,
-    now: UnixMillis,
-) -> Result<Vec<ApiKeyRecord>, StoreError> {
-    let mut statement = main.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND revoked_at IS NULL \
-         AND (expires_at IS NULL OR expires_at > ?2) ORDER BY rowid DESC"
-    ))?;
-    let rows = statement.query_map((client_id, millis(now)), |row| Ok(record(row)))?;
-    rows.map(|row| row?).collect()
+) -> Done<Vec<ApiKeyRecord>> {
+    let sql = sql(
+        "WITH live AS (SELECT id, name, scopes, revoked_at, livemode, created_at, expires_at, \
+             last_used_at, {seq} AS made, 1 AS lives FROM api_keys \
+             WHERE client_id = $1 AND livemode = $2 AND revoked_at IS NULL \
+             AND (expires_at IS NULL OR expires_at > $3)), \
+         ended AS (SELECT id, name, scopes, revoked_at, livemode, created_at, expires_at, \
+             last_used_at, {seq} AS made, 0 AS lives FROM api_keys \
+             WHERE client_id = $1 AND livemode = $2 \
+             AND (revoked_at IS NOT NULL OR expires_at <= $3) ORDER BY {seq} DESC \
+             LIMIT CASE WHEN (SELECT count(*) FROM live) < CAST($4 AS bigint) \
+             THEN CAST($4 AS bigint) - (SELECT count(*) FROM live) ELSE 0 END) \
+         SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, \
+         last_used_at FROM (SELECT * FROM live UNION ALL SELECT * FROM ended) AS listed \
+         ORDER BY lives DESC, made DESC",
+    );
+    let (client_id, livemode) = (caller.client_id.as_str(), caller.livemode);
+    db.all(sql, &[&client_id, &livemode, &millis(now), &number(LISTED)], read).await
 }
 
 /// At most `limit` keys made before the one at `before`, and the position of the last if there are
 /// more.
-pub(super) fn page(
-    main: &Connection,
+pub(super) async fn page(
+    db: &Db<'_>,
     caller: &Caller,
     before: i64,
     limit: usize,
-) -> Result<(Vec<ApiKeyRecord>, Option<i64>), StoreError> {
-    let mut statement = main.prepare_cached(&format!(
-        "SELECT {COLUMNS}, rowid FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
-         AND rowid < ?3 ORDER BY rowid DESC LIMIT ?4"
-    ))?;
-    let of_caller = (caller.client_id.as_str(), caller.livemode, before, one_more(limit));
-    let rows = statement.query_map(of_caller, |row| Ok((record(row), row.get(8)?)))?;
-    let rows = rows.map(|row| row.map_err(StoreError::from).and_then(|(key, at)| Ok((key?, at))));
-    Ok(page_of(rows.collect::<Result<_, _>>()?, limit))
+) -> Done<(Vec<ApiKeyRecord>, Option<i64>)> {
+    let sql = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
+                   expires_at, last_used_at, {seq} FROM api_keys \
+                   WHERE client_id = $1 AND livemode = $2 AND {seq} < $3 \
+                   ORDER BY {seq} DESC LIMIT $4");
+    let (client_id, livemode) = (caller.client_id.as_str(), caller.livemode);
+    let keys = db
+        .all(sql, &[&client_id, &livemode, &before, &one_more(limit)], |row| {
+            Ok((read(row)?, row.get(8)?))
+        })
+        .await?;
+    Ok(page_of(keys, limit))
 }
 
 /// All keys of a client, as the operator sees them; `None`: there is no such client.
@@ -85,7 +73,26 @@ pub(super) async fn of_client(db: &Db<'_>, client_id: &str) -> Done<Option<Vec<A
     db.all(keys, &[&client_id], read).await.map(Some)
 }
 
-/// Stores a key, whoever asks for it.
+/// The key with this value, once another transaction that changes it is done.
+pub(super) async fn with_value(
+    db: &Db<'_>,
+    id: &str,
+    value: &KeyValue,
+) -> Done<Option<ApiKeyRecord>> {
+    let sql = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
+                   expires_at, last_used_at FROM api_keys WHERE id = $1 AND digest = $2 \
+                   {FOR UPDATE}");
+    db.one(sql, &[&id, &value.digest.as_slice()], read).await
+}
+
+/// A key and its client.
+pub(super) struct KeyRow<'a> {
+    pub(super) client_id: &'a str,
+    pub(super) record: &'a ApiKeyRecord,
+    pub(super) value: &'a KeyValue,
+}
+
+/// Stores a key.
 pub(super) async fn insert_row(db: &Db<'_>, key: &KeyRow<'_>) -> Done<()> {
     let KeyRow { client_id, record, value } = key;
     let sql = sql("INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, \
@@ -111,18 +118,12 @@ pub(super) async fn insert_row(db: &Db<'_>, key: &KeyRow<'_>) -> Done<()> {
 }
 
 /// Removes keys that ended long ago.
-pub(super) fn remove_ended(
-    main: &Connection,
-    before: UnixMillis,
-    limit: usize,
-) -> Result<usize, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "DELETE FROM api_keys WHERE rowid IN (SELECT rowid FROM api_keys \
-             WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \
-             AND coalesce(revoked_at, expires_at) <= ?1 LIMIT ?2)",
-        )?
-        .execute((millis(before), number(limit)))?)
+pub(super) async fn remove_ended(db: &Db<'_>, before: UnixMillis, limit: usize) -> Done<usize> {
+    let sql = sql("DELETE FROM api_keys WHERE {seq} IN (SELECT {seq} FROM api_keys \
+                   WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \
+                   AND coalesce(revoked_at, expires_at) <= $1 LIMIT $2 {FOR UPDATE SKIP LOCKED})");
+    let removed = db.run(sql, &[&millis(before), &number(limit)]).await?;
+    Ok(usize::try_from(removed).unwrap_or(usize::MAX))
 }
 
 fn read(row: &Row<'_>) -> Done<ApiKeyRecord> {
@@ -135,21 +136,6 @@ fn read(row: &Row<'_>) -> Done<ApiKeyRecord> {
         created_at: row.time(5)?,
         expires_at: row.time_if_any(6)?,
         last_used_at: row.time_if_any(7)?,
-        id,
-    })
-}
-
-/// A row of [`COLUMNS`].
-pub(super) fn record(row: &rusqlite::Row<'_>) -> Result<ApiKeyRecord, StoreError> {
-    let id: String = row.get(0)?;
-    Ok(ApiKeyRecord {
-        name: row.get(1)?,
-        scopes: power::scopes(&id, row.get(2)?)?,
-        revoked: row.get(3)?,
-        livemode: row.get(4)?,
-        created_at: time(row.get(5)?),
-        expires_at: row.get::<_, Option<i64>>(6)?.map(time),
-        last_used_at: row.get::<_, Option<i64>>(7)?.map(time),
         id,
     })
 }

@@ -82,6 +82,16 @@ impl Row<'_> {
         }
     }
 
+    /// The digest at this place.
+    pub(super) fn digest(&self, at: usize) -> Done<[u8; 32]> {
+        digest(self.get(at)?)
+    }
+
+    /// The digest at this place, if there is one.
+    pub(super) fn digest_if_any(&self, at: usize) -> Done<Option<[u8; 32]>> {
+        self.get::<Option<Vec<u8>>>(at)?.map(digest).transpose()
+    }
+
     /// The time at this place.
     pub(super) fn time(&self, at: usize) -> Done<UnixMillis> {
         self.get(at).map(time)
@@ -91,6 +101,10 @@ impl Row<'_> {
     pub(super) fn time_if_any(&self, at: usize) -> Done<Option<UnixMillis>> {
         Ok(self.get::<Option<i64>>(at)?.map(time))
     }
+}
+
+fn digest(stored: Vec<u8>) -> Done<[u8; 32]> {
+    stored.try_into().map_err(|_| Failure::failed("a stored digest has another length"))
 }
 
 impl<'a> Db<'a> {

@@ -2,14 +2,15 @@
 //! sealed.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
 
+use super::db::{Db, Row, sql};
+use super::failure::Done;
 use super::interface::{Answered, Once, StoreError};
 use super::sql::{millis, number};
 use crate::seal::{Place, Sealer};
 
 /// How long a key is remembered (decisions 4).
-pub(super) const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Where the answer to the making of a session stands.
 pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
@@ -19,8 +20,8 @@ pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<
 /// A row that may still be used.
 pub(super) struct Found {
     pub(super) session_id: String,
-    pub(super) body: [u8; 32],
-    pub(super) sealed: Vec<u8>,
+    body: [u8; 32],
+    sealed: Vec<u8>,
 }
 
 impl Found {
@@ -31,49 +32,46 @@ impl Found {
 }
 
 /// What was answered to this client under `key`, unless it is too old.
-pub(super) fn find(
-    main: &Connection,
+pub(super) async fn find(
+    db: &Db<'_>,
     client_id: &str,
     key: &[u8; 32],
     now: UnixMillis,
-) -> Result<Option<Found>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT session_id, body, sealed FROM idempotent_answers \
-             WHERE client_id = ?1 AND key = ?2 AND created_at > ?3",
-        )?
-        .query_row((client_id, key, millis(now.minus(KEPT_MS))), |row| {
-            Ok(Found { session_id: row.get(0)?, body: row.get(1)?, sealed: row.get(2)? })
-        })
-        .optional()?)
+) -> Done<Option<Found>> {
+    let sql = sql("SELECT session_id, body, sealed FROM idempotent_answers \
+                   WHERE client_id = $1 AND key = $2 AND created_at > $3");
+    let read = |row: &Row<'_>| {
+        Ok(Found { session_id: row.get(0)?, body: row.digest(1)?, sealed: row.get(2)? })
+    };
+    let since = millis(now.minus(KEPT_MS));
+    db.one(sql, &[&client_id, &key.as_slice(), &since], read).await
 }
 
-/// Keeps the sealed answer with the session that it made.
-pub(super) fn insert(
-    main: &Connection,
+/// Keeps the sealed answer with the session that it made; `false`: another one was kept before.
+pub(super) async fn insert(
+    db: &Db<'_>,
     client_id: &str,
     once: &Once,
     (session_id, sealed): (&str, &[u8]),
     now: UnixMillis,
-) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "INSERT OR REPLACE INTO idempotent_answers \
-         (client_id, key, body, session_id, created_at, sealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute((client_id, once.key, once.body, session_id, millis(now), sealed))?;
-    Ok(())
+) -> Done<bool> {
+    let sql = sql("INSERT INTO idempotent_answers AS a \
+         (client_id, key, body, session_id, created_at, sealed) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (client_id, key) DO UPDATE SET body = excluded.body, \
+         session_id = excluded.session_id, created_at = excluded.created_at, \
+         sealed = excluded.sealed WHERE a.created_at <= $7");
+    let (key, body) = (once.key.as_slice(), once.body.as_slice());
+    let (created, ended) = (millis(now), millis(now.minus(KEPT_MS)));
+    let kept =
+        db.run(sql, &[&client_id, &key, &body, &session_id, &created, &sealed, &ended]).await?;
+    Ok(kept > 0)
 }
 
 /// Removes answers that are too old, at most `limit`.
-pub(super) fn forget(
-    main: &Connection,
-    now: UnixMillis,
-    limit: usize,
-) -> Result<usize, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "DELETE FROM idempotent_answers WHERE rowid IN (SELECT rowid \
-             FROM idempotent_answers WHERE created_at <= ?1 LIMIT ?2)",
-        )?
-        .execute((millis(now.minus(KEPT_MS)), number(limit)))?)
+pub(super) async fn forget(db: &Db<'_>, now: UnixMillis, limit: usize) -> Done<usize> {
+    let sql = sql("DELETE FROM idempotent_answers WHERE (client_id, key) IN ( \
+                   SELECT client_id, key FROM idempotent_answers WHERE created_at <= $1 LIMIT $2 \
+                   {FOR UPDATE SKIP LOCKED})");
+    let forgotten = db.run(sql, &[&millis(now.minus(KEPT_MS)), &number(limit)]).await?;
+    Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
 }

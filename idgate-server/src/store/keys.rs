@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
 use super::api_keys::power::scopes as scopes_of;
-use super::db::{Db, sql};
+use super::db::{Db, Row, sql};
 use super::failure::Done;
 use super::interface::{Caller, StoreError};
 use super::sql::{millis, time};
@@ -91,11 +91,9 @@ pub(super) fn authenticate(
 }
 
 /// The id of the admin token with this digest, unless it is revoked.
-pub(super) fn admin(main: &Connection, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
-    Ok(main
-        .prepare_cached("SELECT id FROM admin_tokens WHERE digest = ?1 AND revoked_at IS NULL")?
-        .query_row([digest], |row| row.get(0))
-        .optional()?)
+pub(super) async fn admin(db: &Db<'_>, digest: &[u8; 32]) -> Done<Option<String>> {
+    let sql = sql("SELECT id FROM admin_tokens WHERE digest = $1 AND revoked_at IS NULL");
+    db.one(sql, &[&digest.as_slice()], |row| row.get(0)).await
 }
 
 /// A key that opens something.
@@ -105,21 +103,17 @@ pub(super) struct InForce {
 
 /// The key that opened a request, in the transaction of what was asked for: a body takes its time to
 /// arrive. `None`: since then it was rotated or revoked or it expired, or its client was revoked.
-pub(super) fn in_force(
-    main: &Connection,
+pub(super) async fn in_force(
+    db: &Db<'_>,
     caller: &Caller,
     now: UnixMillis,
-) -> Result<Option<InForce>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT k.expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-             WHERE k.id = ?1 AND k.digest = ?2 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
-             AND (k.expires_at IS NULL OR k.expires_at > ?3)",
-        )?
-        .query_row((&caller.key_id, caller.digest, millis(now)), |row| {
-            Ok(InForce { expires_at: row.get::<_, Option<i64>>(0)?.map(time) })
-        })
-        .optional()?)
+) -> Done<Option<InForce>> {
+    let sql =
+        sql("SELECT k.expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+                   WHERE k.id = $1 AND k.digest = $2 AND k.revoked_at IS NULL \
+                   AND c.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3)");
+    let read = |row: &Row<'_>| Ok(InForce { expires_at: row.time_if_any(0)? });
+    db.one(sql, &[&caller.key_id, &caller.digest.as_slice(), &millis(now)], read).await
 }
 
 /// Notes the use of a key; it never moves backwards.

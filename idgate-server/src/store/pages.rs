@@ -2,18 +2,19 @@
 
 use idgate_core::ids::SessionId;
 use idgate_core::session::Session;
-use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::db::{Db, Row, sql};
+use super::failure::Done;
 use super::interface::{Face, NewPage, PageRecord, Picture, StoreError};
 use crate::seal::{Place, Sealer};
 
 /// How much may be remembered of one page, in bytes.
-pub(super) const NOTES: i64 = 2048;
+const NOTES: i64 = 2048;
 
 /// A new page in the form that is stored.
 pub(super) struct SealedPage {
-    pub(super) digest: [u8; 32],
-    pub(super) sealed: Vec<u8>,
+    digest: [u8; 32],
+    sealed: Vec<u8>,
 }
 
 impl SealedPage {
@@ -26,10 +27,9 @@ impl SealedPage {
         Ok(Self { digest: page.digest, sealed: sealer.seal(place, &*page.secret)? })
     }
 
-    pub(super) fn insert(&self, main: &Connection, session_id: &str) -> Result<(), StoreError> {
-        main.prepare_cached("INSERT INTO pages (digest, session_id, sealed) VALUES (?1, ?2, ?3)")?
-            .execute((self.digest, session_id, &self.sealed))?;
-        Ok(())
+    pub(super) async fn insert(&self, db: &Db<'_>, session_id: &str) -> Done<()> {
+        let sql = sql("INSERT INTO pages (digest, session_id, sealed) VALUES ($1, $2, $3)");
+        db.run(sql, &[&self.digest.as_slice(), &session_id, &self.sealed]).await.map(drop)
     }
 }
 
@@ -39,18 +39,18 @@ pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<
 }
 
 /// A row, while its secret is still sealed.
-pub(super) struct FoundPage {
-    pub(super) digest: [u8; 32],
-    pub(super) session_id: String,
-    pub(super) client_id: String,
-    pub(super) sealed: Vec<u8>,
-    pub(super) browser: Option<[u8; 32]>,
-    pub(super) is_opened: bool,
-    pub(super) notes: String,
+struct FoundPage {
+    digest: [u8; 32],
+    session_id: String,
+    client_id: String,
+    sealed: Vec<u8>,
+    browser: Option<[u8; 32]>,
+    is_opened: bool,
+    notes: String,
 }
 
 impl FoundPage {
-    pub(super) fn open(self, sealer: &Sealer) -> Result<PageRecord, StoreError> {
+    fn open(self, sealer: &Sealer) -> Result<PageRecord, StoreError> {
         let opened = sealer.open(place(&self.session_id, &self.client_id), &self.sealed);
         let secret = opened.map_err(|error| {
             StoreError::Damaged(format!("the page of session {}: {error}", self.session_id))
@@ -65,81 +65,74 @@ impl FoundPage {
         })
     }
 
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &Row<'_>) -> Done<Self> {
         Ok(Self {
-            digest: row.get(0)?,
+            digest: row.digest(0)?,
             session_id: row.get(1)?,
             client_id: row.get(2)?,
             sealed: row.get(3)?,
-            browser: row.get(4)?,
+            browser: row.digest_if_any(4)?,
             is_opened: row.get(5)?,
             notes: row.get(6)?,
         })
     }
 }
 
-pub(super) fn read(main: &Connection, digest: &[u8; 32]) -> Result<Option<FoundPage>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
-             FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.digest = ?1",
-        )?
-        .query_row([digest], FoundPage::from_row)
-        .optional()?)
-}
-
-pub(super) fn of_session(main: &Connection, id: &str) -> Result<Option<FoundPage>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
-             FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id = ?1",
-        )?
-        .query_row([id], FoundPage::from_row)
-        .optional()?)
-}
-
-pub(super) fn set_opened(main: &Connection, digest: &[u8; 32]) -> Result<(), StoreError> {
-    main.prepare_cached("UPDATE pages SET is_opened = 1 WHERE digest = ?1")?.execute([digest])?;
-    Ok(())
-}
-
-/// Whether it is this browser's now.
-pub(super) fn take(
-    main: &Connection,
+/// The page whose token has this digest.
+pub(super) async fn read(
+    db: &Db<'_>,
+    sealer: &Sealer,
     digest: &[u8; 32],
-    browser: &[u8; 32],
-) -> Result<bool, StoreError> {
-    main.prepare_cached("UPDATE pages SET browser = ?2 WHERE digest = ?1 AND browser IS NULL")?
-        .execute((digest, browser))?;
-    let is_its = main
-        .prepare_cached("SELECT browser = ?2 FROM pages WHERE digest = ?1")?
-        .query_row((digest, browser), |row| row.get(0))
-        .optional()?;
-    Ok(is_its.unwrap_or(false))
+) -> Done<Option<PageRecord>> {
+    let sql = sql(
+        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
+         FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.digest = $1",
+    );
+    let found = db.one(sql, &[&digest.as_slice()], FoundPage::read).await?;
+    Ok(found.map(|found| found.open(sealer)).transpose()?)
 }
 
-pub(super) fn note(main: &Connection, digest: &[u8; 32], note: &str) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "UPDATE pages SET notes = notes || ?2 || ' ' WHERE digest = ?1 \
-         AND length(notes) + length(?2) < ?3 AND instr(' ' || notes, ' ' || ?2 || ' ') = 0",
-    )?
-    .execute((digest, note, NOTES))?;
-    Ok(())
+/// The page of a session, if it has one.
+pub(super) async fn of_session(db: &Db<'_>, sealer: &Sealer, id: &str) -> Done<Option<PageRecord>> {
+    let sql = sql(
+        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
+         FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id = $1",
+    );
+    let found = db.one(sql, &[&id], FoundPage::read).await?;
+    Ok(found.map(|found| found.open(sealer)).transpose()?)
 }
 
-pub(super) fn face(main: &Connection, client_id: &str) -> Result<Option<Face>, StoreError> {
-    Ok(main
-        .prepare_cached("SELECT name, logo IS NOT NULL FROM clients WHERE id = ?1")?
-        .query_row([client_id], |row| Ok(Face { name: row.get(0)?, has_logo: row.get(1)? }))
-        .optional()?)
+pub(super) async fn set_opened(db: &Db<'_>, digest: &[u8; 32]) -> Done<()> {
+    let sql = sql("UPDATE pages SET is_opened = true WHERE digest = $1");
+    db.run(sql, &[&digest.as_slice()]).await.map(drop)
 }
 
-pub(super) fn logo(main: &Connection, client_id: &str) -> Result<Option<Picture>, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "SELECT logo_type, logo FROM clients WHERE id = ?1 \
-             AND logo IS NOT NULL AND logo_type IS NOT NULL",
-        )?
-        .query_row([client_id], |row| Ok(Picture { media_type: row.get(0)?, bytes: row.get(1)? }))
-        .optional()?)
+/// Whether the page belongs to this browser now.
+pub(super) async fn take(db: &Db<'_>, digest: &[u8; 32], browser: &[u8; 32]) -> Done<bool> {
+    let sql = sql("UPDATE pages SET browser = coalesce(browser, $2) WHERE digest = $1 \
+                   RETURNING browser = $2");
+    let taken = db.one(sql, &[&digest.as_slice(), &browser.as_slice()], |row| row.get(0)).await?;
+    Ok(taken.unwrap_or(false))
+}
+
+pub(super) async fn note(db: &Db<'_>, digest: &[u8; 32], note: &str) -> Done<()> {
+    let sql = sql("UPDATE pages SET notes = notes || CAST($2 AS text) || ' ' WHERE digest = $1 \
+                   AND length(notes) + length(CAST($2 AS text)) < CAST($3 AS bigint) \
+                   AND replace(' ' || notes, ' ' || CAST($2 AS text) || ' ', '') = ' ' || notes");
+    db.run(sql, &[&digest.as_slice(), &note, &NOTES]).await.map(drop)
+}
+
+/// How a client is shown to people.
+pub(super) async fn face(db: &Db<'_>, client_id: &str) -> Done<Option<Face>> {
+    let sql = sql("SELECT name, logo IS NOT NULL FROM clients WHERE id = $1");
+    let read = |row: &Row<'_>| Ok(Face { name: row.get(0)?, has_logo: row.get(1)? });
+    db.one(sql, &[&client_id], read).await
+}
+
+/// Its logo, if it has one.
+pub(super) async fn logo(db: &Db<'_>, client_id: &str) -> Done<Option<Picture>> {
+    let sql = sql("SELECT logo_type, logo FROM clients WHERE id = $1 \
+                   AND logo IS NOT NULL AND logo_type IS NOT NULL");
+    let read = |row: &Row<'_>| Ok(Picture { media_type: row.get(0)?, bytes: row.get(1)? });
+    db.one(sql, &[&client_id], read).await
 }

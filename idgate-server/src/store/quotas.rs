@@ -4,26 +4,26 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
+use super::db::{Db, Values, sql};
+use super::failure::Done;
 use super::interface::StoreError;
 use super::sql::{begin, millis, number};
 use crate::config::Quotas;
 
 impl Quotas {
     /// Whether the client may have one more key.
-    pub(super) fn leave_a_key(
+    pub(super) async fn leave_a_key(
         self,
-        main: &Connection,
+        db: &Db<'_>,
         client_id: &str,
         now: UnixMillis,
-    ) -> Result<bool, StoreError> {
-        let (live, most): (i64, Option<i64>) = main
-            .prepare_cached(
-                "SELECT (SELECT count(*) FROM api_keys WHERE client_id = ?1 \
-                 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)), \
-                 (SELECT max_keys FROM clients WHERE id = ?1)",
-            )?
-            .query_row((client_id, millis(now)), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(live < most.unwrap_or_else(|| number(self.keys)))
+    ) -> Done<bool> {
+        let sql =
+            sql("SELECT count(*) < coalesce((SELECT max_keys FROM clients WHERE id = $1), $3) \
+                       FROM api_keys WHERE client_id = $1 AND revoked_at IS NULL \
+                       AND (expires_at IS NULL OR expires_at > $2)");
+        let values: Values<'_> = &[&client_id, &millis(now), &number(self.keys)];
+        Ok(db.one(sql, values, |row| row.get(0)).await?.unwrap_or(false))
     }
 
     /// Counts one more open session of the client; `false`: it has as many as it may.

@@ -6,6 +6,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
+use super::db::{Db, at_once};
 use super::interface::{Caller, Committed, Made, StoreError};
 use super::metrics::Measured;
 use super::outbox;
@@ -63,7 +64,7 @@ impl Prepared {
                 .execute((offer.as_str(), session.id().as_str()))?;
         }
         if let Some(page) = &self.page {
-            page.insert(batch.main, session.id().as_str())?;
+            at_once(page.insert(&Db::sqlite(batch.main), session.id().as_str()))?;
         }
         batch.measure(Measured::created(session));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;

@@ -1,129 +1,94 @@
-//! Making, rotating and revoking keys as rows.
+//! Making, rotating and revoking keys as rows: what came of it, and what is to be recorded.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::db::{Db, at_once};
-use super::super::interface::{
-    ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey, StoreError,
-};
+use super::super::db::{Db, sql};
+use super::super::failure::Done;
+use super::super::interface::{Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey};
 use super::super::keys;
 use super::super::sql::millis;
-use super::super::writer::Batch;
 use super::power::{self, Power};
-use super::{COLUMNS, insert_row, record};
-use crate::audit::AuditStatus;
+use super::{KeyRow, insert_row, read};
+use crate::audit::{AuditEvent, AuditStatus};
 use crate::config::Quotas;
+
+/// What came of a change, and its entry in the client's chain.
+type Recorded<T> = Done<(T, Option<AuditEvent>)>;
 
 impl Power {
     /// Of the caller's own key; `None`: it is not in force any more.
-    fn of_caller(
-        main: &Connection,
-        caller: &Caller,
-        now: UnixMillis,
-    ) -> Result<Option<Self>, StoreError> {
-        let own = keys::in_force(main, caller, now)?;
+    async fn of_caller(db: &Db<'_>, caller: &Caller, now: UnixMillis) -> Done<Option<Self>> {
+        let own = keys::in_force(db, caller, now).await?;
         Ok(own.map(|own| Self::of(caller, own.expires_at)))
     }
 }
 
-pub(in crate::store) fn insert(
-    batch: &mut Batch<'_>,
+/// Stores a new key.
+pub(in crate::store) async fn insert(
+    db: &Db<'_>,
     caller: &Caller,
     key: &NewApiKey,
     quotas: Quotas,
-) -> Result<KeyMade, StoreError> {
-    let record = &key.record;
-    let own = Power::of_caller(batch.main, caller, record.created_at)?;
-    let Some(own) = own else { return Ok(KeyMade::CallerGone) };
+) -> Recorded<KeyMade> {
+    let (record, client_id) = (&key.record, caller.client_id.as_str());
+    let own = Power::of_caller(db, caller, record.created_at).await?;
+    let Some(own) = own else { return Ok((KeyMade::CallerGone, None)) };
     if !own.lasts(record.expires_at) {
-        return Ok(KeyMade::OutlivesCaller);
+        return Ok((KeyMade::OutlivesCaller, None));
     }
-    let client_id = caller.client_id.as_str();
-    if !quotas.leave_a_key(batch.main, client_id, record.created_at)? {
-        return Ok(KeyMade::TooMany);
+    if !quotas.leave_a_key(db, client_id, record.created_at).await? {
+        return Ok((KeyMade::TooMany, None));
     }
-    let row = KeyRow { client_id, record, value: &key.value };
-    at_once(insert_row(&Db::sqlite(batch.main), &row))?;
-    batch.audit(client_id, power::created(caller, record))?;
-    Ok(KeyMade::Yes)
+    insert_row(db, &KeyRow { client_id, record, value: &key.value }).await?;
+    Ok((KeyMade::Yes, Some(power::created(caller, record))))
 }
 
-/// A key and whose it is.
-pub(in crate::store) struct KeyRow<'a> {
-    pub(in crate::store) client_id: &'a str,
-    pub(in crate::store) record: &'a ApiKeyRecord,
-    pub(in crate::store) value: &'a KeyValue,
-}
-
-pub(in crate::store) fn revoke(
-    batch: &mut Batch<'_>,
+/// Stops a key. Doing it again changes nothing.
+pub(in crate::store) async fn revoke(
+    db: &Db<'_>,
     caller: &Caller,
     id: &str,
     now: UnixMillis,
-) -> Result<KeyRevoked, StoreError> {
-    if keys::in_force(batch.main, caller, now)?.is_none() {
-        return Ok(KeyRevoked::CallerGone);
+) -> Recorded<KeyRevoked> {
+    if keys::in_force(db, caller, now).await?.is_none() {
+        return Ok((KeyRevoked::CallerGone, None));
     }
-    let owner = (id, caller.client_id.as_str(), caller.livemode);
-    let revoked: Option<bool> = batch
-        .main
-        .prepare_cached(
-            "SELECT revoked_at IS NOT NULL FROM api_keys \
-             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
-        )?
-        .query_row(owner, |row| row.get(0))
-        .optional()?;
-    let Some(was_revoked) = revoked else { return Ok(KeyRevoked::NotFound) };
-    if !was_revoked {
-        batch
-            .main
-            .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1")?
-            .execute((id, millis(now)))?;
-        record_change(batch, caller, AuditStatus::ApiKeyRevoked, id, now)?;
+    let find = sql("SELECT revoked_at IS NOT NULL FROM api_keys \
+                    WHERE id = $1 AND client_id = $2 AND livemode = $3");
+    let (client_id, livemode) = (caller.client_id.as_str(), caller.livemode);
+    let was_revoked = db.one(find, &[&id, &client_id, &livemode], |row| row.get(0)).await?;
+    match was_revoked {
+        None => return Ok((KeyRevoked::NotFound, None)),
+        Some(true) => return Ok((KeyRevoked::Yes, None)),
+        Some(false) => {}
     }
-    Ok(KeyRevoked::Yes)
+    let stop = sql("UPDATE api_keys SET revoked_at = $2 WHERE id = $1");
+    db.run(stop, &[&id, &millis(now)]).await?;
+    let event = power::changed(caller, AuditStatus::ApiKeyRevoked, id, now);
+    Ok((KeyRevoked::Yes, Some(event)))
 }
 
-pub(in crate::store) fn rotate(
-    batch: &mut Batch<'_>,
+/// Gives a key another value.
+pub(in crate::store) async fn rotate(
+    db: &Db<'_>,
     caller: &Caller,
-    id: &str,
-    value: &KeyValue,
+    (id, value): (&str, &KeyValue),
     now: UnixMillis,
-) -> Result<KeyRotated, StoreError> {
-    let own = Power::of_caller(batch.main, caller, now)?;
-    let Some(own) = own else { return Ok(KeyRotated::CallerGone) };
-    let found = batch
-        .main
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM api_keys \
-             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 AND revoked_at IS NULL \
-             AND (expires_at IS NULL OR expires_at > ?4)"
-        ))?
-        .query_row((id, caller.client_id.as_str(), caller.livemode, millis(now)), |row| {
-            Ok(record(row))
-        })
-        .optional()?
-        .transpose()?;
-    let Some(key) = found else { return Ok(KeyRotated::NotFound) };
+) -> Recorded<KeyRotated> {
+    let own = Power::of_caller(db, caller, now).await?;
+    let Some(own) = own else { return Ok((KeyRotated::CallerGone, None)) };
+    let find = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
+                    expires_at, last_used_at FROM api_keys \
+                    WHERE id = $1 AND client_id = $2 AND livemode = $3 AND revoked_at IS NULL \
+                    AND (expires_at IS NULL OR expires_at > $4)");
+    let (client_id, livemode) = (caller.client_id.as_str(), caller.livemode);
+    let found = db.one(find, &[&id, &client_id, &livemode, &millis(now)], read).await?;
+    let Some(key) = found else { return Ok((KeyRotated::NotFound, None)) };
     if let Some(refused) = own.refuses_to_rotate(caller, &key) {
-        return Ok(refused);
+        return Ok((refused, None));
     }
-    batch
-        .main
-        .prepare_cached("UPDATE api_keys SET digest = ?2, hint = ?3 WHERE id = ?1")?
-        .execute((id, value.digest, &value.hint))?;
-    record_change(batch, caller, AuditStatus::ApiKeyRotated, id, now)?;
-    Ok(KeyRotated::Yes(key))
-}
-
-fn record_change(
-    batch: &mut Batch<'_>,
-    caller: &Caller,
-    status: AuditStatus,
-    key_id: &str,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    batch.audit(caller.client_id.as_str(), power::changed(caller, status, key_id, now))
+    let change = sql("UPDATE api_keys SET digest = $2, hint = $3 WHERE id = $1");
+    db.run(change, &[&id, &value.digest.as_slice(), &value.hint]).await?;
+    let event = power::changed(caller, AuditStatus::ApiKeyRotated, id, now);
+    Ok((KeyRotated::Yes(key), Some(event)))
 }

@@ -8,13 +8,14 @@ use super::super::db::Db;
 use super::super::interface::{
     Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
+use super::super::keys;
 use super::super::lanes::Whose;
 use super::super::webhook_endpoints;
 use super::error::Done;
 use super::gateway::PostgresStore;
 use super::pool::Tx;
 use super::shared::Shared;
-use super::{api_keys, audit, endpoint_removal};
+use super::{audit, endpoint_removal};
 
 async fn put(
     shared: &Shared,
@@ -25,7 +26,7 @@ async fn put(
 ) -> Done<Option<(EndpointRecord, SigningSecret)>> {
     let (sealer, client_id) = (&*shared.sealer, caller.client_id.as_str());
     audit::hold(tx, &shared.audit, client_id).await?;
-    if api_keys::in_force(tx, caller, now).await?.is_none() {
+    if keys::in_force(&Db::Transaction(tx), caller, now).await?.is_none() {
         return Ok(None);
     }
     let put = webhook_endpoints::put(&Db::Transaction(tx), sealer, caller, wish, now).await?;

@@ -323,7 +323,9 @@ impl Store for PostgresStore {
 
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
         let digest = *digest;
-        self.read(move |shared| async move { held::admin(&shared, &digest).await })
+        self.read(move |shared| async move {
+            keys::admin(&Db::Client(&shared.pool.client().await?), &digest).await
+        })
     }
 
     fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {

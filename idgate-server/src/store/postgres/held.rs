@@ -15,7 +15,6 @@ use tokio_postgres::IsolationLevel;
 use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::shared::Shared;
-use super::sql::row;
 use super::trust;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -59,14 +58,6 @@ pub(super) async fn begin(shared: &Shared, now: UnixMillis) -> Done<()> {
         Box::pin(async move { gateway_keys::ensure(&Db::Transaction(tx), sealer, now).await })
     });
     ensure.await
-}
-
-/// The id of the admin token with this digest unless it is revoked.
-pub(super) async fn admin(shared: &Shared, digest: &[u8; 32]) -> Done<Option<String>> {
-    let client = shared.pool.client().await?;
-    let sql = "SELECT id FROM admin_tokens WHERE digest = $1 AND revoked_at IS NULL";
-    let found = row(&client, sql, &[&digest.as_slice()]).await?;
-    Ok(found.map(|row| row.try_get(0)).transpose()?)
 }
 
 /// Says how many certificates were removed.

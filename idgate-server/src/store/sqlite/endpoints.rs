@@ -4,12 +4,13 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
 use super::super::db::{Db, at_once};
-use super::super::endpoint_removal::remove;
+use super::super::endpoint_removal::{remove, removed_event};
 use super::super::interface::{
     Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
 use super::super::keys;
 use super::super::lanes::Whose;
+use super::super::outbox::{ENDPOINT_MISSING, queue};
 use super::super::webhook_endpoints::{put, read, set_event, target};
 use super::SqliteStore;
 
@@ -40,7 +41,7 @@ impl EndpointStore for SqliteStore {
         let (whose, caller, sealer) =
             (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
         self.writer.submit_for(whose, move |batch| {
-            if keys::in_force(batch.main, &caller, now)?.is_none() {
+            if at_once(keys::in_force(&Db::sqlite(batch.main), &caller, now))?.is_none() {
                 return Ok(None);
             }
             let put = at_once(put(&Db::sqlite(batch.main), &sealer, &caller, &wish, now))?;
@@ -57,6 +58,14 @@ impl EndpointStore for SqliteStore {
     ) -> Write<'_, Removed> {
         let (whose, caller, sealer) =
             (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
-        self.writer.submit_for(whose, move |batch| remove(batch, &sealer, &caller, &fresh, now))
+        self.writer.submit_for(whose, move |batch| {
+            let (db, client_id) = (Db::sqlite(batch.main), caller.client_id.as_str());
+            let removed = at_once(remove(&db, &sealer, &caller, &fresh, now))?;
+            if matches!(removed, Removed::Yes) {
+                queue::give_up_client(batch.main, client_id, ENDPOINT_MISSING, now)?;
+                batch.audit(client_id, removed_event(&caller, now))?;
+            }
+            Ok(removed)
+        })
     }
 }

@@ -3,6 +3,7 @@
 use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
+use super::super::db::{Db, at_once};
 use super::super::idempotency::{self, Found, find, place};
 use super::super::interface::{
     Answered, Caller, IdempotencyStore, Made, MadeOnce, Once, Read, Write,
@@ -21,7 +22,8 @@ impl IdempotencyStore for SqliteStore {
     ) -> Read<'_, Option<Answered>> {
         let (client_id, key, sealer) = (caller.client_id.clone(), *key, self.sealer.clone());
         self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            let found = find(&reader.main, client_id.as_str(), &key, now)?;
+            let db = Db::sqlite(&reader.main);
+            let found = at_once(find(&db, client_id.as_str(), &key, now))?;
             found.map(|found| found.open(&sealer, client_id.as_str())).transpose()
         })
     }
@@ -45,13 +47,14 @@ impl IdempotencyStore for SqliteStore {
         let digest = beside.page.as_ref().map(|page| page.digest);
         let whose = Whose::of(transition.session.tenant());
         let inserted = self.write_new(whose, transition, beside, move |prepared, batch| {
-            if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
+            let db = Db::sqlite(batch.main);
+            if let Some(earlier) = at_once(find(&db, &client_id, &once.key, now))? {
                 return Ok(Outcome::Earlier(earlier));
             }
             if prepared.count(batch, quotas)? == Made::NoRoom {
                 return Ok(Outcome::NoRoom);
             }
-            idempotency::insert(batch.main, &client_id, &once, (&*id, &*sealed), now)?;
+            at_once(idempotency::insert(&db, &client_id, &once, (&id, &sealed), now))?;
             // Last, because it may write to the second file, which has no savepoint.
             prepared.insert(batch, &key_id)?;
             Ok(Outcome::Made)
@@ -69,7 +72,9 @@ impl IdempotencyStore for SqliteStore {
     }
 
     fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
-        let forget = move |batch: &mut Batch<'_>| idempotency::forget(batch.main, now, limit);
+        let forget = move |batch: &mut Batch<'_>| {
+            at_once(idempotency::forget(&Db::sqlite(batch.main), now, limit))
+        };
         self.writer.submit_erasing(Whose::GATEWAY, forget)
     }
 }

@@ -305,7 +305,7 @@ impl Store for SqliteStore {
 
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
         let digest = *digest;
-        let read = move |reader: &Reader| keys::admin(&reader.main, &digest);
+        let read = move |reader: &Reader| at_once(keys::admin(&Db::sqlite(&reader.main), &digest));
         let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {
             let found = found.await?;

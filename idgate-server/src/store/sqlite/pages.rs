@@ -2,6 +2,7 @@
 
 use idgate_core::ids::{SessionId, TenantId};
 
+use super::super::db::{Db, at_once};
 use super::super::interface::{Face, PageRecord, PageStore, Picture, Read, Write};
 use super::super::lanes::Whose;
 use super::super::pages;
@@ -12,7 +13,7 @@ impl PageStore for SqliteStore {
         let (sought, sealer) = (*digest, self.sealer.clone());
         let whose = self.known_sessions.lane(sought);
         self.fault.read(self.readers.read(whose, move |reader| {
-            pages::read(&reader.main, &sought)?.map(|found| found.open(&sealer)).transpose()
+            at_once(pages::read(&Db::sqlite(&reader.main), &sealer, &sought))
         }))
     }
 
@@ -20,41 +21,46 @@ impl PageStore for SqliteStore {
         let (sought, sealer) = (id.as_str().to_owned(), self.sealer.clone());
         let whose = self.known_sessions.lane(&*sought);
         self.fault.read(self.readers.read(whose, move |reader| {
-            pages::of_session(&reader.main, &sought)?.map(|found| found.open(&sealer)).transpose()
+            at_once(pages::of_session(&Db::sqlite(&reader.main), &sealer, &sought))
         }))
     }
 
     fn open_page(&self, digest: &[u8; 32]) -> Write<'_, ()> {
         let digest = *digest;
-        self.writer
-            .submit_for(Whose::of(digest), move |batch| pages::set_opened(batch.main, &digest))
+        self.writer.submit_for(Whose::of(digest), move |batch| {
+            at_once(pages::set_opened(&Db::sqlite(batch.main), &digest))
+        })
     }
 
     fn take_page(&self, digest: &[u8; 32], browser: [u8; 32]) -> Write<'_, bool> {
         let digest = *digest;
-        self.writer
-            .submit_for(Whose::of(digest), move |batch| pages::take(batch.main, &digest, &browser))
+        self.writer.submit_for(Whose::of(digest), move |batch| {
+            at_once(pages::take(&Db::sqlite(batch.main), &digest, &browser))
+        })
     }
 
     fn note_on_page(&self, digest: &[u8; 32], note: &str) -> Write<'_, ()> {
         let (digest, note) = (*digest, note.to_owned());
-        self.writer
-            .submit_for(Whose::of(digest), move |batch| pages::note(batch.main, &digest, &note))
+        self.writer.submit_for(Whose::of(digest), move |batch| {
+            at_once(pages::note(&Db::sqlite(batch.main), &digest, &note))
+        })
     }
 
     fn face(&self, client_id: &TenantId) -> Read<'_, Option<Face>> {
-        let sought = client_id.as_str().to_owned();
-        let read = self
-            .readers
-            .read(Whose::of(client_id), move |reader| pages::face(&reader.main, &sought));
-        self.fault.read(read)
+        let (whose, sought) = (Whose::of(client_id), client_id.as_str().to_owned());
+        self.fault.read(
+            self.readers.read(whose, move |reader| {
+                at_once(pages::face(&Db::sqlite(&reader.main), &sought))
+            }),
+        )
     }
 
     fn logo(&self, client_id: &TenantId) -> Read<'_, Option<Picture>> {
-        let sought = client_id.as_str().to_owned();
-        let read = self
-            .readers
-            .read(Whose::of(client_id), move |reader| pages::logo(&reader.main, &sought));
-        self.fault.read(read)
+        let (whose, sought) = (Whose::of(client_id), client_id.as_str().to_owned());
+        self.fault.read(
+            self.readers.read(whose, move |reader| {
+                at_once(pages::logo(&Db::sqlite(&reader.main), &sought))
+            }),
+        )
     }
 }

@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::audit;
-use super::super::interface::StoreError;
+use super::super::interface::{Caller, StoreError};
 use super::super::metrics::Measured;
 use crate::audit::{AuditEvent, AuditKeys};
 
@@ -51,6 +51,18 @@ impl<'c> Batch<'c> {
         event: AuditEvent,
     ) -> Result<(), StoreError> {
         self.chains.append(client_id, event)
+    }
+
+    /// Records a change that a caller made, if there is something to record, and gives what came of it.
+    pub(in crate::store) fn record<T>(
+        &mut self,
+        caller: &Caller,
+        (done, event): (T, Option<AuditEvent>),
+    ) -> Result<T, StoreError> {
+        if let Some(event) = event {
+            self.audit(caller.client_id.as_str(), event)?;
+        }
+        Ok(done)
     }
 
     /// Counts a session that this job makes or settles.

@@ -4,6 +4,7 @@ use futures_util::future::join_all;
 use idgate_core::session::Offer;
 use serde_json::json;
 
+use super::super::super::db::Db;
 use super::super::super::sql::{millis, number};
 use super::super::change::Change;
 use super::super::error::{Done, Failure};
@@ -115,9 +116,10 @@ async fn keys(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
 }
 
 async fn pages(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
+    let db = Db::Transaction(tx);
     let pages = new.iter().filter_map(|change| {
         let page = change.prepared.page.as_ref()?;
-        Some(page.insert_on(tx, change.session().id().as_str()))
+        Some(page.insert(&db, change.session().id().as_str()))
     });
     join_all(pages).await.into_iter().collect()
 }
