@@ -127,11 +127,13 @@ class Verification(_abi.Handle):
         :raises NotAvailable: a source could not be asked, by a fault of this machine.
         """
         held: Transition | None = None
+        # It should return nothing; an ``async def`` returns a coroutine.
+        returned: Callable[[Transition], object] = commit
         try:
             step = self.step()
             while isinstance(step, Ask):
                 if fetch is not None or not self._recall():
-                    _done(commit(step.hold), "commit")
+                    _done(returned(step.hold), "commit")
                     held = step.hold
                     if fetch is None:
                         self._fetch(step)
