@@ -23,13 +23,13 @@ pub(super) async fn newest(
 ) -> Done<Vec<ApiKeyRecord>> {
     let sql = sql(
         "WITH live AS (SELECT id, name, scopes, revoked_at, livemode, created_at, expires_at, \
-             last_used_at, {seq} AS made, 1 AS lives FROM api_keys \
+             last_used_at, {seq|rowid} AS made, 1 AS lives FROM api_keys \
              WHERE client_id = $1 AND livemode = $2 AND revoked_at IS NULL \
              AND (expires_at IS NULL OR expires_at > $3)), \
          ended AS (SELECT id, name, scopes, revoked_at, livemode, created_at, expires_at, \
-             last_used_at, {seq} AS made, 0 AS lives FROM api_keys \
+             last_used_at, {seq|rowid} AS made, 0 AS lives FROM api_keys \
              WHERE client_id = $1 AND livemode = $2 \
-             AND (revoked_at IS NOT NULL OR expires_at <= $3) ORDER BY {seq} DESC \
+             AND (revoked_at IS NOT NULL OR expires_at <= $3) ORDER BY {seq|rowid} DESC \
              LIMIT CASE WHEN (SELECT count(*) FROM live) < CAST($4 AS bigint) \
              THEN CAST($4 AS bigint) - (SELECT count(*) FROM live) ELSE 0 END) \
          SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, \
@@ -49,9 +49,9 @@ pub(super) async fn page(
     limit: usize,
 ) -> Done<(Vec<ApiKeyRecord>, Option<i64>)> {
     let sql = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
-                   expires_at, last_used_at, {seq} FROM api_keys \
-                   WHERE client_id = $1 AND livemode = $2 AND {seq} < $3 \
-                   ORDER BY {seq} DESC LIMIT $4");
+                   expires_at, last_used_at, {seq|rowid} FROM api_keys \
+                   WHERE client_id = $1 AND livemode = $2 AND {seq|rowid} < $3 \
+                   ORDER BY {seq|rowid} DESC LIMIT $4");
     let (client_id, livemode) = (caller.client_id.as_str(), caller.livemode);
     let keys = db
         .all(sql, &[&client_id, &livemode, &before, &one_more(limit)], |row| {
@@ -69,7 +69,7 @@ pub(super) async fn of_client(db: &Db<'_>, client_id: &str) -> Done<Option<Vec<A
     }
     let keys = sql("SELECT id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, \
                     expires_at, last_used_at FROM api_keys WHERE client_id = $1 \
-                    ORDER BY {seq} DESC");
+                    ORDER BY {seq|rowid} DESC");
     db.all(keys, &[&client_id], read).await.map(Some)
 }
 
@@ -119,7 +119,7 @@ pub(super) async fn insert_row(db: &Db<'_>, key: &KeyRow<'_>) -> Done<()> {
 
 /// Removes keys that ended long ago.
 pub(super) async fn remove_ended(db: &Db<'_>, before: UnixMillis, limit: usize) -> Done<usize> {
-    let sql = sql("DELETE FROM api_keys WHERE {seq} IN (SELECT {seq} FROM api_keys \
+    let sql = sql("DELETE FROM api_keys WHERE {seq|rowid} IN (SELECT {seq|rowid} FROM api_keys \
                    WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \
                    AND coalesce(revoked_at, expires_at) <= $1 LIMIT $2 {FOR UPDATE SKIP LOCKED})");
     let removed = db.run(sql, &[&millis(before), &number(limit)]).await?;

@@ -1,4 +1,4 @@
-//! One text for both databases. A use case is written once, as an asynchronous function of a [`Db`]: on SQLite it runs
+//! One text for both databases. A use case is an asynchronous function of a [`Db`]: on SQLite it runs
 //! to its end on the thread that owns the connection, on PostgreSQL it waits for the server.
 
 use std::borrow::Cow;
@@ -19,9 +19,8 @@ use super::postgres::sql as postgres;
 use super::sql::{millis, time};
 use super::statement::{Column, Value};
 
-/// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. `{seq}` is the column that
-/// says in which order rows were made; other words in braces are for PostgreSQL alone, for example `{FOR UPDATE}`: in
-/// SQLite nobody else writes meanwhile.
+/// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. Words in braces are for
+/// PostgreSQL alone, for example `{FOR UPDATE}`: in SQLite there is one writer. `{seq|rowid}` has words for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql(&'static str);
 
@@ -32,29 +31,28 @@ pub(super) const fn sql(text: &'static str) -> Sql {
 
 /// The text as SQLite takes it.
 pub(super) fn of_sqlite(text: &str) -> String {
-    with_braces(text, "rowid", |_| "").replace('$', "?")
+    with_words(text, |words| words.split_once('|').map_or("", |(_, own)| own)).replace('$', "?")
 }
 
 /// The text as PostgreSQL takes it.
 pub(super) fn of_postgres(text: &str) -> Cow<'_, str> {
-    if text.contains('{') {
-        Cow::Owned(with_braces(text, "seq", |words| words))
-    } else {
-        Cow::Borrowed(text)
+    if !text.contains('{') {
+        return Cow::Borrowed(text);
     }
+    Cow::Owned(with_words(text, |words| words.split_once('|').map_or(words, |(own, _)| own)))
 }
 
-fn with_braces(text: &str, seq: &str, others: fn(&str) -> &str) -> String {
+fn with_words(text: &str, of: fn(&str) -> &str) -> String {
     let mut parts = text.split(['{', '}']);
     let mut whole = String::from(parts.next().unwrap_or_default());
     while let (Some(words), Some(rest)) = (parts.next(), parts.next()) {
-        whole.push_str(if words == "seq" { seq } else { others(words) });
+        whole.push_str(of(words));
         whole.push_str(rest);
     }
     whole
 }
 
-/// What stands for the parameters of a statement.
+/// The parameters of a statement.
 pub(super) type Values<'v> = &'v [&'v dyn Value];
 
 /// Where a use case works.
@@ -185,7 +183,7 @@ impl<'a> Db<'a> {
         }
     }
 
-    /// The same for PostgreSQL alone: in SQLite nobody else writes meanwhile.
+    /// The same for PostgreSQL alone: in SQLite there is one writer.
     pub(super) async fn lock(&self, text: &'static str) -> Done<()> {
         if matches!(self, Self::Sqlite(_)) { Ok(()) } else { self.command(text).await }
     }
@@ -199,7 +197,7 @@ fn for_postgres<'v>(values: Values<'v>) -> Vec<&'v (dyn ToPostgres + Sync)> {
     values.iter().map(|value| -> &(dyn ToPostgres + Sync) { *value }).collect()
 }
 
-/// What comes of a use case on SQLite, which waits for nothing.
+/// The outcome of a use case on SQLite, which waits for nothing.
 pub(super) fn at_once<T>(work: impl Future<Output = Done<T>>) -> Result<T, StoreError> {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => Ok(done?),
@@ -210,7 +208,7 @@ pub(super) fn at_once<T>(work: impl Future<Output = Done<T>>) -> Result<T, Store
     }
 }
 
-/// What a use case reads of one moment on SQLite, so that a change in between does not show.
+/// The outcome of a use case that reads one moment on SQLite, so that a change in between does not show.
 pub(super) fn at_one_moment<T>(
     main: &Connection,
     work: impl AsyncFnOnce(&Db<'_>) -> Done<T>,
@@ -219,4 +217,50 @@ pub(super) fn at_one_moment<T>(
     let read = at_once(work(&Db::sqlite(&moment)))?;
     moment.finish()?;
     Ok(read)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_braces_are_for_one_database_or_for_each() {
+        for (text, sqlite, postgres) in [
+            ("SELECT $2, $1", "SELECT ?2, ?1", "SELECT $2, $1"),
+            ("SELECT a FROM t {FOR UPDATE}", "SELECT a FROM t ", "SELECT a FROM t FOR UPDATE"),
+            ("ORDER BY {seq|rowid} DESC", "ORDER BY rowid DESC", "ORDER BY seq DESC"),
+            ("{CAST(}a{ AS json)}", "a", "CAST(a AS json)"),
+        ] {
+            assert_eq!((of_sqlite(text).as_str(), &*of_postgres(text)), (sqlite, postgres));
+        }
+    }
+
+    #[test]
+    fn parameters_keep_their_places_on_sqlite() {
+        let main = Connection::open_in_memory().unwrap();
+        let db = Db::sqlite(&main);
+        let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?));
+        let found = at_once(db.one(Sql("SELECT $2, $1"), &[&1_i64, &2_i64], read));
+        assert_eq!(found.unwrap(), Some((2, 1)));
+    }
+
+    #[test]
+    fn a_use_case_is_taken_back_as_a_whole_where_a_step_of_it_fails() {
+        let main = Connection::open_in_memory().unwrap();
+        main.execute_batch("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
+        let change = main.unchecked_transaction().unwrap();
+        let db = Db::sqlite(&change);
+        let twice = async {
+            db.run(Sql("INSERT INTO t VALUES ($1)"), &[&1_i64]).await?;
+            db.run(Sql("INSERT INTO t VALUES ($1)"), &[&1_i64]).await
+        };
+        assert!(matches!(at_once(twice), Err(StoreError::Failed(_))));
+        drop(db);
+        drop(change);
+        let count = at_once(
+            Db::sqlite(&main).one(Sql("SELECT count(*) FROM t"), &[], |row| row.get::<i64>(0)),
+        );
+        assert_eq!(count.unwrap(), Some(0));
+    }
 }

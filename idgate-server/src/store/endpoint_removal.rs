@@ -10,7 +10,7 @@ use super::keys;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::Sealer;
 
-/// Removes the endpoint of a client, and the next one has a new secret. What waits for it is for its caller to give up.
+/// Removes the endpoint of a client, and the next one has a new secret. The caller gives up the notifications that wait for it.
 pub(super) async fn remove(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -32,7 +32,7 @@ pub(super) async fn remove(
     Ok(Removed::Yes)
 }
 
-/// What is recorded of it.
+/// The entry that records it.
 pub(super) fn removed_event(caller: &Caller, now: UnixMillis) -> AuditEvent {
     AuditEvent::of_client(AuditStatus::WebhookEndpointRemoved, now).by(&caller.key_id)
 }

@@ -2,51 +2,38 @@
 
 use idgate_core::ids::SessionId;
 use idgate_core::{Reason, WalletError};
-use rusqlite::{Connection, Row};
 
+use super::db::{Db, Row, sql};
+use super::failure::Done;
 use super::interface::{Caller, EventPage, StatusEvent, StoreError};
-use super::sql::{number, time, unsigned};
+use super::sql::time;
 
 /// Reads a page in one statement, so that session and events are of one instant.
-pub(super) fn page(
-    main: &Connection,
+pub(super) async fn page(
+    db: &Db<'_>,
     caller: &Caller,
     id: &SessionId,
     after: u64,
     limit: usize,
-) -> Result<Option<EventPage>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "WITH s AS MATERIALIZED ( \
-             SELECT settled_at, '[' || rtrim(events, ',') || ']' AS events FROM sessions \
-             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
-         ) \
-         SELECT s.settled_at IS NOT NULL, json_array_length(s.events), \
-         e.key + 1, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3 \
-         FROM s LEFT JOIN json_each(s.events) AS e ON e.key >= ?4 ORDER BY e.key LIMIT ?5",
-    )?;
-    let (client_id, first) = (caller.client_id.as_str(), number(after));
-    let of_caller = (id.as_str(), client_id, caller.livemode, first, number(limit));
-    let mut rows = statement.query(of_caller)?;
-    let mut page: Option<EventPage> = None;
-    while let Some(row) = rows.next()? {
-        let page = match &mut page {
-            Some(page) => page,
-            None => page.insert(EventPage {
-                events: Vec::new(),
-                last: unsigned(row.get::<_, Option<i64>>(1)?.unwrap_or(0)),
-                settled: row.get(0)?,
-            }),
-        };
-        page.events.extend(event(row)?);
-    }
-    Ok(page)
+) -> Done<Option<EventPage>> {
+    let sql = sql("SELECT settled_at IS NOT NULL, events FROM sessions \
+                   WHERE id = $1 AND client_id = $2 AND livemode = $3");
+    let (id, client_id) = (id.as_str(), caller.client_id.as_str());
+    let skipped = usize::try_from(after).unwrap_or(usize::MAX);
+    let page = |row: &Row<'_>| {
+        let all = parse(&row.get::<Option<String>>(1)?.unwrap_or_default())?;
+        let last = u64::try_from(all.len()).unwrap_or(u64::MAX);
+        let events = all.into_iter().skip(skipped).take(limit).collect();
+        Ok(EventPage { events, last, settled: row.get(0)? })
+    };
+    db.one(sql, &[&id, &client_id, &caller.livemode], page).await
 }
 
 /// The events in the column `events`, in order.
 ///
 /// # Errors
 /// It was changed outside idgate.
-pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
+fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
     type Event = (String, Option<String>, i64, Option<String>);
     let damaged = |_| StoreError::Damaged("the events of a session cannot be read".into());
     let mut events = Vec::new();
@@ -61,26 +48,11 @@ pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
             }
             _ => serde_json::from_value::<Event>(value).map_err(damaged)?,
         };
+        // Versions before the name was kept stored none.
+        let is_wallets = reason.as_deref() == Some(Reason::WalletError.as_str());
+        let unnamed = || is_wallets.then(|| WalletError::Other.as_str().to_owned());
+        let wallet_error = wallet_error.or_else(unnamed);
         events.push(StatusEvent { seq, status, reason, wallet_error, occurred_at: time(at) });
     }
     Ok(events)
-}
-
-/// The event of a row; none when the session has no more of them.
-fn event(row: &Row<'_>) -> rusqlite::Result<Option<StatusEvent>> {
-    let Some(seq) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };
-    let reason: Option<String> = row.get(4)?;
-    // Versions before the name was kept stored none.
-    let unnamed = || {
-        let is_wallets = reason.as_deref() == Some(Reason::WalletError.as_str());
-        is_wallets.then(|| WalletError::Other.as_str().to_owned())
-    };
-    let wallet_error = row.get::<_, Option<String>>(6)?.or_else(unnamed);
-    Ok(Some(StatusEvent {
-        seq: unsigned(seq),
-        status: row.get(3)?,
-        reason,
-        wallet_error,
-        occurred_at: time(row.get(5)?),
-    }))
 }

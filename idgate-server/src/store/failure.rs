@@ -1,10 +1,10 @@
-//! What comes of a use case.
+//! The outcome of a use case.
 
 use super::interface::StoreError;
 use crate::gateway_key::KeyUnusable;
 use crate::seal::{NotSealed, Unsealable};
 
-/// What comes of a statement, of a use case or of a transaction.
+/// The outcome of a statement, of a use case or of a transaction.
 pub(super) type Done<T> = Result<T, Failure>;
 
 /// Why a transaction did not do what it should.
@@ -12,7 +12,7 @@ pub(super) type Done<T> = Result<T, Failure>;
 pub(super) enum Failure {
     /// Another one was in its way: nothing was changed, and it can be tried again.
     Again(String),
-    /// The connection broke during COMMIT: nobody knows yet.
+    /// The connection broke during COMMIT: the outcome is not known yet.
     InDoubt(String),
     /// A client would have more open sessions than it may.
     NoRoom,

@@ -5,74 +5,52 @@ pub(super) mod gauges;
 mod record;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::Connection;
 
 pub(super) use self::gain::{Gain, Measured, gains};
 pub(super) use self::record::{KEPT_HOURS, OTHER_TYPES, record};
-use super::interface::{MetricsSummary, Outcomes, StoreError};
+use super::db::{Db, Row, sql};
+use super::failure::{Done, Failure};
+use super::interface::{MetricsSummary, Outcomes};
 use super::sql::{number, unsigned};
 use crate::sketch::Sketch;
 
 /// An hour in milliseconds.
 const HOUR_MS: u64 = 3_600_000;
 
-pub(super) fn summary(
-    main: &Connection,
-    first: i64,
-    last: i64,
-) -> Result<MetricsSummary, StoreError> {
-    // One moment for all three tables, and a short one.
-    let moment = main.unchecked_transaction()?;
+/// The sums of these hours, at one moment of all three tables.
+pub(super) async fn summary(db: &Db<'_>, first: i64, last: i64) -> Done<MetricsSummary> {
     let mut summary = MetricsSummary::default();
-    add_hours(&moment, &mut summary, first, last)?;
-    let mut statement = moment.prepare_cached(
-        "SELECT credential_type, sum(verified), sum(failed), sum(expired) FROM metrics_types \
-         WHERE hour BETWEEN ?1 AND ?2 GROUP BY credential_type",
-    )?;
-    let types = statement
-        .query_map((first, last), |row| Ok((row.get(0)?, outcomes(row, 1)?)))?
-        .collect::<Result<_, _>>()?;
-    summary.by_credential_type = types;
-    let mut statement = moment.prepare_cached(
-        "SELECT error_code, sum(sessions) FROM metrics_errors WHERE hour BETWEEN ?1 AND ?2 \
-         GROUP BY error_code",
-    )?;
-    let errors = statement
-        .query_map((first, last), |row| Ok((row.get(0)?, unsigned(row.get(1)?))))?
-        .collect::<Result<_, _>>()?;
-    summary.by_error_code = errors;
+    let hours = sql("SELECT verified, failed, expired, latency, processing FROM metrics_hours \
+                     WHERE hour BETWEEN $1 AND $2");
+    let hour = |row: &Row<'_>| Ok((outcomes(row, 0)?, sketch(row, 3)?, sketch(row, 4)?));
+    for (outcomes, latency, processing) in db.all(hours, &[&first, &last], hour).await? {
+        summary.outcomes.add(&outcomes);
+        summary.latency.merge(&latency);
+        summary.processing.merge(&processing);
+    }
+    let types = sql("SELECT credential_type, CAST(sum(verified) AS bigint), \
+                     CAST(sum(failed) AS bigint), CAST(sum(expired) AS bigint) \
+                     FROM metrics_types WHERE hour BETWEEN $1 AND $2 GROUP BY credential_type");
+    let of_type = |row: &Row<'_>| Ok((row.get(0)?, outcomes(row, 1)?));
+    let types = db.all(types, &[&first, &last], of_type).await?;
+    summary.by_credential_type = types.into_iter().collect();
+    let errors = sql("SELECT error_code, CAST(sum(sessions) AS bigint) FROM metrics_errors \
+                      WHERE hour BETWEEN $1 AND $2 GROUP BY error_code");
+    let of_code = |row: &Row<'_>| Ok((row.get(0)?, unsigned(row.get(1)?)));
+    let errors = db.all(errors, &[&first, &last], of_code).await?;
+    summary.by_error_code = errors.into_iter().collect();
     Ok(summary)
 }
 
-fn add_hours(
-    main: &Connection,
-    summary: &mut MetricsSummary,
-    first: i64,
-    last: i64,
-) -> Result<(), StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT verified, failed, expired, latency, processing FROM metrics_hours \
-         WHERE hour BETWEEN ?1 AND ?2",
-    )?;
-    let mut rows = statement.query((first, last))?;
-    while let Some(row) = rows.next()? {
-        summary.outcomes.add(&outcomes(row, 0)?);
-        summary.latency.merge(&sketch(row, 3)?);
-        summary.processing.merge(&sketch(row, 4)?);
-    }
-    Ok(())
-}
-
 /// Three columns from `at` on.
-fn outcomes(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Outcomes> {
-    let count = |more: usize| Ok::<_, rusqlite::Error>(unsigned(row.get(at.saturating_add(more))?));
+fn outcomes(row: &Row<'_>, at: usize) -> Done<Outcomes> {
+    let count = |more: usize| -> Done<u64> { Ok(unsigned(row.get(at.saturating_add(more))?)) };
     Ok(Outcomes { verified: count(0)?, failed: count(1)?, expired: count(2)? })
 }
 
-fn sketch(row: &rusqlite::Row<'_>, at: usize) -> Result<Sketch, StoreError> {
-    let bytes = row.get_ref(at)?.as_blob().unwrap_or_default();
-    let damaged = || StoreError::Failed("a stored latency sketch cannot be read".into());
-    Sketch::from_bytes(bytes).ok_or_else(damaged)
+fn sketch(row: &Row<'_>, at: usize) -> Done<Sketch> {
+    Sketch::from_bytes(&row.get::<Vec<u8>>(at)?)
+        .ok_or_else(|| Failure::failed("a stored latency sketch cannot be read"))
 }
 
 /// Hours since 1970.

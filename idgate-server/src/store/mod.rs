@@ -1,5 +1,5 @@
 //! What the gateway keeps. [`Store`] is what a running gateway asks for, and [`SqliteStore`] gives it;
-//! [`OperatorStore`] is what operators do beside it, on the same data directory or database.
+//! [`OperatorStore`] is the store for commands, on the same data directory or database.
 
 mod api_keys;
 mod audit;

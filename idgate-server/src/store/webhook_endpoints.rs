@@ -51,7 +51,7 @@ pub(super) async fn destination(
     db.one(sql, &[&client_id, &millis(now)], read).await
 }
 
-/// The endpoint of a client in its mode, as the client sees it.
+/// The endpoint of a client in its mode, in the form that the client reads.
 pub(super) async fn read(db: &Db<'_>, caller: &Caller) -> Done<Option<EndpointRecord>> {
     let sql = sql("SELECT e.client_id, e.url, e.created_at, h.status, h.note \
                    FROM webhook_endpoints AS e LEFT JOIN webhook_hosts AS h ON h.host = e.host \
@@ -80,7 +80,7 @@ pub(super) async fn target(
     Ok(found.map(|to| (to.into_target(), record.host_status)))
 }
 
-/// Stores the endpoint that a client wishes, unless its key is gone: its secret is that which was wished, or a fresh one.
+/// Stores the endpoint that a client asks for, with the secret that it asks for or a fresh one.
 pub(super) async fn put(
     db: &Db<'_>,
     sealer: &Sealer,
@@ -132,7 +132,7 @@ async fn hold_if_pending(db: &Db<'_>, client_id: &str) -> Done<()> {
     db.run(sql, &[&client_id]).await.map(drop)
 }
 
-/// What is recorded of it.
+/// The entry that records it.
 pub(super) fn set_event(caller: &Caller, now: UnixMillis) -> AuditEvent {
     AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now).by(&caller.key_id)
 }

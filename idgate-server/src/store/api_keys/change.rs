@@ -1,4 +1,4 @@
-//! Making, rotating and revoking keys as rows: what came of it, and what is to be recorded.
+//! Keys are made, rotated and revoked as rows. Each change gives its outcome and its entry in the client's chain.
 
 use idgate_core::time::UnixMillis;
 
@@ -12,7 +12,7 @@ use super::{KeyRow, insert_row, read};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::config::Quotas;
 
-/// What came of a change, and its entry in the client's chain.
+/// The outcome of a change, and its entry in the client's chain.
 type Recorded<T> = Done<(T, Option<AuditEvent>)>;
 
 impl Power {

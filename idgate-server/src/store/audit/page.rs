@@ -1,43 +1,53 @@
 //! A client's own chain, newest entry first.
 
-use rusqlite::{Connection, Row};
+use std::collections::BTreeSet;
 
-use super::super::interface::{ListedEntry, StoreError};
-use super::super::sql::number;
+use serde_json::json;
+
+use super::super::db::{Db, Row, sql};
+use super::super::failure::Done;
+use super::super::interface::ListedEntry;
+use super::super::sql::one_more;
 use super::proof::{EntryRow, end_of, list};
-use super::removal;
 use crate::audit::AuditKeys;
 
-/// At most `limit` entries older than `before`, and the position of the last if there are more.
-pub(in crate::store) fn read(
-    main: &Connection,
+/// At most `limit` entries older than `before`, and the position of the last if there are more; at one moment of the
+/// entries and the record of those that were removed before them.
+pub(in crate::store) async fn read(
+    db: &Db<'_>,
     keys: &AuditKeys,
     client_id: &str,
     before: i64,
     limit: usize,
-) -> Result<(Vec<ListedEntry>, Option<i64>), StoreError> {
-    // One moment for the entries and the record of what was removed before them, and a short one.
-    let moment = main.unchecked_transaction()?;
+) -> Done<(Vec<ListedEntry>, Option<i64>)> {
     // One more: the predecessor of the last, and whether there is one.
-    let more = number(limit).saturating_add(1);
-    let rows = moment
-        .prepare_cached(
-            "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
-             WHERE client_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
-        )?
-        .query_map((client_id, before, more), row)?
-        .collect::<Result<Vec<_>, _>>()?;
-    // What the oldest follows may have been removed.
-    let removed = removal::record(&moment, client_id)?;
+    let entries = sql("SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
+                       WHERE client_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3");
+    let rows = db.all(entries, &[&client_id, &before, &one_more(limit)], entry).await?;
+    // The one that the oldest follows may have been removed.
+    let removed = sql("SELECT signed FROM audit_removals WHERE client_id = $1");
+    let removed = db.one(removed, &[&client_id], |row| row.get::<String>(0)).await?;
     let removed = removed.and_then(|record| end_of(keys, client_id, &record));
     let mut entries = list(client_id, &rows, removed.as_ref(), limit);
-    hide_open_sessions(&moment, &mut entries)?;
+    hide_open_sessions(db, &mut entries).await?;
     let last = if rows.len() > limit { limit.checked_sub(1) } else { None };
     Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
 }
 
-/// A row of `seq`, `fields` and both hashes.
-pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+fn entry(row: &Row<'_>) -> Done<EntryRow> {
+    match row {
+        Row::Sqlite(row) => Ok(self::row(row)?),
+        Row::Postgres(_) => Ok(EntryRow {
+            seq: row.get(0)?,
+            fields: row.get(1)?,
+            prev_hash: row.get(2)?,
+            entry_hash: row.get(3)?,
+        }),
+    }
+}
+
+/// A row of `seq`, `fields` and both hashes. A column of another type reads as empty.
+pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<EntryRow> {
     let bytes = |column| {
         Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().unwrap_or_default().to_vec())
     };
@@ -49,15 +59,18 @@ pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// Whoever knows the id of an open session can open it and answer it: an id is a capability. It
-/// appears when the session is settled or gone, and the hash can be recomputed from then on.
-fn hide_open_sessions(main: &Connection, entries: &mut [ListedEntry]) -> Result<(), StoreError> {
-    let mut is_open =
-        main.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND settled_at IS NULL")?;
+/// The id of an open session opens it for an answer: an id is a capability. It appears when the session is settled or
+/// gone, and the hash can be recomputed from then on.
+async fn hide_open_sessions(db: &Db<'_>, entries: &mut [ListedEntry]) -> Done<()> {
+    let named: Vec<&str> =
+        entries.iter().filter_map(|listed| listed.entry.as_ref()?.session_id.as_deref()).collect();
+    let open = sql("SELECT id FROM sessions WHERE id {= ANY(ARRAY(SELECT \
+                    json_array_elements_text(CAST(CAST($1 AS text) AS json))))|IN (SELECT value \
+                    FROM json_each($1))} AND settled_at IS NULL");
+    let open = db.all(open, &[&json!(named).to_string()], |row| row.get(0)).await?;
+    let open: BTreeSet<String> = open.into_iter().collect();
     for entry in entries.iter_mut().filter_map(|listed| listed.entry.as_mut()) {
-        if let Some(id) = &entry.session_id
-            && is_open.exists([id])?
-        {
+        if entry.session_id.as_ref().is_some_and(|id| open.contains(id)) {
             entry.session_id = None;
         }
     }

@@ -1,11 +1,11 @@
-//! What the sealed values are sealed under.
+//! The instance keys that the stored values are sealed under.
 
 /// How many values are under which key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Resealed {
-    /// Under the key that seals, as they were found.
+    /// Under the key that seals, when they were found.
     pub current: u64,
-    /// Under another one that was given, as they were found.
+    /// Under another given key, when they were found.
     pub others: u64,
     /// Under none of those, or changed.
     pub unreadable: u64,

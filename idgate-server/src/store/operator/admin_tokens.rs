@@ -34,7 +34,7 @@ impl AdminTokenRecord {
     }
 }
 
-/// What the operator does with admin tokens.
+/// Commands about admin tokens.
 impl OperatorStore {
     /// Makes a token: its id, and the only moment at which it is readable.
     ///
@@ -63,7 +63,7 @@ impl OperatorStore {
     pub fn admin_tokens(&self) -> Result<Vec<AdminTokenRecord>, StoreError> {
         self.read(async |db| {
             let sql = sql("SELECT id, name, created_at, revoked_at FROM admin_tokens \
-                           ORDER BY created_at DESC, {seq} DESC");
+                           ORDER BY created_at DESC, {seq|rowid} DESC");
             db.all(sql, &[], AdminTokenRecord::read).await
         })
     }

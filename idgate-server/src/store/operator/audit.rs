@@ -9,7 +9,7 @@ use crate::audit::SignedCheckpoint;
 use crate::store::audit::{AuditReport, ExportError};
 use crate::store::interface::StoreError;
 
-/// What the operator does with the audit log. Its rows are walked in the way of each database.
+/// Commands about the audit log. Each database walks its rows in its own way.
 impl OperatorStore {
     /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
     /// `elsewhere`: checkpoints that were kept outside the data directory.

@@ -16,7 +16,7 @@ use crate::store::failure::{Done, Failure};
 use crate::store::interface::StoreError;
 use crate::store::sql::millis;
 
-/// What the operator does with certificates of the gateway and of clients.
+/// Commands about certificates of the gateway and of clients.
 impl OperatorStore {
     /// The key of this client (empty: the gateway) to ask a certificate for: the one that waits for
     /// its certificate already, or a fresh one. What was replaced long ago is erased.

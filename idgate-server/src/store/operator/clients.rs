@@ -16,7 +16,7 @@ use crate::store::keys::{self, ClientRecord, NewClient};
 use crate::store::quotas::OwnQuotas;
 use crate::store::sql::{millis, number, unsigned};
 
-/// What the operator does with clients.
+/// Commands about clients.
 impl OperatorStore {
     /// Makes a client with one key. `scopes`: `None` means all.
     ///
@@ -53,7 +53,7 @@ impl OperatorStore {
             let sql = sql("SELECT id, name, livemode, created_at, revoked_at, \
                            (SELECT count(*) FROM api_keys WHERE client_id = clients.id \
                            AND api_keys.revoked_at IS NULL) \
-                           FROM clients ORDER BY created_at DESC, {seq} DESC");
+                           FROM clients ORDER BY created_at DESC, {seq|rowid} DESC");
             db.all(sql, &[], client_record).await
         })
     }
@@ -262,7 +262,7 @@ fn client_record(row: &Row<'_>) -> Done<ClientRecord> {
     })
 }
 
-/// The key that a client is made with, as it is stored.
+/// The row of the key that a client is made with.
 fn first_key(client: &NewClient, scopes: Option<&[String]>, now: UnixMillis) -> ApiKeyRecord {
     ApiKeyRecord {
         id: client.key_id.clone(),
@@ -292,7 +292,7 @@ async fn revoke_client(
     now: UnixMillis,
 ) -> Done<Option<(Result<(), String>, bool)>> {
     wait_for_chain(db, id).await?;
-    // Who is just making a session keeps the client from being removed, and waits for the chain.
+    // A transaction that makes a session keeps the client from being removed, and waits for the chain.
     let found = sql("SELECT revoked_at IS NULL FROM clients WHERE id = $1 {FOR NO KEY UPDATE}");
     let Some(is_new) = db.one(found, &[&id], |row| row.get::<bool>(0)).await? else {
         return Ok(None);
@@ -316,7 +316,7 @@ async fn revoke_client(
     Ok(Some((record_if_possible(db, keys, id, events).await?, ended)))
 }
 
-/// Whoever changes a client's keys holds the head of its chain first; also where it was altered, since
+/// A change of a client's keys holds the head of its chain first. It does so also where the chain was altered, because
 /// that must not keep a key alive.
 async fn wait_for_chain(db: &Db<'_>, client_id: &str) -> Done<()> {
     let sql = sql("SELECT seq FROM audit_heads WHERE client_id = $1 {FOR UPDATE}");

@@ -6,7 +6,7 @@ use super::OperatorStore;
 use crate::store::interface::{DeadLetter, Replay, StoreError};
 use crate::store::outbox::dead_letters::{all, replay};
 
-/// What the operator does with dead letters.
+/// Commands about dead letters.
 impl OperatorStore {
     /// All dead letters, newest first.
     ///

@@ -8,7 +8,7 @@ use crate::store::failure::Done;
 use crate::store::gateway_keys::rotate;
 use crate::store::interface::StoreError;
 
-/// What the operator does with the gateway's signing keys.
+/// Commands about the gateway's signing keys.
 impl OperatorStore {
     /// Makes a new signing key. The one before it signs on for the sessions that are open now, and is
     /// published until the last of them has expired; then its private half is wiped.

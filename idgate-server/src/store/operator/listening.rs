@@ -10,7 +10,7 @@ use crate::store::interface::StoreError;
 use crate::store::sql::{millis, number, unsigned};
 use crate::store::webhook_endpoints::{destination, provisioned};
 
-/// What the operator does to follow one client.
+/// Commands that follow one client.
 impl OperatorStore {
     /// The owner of the API key with this digest, while it is good at `now`; `None`: it is not.
     ///

@@ -144,7 +144,7 @@ impl OperatorStore {
         }
     }
 
-    /// What was erased leaves SQLite's log as well, unless a reader is in the way: then with the next checkpoint.
+    /// Erased values leave SQLite's log as well, unless a reader is in the way: then with the next checkpoint.
     fn cut_log(&self) {
         if let Self::Sqlite(store) = self {
             store.cut_log();
@@ -161,7 +161,7 @@ async fn append(db: &Db<'_>, keys: &AuditKeys, client_id: &str, event: AuditEven
     }
 }
 
-/// Keeps everybody else from appending to the chain of `client_id` until the transaction ends.
+/// Keeps other transactions from appending to the chain of `client_id` until this one ends.
 async fn hold_chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
     match db {
         Db::Transaction(tx) => postgres_audit::hold(tx, keys, client_id).await,
@@ -169,8 +169,8 @@ async fn hold_chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> 
     }
 }
 
-/// Records what is done in any case. What stops must not go on because its audit log was altered:
-/// then the outcome is the reason why nothing is recorded.
+/// Records a change that is made in any case: an altered audit log must not keep a key alive. The outcome is then the
+/// reason why nothing is recorded.
 async fn record_if_possible(
     db: &Db<'_>,
     keys: &AuditKeys,

@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use super::OperatorStore;
 use crate::store::interface::{Resealed, StoreError};
 
-/// What the operator does when another instance key is to seal. SQLite has two files and no gateway beside it,
+/// Commands that change the instance key. SQLite has two files and no gateway that runs meanwhile,
 /// PostgreSQL has nodes that go on.
 impl OperatorStore {
     /// Seals, MACs and signs under the key that seals what was under another one. Ended on the way, it

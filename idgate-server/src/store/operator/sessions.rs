@@ -11,7 +11,7 @@ use crate::store::prepared::Stored;
 use crate::store::reports;
 use crate::store::sql::number;
 
-/// What the operator does with sessions.
+/// Commands about sessions.
 impl OperatorStore {
     /// The report on the answer to a session that was refused, whosever it is; `None`: there is none,
     /// or it is too old.

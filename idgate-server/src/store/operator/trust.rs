@@ -10,7 +10,7 @@ use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::postgres::{list_refresh, trust as postgres, trusted_lists};
 use crate::store::trust::{self as sqlite, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
 
-/// What the operator does with the trust store.
+/// Commands about the trust store.
 impl OperatorStore {
     /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
     /// `None`: it would stay without any material, so nothing was stored.
@@ -126,7 +126,7 @@ impl OperatorStore {
     /// is none. `None`: there is no such entry.
     ///
     /// # Errors
-    /// The database failed; or it is removed, as the text says then, and only the audit log was altered.
+    /// The database failed; or the audit log was altered, and the text says that the material is removed all the same.
     pub fn remove_trust_material(
         &mut self,
         issuer_id: &str,

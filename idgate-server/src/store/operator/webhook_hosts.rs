@@ -50,7 +50,7 @@ pub enum Review<'a> {
     Reset,
 }
 
-/// What the operator thinks of hosts.
+/// Commands about webhook hosts.
 impl OperatorStore {
     /// All hosts by name.
     ///
@@ -75,7 +75,7 @@ impl OperatorStore {
         Ok(hosts)
     }
 
-    /// Stores a verdict on `host`. A rejection makes dead letters of what waits for it; says how
+    /// Stores a verdict on `host`. A rejection turns waiting notifications into dead letters; says how
     /// many.
     ///
     /// # Errors

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use tokio_postgres::{IsolationLevel, Row};
 
+use super::super::db::Db;
 use super::super::interface::{MetricsStore, MetricsSummary, Outcomes, Read};
-use super::super::metrics::{Gain, KEPT_HOURS, OTHER_TYPES, hour_of};
-use super::super::sql::{number, time, unsigned};
+use super::super::metrics::{self, Gain, KEPT_HOURS, OTHER_TYPES, hour_of};
+use super::super::sql::number;
 use super::claims;
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
 use super::pool::Tx;
 use super::shared::Shared;
-use super::sql::{execute, row, rows};
+use super::sql::{execute, row};
 use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 use crate::telemetry::{Gauges, Telemetry};
@@ -155,51 +156,10 @@ async fn make(tx: &Tx<'_>, hour: i64) -> Done<Sums> {
 }
 
 async fn summary(shared: &Shared, first: i64, last: i64) -> Done<MetricsSummary> {
-    // One moment for all three tables.
     let mut client = shared.pool.client().await?;
     let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     let moment = moment.read_only(true).start().await?;
-    let mut summary = MetricsSummary::default();
-    let hours = rows(
-        &moment,
-        "SELECT verified, failed, expired, latency, processing FROM metrics_hours \
-         WHERE hour BETWEEN $1 AND $2",
-        &[&first, &last],
-    )
-    .await?;
-    for row in &hours {
-        summary.outcomes.add(&outcomes(row, 0)?);
-        summary.latency.merge(&sketch(row, 3)?);
-        summary.processing.merge(&sketch(row, 4)?);
-    }
-    let types = rows(
-        &moment,
-        "SELECT credential_type, sum(verified)::bigint, sum(failed)::bigint, \
-         sum(expired)::bigint FROM metrics_types WHERE hour BETWEEN $1 AND $2 \
-         GROUP BY credential_type",
-        &[&first, &last],
-    )
-    .await?;
-    for row in &types {
-        summary.by_credential_type.insert(row.try_get(0)?, outcomes(row, 1)?);
-    }
-    let errors = rows(
-        &moment,
-        "SELECT error_code, sum(sessions)::bigint FROM metrics_errors \
-         WHERE hour BETWEEN $1 AND $2 GROUP BY error_code",
-        &[&first, &last],
-    )
-    .await?;
-    for row in &errors {
-        summary.by_error_code.insert(row.try_get(0)?, unsigned(row.try_get(1)?));
-    }
-    Ok(summary)
-}
-
-/// Three columns from `at` on.
-fn outcomes(row: &Row, at: usize) -> Done<Outcomes> {
-    let count = |more: usize| Ok::<_, Failure>(unsigned(row.try_get(at.saturating_add(more))?));
-    Ok(Outcomes { verified: count(0)?, failed: count(1)?, expired: count(2)? })
+    metrics::summary(&Db::Transaction(&moment), first, last).await
 }
 
 fn sketch(row: &Row, at: usize) -> Done<Sketch> {
@@ -213,29 +173,8 @@ async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
     shared.telemetry.pool(shared.pool.load());
     let (claims_rows, purge_lag_ms) = claims::stored(shared, now).await?;
     let client = shared.pool.client().await?;
-    let found = row(
-        &client,
-        "SELECT (SELECT min(open_since) FROM audit_heads WHERE open_since IS NOT NULL), \
-         (SELECT min(queued_at) FROM webhook_deliveries WHERE failed_at IS NULL), \
-         (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL), \
-         (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NOT NULL)",
-        &[],
-    )
-    .await?;
-    let found = found.ok_or_else(|| Failure::failed("the database does not count"))?;
-    let since = |column: usize| {
-        let at: Option<i64> = found.try_get(column)?;
-        Ok::<_, Failure>(at.map_or(0, |at| now.since(time(at))))
-    };
-    Ok(Gauges {
-        claims_rows,
-        purge_lag_ms,
-        audit_open_ms: since(0)?,
-        webhook_oldest_ms: since(1)?,
-        webhook_queue: unsigned(found.try_get(2)?),
-        dead_letters: unsigned(found.try_get(3)?),
-        ..Gauges::default()
-    })
+    let gauges = metrics::gauges::read(&Db::Client(&client), now).await?;
+    Ok(Gauges { claims_rows, purge_lag_ms, ..gauges })
 }
 
 impl MetricsStore for PostgresStore {

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 
 use super::super::audit::{checkpoints, page, removal};
 use super::super::cursor::List;
+use super::super::db::at_one_moment;
 use super::super::interface::{
     AuditPage, AuditStore, Caller, PageError, Read, SignedChains, UnwrittenCheckpoint, Write,
 };
@@ -23,8 +24,10 @@ impl AuditStore for SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, AuditPage, PageError> {
         let (chain, keys) = (caller.client_id.clone(), self.audit.clone());
-        let read =
-            move |main: &Connection, before| page::read(main, &keys, chain.as_str(), before, limit);
+        let read = move |main: &Connection, before| {
+            let chain = chain.as_str();
+            at_one_moment(main, async |db| page::read(db, &keys, chain, before, limit).await)
+        };
         let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
             let (entries, next_cursor) = page.await?;

@@ -6,6 +6,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::changes::Watch;
+use super::super::db::{Db, at_once};
 use super::super::interface::{
     Beside, Caller, Committed, EventPage, EventStore, Made, Read, SessionStore, StoreError, Write,
 };
@@ -150,7 +151,7 @@ impl EventStore for SqliteStore {
     ) -> Read<'_, Option<EventPage>> {
         let (caller, id) = (caller.clone(), id.clone());
         self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            events::page(&reader.main, &caller, &id, after, limit)
+            at_once(events::page(&Db::sqlite(&reader.main), &caller, &id, after, limit))
         }))
     }
 

@@ -52,7 +52,7 @@ fn texts_in(path: &Path, source: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a string literal says up to its closing quote.
+/// The text of a string literal up to its closing quote.
 fn unescaped(literal: &str) -> String {
     let (mut text, mut rest) = (String::new(), literal.chars().peekable());
     loop {

@@ -16,12 +16,12 @@ pub(in crate::store) enum Among<'a> {
     Client(&'a str),
     /// For endpoints on this host.
     Host(&'a str),
-    /// For hosts that nobody reviewed, queued at this time or before; at most so many.
+    /// For hosts without a review, queued at this time or before; at most so many.
     Unreviewed(UnixMillis, usize),
 }
 
-/// Makes dead letters of what is queued and not leased, for the reason `why`, and says how many. `clock`:
-/// what stands for the database's.
+/// Turns queued notifications without a lease into dead letters, for the reason `why`, and says how many. `clock`
+/// replaces the database's.
 pub(in crate::store) async fn give_up(
     on: &impl GenericClient,
     why: &str,

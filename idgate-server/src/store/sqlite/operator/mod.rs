@@ -129,7 +129,7 @@ impl SqliteOperator {
         Ok(done)
     }
 
-    /// What was erased leaves the log as well, unless a reader is in the way: then with the next
+    /// Erased values leave the log as well, unless a reader is in the way: then with the next
     /// checkpoint.
     pub(in crate::store) fn cut_log(&self) {
         let _later = truncate_log(&self.main);
