@@ -243,42 +243,42 @@ fn run_command(
     match command {
         Command::Client(command) => {
             let mut store = open_to_develop(&settings, command.creates())?;
-            client::run(command, &mut *store, now)
+            client::run(command, &mut store, now)
         }
         Command::AdminToken(command) => {
             let mut store = open_operator(&settings, command.creates())?;
-            admin_token::run(command, &mut *store, now)
+            admin_token::run(command, &mut store, now)
         }
         Command::Trust(command) => {
             let mut store = open_to_develop(&settings, command.creates())?;
-            trust::run(command, &mut *store, &|url| fetch_list(&settings, url), now)
+            trust::run(command, &mut store, &|url| fetch_list(&settings, url), now)
         }
         Command::Keys(command) => {
             let mut store = match &command {
                 KeysCommand::Reseal => open_to_reseal(&settings)?,
                 _ => open_operator(&settings, false)?,
             };
-            keys::run(&command, &mut *store, &OwnName::new(&settings)?, now)
+            keys::run(&command, &mut store, &OwnName::new(&settings)?, now)
         }
         Command::Audit(command) => {
             let mut store = open_operator(&settings, false)?;
             let file = config::audit_checkpoint_file(&settings)?;
-            audit::run(command, &mut *store, file.as_deref(), now)
+            audit::run(command, &mut store, file.as_deref(), now)
         }
         Command::WebhookHost(command) => {
             let mut store = open_to_develop(&settings, command.creates())?;
-            webhook_host::run(&command, &mut *store, now)
+            webhook_host::run(&command, &mut store, now)
         }
         Command::DeadLetters(command) => {
             let mut store = open_to_develop(&settings, false)?;
-            dead_letters::run(&command, &mut *store, now)
+            dead_letters::run(&command, &mut store, now)
         }
         Command::Session(command) => {
             session::run(&command, &*open_to_develop(&settings, false)?, now)
         }
         Command::Listen(options) => {
             let store = open_to_develop(&settings, false)?;
-            listen::run(&options, &*store, common.json).map(|()| Output::default())
+            listen::run(&options, &store, common.json).map(|()| Output::default())
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
         Command::Copy(options) => copy::run(&options, &DataDir::new(&settings)?, now),

@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn create_shows_the_token_and_list_does_not() {
         let (_dir, mut store) = store();
-        let made = create(&mut *store, Some("prometheus"), NOW).unwrap();
+        let made = create(&mut store, Some("prometheus"), NOW).unwrap();
         assert_eq!(made.json.as_object().unwrap().len(), 2);
         let token = made.json["admin_token"].as_str().unwrap();
         assert!(AdminToken::parse(token).is_some() && made.text.contains(token));
-        let list = list(&*store).unwrap();
+        let list = list(&store).unwrap();
         assert!(!format!("{}{}", list.text, list.json).contains(&token[4..]));
         let want = json!([{
             "id": made.json["id"], "name": "prometheus",
@@ -118,19 +118,19 @@ mod tests {
     #[test]
     fn revoke_is_final_and_names_the_unknown() {
         let (_dir, mut store) = store();
-        let made = create(&mut *store, None, NOW).unwrap();
+        let made = create(&mut store, None, NOW).unwrap();
         let id = made.json["id"].as_str().unwrap();
         for later in [0, 1000] {
-            revoke(&mut *store, id, NOW.plus(later)).unwrap();
-            let listed = list(&*store).unwrap().json;
+            revoke(&mut store, id, NOW.plus(later)).unwrap();
+            let listed = list(&store).unwrap().json;
             assert_eq!(listed["admin_tokens"][0]["revoked_at"], NOW.to_string());
         }
-        assert_eq!(revoke(&mut *store, "adt_none", NOW).unwrap_err().code(), 4);
+        assert_eq!(revoke(&mut store, "adt_none", NOW).unwrap_err().code(), 4);
     }
 
     #[test]
     fn a_name_that_cannot_be_shown_is_a_mistake_of_usage() {
         let (_dir, mut store) = store();
-        assert_eq!(create(&mut *store, Some("a\nb"), NOW).unwrap_err().code(), 2);
+        assert_eq!(create(&mut store, Some("a\nb"), NOW).unwrap_err().code(), 2);
     }
 }

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn create_prints_four_members_and_list_shows_no_secret() {
         let (_dir, mut store) = store();
-        let made = create(&mut *store, "Shop", false, None, NOW).unwrap();
+        let made = create(&mut store, "Shop", false, None, NOW).unwrap();
         let members = made.json.as_object().unwrap();
         assert_eq!(members.len(), 4);
         assert!(made.json["client_id"].as_str().unwrap().starts_with("cli_"));
@@ -173,7 +173,7 @@ mod tests {
         assert!(!ApiKey::parse(key).unwrap().livemode());
         let secret = made.json["signing_secret"].as_str().unwrap();
         assert!(secret.starts_with("whsec_") && made.text.contains(secret));
-        let list = list(&*store).unwrap();
+        let list = list(&store).unwrap();
         let all = format!("{}{}", list.text, list.json);
         assert!(all.contains("Shop") && !all.contains(key) && !all.contains(secret));
         assert_eq!(list.json["clients"][0]["client_id"], made.json["client_id"]);
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn revoke_is_final_and_names_the_unknown() {
         let (_dir, mut store) = store();
-        let made = create(&mut *store, "Shop", true, None, NOW).unwrap();
+        let made = create(&mut store, "Shop", true, None, NOW).unwrap();
         let id = made.json["client_id"].as_str().unwrap();
         for later in [0, 1000] {
-            revoke(&mut *store, id, NOW.plus(later)).unwrap();
-            let list = list(&*store).unwrap().json;
+            revoke(&mut store, id, NOW.plus(later)).unwrap();
+            let list = list(&store).unwrap().json;
             assert_eq!(list["clients"][0]["revoked_at"], NOW.to_string());
             assert_eq!(list["clients"][0]["active_keys"], 0);
         }
-        assert_eq!(revoke(&mut *store, "cli_none", NOW).unwrap_err().code(), 4);
+        assert_eq!(revoke(&mut store, "cli_none", NOW).unwrap_err().code(), 4);
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         let (_dir, mut store) = store();
         for name in ["", " ", "a\nb", &"x".repeat(101)] {
             assert_eq!(
-                create(&mut *store, name, true, None, NOW).unwrap_err().code(),
+                create(&mut store, name, true, None, NOW).unwrap_err().code(),
                 2,
                 "{name:?}"
             );

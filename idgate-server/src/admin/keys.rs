@@ -168,14 +168,14 @@ mod tests {
     #[test]
     fn rotate_names_both_keys_and_list_shows_all() {
         let (_dir, mut store) = store();
-        let none = list(&*store, NOW).unwrap();
+        let none = list(&store, NOW).unwrap();
         assert_eq!((&none.json["keys"], none.warnings.len()), (&json!([]), 1));
-        let first = rotate(&mut *store, NOW).unwrap().json;
+        let first = rotate(&mut store, NOW).unwrap().json;
         assert_eq!(first["retired"], Value::Null);
-        let second = rotate(&mut *store, NOW.plus(5)).unwrap().json;
+        let second = rotate(&mut store, NOW.plus(5)).unwrap().json;
         assert_eq!(second["retired"]["id"], first["key"]["id"]);
         assert_eq!(second["retired"]["retired_at"], NOW.plus(5).to_string());
-        let listed = list(&*store, NOW.plus(5)).unwrap();
+        let listed = list(&store, NOW.plus(5)).unwrap();
         let keys = listed.json["keys"].as_array().unwrap();
         assert_eq!((&keys[0]["id"], &keys[0]["signs"]), (&second["key"]["id"], &json!(true)));
         assert_eq!((&keys[1]["signs"], &keys[1]["published"]), (&json!(false), &json!(false)));

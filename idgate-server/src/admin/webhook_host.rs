@@ -126,26 +126,26 @@ mod tests {
     fn a_host_is_reviewed_under_its_one_name() {
         let (_dir, mut store) = store();
         let approve = WebhookHostCommand::Approve { host: "Bücher.Example.".into() };
-        let output = run(&approve, &mut *store, NOW).unwrap();
+        let output = run(&approve, &mut store, NOW).unwrap();
         assert_eq!(output.json["host"], "xn--bcher-kva.example");
         let reject = WebhookHostCommand::Reject {
             host: "xn--bcher-kva.example".into(),
             note: "not a shop".into(),
         };
-        run(&reject, &mut *store, NOW).unwrap();
-        let listed = run(&WebhookHostCommand::List, &mut *store, NOW).unwrap().json;
+        run(&reject, &mut store, NOW).unwrap();
+        let listed = run(&WebhookHostCommand::List, &mut store, NOW).unwrap().json;
         assert_eq!(listed["hosts"].as_array().unwrap().len(), 1);
         assert_eq!(listed["hosts"][0]["host_status"], "REJECTED");
         assert_eq!(listed["hosts"][0]["host_review_note"], "not a shop");
-        run(&approve, &mut *store, NOW).unwrap();
-        let listed = run(&WebhookHostCommand::List, &mut *store, NOW).unwrap().json;
+        run(&approve, &mut store, NOW).unwrap();
+        let listed = run(&WebhookHostCommand::List, &mut store, NOW).unwrap().json;
         assert_eq!(listed["hosts"][0]["host_status"], "APPROVED");
         assert_eq!(listed["hosts"][0]["host_review_note"], serde_json::Value::Null);
         let reset = WebhookHostCommand::Reset { host: "bücher.example".into() };
         for _ in 0..2 {
-            assert_eq!(run(&reset, &mut *store, NOW).unwrap().json["host_status"], "PENDING");
+            assert_eq!(run(&reset, &mut store, NOW).unwrap().json["host_status"], "PENDING");
         }
-        let listed = run(&WebhookHostCommand::List, &mut *store, NOW).unwrap().json;
+        let listed = run(&WebhookHostCommand::List, &mut store, NOW).unwrap().json;
         assert_eq!(listed["hosts"], serde_json::json!([]));
     }
 
@@ -154,14 +154,14 @@ mod tests {
         let (_dir, mut store) = store();
         for host in ["", "https://shop.example", "shop.example:443", "shop.example/x"] {
             let approve = WebhookHostCommand::Approve { host: host.into() };
-            assert_eq!(run(&approve, &mut *store, NOW).unwrap_err().code(), 2, "{host}");
+            assert_eq!(run(&approve, &mut store, NOW).unwrap_err().code(), 2, "{host}");
             let reset = WebhookHostCommand::Reset { host: host.into() };
-            assert_eq!(run(&reset, &mut *store, NOW).unwrap_err().code(), 2, "{host}");
+            assert_eq!(run(&reset, &mut store, NOW).unwrap_err().code(), 2, "{host}");
         }
         for note in ["", " ", "two\nlines", &"x".repeat(501)] {
             let reject =
                 WebhookHostCommand::Reject { host: "shop.example".into(), note: note.into() };
-            assert_eq!(run(&reject, &mut *store, NOW).unwrap_err().code(), 2, "{note:?}");
+            assert_eq!(run(&reject, &mut store, NOW).unwrap_err().code(), 2, "{note:?}");
         }
     }
 }

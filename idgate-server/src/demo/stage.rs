@@ -39,12 +39,12 @@ impl Stage {
         let acts = [Act::sd_jwt_vc(now), Act::mdoc(now)];
         let operator = OperatorStore::open(&main.data_dir, main.instance_key.as_ref());
         let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
-        check_owner(&*operator, &main.data_dir, &acts)?;
+        check_owner(&operator, &main.data_dir, &acts)?;
         let tenant = operator.create_client(TENANT, false, None, now).map_err(explain)?;
         for act in &acts {
             operator.add_trust(act.issuer_id, &act.trust()?, now).map_err(explain)?;
         }
-        let authority = authority(&mut *operator, &main, now)?;
+        let authority = authority(&mut operator, &main, now)?;
         drop(operator);
         let options = StoreOptions {
             instance_key: main.instance_key.as_ref(),

@@ -256,7 +256,7 @@ fn operator(
     let dialects = &config.dialects;
     if dialects.enabled.contains(&Dialect::Haip) || dialects.client_id != ClientId::Did {
         let host = config.base_url.as_deref().and_then(Verifier::host_name);
-        certify(&mut *operator, host.as_deref(), now)?;
+        certify(&mut operator, host.as_deref(), now)?;
     }
     Ok(operator)
 }

@@ -167,7 +167,7 @@ impl State {
         work: impl FnOnce(&mut OperatorStore) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
         let operator = self.operator.clone();
-        let done = tokio::task::spawn_blocking(move || work(&mut **lock(&operator)));
+        let done = tokio::task::spawn_blocking(move || work(&mut lock(&operator)));
         done.await.map_err(|_| "the sandbox's own work failed".to_owned())?
     }
 

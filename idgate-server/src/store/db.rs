@@ -190,11 +190,17 @@ impl<'a> Db<'a> {
 }
 
 fn for_sqlite<'v>(values: Values<'v>) -> impl Iterator<Item = &'v dyn ToSqlite> {
-    values.iter().map(|value| -> &dyn ToSqlite { *value })
+    fn value(value: &dyn Value) -> &dyn ToSqlite {
+        value
+    }
+    values.iter().map(|it| value(*it))
 }
 
 fn for_postgres<'v>(values: Values<'v>) -> Vec<&'v (dyn ToPostgres + Sync)> {
-    values.iter().map(|value| -> &(dyn ToPostgres + Sync) { *value }).collect()
+    fn value(value: &dyn Value) -> &(dyn ToPostgres + Sync) {
+        value
+    }
+    values.iter().map(|it| value(*it)).collect()
 }
 
 /// The outcome of a use case on SQLite, which waits for nothing.

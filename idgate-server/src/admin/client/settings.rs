@@ -219,24 +219,24 @@ mod tests {
             logo,
             quotas: quotas.iter().map(|quota| (*quota).to_owned()).collect(),
         };
-        set(&args(&["keys=7", "open_sessions=0"], Some(png)), &mut *store).unwrap();
-        let shown = set(&args(&["keys=default"], None), &mut *store).unwrap().json;
+        set(&args(&["keys=7", "open_sessions=0"], Some(png)), &mut store).unwrap();
+        let shown = set(&args(&["keys=default"], None), &mut store).unwrap().json;
         assert_eq!(shown["logo"], "image/png");
         assert_eq!(shown["quotas"], json!({ "keys": null, "open_sessions": 0 }));
         for bad in ["keys", "keys=", "keys=-1", "keys=x", "claims=1"] {
-            assert_eq!(set(&args(&[bad], None), &mut *store).unwrap_err().code(), 2, "{bad}");
+            assert_eq!(set(&args(&[bad], None), &mut store).unwrap_err().code(), 2, "{bad}");
         }
         let text = dir.path().join("logo.svg");
         std::fs::write(&text, b"<svg/>").unwrap();
-        assert_eq!(set(&args(&[], Some(text)), &mut *store).unwrap_err().code(), 2);
+        assert_eq!(set(&args(&[], Some(text)), &mut store).unwrap_err().code(), 2);
         for (bytes, taken) in [(MAX_LOGO_BYTES, true), (MAX_LOGO_BYTES + 1, false)] {
             let large = dir.path().join("large.png");
             std::fs::write(&large, [&b"\x89PNG\r\n\x1a\n"[..], &vec![0; bytes - 8]].concat())
                 .unwrap();
-            assert_eq!(set(&args(&[], Some(large)), &mut *store).is_ok(), taken, "{bytes}");
+            assert_eq!(set(&args(&[], Some(large)), &mut store).is_ok(), taken, "{bytes}");
         }
         let nobody = SetArgs { id: "cli_none".into(), ..args(&[], None) };
-        assert_eq!(set(&nobody, &mut *store).unwrap_err().code(), 4);
+        assert_eq!(set(&nobody, &mut store).unwrap_err().code(), 4);
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
             } else {
                 OriginCommand::Remove { id, origin }
             };
-            self::origin(command, &mut *store, NOW)
+            self::origin(command, &mut store, NOW)
         };
         change(true, "https://shop.example").unwrap();
         let again = change(true, "https://SHOP.example:443").unwrap();

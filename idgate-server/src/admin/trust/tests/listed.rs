@@ -39,7 +39,7 @@ impl Desk {
 
     fn run_later(&mut self, now: UnixMillis, words: &[&str]) -> Output {
         let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
-        run(line.command, &mut *self.store, &nothing_is_fetched, now).unwrap()
+        run(line.command, &mut self.store, &nothing_is_fetched, now).unwrap()
     }
 }
 
@@ -304,7 +304,7 @@ fn a_list_by_url_is_fetched_now_and_refreshed_by_command() {
             assert_eq!(asked, url);
             answer.clone()
         };
-        run(line.command, &mut *desk.store, &fetch, NOW)
+        run(line.command, &mut desk.store, &fetch, NOW)
     };
     let token = |number| Ok(pid(number).sign(&list_signer(NOW.0)).into_bytes());
     let add = ["add", "eu", "--trusted-list", url, "--list-signer-ca", &anchor, "--etsi-tl"];
@@ -345,7 +345,7 @@ fn another_spelling_of_the_url_is_the_same_source() {
             assert_eq!(asked, "https://lists.example/pid.json");
             Ok(pid(number).sign(&list_signer(NOW.0)).into_bytes())
         };
-        run(Line::try_parse_from(words).unwrap().command, &mut *desk.store, &fetch, NOW)
+        run(Line::try_parse_from(words).unwrap().command, &mut desk.store, &fetch, NOW)
     };
     add("eu", "https://lists.example/pid.json", 8).unwrap();
     for url in [

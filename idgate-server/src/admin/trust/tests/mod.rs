@@ -42,7 +42,7 @@ impl Desk {
 
     fn run(&mut self, words: &[&str]) -> Result<Output, Failure> {
         let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
-        run(line.command, &mut *self.store, &nothing_is_fetched, NOW)
+        run(line.command, &mut self.store, &nothing_is_fetched, NOW)
     }
 }
 

@@ -26,7 +26,7 @@ impl Desk {
 
     fn run_at(&mut self, now: UnixMillis, words: &[&str]) -> Result<Output, Failure> {
         let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
-        run(line.command, &mut *self.store, &nothing_is_fetched, now)
+        run(line.command, &mut self.store, &nothing_is_fetched, now)
     }
 
     /// Whether the entry `road` serves live mdoc sessions in `environment`.
