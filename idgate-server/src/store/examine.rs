@@ -23,7 +23,7 @@ use super::interface::StoreError;
 use super::rekey;
 use super::schema;
 use super::sql::{millis, time};
-use super::trust::{self, TrustRecord};
+use super::trust::{TrustRecord, entries};
 use crate::audit::AuditKeys;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
@@ -119,7 +119,7 @@ fn examine_main(
         }
         let fault = |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
         found.findings.extend(registered::look(main, now).unwrap_or_else(fault));
-        found.trust = trust::records(main).ok();
+        found.trust = at_once(entries::records(&Db::sqlite(main), None)).ok();
         match at_once(certificates::records(&Db::sqlite(main), None)) {
             Ok(records) => found.certificates = Some(records),
             Err(error) => found.findings.push(Finding::bad("certificates", error.to_string())),

@@ -9,7 +9,6 @@ use super::failure::Done;
 use super::interface::{Caller, StoreError};
 use super::prepared::Prepared;
 use super::sql::{millis, number};
-use super::statement::Statement;
 use crate::seal::{Place, Sealer};
 
 /// How long a report is kept (decisions 26).
@@ -59,11 +58,9 @@ fn seal(sealer: &Sealer, session: &Session, report: &[u8]) -> Result<Vec<u8>, St
 }
 
 /// Stores what is kept about a refusal.
-pub(super) fn insert<'v>(ended: &'v Settlement<'_>, sealed: &'v [u8]) -> Statement<'v> {
-    Statement::new("INSERT INTO reports (session_id, refused_at, sealed) VALUES ($1, $2, $3)")
-        .with(ended.session.id().as_str())
-        .with(millis(ended.at))
-        .with(sealed)
+pub(super) async fn insert(db: &Db<'_>, ended: &Settlement<'_>, sealed: &[u8]) -> Done<()> {
+    let sql = sql("INSERT INTO reports (session_id, refused_at, sealed) VALUES ($1, $2, $3)");
+    db.run(sql, &[&ended.session.id().as_str(), &millis(ended.at), &sealed]).await.map(drop)
 }
 
 /// The report on a session of this caller.

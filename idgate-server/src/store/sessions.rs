@@ -136,7 +136,7 @@ impl Prepared {
             notice.insert(batch.main)?;
         }
         if let Some(sealed) = &self.report {
-            reports::insert(ended, sealed).run(batch.main)?;
+            at_once(reports::insert(&Db::sqlite(batch.main), ended, sealed))?;
         }
         batch.measure(Measured::settled(ended, self.processing_us));
         Ok(())

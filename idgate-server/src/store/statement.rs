@@ -1,11 +1,8 @@
-//! Statements that both databases understand, and rows that are read alike. Parameters are numbered as
-//! PostgreSQL does.
+//! Values and columns that both databases have.
 
 use rusqlite::types::FromSql as FromSqlite;
-use rusqlite::{Connection, Params, Row, ToSql as ToSqlite, params_from_iter};
+use rusqlite::{Row, ToSql as ToSqlite};
 use tokio_postgres::types::{FromSqlOwned as FromPostgres, ToSql as ToPostgres};
-
-use super::interface::StoreError;
 
 /// What may stand for a parameter.
 pub(super) trait Value: ToSqlite + ToPostgres + Send + Sync {}
@@ -40,57 +37,4 @@ impl Columns for tokio_postgres::Row {
     fn column<T: Column>(&self, at: usize) -> Result<T, Self::Error> {
         self.try_get(at)
     }
-}
-
-/// A statement that changes rows.
-pub(super) struct Statement<'v> {
-    pub(super) sql: &'static str,
-    values: Vec<Box<dyn Value + 'v>>,
-}
-
-impl<'v> Statement<'v> {
-    pub(super) const fn new(sql: &'static str) -> Self {
-        Self { sql, values: Vec::new() }
-    }
-
-    /// With its next parameter.
-    pub(super) fn with(mut self, value: impl Value + 'v) -> Self {
-        self.values.push(Box::new(value));
-        self
-    }
-
-    /// What PostgreSQL takes for its parameters.
-    pub(super) fn for_postgres(&self) -> Vec<&(dyn ToPostgres + Sync)> {
-        self.values.iter().map(|value| -> &(dyn ToPostgres + Sync) { &**value }).collect()
-    }
-
-    /// Runs it in SQLite; how many rows were changed.
-    pub(super) fn run(&self, main: &Connection) -> Result<usize, StoreError> {
-        let values = self.values.iter().map(|value| -> &dyn ToSqlite { &**value });
-        Ok(main.prepare_cached(&of_sqlite(self.sql))?.execute(params_from_iter(values))?)
-    }
-}
-
-/// All rows in SQLite.
-pub(super) fn rows<T, E>(
-    main: &Connection,
-    sql: &str,
-    parameters: impl Params,
-    read: impl Fn(&Row<'_>) -> Result<T, E>,
-) -> Result<Vec<T>, StoreError>
-where
-    StoreError: From<E>,
-{
-    let mut statement = main.prepare_cached(&of_sqlite(sql))?;
-    let mut found = statement.query(parameters)?;
-    let mut all = Vec::new();
-    while let Some(row) = found.next()? {
-        all.push(read(row)?);
-    }
-    Ok(all)
-}
-
-/// A statement as SQLite numbers its parameters.
-pub(super) fn of_sqlite(sql: &str) -> String {
-    sql.replace('$', "?")
 }

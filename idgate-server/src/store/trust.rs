@@ -1,7 +1,7 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
-pub(in crate::store) mod list_statements;
-pub(in crate::store) mod list_taking;
+pub(super) mod entries;
+mod list_taking;
 mod listed;
 pub(in crate::store) mod listed_rows;
 mod material;
@@ -16,19 +16,14 @@ use idgate_core::trust::{
     DeviceResponseDocuments, Oid, PinnedSigner, RevocationPolicy, TrustAnchor,
 };
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
-use rusqlite::{Connection, OptionalExtension as _, Row};
-use serde_json::json;
 
 pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
-pub(super) use self::rows::EntryRow;
-pub(super) use self::x509::{CRL, MaterialRow, NewMaterial};
+use self::rows::EntryRow;
+use self::x509::CRL;
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
-use super::db::{Db, at_once};
 use super::held::Numbered;
-use super::interface::StoreError;
-use super::numbers::Numbers;
 
 /// A key of a trust entry.
 #[derive(Clone, Debug)]
@@ -226,98 +221,12 @@ pub struct TrustChange {
 }
 
 /// Object identifiers as they are stored.
-pub(super) fn dotted(oids: &[Oid]) -> Vec<String> {
+fn dotted(oids: &[Oid]) -> Vec<String> {
     oids.iter().map(Oid::to_string).collect()
 }
 
-/// Applies `change` to the entry called `issuer_id`, which is made when there is none.
-pub(super) fn add(
-    main: &Connection,
-    issuer_id: &str,
-    change: &TrustChange,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    main.execute(
-        "INSERT OR IGNORE INTO trust_entries \
-         (issuer_id, vct, doc_types, namespaces, claims, revocation) \
-         VALUES (?1, '[]', '[]', '[]', '[]', ?2)",
-        (issuer_id, RevocationPolicy::default().name()),
-    )?;
-    let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
-    main.execute(
-        "UPDATE trust_entries SET iss = coalesce(?2, iss), vct = coalesce(?3, vct), \
-         doc_types = coalesce(?4, doc_types), namespaces = coalesce(?5, namespaces), \
-         claims = coalesce(?6, claims), country = coalesce(?7, country), \
-         revocation = coalesce(?8, revocation), ekus = coalesce(?9, ekus), \
-         status_max_age_days = coalesce(?10, status_max_age_days), \
-         issuing_country_unbound = coalesce(?11, issuing_country_unbound), \
-         aki = coalesce(?12, aki), \
-         device_response_documents = coalesce(?13, device_response_documents), \
-         claim_paths = coalesce(?14, claim_paths), etsi_tl = coalesce(?15, etsi_tl), \
-         sd_jwt_ekus = coalesce(?16, sd_jwt_ekus) WHERE issuer_id = ?1",
-        (
-            issuer_id,
-            &change.iss,
-            list(&change.vct),
-            list(&change.doc_types),
-            list(&change.namespaces),
-            list(&change.claims),
-            &change.country,
-            change.revocation.map(RevocationPolicy::name),
-            list(&change.ekus.as_deref().map(dotted)),
-            change.status_max_age_days,
-            change.issuing_country_unbound,
-            change.aki,
-            change.device_response_documents.map(DeviceResponseDocuments::name),
-            change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
-            change.etsi_tl,
-            list(&change.sd_jwt_ekus.as_deref().map(dotted)),
-        ),
-    )?;
-    listed_rows::add(main, issuer_id, change, now)?;
-    material::add(main, issuer_id, change, now)?;
-    bump(main)
-}
-
-/// Removes an entry with its material; `false`: there is none.
-pub(super) fn remove(main: &Connection, issuer_id: &str) -> Result<bool, StoreError> {
-    let removed = main.execute("DELETE FROM trust_entries WHERE issuer_id = ?1", [issuer_id])?;
-    if removed > 0 {
-        bump(main)?;
-    }
-    Ok(removed > 0)
-}
-
-/// All entries by name.
-pub(super) fn records(main: &Connection) -> Result<Vec<TrustRecord>, StoreError> {
-    let mut statement = main.prepare_cached(&format!("{SELECT} ORDER BY issuer_id"))?;
-    let rows = statement.query_map([], columns)?.collect::<Result<Vec<_>, _>>()?;
-    rows.into_iter().map(|row| record(main, row)).collect()
-}
-
-/// The entry called `issuer_id`.
-pub(super) fn find(main: &Connection, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
-    let row = main
-        .prepare_cached(&format!("{SELECT} WHERE issuer_id = ?1"))?
-        .query_row([issuer_id], columns)
-        .optional()?;
-    row.map(|row| record(main, row)).transpose()
-}
-
-/// Everything at one moment, with its number. `pinned_live`: whether pinned signers serve live
-/// sessions.
-pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnapshot, StoreError> {
-    let moment = main.unchecked_transaction()?;
-    let version = at_once(Numbers::read(&Db::sqlite(&moment)))?.trust;
-    Ok(snapshot_of(version, &records(&moment)?, pinned_live))
-}
-
 /// These entries under their number.
-pub(super) fn snapshot_of(
-    version: u64,
-    records: &[TrustRecord],
-    pinned_live: bool,
-) -> TrustSnapshot {
+fn snapshot_of(version: u64, records: &[TrustRecord], pinned_live: bool) -> TrustSnapshot {
     let mut entries: Vec<TrustEntry> = records.iter().map(TrustRecord::entry).collect();
     if !pinned_live {
         let signers = entries.iter_mut().flat_map(|entry| &mut entry.pinned_signers);
@@ -332,41 +241,6 @@ impl Numbered for TrustSnapshot {
     fn number(&self) -> u64 {
         self.version()
     }
-}
-
-fn bump(main: &Connection) -> Result<(), StoreError> {
-    main.execute("UPDATE trust_version SET version = version + 1", [])?;
-    Ok(())
-}
-
-const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
-                      revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
-                      device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus \
-                      FROM trust_entries";
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
-    Ok(EntryRow {
-        issuer_id: row.get(0)?,
-        iss: row.get(1)?,
-        lists: [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?],
-        country: row.get(6)?,
-        revocation: row.get(7)?,
-        ekus: row.get(8)?,
-        status_max_age_days: row.get(9)?,
-        issuing_country_unbound: row.get(10)?,
-        aki: row.get(11)?,
-        device_response_documents: row.get(12)?,
-        claim_paths: row.get(13)?,
-        etsi_tl: row.get(14)?,
-        sd_jwt_ekus: row.get(15)?,
-    })
-}
-
-fn record(main: &Connection, entry: EntryRow) -> Result<TrustRecord, StoreError> {
-    let materials = material::of(main, &entry.issuer_id)?;
-    let lists = material::lists(main, &entry.issuer_id)?;
-    let listed = listed_rows::record(main, &entry.issuer_id)?;
-    TrustRecord::assemble(entry, &materials, lists, listed)
 }
 
 fn trusted_key(key: &TrustKey) -> TrustedKey {

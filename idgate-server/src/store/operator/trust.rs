@@ -5,10 +5,11 @@ use idgate_core::time::UnixMillis;
 use super::{OperatorStore, append, record_if_possible};
 use crate::audit::{AuditEvent, AuditKeys, OPERATOR, OPERATOR_CHAIN};
 use crate::store::db::Db;
-use crate::store::failure::{Done, Failure};
+use crate::store::failure::Done;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
-use crate::store::postgres::{list_refresh, trust as postgres, trusted_lists};
-use crate::store::trust::{self as sqlite, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
+use crate::store::trust::{
+    RemovedMaterial, TrustChange, TrustRecord, entries, listed_rows, remove_material,
+};
 
 /// Commands about the trust store.
 impl OperatorStore {
@@ -26,8 +27,8 @@ impl OperatorStore {
         let keys = self.audit_keys();
         self.change(async |db| {
             db.command("SAVEPOINT entry").await?;
-            add(db, issuer_id, change, now).await?;
-            let record = find(db, issuer_id).await?.filter(TrustRecord::has_material);
+            entries::add(db, issuer_id, change, now).await?;
+            let record = entries::find(db, issuer_id).await?.filter(TrustRecord::has_material);
             if record.is_none() {
                 db.command("ROLLBACK TO SAVEPOINT entry").await?;
                 return Ok(None);
@@ -43,11 +44,7 @@ impl OperatorStore {
     /// # Errors
     /// The database failed.
     pub fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
-        self.look(async |db| match db {
-            Db::Sqlite(main) => Ok(sqlite::records(main)?),
-            Db::Transaction(tx) => postgres::records(tx, None).await,
-            Db::Client(_) => Err(no_transaction()),
-        })
+        self.look(async |db| entries::records(db, None).await)
     }
 
     /// The trust entry of that name.
@@ -55,7 +52,7 @@ impl OperatorStore {
     /// # Errors
     /// The database failed.
     pub fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
-        self.look(async |db| find(db, issuer_id).await)
+        self.look(async |db| entries::find(db, issuer_id).await)
     }
 
     /// Removes a trust entry with its material; `false`: there is none.
@@ -66,14 +63,7 @@ impl OperatorStore {
     pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let keys = self.audit_keys();
         let (found, recorded) = self.change(async |db| {
-            let found = match db {
-                Db::Sqlite(main) => sqlite::remove(main, issuer_id)?,
-                Db::Transaction(tx) => {
-                    list_refresh::hold(tx).await?;
-                    postgres::remove(tx, issuer_id).await?
-                }
-                Db::Client(_) => return Err(no_transaction()),
-            };
+            let found = entries::remove(db, issuer_id).await?;
             Ok((found, record_change(db, keys, issuer_id, found, now).await?))
         })?;
         recorded.map_err(|why| StoreError::Failed(format!("{issuer_id} is removed, but {why}")))?;
@@ -90,18 +80,12 @@ impl OperatorStore {
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError> {
         let keys = self.audit_keys();
-        self.change(async |db| match db {
-            Db::Sqlite(main) => {
-                let (outcome, events) = listed_rows::refresh(main, list, OPERATOR, now)?;
-                for event in events {
-                    append(db, keys, OPERATOR_CHAIN, event).await?;
-                }
-                Ok(outcome)
+        self.change(async |db| {
+            let (outcome, events) = listed_rows::refresh(db, list, (OPERATOR, now)).await?;
+            for event in events {
+                append(db, keys, OPERATOR_CHAIN, event).await?;
             }
-            Db::Transaction(tx) => {
-                list_refresh::refresh_and_record(tx, keys, list, (OPERATOR, now)).await
-            }
-            Db::Client(_) => Err(no_transaction()),
+            Ok(outcome)
         })
     }
 
@@ -115,11 +99,7 @@ impl OperatorStore {
         why: &str,
         now: UnixMillis,
     ) -> Result<(), StoreError> {
-        self.change(async |db| match db {
-            Db::Sqlite(main) => Ok(listed_rows::note(main, url, Some(why), now)?),
-            Db::Transaction(tx) => trusted_lists::note(tx, url, Some(why), now).await,
-            Db::Client(_) => Err(no_transaction()),
-        })
+        self.change(async |db| listed_rows::note(db, url, Some(why), now).await)
     }
 
     /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
@@ -135,11 +115,7 @@ impl OperatorStore {
     ) -> Result<Option<Vec<RemovedMaterial>>, StoreError> {
         let keys = self.audit_keys();
         let (removed, recorded) = self.change(async |db| {
-            let removed = match db {
-                Db::Sqlite(main) => sqlite::remove_material(main, issuer_id, sha256)?,
-                Db::Transaction(tx) => postgres::remove_material(tx, issuer_id, sha256).await?,
-                Db::Client(_) => return Err(no_transaction()),
-            };
+            let removed = remove_material(db, issuer_id, sha256).await?;
             let changed = removed.as_ref().is_some_and(|removed| !removed.is_empty());
             Ok((removed, record_change(db, keys, issuer_id, changed, now).await?))
         })?;
@@ -158,24 +134,4 @@ async fn record_change(
 ) -> Done<Result<(), String>> {
     let event = changed.then(|| AuditEvent::trust_changed(issuer_id, now));
     record_if_possible(db, keys, OPERATOR_CHAIN, event).await
-}
-
-async fn add(db: &Db<'_>, issuer_id: &str, change: &TrustChange, now: UnixMillis) -> Done<()> {
-    match db {
-        Db::Sqlite(main) => Ok(sqlite::add(main, issuer_id, change, now)?),
-        Db::Transaction(tx) => postgres::add(tx, issuer_id, change, now).await,
-        Db::Client(_) => Err(no_transaction()),
-    }
-}
-
-async fn find(db: &Db<'_>, issuer_id: &str) -> Done<Option<TrustRecord>> {
-    match db {
-        Db::Sqlite(main) => Ok(sqlite::find(main, issuer_id)?),
-        Db::Transaction(tx) => postgres::find(tx, issuer_id).await,
-        Db::Client(_) => Err(no_transaction()),
-    }
-}
-
-fn no_transaction() -> Failure {
-    Failure::failed("the trust store is read and changed in a transaction")
 }

@@ -21,6 +21,7 @@ use super::super::interface::{
 use super::super::key_check::FirstKey;
 use super::super::keys;
 use super::super::lanes::Whose;
+use super::super::trust::listed_rows;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
 use super::error::{Done, Failure, panicked};
@@ -30,7 +31,7 @@ use super::shared::Shared;
 use super::threads::Threads;
 use super::{
     api_keys, audit, claims, current, held, instance, leases, list_refresh, listen, nodes, probe,
-    rates, schema, trusted_lists, turns,
+    rates, schema, turns,
 };
 use crate::audit::{AuditKeys, SYSTEM};
 use crate::clock::{Clock, Moment, SystemClock};
@@ -353,7 +354,7 @@ impl Store for PostgresStore {
 
     fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
         self.read(move |shared| async move {
-            shared.pool.transact(&(), |(), tx| Box::pin(trusted_lists::sources(tx))).await
+            listed_rows::sources(&Db::Client(&shared.pool.client().await?)).await
         })
     }
 
@@ -371,7 +372,9 @@ impl Store for PostgresStore {
         self.write(Whose::GATEWAY, move |shared| async move {
             let env = (&*url, &*why, now);
             let note = shared.pool.transact(&env, |&(url, why, now), tx| {
-                Box::pin(trusted_lists::note(tx, url, Some(why), now))
+                Box::pin(async move {
+                    listed_rows::note(&Db::Transaction(tx), url, Some(why), now).await
+                })
             });
             note.await
         })

@@ -15,7 +15,6 @@ use tokio_postgres::IsolationLevel;
 use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::shared::Shared;
-use super::trust;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::store::db::Db;
@@ -23,6 +22,7 @@ use crate::store::held::{Latest, Noted};
 use crate::store::interface::StoreError;
 use crate::store::numbers::Numbers;
 use crate::store::together::Together;
+use crate::store::trust::entries;
 use crate::store::{certificates, gateway_keys};
 
 /// How long the numbers may take.
@@ -97,7 +97,8 @@ pub(super) async fn answer(shared: Arc<Shared>) {
 
 pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
     let mut client = shared.pool.client().await?;
-    trust::snapshot(&moment(&mut client).await?, shared.pinned_live).await
+    let moment = moment(&mut client).await?;
+    entries::snapshot(&Db::Transaction(&moment), shared.pinned_live).await
 }
 
 pub(super) async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {

@@ -21,7 +21,7 @@ mod held;
 mod idempotency;
 mod instance;
 mod leases;
-pub(super) mod list_refresh;
+mod list_refresh;
 mod listen;
 mod metrics;
 mod nodes;
@@ -40,8 +40,6 @@ mod shared;
 pub(super) mod sql;
 mod threads;
 mod tls;
-pub(super) mod trust;
-pub(super) mod trusted_lists;
 mod turns;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Why answers were refused. `refused_at` is the callers' time.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Settlement, Transition};
+use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
 use super::super::db::Db;
@@ -9,10 +9,7 @@ use super::super::interface::{Caller, Committed, Read, ReportStore, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
 use super::super::reports;
-use super::error::Done;
 use super::gateway::PostgresStore;
-use super::pool::Tx;
-use super::sql::run;
 
 impl ReportStore for PostgresStore {
     fn commit_refused(
@@ -46,8 +43,4 @@ impl ReportStore for PostgresStore {
             reports::forget(&Db::Client(&client), now, limit).await
         })
     }
-}
-
-pub(super) async fn insert(tx: &Tx<'_>, ended: &Settlement<'_>, sealed: &[u8]) -> Done<()> {
-    run(tx, &reports::insert(ended, sealed)).await
 }

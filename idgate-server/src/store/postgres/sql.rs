@@ -5,7 +5,6 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::error::Done;
-use crate::store::statement::Statement;
 
 /// What stands for the parameters of a statement.
 pub(in crate::store) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -38,11 +37,6 @@ pub(in crate::store) async fn execute(
 ) -> Done<u64> {
     let statement = on.prepare_cached(sql).await?;
     Ok(on.execute(&statement, parameters).await?)
-}
-
-/// Runs a statement that both databases understand.
-pub(in crate::store) async fn run(on: &impl GenericClient, statement: &Statement<'_>) -> Done<()> {
-    execute(on, statement.sql, &statement.for_postgres()).await.map(drop)
 }
 
 /// Prepares statements that wait for locks and are sent without waiting for one another's answers: only

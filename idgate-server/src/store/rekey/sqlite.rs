@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::audit::head::total_message;
 use super::super::audit::heads;
+use super::super::db::of_sqlite;
 use super::super::files;
 use super::super::interface::Resealed;
 use super::super::interface::StoreError;
 use super::super::key_check;
 use super::super::sql::{begin, unsigned};
-use super::super::statement::of_sqlite;
 use super::{KINDS, Kind, Mode, PAGE, Rekeying};
 use crate::audit::AuditKeys;
 use crate::seal::{Place, Sealer};

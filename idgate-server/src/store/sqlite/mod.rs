@@ -43,12 +43,12 @@ use super::lanes::Whose;
 use super::numbers::Numbers;
 use super::probe::{self, Probe};
 use super::readers::{Reader, Readers};
-use super::trust::listed_rows;
+use super::trust::{entries, listed_rows};
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     certificates, claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema,
-    session_keys, sessions as session_rows, trust,
+    session_keys, sessions as session_rows,
 };
 use crate::audit::{AuditKeys, OPERATOR_CHAIN, SYSTEM};
 use crate::clock::Moment;
@@ -198,7 +198,9 @@ impl SqliteStore {
 
     fn trust_of(&self, numbers: Numbers) -> Read<'_, Arc<TrustSnapshot>> {
         let pinned_live = self.pinned_live;
-        let load = move |main: &Connection| trust::snapshot(main, pinned_live);
+        let load = move |main: &Connection| {
+            at_one_moment(main, async |db| entries::snapshot(db, pinned_live).await)
+        };
         self.trust.current(&self.readers, numbers, |numbers| numbers.trust, load)
     }
 
@@ -354,12 +356,15 @@ impl Store for SqliteStore {
     }
 
     fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
-        self.readers.read_long(Whose::GATEWAY, |reader| listed_rows::sources(&reader.main))
+        self.readers.read_long(Whose::GATEWAY, |reader| {
+            at_once(listed_rows::sources(&Db::sqlite(&reader.main)))
+        })
     }
 
     fn refresh_list(&self, fetched: FetchedList, now: UnixMillis) -> Write<'_, Refreshed> {
         self.writer.submit(move |batch| {
-            let (outcome, events) = listed_rows::refresh(batch.main, &fetched, SYSTEM, now)?;
+            let db = Db::sqlite(batch.main);
+            let (outcome, events) = at_once(listed_rows::refresh(&db, &fetched, (SYSTEM, now)))?;
             for event in events {
                 batch.audit(OPERATOR_CHAIN, event)?;
             }
@@ -368,7 +373,9 @@ impl Store for SqliteStore {
     }
 
     fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
-        self.writer.submit(move |batch| listed_rows::note(batch.main, &url, Some(&why), now))
+        self.writer.submit(move |batch| {
+            at_once(listed_rows::note(&Db::sqlite(batch.main), &url, Some(&why), now))
+        })
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

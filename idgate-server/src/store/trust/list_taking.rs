@@ -8,14 +8,12 @@ use idgate_core::trust::{
     import_trusted_list,
 };
 
-use super::list_statements::put_mark;
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
 use crate::audit::{AuditEvent, ListChange};
 use crate::limits::MAX_LIST_SOURCES;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
-use crate::store::statement::Statement;
 
 /// What a change of an entry does to its list.
 pub(in crate::store) enum Step {
@@ -68,19 +66,12 @@ pub(in crate::store) struct Prepared {
 }
 
 /// A list that is taken, with the mark of its source.
-pub(in crate::store) struct Taken {
-    row: ListRow,
-    source: String,
-    mark: ListMark,
+pub(super) struct Taken {
+    pub(super) row: ListRow,
+    pub(super) source: String,
+    pub(super) mark: ListMark,
     /// What changes, unless it says what the one in force said.
     change: Option<ListChange>,
-}
-
-impl Taken {
-    /// What stores it.
-    pub(in crate::store) fn statements(&self) -> [Statement<'_>; 2] {
-        [self.row.put(), put_mark(&self.source, &self.mark)]
-    }
 }
 
 /// What becomes of a list that was fetched, for all entries that take theirs from there.
@@ -258,11 +249,7 @@ impl Prepared {
     ///
     /// # Errors
     /// It is an older list, or another one of the same number.
-    pub(in crate::store) fn take(
-        self,
-        mark: Option<&ListMark>,
-        now: UnixMillis,
-    ) -> Result<Taken, Refused> {
+    pub(super) fn take(self, mark: Option<&ListMark>, now: UnixMillis) -> Result<Taken, Refused> {
         if let Some(mark) = mark.filter(|_| !self.accept_rollback) {
             self.list.check_newer(mark).map_err(Refused::List)?;
         }

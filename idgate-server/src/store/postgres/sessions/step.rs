@@ -5,15 +5,17 @@
 use futures_util::future::join_all;
 use idgate_core::session::{Session, Settlement};
 
+use super::super::super::db::Db;
 use super::super::super::metrics::{Measured, gains};
 use super::super::super::outbox::Notice;
+use super::super::super::reports;
 use super::super::super::sql::{millis, number};
 use super::super::change::{Change, Stored};
 use super::super::error::Done;
 use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::sql::{execute, prepare, row};
-use super::super::{audit, claims, metrics, outbox, reports};
+use super::super::{audit, claims, metrics, outbox};
 use super::insert;
 use crate::audit::AuditEvent;
 
@@ -194,9 +196,10 @@ async fn notify(shared: &Shared, tx: &Tx<'_>, client_id: &str, steps: &[Step<'_>
 }
 
 async fn report(tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
+    let db = Db::Transaction(tx);
     let reports = steps.iter().filter_map(|step| {
         let (ended, sealed) = (step.settlement.as_ref()?, step.change.prepared.report.as_ref()?);
-        Some(reports::insert(tx, ended, sealed))
+        Some(reports::insert(&db, ended, sealed))
     });
     join_all(reports).await.into_iter().collect()
 }
