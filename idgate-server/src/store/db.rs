@@ -145,7 +145,7 @@ impl<'a> Db<'a> {
         values: Values<'_>,
         read: impl Fn(&Row<'_>) -> Done<T>,
     ) -> Done<Option<T>> {
-        Ok(self.all(sql, values, read).await?.pop())
+        Ok(self.all(sql, values, read).await?.into_iter().next())
     }
 
     /// How many rows were changed.

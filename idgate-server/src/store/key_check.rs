@@ -2,6 +2,7 @@
 //! a value, and whoever uses the store has to open them all. Usually there is one; a second one stays
 //! until `idgate keys reseal` is done.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::interface::StoreError;
@@ -60,6 +61,8 @@ pub(super) fn judge(
 #[derive(Debug)]
 pub(super) struct FirstKey {
     check: Option<Check>,
+    /// The one that was found missing after a command had forgotten the key.
+    later: OnceLock<Check>,
     is_noted: AtomicBool,
     uses: [Uses; 2],
     at_first: u64,
@@ -70,17 +73,19 @@ impl FirstKey {
     pub(super) fn new(check: Option<Check>, sealer: &Sealer, audit: &AuditKeys) -> Self {
         let uses = [sealer.uses().clone(), audit.uses().clone()];
         let at_first = total(&uses);
-        Self { check, is_noted: AtomicBool::new(false), uses, at_first }
+        Self { check, later: OnceLock::new(), is_noted: AtomicBool::new(false), uses, at_first }
     }
 
-    /// The same with the check that a later [`judge`] found missing: a command may have forgotten the key meanwhile.
-    pub(super) fn or(self, later: Option<Check>) -> Self {
-        Self { check: later.or(self.check), ..self }
+    /// Takes the check that a later [`judge`] found missing: a command may have forgotten the key meanwhile.
+    pub(super) fn is_missing(&self, check: Check) {
+        // The first one stays: each of them says the same of the key.
+        let _kept = self.later.set(check);
+        self.is_noted.store(false, Ordering::Relaxed);
     }
 
     /// The check that has to be noted before the key seals anything elsewhere.
-    pub(super) const fn check(&self) -> Option<&Check> {
-        self.check.as_ref()
+    pub(super) fn check(&self) -> Option<&Check> {
+        self.later.get().or(self.check.as_ref())
     }
 
     /// The check that a transaction has to note, whether something was sealed before it began or within it. `None`:
@@ -89,7 +94,7 @@ impl FirstKey {
         let is_due = |_: &&Check| {
             !self.is_noted.load(Ordering::Relaxed) && total(&self.uses) != self.at_first
         };
-        self.check.as_ref().filter(is_due)
+        self.check().filter(is_due)
     }
 
     /// Says that a transaction was committed that noted it.

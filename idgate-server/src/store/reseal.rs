@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::audit::Head;
 use super::interface::StoreError;
+use super::key_check::FirstKey;
 use super::prepared::{self, Stored};
 use super::{claims, directory, gateway_keys, idempotency, keys, webhook_endpoints};
 use crate::audit::AuditKeys;
@@ -117,10 +118,16 @@ pub(super) fn claims(
     claims: &mut Connection,
     main: &Connection,
     key: &InstanceKey,
+    first: &FirstKey,
 ) -> Result<(), StoreError> {
     let version: i64 = claims.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version >= CLAIMS_VERSION {
         return Ok(());
+    }
+    // The two files are not of one transaction: the key is noted before it seals anything here.
+    if let Some(check) = first.check() {
+        directory::note(main, check)?;
+        first.is_noted();
     }
     let (old, new) = (FirstSealer::new(key)?, Sealer::new(key)?);
     let transaction = claims.transaction_with_behavior(TransactionBehavior::Immediate)?;

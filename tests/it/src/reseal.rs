@@ -1,10 +1,10 @@
 //! Another instance key takes the place of one: several are given, everything is sealed under the first,
 //! and the other one is not needed any more.
 
+mod further_key;
 mod removals;
 
 use std::fs;
-use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
@@ -220,78 +220,6 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     server.stop();
     assert_eq!(stage.reseal()["resealed"], 0);
-    stage.expect_new_alone();
-}
-
-/// A key that is lost before anything is sealed under it is not missed.
-#[test]
-fn in_a_directory_a_key_that_seals_nothing_yet_can_be_taken_away() {
-    let stage = Stage::set(Installation::in_directory());
-    let main = stage.installation.data_dir().join("idgate.db");
-    taken_away(stage, |sql| {
-        rusqlite::Connection::open(&main).unwrap().execute_batch(sql).unwrap();
-    });
-}
-
-#[test]
-fn in_a_database_a_key_that_seals_nothing_yet_can_be_taken_away() {
-    let Some(database) = stores::migrated() else { return };
-    let cluster = stores::cluster().unwrap();
-    taken_away(Stage::set(Installation::on(&database)), |sql| {
-        cluster.run(&database, sql);
-    });
-}
-
-fn taken_away(mut stage: Stage, run_sql: impl Fn(&str)) {
-    let installation = &mut stage.installation;
-    // Commands that read, that are refused, or that store nothing sealed, leave the old key enough.
-    both(installation);
-    for (command, is_refused) in [
-        (&["client", "list"][..], false),
-        (&["client", "revoke", "cli_nope"], true),
-        (&["client", "key", "revoke", "key_nope"], true),
-        (&["admin-token", "revoke", "adm_nope"], true),
-        (&["trust", "remove", "nope"], true),
-        (&["dead-letters", "retry", "whf_nope"], true),
-        (&["webhook-host", "approve", "a.example"], false),
-        (&["webhook-host", "reset", "a.example"], false),
-    ] {
-        let done = installation.run(command);
-        assert_eq!(done.code != 0, is_refused, "{command:?}: {done:?}");
-        only(installation, OLD);
-        let listed = installation.run(&["client", "list"]);
-        assert_eq!(listed.code, 0, "after {command:?}: {listed:?}");
-        both(installation);
-    }
-    // So does a gateway that is refused, or that stops before it sealed anything.
-    both(installation);
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    installation.set("IDGATE_LISTEN", &taken.local_addr().unwrap().to_string());
-    expect_refused(&installation.run(&["serve"]), "Address already in use");
-    installation.set("IDGATE_LISTEN", "127.0.0.1:0");
-    installation.serve().stop();
-    only(installation, OLD);
-    assert_eq!(installation.run(&["client", "list"]).code, 0);
-    // A value that is sealed under it is not given up.
-    both(installation);
-    assert_eq!(installation.run(&["client", "create", "late"]).code, 0);
-    only(installation, OLD);
-    let refused = installation.run(&["keys", "reseal"]);
-    expect_refused(&refused, "IDGATE_INSTANCE_KEYS to both");
-    // A key that is asked for, and that nothing is sealed under any more, is.
-    run_sql(
-        "CREATE TABLE noted AS SELECT name, sealed FROM instance WHERE name LIKE 'key_check %'",
-    );
-    installation.set("IDGATE_INSTANCE_KEYS", &format!("{OLD},{NEW}"));
-    installation.set("IDGATE_INSTANCE_KEY", "");
-    assert_eq!(installation.run_json(&["keys", "reseal", "--json"])["unreadable"], 0);
-    run_sql("INSERT INTO instance (name, sealed) SELECT name, sealed FROM noted; DROP TABLE noted");
-    only(installation, OLD);
-    expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
-    assert_eq!(installation.run_json(&["keys", "reseal", "--json"])["unreadable"], 0);
-    assert_eq!(installation.run(&["client", "list"]).code, 0);
-    both(installation);
-    assert_eq!(stage.reseal()["unreadable"], 0);
     stage.expect_new_alone();
 }
 

@@ -268,12 +268,14 @@ impl Shared {
     async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
         schema::prepare(&self.pool, migrates).await?;
         let first = instance::check_key(&self.pool, &self.sealer).await?;
-        let first = FirstKey::new(first, &self.sealer, &self.audit);
+        let first = Arc::new(FirstKey::new(first, &self.sealer, &self.audit));
+        [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
         claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.audit).await?;
         held::begin(self, now).await?;
-        let first = Arc::new(first.or(nodes::join(self, now).await?));
-        [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
+        if let Some(check) = nodes::join(self, now).await? {
+            first.is_missing(check);
+        }
         Ok(())
     }
 

@@ -22,14 +22,14 @@ use std::thread::available_parallelism;
 use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::sync::Notify;
 
 pub(super) use self::operator::SqliteOperator;
 use super::changes::Changes;
 use super::cursor::List;
 use super::db::{Db, at_once, at_one_moment};
-use super::directory::{self, DirectoryKey};
+use super::directory::{self, Change, DirectoryKey};
 use super::disk::Disk;
 use super::fault::Fault;
 use super::held::{Asking, Held};
@@ -117,7 +117,9 @@ impl SqliteStore {
         let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
         let mut main = schema::open_main(dir, key)?;
         let first = FirstKey::new(directory::first_key(&main, &sealer)?, &sealer, &audit);
-        ensure_key(&main, &sealer, now)?;
+        let change = Change::begin(&main, &first)?;
+        at_once(gateway_keys::ensure(&Db::sqlite(&change), &sealer, now))?;
+        change.commit()?;
         if at_once(certificates::forget(&Db::sqlite(&main), now))? > 0 {
             // Unless a command is reading: then with the next checkpoint.
             let _later = files::truncate_log(&main);
@@ -125,7 +127,7 @@ impl SqliteStore {
         found.keep(dir)?;
         let mut claims = files::open_claims(dir)?;
         directory::same_database(&main, &claims)?;
-        reseal::claims(&mut claims, &main, key)?;
+        reseal::claims(&mut claims, &main, key, &first)?;
         // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
         // stays longer.
         let ordered = claims::order_by_end(&mut claims);
@@ -418,11 +420,4 @@ fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreErr
     claims::remove_orphans(claims, main)?;
     session_keys::remove_orphans(claims, main)?;
     claims_file::empty_log(claims)
-}
-
-/// Makes the first key that signs when there is none.
-fn ensure_key(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), StoreError> {
-    let change = Transaction::new_unchecked(main, TransactionBehavior::Immediate)?;
-    at_once(gateway_keys::ensure(&Db::sqlite(&change), sealer, now))?;
-    Ok(change.commit()?)
 }
