@@ -95,7 +95,7 @@ impl RunningGateway {
 pub async fn start(
     config: &Config,
     clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
 ) -> Result<RunningGateway, String> {
     start_with_limits(config, clock, store, HttpLimits::default()).await
 }
@@ -107,7 +107,7 @@ pub async fn start(
 pub async fn start_with_limits(
     config: &Config,
     clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     limits: HttpLimits,
 ) -> Result<RunningGateway, String> {
     let sweeper =
@@ -190,7 +190,7 @@ pub async fn start_with_limits(
 pub fn run(
     config: &Config,
     json: bool,
-    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure>,
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<Store>, Failure>,
 ) -> ExitCode {
     let served = run_until_signal(config, json, open_store);
     log::flush();
@@ -203,7 +203,7 @@ pub fn run(
 fn run_until_signal(
     config: &Config,
     json: bool,
-    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure>,
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<Store>, Failure>,
 ) -> Result<(), Failure> {
     log::init(config)?;
     descriptors::raise_limit();
@@ -222,7 +222,7 @@ async fn serve_until_signal(
     config: &Config,
     json: bool,
     clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
 ) -> Result<(), String> {
     let cannot = |error| format!("cannot listen for signals: {error}");
     // Before the announcement: who reads it may signal at once.

@@ -282,6 +282,12 @@ impl Telemetry {
         self.batch_size.observe(f64::from(u32::try_from(jobs).unwrap_or(u32::MAX)));
     }
 
+    /// How many groups were committed.
+    #[cfg(test)]
+    pub(crate) fn commits(&self) -> u64 {
+        self.commit_seconds.get_sample_count()
+    }
+
     /// A task beside requests panicked and is started again.
     pub fn task_restarted(&self, task: &'static str) {
         self.task_restarts.with_label_values(&[task]).inc();

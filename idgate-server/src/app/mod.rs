@@ -56,7 +56,7 @@ const VERIFICATION_TIME: Duration = Duration::from_millis(VERIFYING_LEASE_MS / 2
 
 /// The gateway without its edge.
 pub struct App {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     provider: CryptoProvider,
     base_url: String,
@@ -123,7 +123,7 @@ pub enum AppError {
 impl App {
     /// An application over these parts. `base_url` is where wallets reach the gateway.
     pub fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         provider: CryptoProvider,
         base_url: impl Into<String>,
@@ -191,7 +191,7 @@ impl App {
     }
 
     /// What the gateway keeps.
-    pub fn store(&self) -> &Arc<dyn Store> {
+    pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
@@ -304,7 +304,7 @@ mod tests {
         let store = TemporaryStore::default();
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.sqlite(), clock, PROVIDER, "https://gateway.example", fetcher);
+        let app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher);
         let first = app.verifier().wait().unwrap();
         assert!(Arc::ptr_eq(&first, &app.verifier().wait().unwrap()));
         store.trust_key("another", ISSUER_JWK);

@@ -12,10 +12,7 @@ use crate::config::{Config, DataDir, Settings};
 use crate::sandbox;
 #[cfg(feature = "sandbox")]
 use crate::stdio;
-use crate::store::{
-    self, OperatorStore, PostgresOptions, PostgresStore, SqliteStore, Store, StoreError,
-    StoreOptions,
-};
+use crate::store::{self, OperatorStore, PostgresOptions, Store, StoreError, StoreOptions};
 
 /// Between two tries to reach a database that is not there yet.
 const DATABASE_PAUSE: Duration = Duration::from_millis(500);
@@ -25,12 +22,12 @@ pub(super) fn open_store(
     config: &Config,
     clock: Arc<dyn Clock>,
     migrates: bool,
-) -> Result<Arc<dyn Store>, Failure> {
+) -> Result<Arc<Store>, Failure> {
     if let (Some(address), Some(instance_key)) = (&config.database, &config.instance_key) {
         let (environment, quotas) = (config.environment, config.quotas);
         let open = || {
             let options = PostgresOptions { address, instance_key, environment, quotas, migrates };
-            PostgresStore::open(options, clock.now())
+            Store::connect(options, clock.now())
         };
         return Ok(Arc::new(open_when_there(&*clock, config.database_wait, thread::sleep, open)?));
     }
@@ -39,12 +36,12 @@ pub(super) fn open_store(
         environment: config.environment,
         quotas: config.quotas,
     };
-    SqliteStore::open(&config.data_dir, options, clock.now())
+    Store::open(&config.data_dir, options, clock.now())
         .map(|store| {
             for what in store::missing(&config.data_dir) {
                 tracing::warn!("{what}");
             }
-            Arc::new(store) as Arc<dyn Store>
+            Arc::new(store)
         })
         .map_err(Failure::from)
 }

@@ -26,7 +26,7 @@ impl Desk {
     pub(super) async fn open(
         config: Config,
         clock: Arc<dyn Clock>,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         api_key: &str,
         authority: Option<Vec<u8>>,
     ) -> Result<Self, String> {

@@ -13,7 +13,7 @@ use super::desk::Desk;
 use super::plan::Plan;
 use crate::clock::Clock;
 use crate::config::{ClientId, Config};
-use crate::store::{OperatorStore, SqliteStore, Store, StoreOptions};
+use crate::store::{OperatorStore, Store, StoreOptions};
 
 /// The name of the demo's tenant.
 const TENANT: &str = "demo";
@@ -51,8 +51,8 @@ impl Stage {
             environment: main.environment,
             quotas: main.quotas,
         };
-        let store = SqliteStore::open(&main.data_dir, options, now).map_err(explain)?;
-        let store: Arc<dyn Store> = Arc::new(store);
+        let store = Store::open(&main.data_dir, options, now).map_err(explain)?;
+        let store: Arc<Store> = Arc::new(store);
         let open = |config| {
             let (clock, store) = (clock.clone(), store.clone());
             Desk::open(config, clock, store, tenant.api_key.expose(), authority.clone())

@@ -176,7 +176,7 @@ mod tests {
         let store = TemporaryStore::default();
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.sqlite(), clock, PROVIDER, "https://gateway.example", fetcher);
+        let app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher);
         let carrying = |line: &str| {
             let value = line.trim_start_matches("Authorization: ").trim_end();
             let mut map = HeaderMap::new();

@@ -104,11 +104,11 @@ fn charges_of<'a>(
 pub(crate) struct Rates {
     /// `None`: they are off.
     limiter: Option<Arc<RateLimiter>>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
 }
 
 impl Rates {
-    pub(crate) fn new(on: bool, store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(on: bool, store: Arc<Store>) -> Self {
         Self { limiter: on.then(|| Arc::new(RateLimiter::new())), store }
     }
 

@@ -36,9 +36,7 @@ use crate::demo::folder::Folder;
 use crate::demo::plan::Said;
 use crate::log;
 use crate::serve::{self, RunningGateway};
-use crate::store::{
-    NewTrustedList, OperatorStore, Review, SqliteStore, Store, StoreOptions, TrustChange,
-};
+use crate::store::{NewTrustedList, OperatorStore, Review, Store, StoreOptions, TrustChange};
 use crate::task::boxed;
 use crate::work::{self, list_refresh};
 
@@ -267,8 +265,8 @@ async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway
         environment: config.environment,
         quotas: config.quotas,
     };
-    let store = SqliteStore::open(&config.data_dir, options, clock.now()).map_err(explain)?;
-    let store: Arc<dyn Store> = Arc::new(store);
+    let store = Store::open(&config.data_dir, options, clock.now()).map_err(explain)?;
+    let store: Arc<Store> = Arc::new(store);
     serve::start(config, clock.clone(), store).await
 }
 

@@ -9,8 +9,8 @@ use serde_json::json;
 pub(super) use self::change::{insert, revoke, rotate};
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{ApiKeyRecord, Caller, KeyValue};
 use super::sql::{millis, number, one_more, page_of};
+use super::types::{ApiKeyRecord, Caller, KeyValue};
 
 /// What a list in one piece has at most, unless more keys live.
 const LISTED: usize = 200;
@@ -83,6 +83,12 @@ pub(super) async fn with_value(
                    expires_at, last_used_at FROM api_keys WHERE id = $1 AND digest = $2 \
                    {FOR UPDATE}");
     db.one(sql, &[&id, &value.digest.as_slice()], read).await
+}
+
+/// Whether a key is revoked, once another transaction that changes it is done.
+pub(super) async fn is_revoked(db: &Db<'_>, id: &str) -> Done<bool> {
+    let sql = sql("SELECT revoked_at IS NOT NULL FROM api_keys WHERE id = $1 {FOR UPDATE}");
+    Ok(db.one(sql, &[&id], |row| row.get(0)).await?.unwrap_or(false))
 }
 
 /// A key and its client.

@@ -9,7 +9,7 @@ pub(super) mod page;
 pub(super) mod proof;
 pub(super) mod removal;
 pub(super) mod report;
-mod rows;
+pub(super) mod rows;
 
 use std::collections::BTreeMap;
 
@@ -20,26 +20,43 @@ pub(super) use self::head::Head;
 pub(super) use self::heads::total;
 pub use self::report::AuditReport;
 pub(super) use self::rows::Rows;
-use super::interface::{SignedChains, StoreError};
+use super::db::{Db, at_once};
+use super::failure::{Done, Failure};
+use super::postgres::audit as postgres;
+use super::types::{SignedChains, StoreError};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Entries of a chain that one checkpoint leaves uncovered at most.
 pub(super) const CHECKPOINT_EVERY: u64 = 1000;
 
-/// Appends `event` to the chain of `client_id`. To be called inside a write transaction (IMMEDIATE),
-/// in which the change itself is made, too.
+/// Appends an entry to the chain of `client_id`. In SQLite the transaction is one that writes (IMMEDIATE), and no
+/// [`Chains`] of it is at the end of a chain.
 ///
 /// # Errors
 /// As [`Chains::append`].
-pub(super) fn append(
-    main: &Connection,
+pub(super) async fn append(
+    db: &Db<'_>,
     keys: &AuditKeys,
     client_id: &str,
     event: AuditEvent,
-) -> Result<(), StoreError> {
-    let mut chains = Chains::new(main, keys);
-    chains.append(client_id, event)?;
-    chains.write()
+) -> Done<()> {
+    match db {
+        Db::Sqlite(main) => {
+            let mut chains = Chains::new(main, keys);
+            chains.append(client_id, event)?;
+            Ok(chains.write()?)
+        }
+        Db::Transaction(tx) => postgres::append(tx, keys, client_id, event).await,
+        Db::Client(_) => Err(Failure::failed("an audit entry needs a transaction")),
+    }
+}
+
+/// Keeps other transactions from appending to the chain of `client_id` until this one ends.
+pub(super) async fn hold(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
+    match db {
+        Db::Transaction(tx) => postgres::hold(tx, keys, client_id).await,
+        Db::Sqlite(_) | Db::Client(_) => Ok(()),
+    }
 }
 
 /// The chains that one write transaction (IMMEDIATE) appends to. Where they end is read with the
@@ -77,9 +94,9 @@ impl<'c> Chains<'c> {
         head.append(main, event)?;
         // What was altered is not signed for; whoever signs what is due says so.
         if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
-            && checkpoints::is_last_intact(main, &head)?
+            && at_once(checkpoints::is_last_intact(&Db::sqlite(main), &head))?
         {
-            head.checkpoint(main, keys, now)?;
+            at_once(checkpoints::sign(&Db::sqlite(main), keys, &mut head, now))?;
         }
         self.heads.insert(client_id.to_owned(), head);
         self.total = Some(total.saturating_add(1));

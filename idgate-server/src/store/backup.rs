@@ -14,7 +14,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use rusqlite::{Connection, OpenFlags};
 
 use super::files::{main_path, open_for_reading};
-use super::interface::StoreError;
+use super::types::StoreError;
 use crate::audit::hex;
 
 /// A backup that was made.

@@ -11,9 +11,9 @@ use idgate_core::trust::{VerifierCertificate, pem_or_der};
 use super::db::{Db, Row, sql};
 use super::failure::Done;
 use super::held::Numbered;
-use super::interface::StoreError;
 use super::numbers::Numbers;
 use super::sql::millis;
+use super::types::StoreError;
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS, Registration};
 use crate::seal::{Place, Sealer};
 

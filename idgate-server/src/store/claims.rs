@@ -6,8 +6,8 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
-use super::interface::StoreError;
 use super::sql::{begin, millis};
+use super::types::StoreError;
 use crate::seal::{OVERHEAD, Place, Sealer};
 
 /// A row of this many sealed bytes fills a page of 4096 but for what SQLite needs, so no second row

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::claims;
 use super::disk::Disk;
 use super::files::{self, claims_path};
-use super::interface::StoreError;
+use super::types::StoreError;
 
 /// How long a damaged file is kept: longer, and claims in it would outlive their 30 seconds.
 const SET_ASIDE_MS: u64 = 30_000;

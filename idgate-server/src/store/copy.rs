@@ -16,10 +16,10 @@ use self::tables::{RESULTS, SESSION_KEYS, TABLES, Table};
 use super::audit::Rows;
 use super::audit::report::Auditor;
 use super::files::{claims_path, main_path, open_for_reading, open_for_writing};
-use super::interface::Resealed;
-use super::interface::StoreError;
 use super::postgres::PostgresOperator;
 use super::sql::time;
+use super::types::Resealed;
+use super::types::StoreError;
 use super::{directory, rekey, schema};
 use crate::audit::AuditKeys;
 use crate::config::{Address, SANDBOX_FILE};
@@ -68,7 +68,8 @@ pub fn copy(
             each_batch(&source.main, table, &mut |batch| target.compare_copied(table, batch))?;
         target.count_copied(table, rows)?;
     }
-    let report = target.verify_audit(None, &[])?;
+    let auditor = Auditor { log: &target, keys: target.audit_keys() };
+    let report = auditor.verify(None, &[], u64::MAX)?;
     let sealed = target.sealed()?;
     if !report.breaches.is_empty() || sealed.unreadable > 0 {
         return Err(StoreError::Damaged(

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use idgate_core::time::UnixMillis;
 
-use super::interface::{PageError, Read, StoreError};
 use super::sql::{millis, time};
+use super::types::{PageError, Read, StoreError};
 use crate::seal::{Place, Sealer};
 
 /// How long a cursor is good: nobody reads pages for longer.

@@ -13,11 +13,11 @@ use send_wrapper::SendWrapper;
 use tokio_postgres::types::ToSql as ToPostgres;
 
 use super::failure::{Done, Failure};
-use super::interface::StoreError;
 use super::postgres::pool::Tx;
 use super::postgres::sql as postgres;
 use super::sql::{millis, time};
 use super::statement::{Column, Value};
+use super::types::StoreError;
 
 /// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. Words in braces are for
 /// PostgreSQL alone, for example `{FOR UPDATE}`: in SQLite there is one writer. `{seq|rowid}` has words for each.
@@ -76,6 +76,22 @@ impl Row<'_> {
     pub(super) fn get<T: Column>(&self, at: usize) -> Done<T> {
         match self {
             Self::Sqlite(row) => Ok(row.get(at)?),
+            Self::Postgres(row) => Ok(row.try_get(at)?),
+        }
+    }
+
+    /// The bytes at this place. SQLite's columns have no types of their own: another type reads as empty.
+    pub(super) fn bytes(&self, at: usize) -> Done<Vec<u8>> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get_ref(at)?.as_blob().unwrap_or_default().to_vec()),
+            Self::Postgres(row) => Ok(row.try_get(at)?),
+        }
+    }
+
+    /// The text at this place; another type, or what is not UTF-8, reads as empty.
+    pub(super) fn text(&self, at: usize) -> Done<String> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned()),
             Self::Postgres(row) => Ok(row.try_get(at)?),
         }
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
 use super::files::{holds_anything, main_path};
-use super::interface::StoreError;
 use super::key_check::{self, CHECK, Check, FirstKey};
+use super::types::StoreError;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 

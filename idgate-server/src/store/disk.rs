@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::statvfs;
 
-use super::interface::StoreError;
 use super::reserve::Reserve;
+use super::types::StoreError;
 use crate::telemetry::Use;
 
 /// What two seconds of a busy gateway put into its logs, which is as much as an erasure needs to go

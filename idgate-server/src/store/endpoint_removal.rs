@@ -5,8 +5,8 @@ use idgate_core::webhook::SigningSecret;
 
 use super::db::{Db, sql};
 use super::failure::Done;
-use super::interface::{Caller, Removed};
 use super::keys;
+use super::types::{Caller, Removed};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::Sealer;
 

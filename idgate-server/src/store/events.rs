@@ -5,8 +5,8 @@ use idgate_core::{Reason, WalletError};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{Caller, EventPage, StatusEvent, StoreError};
 use super::sql::time;
+use super::types::{Caller, EventPage, StatusEvent, StoreError};
 
 /// Reads a page in one statement, so that session and events are of one instant.
 pub(super) async fn page(

@@ -7,8 +7,8 @@ use super::postgres::PostgresOperator;
 use super::rekey;
 use crate::config::Address;
 use crate::seal::InstanceKey;
-use crate::store::interface::StoreError;
 use crate::store::operator::OperatorStore;
+use crate::store::types::StoreError;
 
 const CHECK: &str = "database";
 /// Before anybody makes a dump of it.

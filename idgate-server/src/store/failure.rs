@@ -1,6 +1,6 @@
 //! The outcome of a use case.
 
-use super::interface::StoreError;
+use super::types::StoreError;
 use crate::gateway_key::KeyUnusable;
 use crate::seal::{NotSealed, Unsealable};
 

@@ -1,8 +1,8 @@
 //! What goes wrong on purpose, where a test asks for it: what stands above the store is tested with a
 //! real one that fails. Nothing of it is in the program.
 
-use super::interface::{Read, Write};
 use super::lanes::Whose;
+use super::types::{Read, Write};
 
 /// A switch that tests turn.
 #[derive(Clone, Default)]
@@ -13,11 +13,11 @@ pub(super) struct Fault {
 
 #[cfg(not(test))]
 impl Fault {
-    pub(super) fn read<T: Send + 'static>(&self, read: Read<'static, T>) -> Read<'static, T> {
+    pub(super) fn read<'a, T: Send + 'static>(&self, read: Read<'a, T>) -> Read<'a, T> {
         read
     }
 
-    pub(super) fn sum<T: Send + 'static>(&self, read: Read<'static, T>) -> Read<'static, T> {
+    pub(super) fn sum<'a, T: Send + 'static>(&self, read: Read<'a, T>) -> Read<'a, T> {
         read
     }
 
@@ -60,7 +60,7 @@ impl Fault {
     }
 
     /// A read of sessions, or of sums over them.
-    pub(super) fn read<T: Send + 'static>(&self, read: Read<'static, T>) -> Read<'static, T> {
+    pub(super) fn read<'a, T: Send + 'static>(&self, read: Read<'a, T>) -> Read<'a, T> {
         let mood = self.mood();
         Box::pin(async move {
             match mood {
@@ -72,7 +72,7 @@ impl Fault {
     }
 
     /// A sum, which may also come late.
-    pub(super) fn sum<T: Send + 'static>(&self, read: Read<'static, T>) -> Read<'static, T> {
+    pub(super) fn sum<'a, T: Send + 'static>(&self, read: Read<'a, T>) -> Read<'a, T> {
         let (mood, read) = (self.mood(), self.read(read));
         Box::pin(async move {
             if mood == Mood::Stuck {

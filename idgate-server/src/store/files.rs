@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::interface::StoreError;
+use super::types::StoreError;
 
 const PRAGMAS: &str = "
     PRAGMA synchronous = FULL;

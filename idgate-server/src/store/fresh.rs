@@ -4,8 +4,8 @@ use idgate_core::entropy::EntropyUnavailable;
 use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 
-use super::interface::{ApiKeyRecord, StoreError};
 use super::keys::{NewClient, secret_place};
+use super::types::{ApiKeyRecord, StoreError};
 use crate::admin_token::AdminToken;
 use crate::api_key::{ApiKey, signing_secret};
 use crate::entropy::OsEntropy;

@@ -8,9 +8,9 @@ use idgate_core::time::UnixMillis;
 use super::db::{Db, sql};
 use super::failure::Done;
 use super::held::Numbered;
-use super::interface::StoreError;
 use super::numbers::Numbers;
 use super::sql::millis;
+use super::types::StoreError;
 use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use super::db::{Db, at_once};
-use super::interface::{Read, StoreError};
 use super::numbers::Numbers;
 use super::readers::{Reader, Readers};
 use super::together::Together;
+use super::types::{Read, StoreError};
 use crate::clock::Moment;
 
 /// Something that is stored under a number which grows with each change.

@@ -5,8 +5,8 @@ use idgate_core::time::UnixMillis;
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{Answered, Once, StoreError};
 use super::sql::{millis, number};
+use super::types::{Answered, Once, StoreError};
 use crate::seal::{Place, Sealer};
 
 /// How long a key is remembered (decisions 4).

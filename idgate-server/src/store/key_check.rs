@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::interface::StoreError;
+use super::types::StoreError;
 use crate::audit::AuditKeys;
 use crate::seal::{Place, SealedBy, Sealer, Uses};
 

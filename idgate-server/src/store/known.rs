@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use super::interface::StoreError;
 use super::lanes::Whose;
 use super::sql::number;
+use super::types::StoreError;
 
 /// So many of the latest names are known for sure, and twice as many at most: 5 MiB. A session or a
 /// key that is forgotten waits as a stranger once, and is known again.

@@ -10,8 +10,8 @@ pub(super) use self::gain::{Gain, Measured, gains};
 pub(super) use self::record::{KEPT_HOURS, OTHER_TYPES, record};
 use super::db::{Db, Row, sql};
 use super::failure::{Done, Failure};
-use super::interface::{MetricsSummary, Outcomes};
 use super::sql::{number, unsigned};
+use super::types::{MetricsSummary, Outcomes};
 use crate::sketch::Sketch;
 
 /// An hour in milliseconds.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::{main_path, open_for_reading};
-use super::interface::StoreError;
+use super::types::StoreError;
 
 /// What is missing, each with the command for it. A directory that cannot be read lacks nothing that
 /// this could know of.

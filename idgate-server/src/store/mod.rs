@@ -1,5 +1,5 @@
-//! What the gateway keeps. [`Store`] is what a running gateway asks for, and [`SqliteStore`] gives it;
-//! [`OperatorStore`] is the store for commands, on the same data directory or database.
+//! What the gateway keeps. [`Store`] is the store of a running gateway, and [`OperatorStore`]
+//! that of commands, on the same data directory or database.
 
 mod api_keys;
 mod audit;
@@ -15,6 +15,7 @@ mod db;
 mod directory;
 mod disk;
 mod endpoint_removal;
+mod env;
 mod events;
 mod examine;
 mod examine_database;
@@ -23,10 +24,10 @@ mod fault;
 mod files;
 mod finding;
 mod fresh;
+mod gateway;
 mod gateway_keys;
 mod held;
 mod idempotency;
-mod interface;
 mod key_check;
 mod keys;
 mod known;
@@ -48,12 +49,14 @@ mod reseal;
 mod reserve;
 mod schema;
 mod session_keys;
+mod session_upkeep;
 mod sessions;
 mod sql;
 mod sqlite;
 mod statement;
 mod together;
 mod trust;
+mod types;
 mod underway;
 mod uses;
 mod webhook_endpoints;
@@ -67,18 +70,19 @@ pub use self::copy::{Copied, copy};
 pub use self::directory::exposed;
 pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::examine_database::examine_database;
-pub use self::interface::*;
+pub use self::gateway::Store;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::*;
 pub(crate) use self::outbox::notification_id;
-pub use self::postgres::{PostgresOptions, PostgresStore, migrate};
+pub use self::postgres::{PostgresOptions, migrate};
 pub use self::quotas::OwnQuotas;
-pub use self::sqlite::{SqliteStore, StoreOptions};
+pub use self::sqlite::StoreOptions;
 pub use self::trust::{
     ListRow, ListSettings, NewCrl, NewList, NewTrustedList, RemovedMaterial, TrustCertificate,
     TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord, TrustedListRecord,
 };
+pub use self::types::*;
 
 #[cfg(test)]
 pub(crate) use self::fault::Mood;

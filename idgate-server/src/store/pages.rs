@@ -5,7 +5,7 @@ use idgate_core::session::Session;
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{Face, NewPage, PageRecord, Picture, StoreError};
+use super::types::{Face, NewPage, PageRecord, Picture, StoreError};
 use crate::seal::{Place, Sealer};
 
 /// How much may be remembered of one page, in bytes.

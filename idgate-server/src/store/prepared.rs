@@ -5,10 +5,10 @@ use idgate_core::session::{Effect, Phase, Session, Transition};
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::interface::{Beside, StoreError};
 use super::outbox::Notice;
 use super::pages::SealedPage;
 use super::sql::millis;
+use super::types::{Beside, StoreError};
 use super::{claims, session_keys};
 use crate::seal::{Place, Sealer};
 use crate::spans::{Stage, stage};

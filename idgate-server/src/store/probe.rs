@@ -4,7 +4,7 @@
 
 use tokio::sync::Mutex;
 
-use super::interface::{StoreError, Write};
+use super::types::{StoreError, Write};
 use super::writer::Batch;
 use crate::clock::Stopwatch;
 

@@ -6,8 +6,8 @@ use rusqlite::Connection;
 
 use super::db::{Db, Values, sql};
 use super::failure::Done;
-use super::interface::StoreError;
 use super::sql::{begin, millis, number};
+use super::types::StoreError;
 use crate::config::Quotas;
 
 impl Quotas {

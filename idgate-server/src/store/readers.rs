@@ -15,9 +15,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::files::{claims_path, main_path, open_for_reading};
-use super::interface::{Read, StoreError};
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::together::Together;
+use super::types::{Read, StoreError};
 use super::underway::{Underway, Waiter};
 use crate::spans::{Metered, Stage};
 use crate::telemetry::Use;

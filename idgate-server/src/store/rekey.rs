@@ -7,8 +7,8 @@ pub(super) mod sqlite;
 
 use super::audit::head::Head;
 use super::finding::Finding;
-use super::interface::Resealed;
-use super::interface::StoreError;
+use super::types::Resealed;
+use super::types::StoreError;
 use super::{
     certificates, gateway_keys, idempotency, keys, pages, prepared, reports, webhook_endpoints,
 };

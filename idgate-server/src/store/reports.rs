@@ -6,9 +6,9 @@ use idgate_core::time::UnixMillis;
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::interface::{Caller, StoreError};
 use super::prepared::Prepared;
 use super::sql::{millis, number};
+use super::types::{Caller, StoreError};
 use crate::seal::{Place, Sealer};
 
 /// How long a report is kept (decisions 26).

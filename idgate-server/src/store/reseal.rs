@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use zeroize::Zeroizing;
 
 use super::audit::Head;
-use super::interface::StoreError;
 use super::key_check::FirstKey;
 use super::prepared::{self, Stored};
+use super::types::StoreError;
 use super::{claims, directory, gateway_keys, idempotency, keys, webhook_endpoints};
 use crate::audit::AuditKeys;
 use crate::seal::first::FirstSealer;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::files::{main_path, make_private, open_for_reading, open_for_writing};
-use super::interface::StoreError;
 use super::reseal;
 use super::sql::begin;
+use super::types::StoreError;
 use crate::audit::hex;
 use crate::seal::InstanceKey;
 

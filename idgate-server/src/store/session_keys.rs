@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
 use super::claims;
-use super::interface::StoreError;
+use super::types::StoreError;
 use crate::seal::{Place, Sealer};
 
 /// Where the key of a session stands.

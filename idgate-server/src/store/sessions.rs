@@ -7,18 +7,17 @@ use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
 use super::db::{Db, at_once};
-use super::interface::{Caller, Committed, Made, StoreError};
 use super::metrics::Measured;
 use super::outbox;
 use super::prepared::{Prepared, Stored, has_key};
 use super::readers::Reader;
 use super::sql::{millis, number, time};
+use super::types::{Caller, Committed, Made, StoreError};
 use super::writer::Batch;
 use super::{claims, quotas, reports, session_keys};
 use crate::audit::AuditEvent;
 use crate::config::Quotas;
 use crate::seal::Sealer;
-use crate::spans::Parent;
 
 impl Prepared {
     /// Counts a new session among those that its client may have.
@@ -179,15 +178,6 @@ pub(super) fn with_key(
     Ok(Some(session))
 }
 
-/// The span that made a session.
-pub(super) fn parent_span(main: &Connection, id: &SessionId) -> Result<Option<Parent>, StoreError> {
-    let found: Option<Option<String>> = main
-        .prepare_cached("SELECT parent_span FROM sessions WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    Ok(found.flatten().as_deref().and_then(Parent::parse))
-}
-
 /// A session without its key, unless its client is revoked.
 pub(super) fn read(
     main: &Connection,
@@ -239,54 +229,6 @@ pub(super) fn read_callers(
     found.map(|found| found.open(sealer)).transpose()
 }
 
-pub(super) fn due(
-    main: &Connection,
-    sealer: &Sealer,
-    now: UnixMillis,
-    limit: usize,
-) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT id, client_id, livemode, record FROM sessions WHERE settled_at IS NULL \
-         AND coalesce(lease_until, expires_at) <= ?1 \
-         ORDER BY coalesce(lease_until, expires_at) LIMIT ?2",
-    )?;
-    let rows = statement
-        .query_map((millis(now), number(limit)), Stored::from_row)?
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(rows.iter().map(|found| found.open(sealer)).collect())
-}
-
-/// Open sessions of revoked clients.
-pub(super) fn of_revoked(
-    main: &Connection,
-    sealer: &Sealer,
-    limit: usize,
-) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
-    // Such clients are few: only where there are any, the open sessions are looked through.
-    let mut statement = main.prepare_cached(
-        "SELECT id, client_id, livemode, record FROM sessions \
-         WHERE settled_at IS NULL AND client_id IN ( \
-             SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
-             WHERE c.revoked_at IS NOT NULL AND o.count > 0) LIMIT ?1",
-    )?;
-    let rows =
-        statement.query_map([number(limit)], Stored::from_row)?.collect::<Result<Vec<_>, _>>()?;
-    Ok(rows.iter().map(|found| found.open(sealer)).collect())
-}
-
-/// Sessions that are VERIFYING.
-pub(super) fn verifying(
-    main: &Connection,
-    sealer: &Sealer,
-) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
-    let mut statement = main.prepare(
-        "SELECT id, client_id, livemode, record FROM sessions \
-         WHERE settled_at IS NULL AND lease_until IS NOT NULL",
-    )?;
-    let rows = statement.query_map([], Stored::from_row)?.collect::<Result<Vec<_>, _>>()?;
-    Ok(rows.iter().map(|found| found.open(sealer)).collect())
-}
-
 /// Removes a caller's session with its events, its result and its notification.
 pub(super) fn delete(
     batch: &mut Batch<'_>,
@@ -314,20 +256,6 @@ pub(super) fn delete(
     )?;
     batch.erase_session(id.as_str(), settled_at);
     Ok(true)
-}
-
-/// Removes sessions that settled before `before`, at most `limit`. Their results went long ago.
-pub(super) fn remove_settled(
-    main: &Connection,
-    before: UnixMillis,
-    limit: usize,
-) -> Result<usize, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions \
-             WHERE settled_at < ?1 ORDER BY settled_at LIMIT ?2)",
-        )?
-        .execute((millis(before), number(limit)))?)
 }
 
 impl Stored {

@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use super::failure::Failure;
-use super::interface::StoreError;
+use super::types::StoreError;
 
 /// A time as the database holds it.
 pub(super) fn millis(time: UnixMillis) -> i64 {

@@ -9,11 +9,10 @@ use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use tempfile::TempDir;
 
-use super::fault::Mood;
 use super::lanes::Whose;
 use super::prepared::Stored;
 use super::wait::Wait as _;
-use super::{Caller, NewClient, OperatorStore, SqliteStore, Store, StoreOptions, TrustChange};
+use super::{Caller, NewClient, OperatorStore, Store, StoreOptions, TrustChange};
 use crate::api_key::ApiKey;
 use crate::config::{Environment, Quotas};
 
@@ -24,7 +23,7 @@ const LONG_AGO: UnixMillis = UnixMillis(0);
 
 /// A live and a test client, and one issuer, `issuer`, whose legacy form asks for `given_name`.
 pub(crate) struct TemporaryStore {
-    sqlite: Arc<SqliteStore>,
+    store: Arc<Store>,
     live: NewClient,
     test: NewClient,
     dir: TempDir,
@@ -41,30 +40,25 @@ impl Default for TemporaryStore {
             environment: Environment::Development,
             quotas: Quotas::default(),
         };
-        let sqlite = Arc::new(SqliteStore::open(dir.path(), options, LONG_AGO).unwrap());
-        let store = Self { sqlite, live, test, dir };
+        let store = Arc::new(Store::open(dir.path(), options, LONG_AGO).unwrap());
+        let store = Self { store, live, test, dir };
         store.trust_key("issuer", ISSUER_JWK);
         store
     }
 }
 
 impl Deref for TemporaryStore {
-    type Target = SqliteStore;
+    type Target = Store;
 
-    fn deref(&self) -> &SqliteStore {
-        &self.sqlite
+    fn deref(&self) -> &Store {
+        &self.store
     }
 }
 
 impl TemporaryStore {
     /// The store, as the gateway holds it.
-    pub(crate) fn sqlite(&self) -> Arc<SqliteStore> {
-        self.sqlite.clone()
-    }
-
-    /// From now on.
-    pub(crate) fn set_mood(&self, mood: Mood) {
-        self.fault.set(mood);
+    pub(crate) fn shared(&self) -> Arc<Store> {
+        self.store.clone()
     }
 
     /// Trusts an issuer by a JWK.
@@ -108,12 +102,12 @@ impl TemporaryStore {
 
     /// Whatever reads lists waits until the answer is dropped.
     pub(crate) fn hold_lists(&self) -> Vec<std::sync::mpsc::Sender<()>> {
-        let threads = self.sqlite.readers.listers();
+        let threads = self.store.sqlite().readers.listers();
         let (began, begins) = std::sync::mpsc::channel();
         let hold = |_| {
             let (held, release) = std::sync::mpsc::channel::<()>();
             let began = began.clone();
-            let holding = self.sqlite.readers.read_long(Whose::GATEWAY, move |_| {
+            let holding = self.store.sqlite().readers.read_long(Whose::GATEWAY, move |_| {
                 began.send(()).unwrap();
                 let _dropped = release.recv();
                 Ok(())
@@ -139,7 +133,7 @@ impl TemporaryStore {
         let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
         let mut all = main.prepare("SELECT id, client_id, livemode, record FROM sessions").unwrap();
         let rows = all.query_map([], Stored::from_row).unwrap();
-        rows.map(|row| row.unwrap().open(&self.sqlite.sealer).unwrap()).collect()
+        rows.map(|row| row.unwrap().open(&self.store.sqlite().env.sealer).unwrap()).collect()
     }
 
     fn operator(&self) -> OperatorStore {

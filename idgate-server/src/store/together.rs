@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::interface::StoreError;
+use super::types::StoreError;
 
 /// Those who wait for the next read.
 pub(super) struct Together<T>(Mutex<Vec<Asker<T>>>);

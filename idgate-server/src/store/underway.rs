@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rusqlite::Connection;
 
-use super::interface::StoreError;
+use super::types::StoreError;
 
 /// How many instructions of SQLite's machine are run between two looks: about a millisecond's.
 const STEPS: i32 = 10_000;

@@ -5,9 +5,9 @@ use idgate_core::webhook::SigningSecret;
 
 use super::db::{Db, Row, sql};
 use super::failure::{Done, Failure};
-use super::interface::{Caller, EndpointRecord, EndpointWish, HostStatus, StoreError, Target};
 use super::keys;
 use super::sql::millis;
+use super::types::{Caller, EndpointRecord, EndpointWish, HostStatus, StoreError, Target};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 

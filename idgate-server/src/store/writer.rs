@@ -16,7 +16,6 @@ mod batch;
 mod erasure;
 mod job;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -29,16 +28,15 @@ pub(super) use self::batch::Batch;
 use self::batch::{Deleted, Erasing};
 use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
 use super::disk::Disk;
-use super::fault::Fault;
-use super::interface::{StoreError, Write};
+use super::env::Env;
 use super::key_check::FirstKey;
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::metrics::{self, Measured};
+use super::types::{StoreError, Write};
 use super::{audit, claims, directory, session_keys};
-use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
 use crate::spans::{Key, Kind, Metered, Span, Stage, Value};
-use crate::telemetry::{Telemetry, Use};
+use crate::telemetry::Use;
 
 /// Jobs that may wait; one more is refused. No client has more than a quarter of it.
 const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
@@ -64,9 +62,8 @@ const LAST_TRIES: u32 = 50;
 pub(super) struct Writer {
     queue: Arc<Lanes<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
-    commits: Arc<AtomicU64>,
     disk: Arc<Disk>,
-    fault: Fault,
+    env: Arc<Env>,
     written: Arc<Mutex<Option<Stopwatch>>>,
 }
 
@@ -75,22 +72,20 @@ impl Writer {
     pub(super) fn start(
         main: Connection,
         claims: Connection,
-        keys: (AuditKeys, FirstKey),
-        telemetry: Arc<Telemetry>,
+        first: FirstKey,
+        env: &Arc<Env>,
         disk: Arc<Disk>,
-        fault: Fault,
     ) -> Result<Self, StoreError> {
         let queue = Arc::new(Lanes::new(QUEUE));
         let jobs = LeftBehind(queue.clone());
-        let commits = Arc::new(AtomicU64::new(0));
         let written = Arc::new(Mutex::new(None));
-        let mut writing = Writing::new(main, claims, keys, telemetry, disk.clone());
-        (writing.commits, writing.written) = (commits.clone(), written.clone());
+        let mut writing = Writing::new(main, claims, first, env.clone(), disk.clone());
+        writing.written = written.clone();
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writing.run(&jobs.0))
             .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
-        Ok(Self { queue, thread: Some(thread), commits, disk, fault, written })
+        Ok(Self { queue, thread: Some(thread), disk, env: env.clone(), written })
     }
 
     /// How many jobs wait, and how many may.
@@ -116,7 +111,7 @@ impl Writer {
         if self.disk.is_full() {
             return Box::pin(async { Err(StoreError::Full) });
         }
-        self.fault.write(whose, || self.queue(whose, work, false))
+        self.env.fault.write(whose, || self.queue(whose, work, false))
     }
 
     /// The same for what erases, also on a full disk.
@@ -125,7 +120,7 @@ impl Writer {
         whose: Whose,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
-        self.fault.write(whose, || self.queue(whose, work, true))
+        self.env.fault.write(whose, || self.queue(whose, work, true))
     }
 
     /// Whether something was stored a moment ago.
@@ -157,11 +152,6 @@ impl Writer {
             }
         })
     }
-
-    /// How many transactions of the main database were committed.
-    pub(super) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
-    }
 }
 
 impl Drop for Writer {
@@ -191,7 +181,7 @@ fn stopped() -> StoreError {
 struct Writing {
     main: Connection,
     claims: Connection,
-    audit: AuditKeys,
+    env: Arc<Env>,
     first: FirstKey,
     /// Deleted sessions whose results and keys are still there.
     orphaned: Vec<Deleted>,
@@ -204,25 +194,23 @@ struct Writing {
     /// Since when an erasure is held up, and whether an operator was told.
     held_up: Option<Stopwatch>,
     told: bool,
-    commits: Arc<AtomicU64>,
     written: Arc<Mutex<Option<Stopwatch>>>,
     disk: Arc<Disk>,
     recovered: Stopwatch,
-    telemetry: Arc<Telemetry>,
 }
 
 impl Writing {
     fn new(
         main: Connection,
         claims: Connection,
-        (audit, first): (AuditKeys, FirstKey),
-        telemetry: Arc<Telemetry>,
+        first: FirstKey,
+        env: Arc<Env>,
         disk: Arc<Disk>,
     ) -> Self {
         Self {
             main,
             claims,
-            audit,
+            env,
             first,
             orphaned: Vec::new(),
             spent: Vec::new(),
@@ -231,11 +219,9 @@ impl Writing {
             waiting: Vec::new(),
             held_up: None,
             told: false,
-            commits: Arc::default(),
             written: Arc::default(),
             disk,
             recovered: Stopwatch::new(),
-            telemetry,
         }
     }
 
@@ -365,8 +351,7 @@ impl Writing {
     ) -> Result<Option<Done>, StoreError> {
         let mut batch = Batch {
             main: &self.main,
-            chains: audit::Chains::new(&self.main, &self.audit),
-            audit: &self.audit,
+            chains: audit::Chains::new(&self.main, &self.env.audit),
             claims: &self.claims,
             claims_open: false,
             erase: self.erasing,
@@ -396,8 +381,7 @@ impl Writing {
             }
             // A group that only looked did not wait for the disk.
             if self.changes() != before {
-                self.telemetry.commit(watch.elapsed_us(), jobs);
-                self.commits.fetch_add(1, Ordering::Relaxed);
+                self.env.telemetry.commit(watch.elapsed_us(), jobs);
                 let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
                 *written = Some(Stopwatch::new());
             }
@@ -415,9 +399,9 @@ impl Writing {
 
     fn count(&self, measured: &Measured) {
         let Measured { status, format, livemode, error_code, processing_us, .. } = measured;
-        self.telemetry.session(status.as_str(), format, *livemode);
+        self.env.telemetry.session(status.as_str(), format, *livemode);
         if let Some(us) = processing_us {
-            self.telemetry.verification(*us, *error_code);
+            self.env.telemetry.verification(*us, *error_code);
         }
     }
 

@@ -16,13 +16,13 @@ const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Watches the certificates of one gateway.
 #[derive(Clone)]
 pub struct CertificateWatch {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
 }
 
 impl CertificateWatch {
     /// Watches those in `store`, by `clock`.
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 

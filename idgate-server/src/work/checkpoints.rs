@@ -26,7 +26,7 @@ const BATCH: usize = 256;
 /// Signs and writes the checkpoints of one gateway.
 #[derive(Clone)]
 pub struct Checkpoints {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     file: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ impl Checkpoints {
     /// # Errors
     /// The file cannot be written to; the text says what to do.
     pub fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         file: Option<&Path>,
     ) -> Result<Self, String> {

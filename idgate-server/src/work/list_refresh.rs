@@ -33,7 +33,7 @@ type Fetching = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 /// Refreshes the trusted lists of one gateway.
 #[derive(Clone)]
 pub struct ListRefresh {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     fetch: Arc<dyn Fn(String) -> Fetching + Send + Sync>,
     every_ms: u64,
@@ -41,12 +41,7 @@ pub struct ListRefresh {
 
 impl ListRefresh {
     /// Fetches through `egress`, every so many hours.
-    pub fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        egress: Arc<Egress>,
-        hours: u64,
-    ) -> Self {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, egress: Arc<Egress>, hours: u64) -> Self {
         let room = room();
         let fetch = move |url: String| -> Fetching {
             let (egress, room) = (egress.clone(), room.clone());

@@ -20,7 +20,7 @@ const GAP_MS: u64 = 2 * DAY_MS;
 
 /// What one gateway keeps, and for how long it can be told.
 pub(super) struct Retention {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     /// `None`: audit entries are kept for ever.
     kept_ms: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Retention {
 
 impl Retention {
     /// Audit entries are kept for so many days; 0: for ever.
-    pub(super) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, days: u64) -> Self {
+    pub(super) fn new(store: Arc<Store>, clock: Arc<dyn Clock>, days: u64) -> Self {
         Self {
             store,
             clock,

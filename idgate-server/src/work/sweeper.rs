@@ -42,7 +42,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// The sweeper of one gateway.
 #[derive(Clone)]
 pub struct Sweeper {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     retention: Arc<Retention>,
     steps: Arc<StepWatch>,
@@ -52,7 +52,7 @@ pub struct Sweeper {
 
 impl Sweeper {
     /// Sweeps `store` by `clock`.
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>) -> Self {
         let steps = Arc::new(StepWatch::new(clock.wall()));
         let retention = Arc::new(Retention::new(store.clone(), clock.clone(), 0));
         Self { store, clock, retention, steps, next_start: Arc::default() }
@@ -375,7 +375,7 @@ mod tests {
     use crate::clock::VirtualClock;
     use crate::config::{Environment, Quotas};
     use crate::store::temporary::TemporaryStore;
-    use crate::store::{Mood, OperatorStore, SqliteStore, StoreOptions};
+    use crate::store::{Mood, OperatorStore, Store, StoreOptions};
     use crate::telemetry::Telemetry;
     use idgate_testkit::patience::{in_time, until};
 
@@ -394,12 +394,12 @@ mod tests {
             let clock = VirtualClock::at(NOW);
             let shared: Arc<dyn Clock> = Arc::new(clock.clone());
             let (base_url, fetcher) = ("https://gateway.example", Fetcher::reaching(&[]));
-            let app = App::new(store.sqlite(), shared.clone(), PROVIDER, base_url, fetcher);
+            let app = App::new(store.shared(), shared.clone(), PROVIDER, base_url, fetcher);
             let caller = store.caller();
             for _ in 0..count {
                 app.create_session(&caller, br#"{"issuer_id":"issuer"}"#).await.unwrap();
             }
-            let sweeper = Sweeper::new(store.sqlite(), shared);
+            let sweeper = Sweeper::new(store.shared(), shared);
             Self { store, clock, sweeper }
         }
     }
@@ -459,7 +459,7 @@ mod tests {
             environment: Environment::Development,
             quotas: Quotas::default(),
         };
-        let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
+        let store = Store::open(dir.path(), options, NOW).unwrap();
         let clock = VirtualClock::at(NOW);
         let sweeper = Sweeper::new(Arc::new(store), Arc::new(clock.clone()));
         for at in [NOW, NOW.plus(90 * DAY_MS - 1)] {

@@ -70,7 +70,7 @@ impl World {
         store.trust_key(samples::ISSUER, &jwk);
         let clock = Arc::new(VirtualClock::at(super::UnixMillis(SAMPLE_NOW_MS)));
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.sqlite(), clock, PROVIDER, "https://gateway.example", fetcher)
+        let app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher)
             .in_mode(mode)
             .with_pages(Some(PageRules { turning: true }))
             .verifying_within(NEVER);

@@ -52,7 +52,7 @@ impl Edge {
         let store = TemporaryStore::default();
         let clock = VirtualClock::at(NOW);
         let shared = Arc::new(clock.clone());
-        let running = start_with_limits(&config, shared, store.sqlite(), limits).await.unwrap();
+        let running = start_with_limits(&config, shared, store.shared(), limits).await.unwrap();
         Self { store, clock, running }
     }
 

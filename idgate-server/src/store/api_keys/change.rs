@@ -4,9 +4,9 @@ use idgate_core::time::UnixMillis;
 
 use super::super::db::{Db, sql};
 use super::super::failure::Done;
-use super::super::interface::{Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey};
 use super::super::keys;
 use super::super::sql::millis;
+use super::super::types::{Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey};
 use super::power::{self, Power};
 use super::{KeyRow, insert_row, read};
 use crate::audit::{AuditEvent, AuditStatus};

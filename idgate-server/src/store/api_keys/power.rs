@@ -4,7 +4,7 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::super::interface::{ApiKeyRecord, Caller, KeyRotated, StoreError};
+use super::super::types::{ApiKeyRecord, Caller, KeyRotated, StoreError};
 use crate::api_key::SCOPES;
 use crate::audit::{AuditEvent, AuditStatus};
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::proof::end_of;
 use super::report::{Auditor, Chain};
 use crate::audit::{AuditEntry, StoredEntry, hex};
-use crate::store::interface::StoreError;
+use crate::store::types::StoreError;
 
 /// Why an export is not complete.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::altered;
 use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
 

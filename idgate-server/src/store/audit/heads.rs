@@ -1,28 +1,58 @@
 //! Heads and the number of all entries as rows.
 
-use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::interface::StoreError;
-use super::super::sql::{millis, number, time, unsigned};
+use super::super::db::{Db, Row, at_once, sql};
+use super::super::failure::{Done, Failure};
+use super::super::postgres::audit as postgres;
+use super::super::sql::{millis, number, unsigned};
+use super::super::types::StoreError;
 use super::head::{Found, Head, total_message};
 use crate::audit::{AuditEvent, AuditKeys, Hash};
 
 /// A row of all columns in their order.
-pub(super) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<Found> {
+pub(in crate::store) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found> {
     // A hash of another length is none of ours: the MAC will not match.
-    let hash = |column| {
-        Ok::<Hash, rusqlite::Error>(row.get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default())
-    };
+    let hash =
+        |column| Ok::<Hash, Failure>(row.get::<Vec<u8>>(column)?.try_into().unwrap_or_default());
     let head = Head {
         client_id: row.get(0)?,
         seq: unsigned(row.get(1)?),
         entry_hash: hash(2)?,
         checkpoint_seq: unsigned(row.get(3)?),
         checkpoint_hash: hash(4)?,
-        open_since: row.get::<_, Option<i64>>(5)?.map(time),
+        open_since: row.time_if_any(5)?,
     };
-    Ok(head.checked(keys, row.get_ref(6)?.as_blob().unwrap_or_default()))
+    Ok(head.checked(keys, &row.bytes(6)?))
+}
+
+/// The end of a chain, which nobody else moves before this transaction ends.
+pub(super) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
+    match db {
+        Db::Sqlite(main) => Ok(Head::read(main, keys, client_id)?),
+        Db::Transaction(tx) => postgres::heads::lock(tx, keys, client_id).await,
+        Db::Client(_) => Err(Failure::failed("the end of a chain needs a transaction")),
+    }
+}
+
+/// Writes where a chain ends now.
+pub(in crate::store) async fn write(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+                   checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                   ON CONFLICT (client_id) DO UPDATE SET seq = excluded.seq, \
+                   entry_hash = excluded.entry_hash, checkpoint_seq = excluded.checkpoint_seq, \
+                   checkpoint_hash = excluded.checkpoint_hash, open_since = excluded.open_since, \
+                   mac = excluded.mac");
+    let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
+    let (entry_hash, checkpoint_hash) =
+        (head.entry_hash.as_slice(), head.checkpoint_hash.as_slice());
+    let (open_since, mac) = (head.open_since.map(millis), head.mac(keys));
+    db.run(
+        sql,
+        &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac],
+    )
+    .await
+    .map(drop)
 }
 
 /// All heads, each with the MAC that is stored of it.
@@ -30,12 +60,10 @@ pub(in crate::store) fn all(
     main: &Connection,
     keys: &AuditKeys,
 ) -> Result<Vec<(Found, Vec<u8>)>, StoreError> {
-    let mut statement = main.prepare(
-        "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
-         FROM audit_heads ORDER BY client_id",
-    )?;
-    let rows = statement.query_map([], |row| Ok((from_row(keys, row)?, row.get(6)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let sql =
+        sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
+                   mac FROM audit_heads ORDER BY client_id");
+    at_once(Db::sqlite(main).all(sql, &[], |row| Ok((read_row(keys, row)?, row.get(6)?))))
 }
 
 impl Head {
@@ -44,13 +72,10 @@ impl Head {
         keys: &AuditKeys,
         client_id: &str,
     ) -> Result<Self, StoreError> {
-        let found = main
-            .prepare_cached(
-                "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
-                 mac FROM audit_heads WHERE client_id = ?1",
-            )?
-            .query_row([client_id], |row| from_row(keys, row))
-            .optional()?;
+        let sql = sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
+                       open_since, mac FROM audit_heads WHERE client_id = $1");
+        let find = Db::sqlite(main);
+        let found = at_once(find.one(sql, &[&client_id], |row| read_row(keys, row)))?;
         Self::genuine(found, client_id)
     }
 
@@ -103,36 +128,8 @@ impl Head {
         Ok(())
     }
 
-    /// Signs where the chain ends now.
-    pub(super) fn checkpoint(
-        &mut self,
-        main: &Connection,
-        keys: &AuditKeys,
-        now: UnixMillis,
-    ) -> Result<(), StoreError> {
-        let line = self.sign(keys, now);
-        main.prepare_cached(
-            "INSERT INTO audit_checkpoints (client_id, seq, signed) VALUES (?1, ?2, ?3)",
-        )?
-        .execute((&self.client_id, number(self.seq), line))?;
-        Ok(())
-    }
-
     pub(super) fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        main.prepare_cached(
-            "INSERT OR REPLACE INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
-             checkpoint_hash, open_since, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute((
-            &self.client_id,
-            number(self.seq),
-            self.entry_hash,
-            number(self.checkpoint_seq),
-            self.checkpoint_hash,
-            self.open_since.map(millis),
-            self.mac(keys),
-        ))?;
-        Ok(())
+        at_once(write(&Db::sqlite(main), keys, self))
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::super::db::{Db, Row, sql};
 use super::super::failure::Done;
-use super::super::interface::ListedEntry;
 use super::super::sql::one_more;
+use super::super::types::ListedEntry;
 use super::proof::{EntryRow, end_of, list};
 use crate::audit::AuditKeys;
 
@@ -34,28 +34,13 @@ pub(in crate::store) async fn read(
     Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
 }
 
-fn entry(row: &Row<'_>) -> Done<EntryRow> {
-    match row {
-        Row::Sqlite(row) => Ok(self::row(row)?),
-        Row::Postgres(_) => Ok(EntryRow {
-            seq: row.get(0)?,
-            fields: row.get(1)?,
-            prev_hash: row.get(2)?,
-            entry_hash: row.get(3)?,
-        }),
-    }
-}
-
-/// A row of `seq`, `fields` and both hashes. A column of another type reads as empty.
-pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<EntryRow> {
-    let bytes = |column| {
-        Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().unwrap_or_default().to_vec())
-    };
+/// A row of `seq`, `fields` and both hashes.
+pub(super) fn entry(row: &Row<'_>) -> Done<EntryRow> {
     Ok(EntryRow {
         seq: row.get(0)?,
-        fields: row.get_ref(1)?.as_str().unwrap_or_default().to_owned(),
-        prev_hash: bytes(2)?,
-        entry_hash: bytes(3)?,
+        fields: row.text(1)?,
+        prev_hash: row.bytes(2)?,
+        entry_hash: row.bytes(3)?,
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use idgate_core::time::UnixMillis;
 
-use super::super::interface::{ListedEntry, StoreError};
+use super::super::types::{ListedEntry, StoreError};
 use super::{Head, altered};
 use crate::audit::{
     AuditEntry, AuditKeys, ChainWalk, Checkpoint, Hash, Removal, SignedCheckpoint, SignedRemoval,

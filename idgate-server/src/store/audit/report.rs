@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::head::Found;
 use super::proof::{EntryRow, end_of, genuine};
 use crate::audit::{

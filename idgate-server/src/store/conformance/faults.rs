@@ -47,15 +47,15 @@ pub(super) async fn a_read_that_fails_or_panics_fails_alone<B: Backend>() {
     let session = fixture.session(&fixture.live).await;
     let (caller, id) = (fixture.live.clone(), session.id().clone());
     let store = Arc::new(fixture.store.take().unwrap());
-    B::set_mood(&store, Mood::Broken);
+    store.set_mood(Mood::Broken);
     assert!(store.session(&id).await.is_err());
     assert!(store.callers_session(&caller, &id, NOW).await.is_err());
     assert!(store.events(&caller, &id, 0, 1).await.is_err());
     assert!(store.due_sessions(session.expires_at(), 1).await.is_err());
-    B::set_mood(&store, Mood::Panicking);
+    store.set_mood(Mood::Panicking);
     let (of_task, sought) = (store.clone(), id.clone());
     let task = tokio::spawn(async move { of_task.session(&sought).await.map(drop) });
     assert!(task.await.unwrap_err().is_panic());
-    B::set_mood(&store, Mood::Well);
+    store.set_mood(Mood::Well);
     assert!(store.session(&id).await.unwrap().is_some());
 }

@@ -12,7 +12,7 @@ use super::*;
 pub(in crate::store) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
 pub(in crate::store) struct Fixture<B: Backend> {
-    pub(in crate::store) store: Option<B::Store>,
+    pub(in crate::store) store: Option<Store>,
     pub(in crate::store) live: Caller,
     pub(in crate::store) live_key: ApiKey,
     pub(in crate::store) test: Caller,
@@ -43,7 +43,7 @@ impl<B: Backend> Fixture<B> {
         }
     }
 
-    pub(in crate::store) fn store(&self) -> &B::Store {
+    pub(in crate::store) fn store(&self) -> &Store {
         self.store.as_ref().unwrap()
     }
 
@@ -52,7 +52,7 @@ impl<B: Backend> Fixture<B> {
     }
 
     pub(in crate::store) fn set_mood(&self, mood: Mood) {
-        B::set_mood(self.store(), mood);
+        self.store().set_mood(mood);
     }
 
     pub(in crate::store) fn close(&mut self) {

@@ -39,9 +39,6 @@ use crate::entropy::OsEntropy;
 
 /// Where a store keeps what it keeps, which outlives the store.
 pub(super) trait Backend {
-    /// The store of a running gateway.
-    type Store: Store + 'static;
-
     /// Whether this machine has what it needs.
     fn is_there() -> bool {
         true
@@ -51,13 +48,10 @@ pub(super) trait Backend {
     fn new() -> Self;
 
     /// A gateway starts on it at `now`; the one before it has ended.
-    fn open(&self, now: UnixMillis) -> Self::Store;
+    fn open(&self, now: UnixMillis) -> Store;
 
     /// The operator, in another process.
     fn operator(&self) -> Box<OperatorStore>;
-
-    /// From now on the store behaves so.
-    fn set_mood(store: &Self::Store, mood: Mood);
 
     /// Somebody changes what is kept, past the store.
     fn damage(&self, what: Damage<'_>);

@@ -11,6 +11,7 @@ use super::*;
 use crate::clock::VirtualClock;
 use crate::config::{Address, Environment, Quotas};
 use crate::seal::InstanceKey;
+use crate::store::postgres::PostgresStore;
 use crate::store::postgres::{Threads, migrate_at};
 use crate::store::tests::cluster::{Cluster, SOCKET};
 
@@ -103,13 +104,13 @@ impl PostgresDatabase {
         &self,
         key: &InstanceKey,
         migrates: bool,
-    ) -> Result<PostgresStore, StoreError> {
-        PostgresStore::open_at(options(&self.address(), key, migrates), NOW)
+    ) -> Result<Store, StoreError> {
+        PostgresStore::open_at(options(&self.address(), key, migrates), NOW).map(Store::from)
     }
 
     /// A gateway whose database is at that port of this machine, and for which only `clock` says that something
     /// takes too long.
-    pub(in crate::store) fn open_through(&self, port: u16, clock: &VirtualClock) -> PostgresStore {
+    pub(in crate::store) fn open_through(&self, port: u16, clock: &VirtualClock) -> Store {
         let address = format!("postgres://idgate@127.0.0.1:{port}/{}", self.name);
         self.open_waiting_by(clock, &Address::parse(&address).unwrap())
     }
@@ -119,9 +120,9 @@ impl PostgresDatabase {
         &self,
         clock: &VirtualClock,
         address: &Address,
-    ) -> PostgresStore {
+    ) -> Store {
         let (clock, options) = (Arc::new(clock.clone()), options(address, &self.key, false));
-        PostgresStore::open_waiting_by(clock, options, NOW).unwrap()
+        PostgresStore::open_waiting_by(clock, options, NOW).unwrap().into()
     }
 
     /// Where its server listens.
@@ -130,8 +131,8 @@ impl PostgresDatabase {
     }
 
     /// A gateway whose results are due by the database's clock, as all are but those of tests.
-    pub(in crate::store) fn open_by_its_clock(&self) -> PostgresStore {
-        PostgresStore::open(options(&self.address(), &self.key, false), NOW).unwrap()
+    pub(in crate::store) fn open_by_its_clock(&self) -> Store {
+        Store::connect(options(&self.address(), &self.key, false), NOW).unwrap()
     }
 
     pub(in crate::store) fn run(&self, sql: &str) {
@@ -187,8 +188,6 @@ impl Drop for PostgresDatabase {
 }
 
 impl Backend for PostgresDatabase {
-    type Store = PostgresStore;
-
     fn is_there() -> bool {
         SERVER.is_some()
     }
@@ -201,9 +200,11 @@ impl Backend for PostgresDatabase {
         Self { server, name, key: InstanceKey::generate().unwrap() }
     }
 
-    fn open(&self, now: UnixMillis) -> PostgresStore {
+    fn open(&self, now: UnixMillis) -> Store {
         // Databases are made beside each other, by machines that do much else: a connection may be late.
-        let open = || PostgresStore::open_at(options(&self.address(), &self.key, false), now);
+        let open = || {
+            PostgresStore::open_at(options(&self.address(), &self.key, false), now).map(Store::from)
+        };
         let again = |_| match open() {
             Err(StoreError::Unavailable(_)) => None,
             opened => Some(opened.unwrap()),
@@ -213,10 +214,6 @@ impl Backend for PostgresDatabase {
 
     fn operator(&self) -> Box<OperatorStore> {
         Box::new(OperatorStore::connect(&self.address(), &self.key).unwrap())
-    }
-
-    fn set_mood(store: &PostgresStore, mood: Mood) {
-        store.fault.set(mood);
     }
 
     fn damage(&self, what: Damage<'_>) {

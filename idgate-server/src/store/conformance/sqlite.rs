@@ -18,27 +18,21 @@ impl SqliteDirectory {
 }
 
 impl Backend for SqliteDirectory {
-    type Store = SqliteStore;
-
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn open(&self, now: UnixMillis) -> SqliteStore {
+    fn open(&self, now: UnixMillis) -> Store {
         let options = StoreOptions {
             instance_key: None,
             environment: Environment::Development,
             quotas: Quotas::default(),
         };
-        SqliteStore::open(self.path(), options, now).unwrap()
+        Store::open(self.path(), options, now).unwrap()
     }
 
     fn operator(&self) -> Box<OperatorStore> {
         Box::new(OperatorStore::open(self.path(), None).unwrap())
-    }
-
-    fn set_mood(store: &SqliteStore, mood: Mood) {
-        store.fault.set(mood);
     }
 
     fn damage(&self, what: Damage<'_>) {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::tables::Table;
 
 /// Rows in one statement.

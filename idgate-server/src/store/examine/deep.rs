@@ -4,9 +4,9 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-use super::super::interface::StoreError;
 use super::super::prepared::Stored;
 use super::super::sql::millis;
+use super::super::types::StoreError;
 use super::super::{certificates, gateway_keys, keys, webhook_endpoints};
 use super::{Finding, or_bad};
 use crate::seal::{Place, Sealer};

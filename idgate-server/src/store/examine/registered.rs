@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::super::certificates::{CertificateRecord, records, registrations};
 use super::super::db::{Db, at_once};
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::Finding;
 use crate::gateway_key::{RENEW_BEFORE_MS, Registration};
 

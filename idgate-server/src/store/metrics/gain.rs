@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use idgate_core::session::{Session, Settlement, Status};
 
-use super::super::interface::Outcomes;
+use super::super::types::Outcomes;
 use super::hour_of;
 use crate::sketch::Sketch;
 

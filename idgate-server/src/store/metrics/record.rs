@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::interface::{Outcomes, StoreError};
 use super::super::sql::number;
+use super::super::types::{Outcomes, StoreError};
 use super::gain::{Gain, Measured, gains};
 use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;

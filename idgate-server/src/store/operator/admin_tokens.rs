@@ -7,8 +7,8 @@ use crate::admin_token::AdminToken;
 use crate::store::db::{Row, sql};
 use crate::store::failure::Done;
 use crate::store::fresh;
-use crate::store::interface::StoreError;
 use crate::store::sql::millis;
+use crate::store::types::StoreError;
 
 /// An admin token as operators see it.
 #[derive(Clone, Debug, Eq, PartialEq)]

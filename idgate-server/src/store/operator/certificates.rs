@@ -13,8 +13,8 @@ use crate::store::certificates::{
 };
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::{Done, Failure};
-use crate::store::interface::StoreError;
 use crate::store::sql::millis;
+use crate::store::types::StoreError;
 
 /// Commands about certificates of the gateway and of clients.
 impl OperatorStore {

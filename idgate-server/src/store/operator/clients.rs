@@ -3,18 +3,19 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::{OperatorStore, append, hold_chain, record_if_possible};
+use super::{OperatorStore, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditKeys, AuditStatus, OPERATOR};
 use crate::store::api_keys::{self, KeyRow};
+use crate::store::audit;
 use crate::store::certificates;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
 use crate::store::fresh;
-use crate::store::interface::{ApiKeyRecord, KeyValue, StoreError};
 use crate::store::keys::{self, ClientRecord, NewClient};
 use crate::store::quotas::OwnQuotas;
 use crate::store::sql::{millis, number, unsigned};
+use crate::store::types::{ApiKeyRecord, KeyValue, StoreError};
 
 /// Commands about clients.
 impl OperatorStore {
@@ -91,7 +92,7 @@ impl OperatorStore {
     ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
         let keys = self.audit_keys();
         self.change(async |db| {
-            hold_chain(db, keys, client_id).await?;
+            audit::hold(db, keys, client_id).await?;
             let mode = sql("SELECT livemode FROM clients WHERE id = $1 AND revoked_at IS NULL \
                             {FOR SHARE}");
             let livemode = db.one(mode, &[&client_id], |row| row.get(0)).await?;
@@ -281,7 +282,7 @@ async fn add_key(db: &Db<'_>, keys: &AuditKeys, key: &KeyRow<'_>) -> Done<()> {
     let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, key.record.created_at)
         .about_key(&key.record.id)
         .with_scopes(key.record.scopes.as_deref());
-    append(db, keys, key.client_id, event.by(OPERATOR)).await
+    audit::append(db, keys, key.client_id, event.by(OPERATOR)).await
 }
 
 /// `None`: there is no such client. Else whether it could be recorded, and whether a certificate ended.

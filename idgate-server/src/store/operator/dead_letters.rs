@@ -3,8 +3,8 @@
 use idgate_core::time::UnixMillis;
 
 use super::OperatorStore;
-use crate::store::interface::{DeadLetter, Replay, StoreError};
 use crate::store::outbox::dead_letters::{all, replay};
+use crate::store::types::{DeadLetter, Replay, StoreError};
 
 /// Commands about dead letters.
 impl OperatorStore {

@@ -6,7 +6,7 @@ use super::OperatorStore;
 use crate::store::db::{Row, sql};
 use crate::store::failure::Done;
 use crate::store::gateway_keys::rotate;
-use crate::store::interface::StoreError;
+use crate::store::types::StoreError;
 
 /// Commands about the gateway's signing keys.
 impl OperatorStore {

@@ -6,8 +6,8 @@ use idgate_core::webhook::SigningSecret;
 use super::OperatorStore;
 use crate::audit::AuditEntry;
 use crate::store::db::{Row, sql};
-use crate::store::interface::StoreError;
 use crate::store::sql::{millis, number, unsigned};
+use crate::store::types::StoreError;
 use crate::store::webhook_endpoints::{destination, provisioned};
 
 /// Commands that follow one client.

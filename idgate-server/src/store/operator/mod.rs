@@ -2,7 +2,7 @@
 //! gateway sees it with its next read.
 
 mod admin_tokens;
-mod audit;
+mod audit_log;
 mod certificates;
 mod clients;
 mod dead_letters;
@@ -22,12 +22,12 @@ pub use self::gateway_keys::GatewayKeyRecord;
 pub use self::listening::Listener;
 pub use self::sessions::SessionLine;
 pub use self::webhook_hosts::{HostRecord, Review};
-use super::audit as sqlite_audit;
+use super::audit;
 use super::db::Db;
 use super::failure::{Done, Failure};
-use super::interface::StoreError;
-use super::postgres::{PostgresOperator, audit as postgres_audit};
+use super::postgres::PostgresOperator;
 use super::sqlite::SqliteOperator;
+use super::types::StoreError;
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
@@ -129,7 +129,7 @@ impl OperatorStore {
     ) -> Result<T, StoreError> {
         match self {
             Self::Sqlite(store) => store.look(work),
-            Self::Postgres(store) => store.change(work),
+            Self::Postgres(store) => store.look(work),
         }
     }
 
@@ -152,23 +152,6 @@ impl OperatorStore {
     }
 }
 
-/// Appends an entry to the chain of `client_id`.
-async fn append(db: &Db<'_>, keys: &AuditKeys, client_id: &str, event: AuditEvent) -> Done<()> {
-    match db {
-        Db::Sqlite(main) => Ok(sqlite_audit::append(main, keys, client_id, event)?),
-        Db::Transaction(tx) => postgres_audit::append(tx, keys, client_id, event).await,
-        Db::Client(_) => Err(Failure::failed("an audit entry needs a transaction")),
-    }
-}
-
-/// Keeps other transactions from appending to the chain of `client_id` until this one ends.
-async fn hold_chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
-    match db {
-        Db::Transaction(tx) => postgres_audit::hold(tx, keys, client_id).await,
-        Db::Sqlite(_) | Db::Client(_) => Ok(()),
-    }
-}
-
 /// Records a change that is made in any case: an altered audit log must not keep a key alive. The outcome is then the
 /// reason why nothing is recorded.
 async fn record_if_possible(
@@ -179,7 +162,7 @@ async fn record_if_possible(
 ) -> Done<Result<(), String>> {
     db.command("SAVEPOINT entries").await?;
     for event in events {
-        match append(db, keys, chain, event).await {
+        match audit::append(db, keys, chain, event).await {
             Ok(()) => {}
             Err(Failure::Store(StoreError::Failed(why))) => {
                 db.command("ROLLBACK TO SAVEPOINT entries").await?;

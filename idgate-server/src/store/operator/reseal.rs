@@ -3,7 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use super::OperatorStore;
-use crate::store::interface::{Resealed, StoreError};
+use crate::store::types::{Resealed, StoreError};
 
 /// Commands that change the instance key. SQLite has two files and no gateway that runs meanwhile,
 /// PostgreSQL has nodes that go on.

@@ -6,10 +6,10 @@ use super::OperatorStore;
 use crate::store::db::{Row, sql};
 use crate::store::examine::over_asking::newest;
 use crate::store::failure::Done;
-use crate::store::interface::StoreError;
 use crate::store::prepared::Stored;
 use crate::store::reports;
 use crate::store::sql::number;
+use crate::store::types::StoreError;
 
 /// Commands about sessions.
 impl OperatorStore {

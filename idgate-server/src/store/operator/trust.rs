@@ -2,14 +2,15 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::{OperatorStore, append, record_if_possible};
+use super::{OperatorStore, record_if_possible};
 use crate::audit::{AuditEvent, AuditKeys, OPERATOR, OPERATOR_CHAIN};
+use crate::store::audit;
 use crate::store::db::Db;
 use crate::store::failure::Done;
-use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::trust::{
     RemovedMaterial, TrustChange, TrustRecord, entries, listed_rows, remove_material,
 };
+use crate::store::types::{FetchedList, Refreshed, StoreError};
 
 /// Commands about the trust store.
 impl OperatorStore {
@@ -34,7 +35,7 @@ impl OperatorStore {
                 return Ok(None);
             }
             let event = AuditEvent::trust_changed(issuer_id, now);
-            append(db, keys, OPERATOR_CHAIN, event).await?;
+            audit::append(db, keys, OPERATOR_CHAIN, event).await?;
             Ok(record)
         })
     }
@@ -83,7 +84,7 @@ impl OperatorStore {
         self.change(async |db| {
             let (outcome, events) = listed_rows::refresh(db, list, (OPERATOR, now)).await?;
             for event in events {
-                append(db, keys, OPERATOR_CHAIN, event).await?;
+                audit::append(db, keys, OPERATOR_CHAIN, event).await?;
             }
             Ok(outcome)
         })

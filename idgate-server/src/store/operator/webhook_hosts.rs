@@ -5,11 +5,10 @@ use idgate_core::time::UnixMillis;
 
 use super::OperatorStore;
 use crate::store::db::{Db, Row, sql};
-use crate::store::failure::{Done, Failure};
-use crate::store::interface::{HostStatus, StoreError};
-use crate::store::outbox::{self, HOST_REJECTED};
-use crate::store::postgres::outbox::give_up::{Among, give_up};
+use crate::store::failure::Done;
+use crate::store::outbox::give_up;
 use crate::store::sql::millis;
+use crate::store::types::{HostStatus, StoreError};
 
 /// A host that operators reviewed, or that some client named.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -90,7 +89,7 @@ impl OperatorStore {
             Review::Approve => judge(db, host, (HostStatus::Approved, None), now).await.map(|()| 0),
             Review::Reject(note) => {
                 judge(db, host, (HostStatus::Rejected, Some(note)), now).await?;
-                give_up_host(db, host, now).await
+                give_up::of_host(db, host, (now, Some(db.clock(now).await?))).await
             }
             Review::Reset => hold(db, host).await.map(|()| 0),
         })
@@ -122,14 +121,6 @@ async fn judge(
                    SET status = excluded.status, note = excluded.note, \
                    reviewed_at = excluded.reviewed_at");
     db.run(sql, &[&host, &status.as_str(), &note, &millis(now)]).await.map(drop)
-}
-
-async fn give_up_host(db: &Db<'_>, host: &str, now: UnixMillis) -> Done<usize> {
-    match db {
-        Db::Sqlite(main) => Ok(outbox::give_up_host(main, host, now)?),
-        Db::Transaction(tx) => give_up(*tx, HOST_REJECTED, (now, None), Among::Host(host)).await,
-        Db::Client(_) => Err(Failure::failed("giving up needs a transaction")),
-    }
 }
 
 /// Forgets the verdict on a host: what waits for it is held until there is another. Nothing is given up.

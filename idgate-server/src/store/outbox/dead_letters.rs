@@ -4,8 +4,8 @@ use idgate_core::time::UnixMillis;
 
 use super::super::db::{Db, Row, sql};
 use super::super::failure::Done;
-use super::super::interface::{Caller, DeadLetter, HostStatus, Replay};
 use super::super::sql::{millis, number, one_more, page_of};
+use super::super::types::{Caller, DeadLetter, HostStatus, Replay};
 
 /// Marks a dead letter, of this client and mode if given, for one attempt. What is marked already
 /// stays as it is.

@@ -1,6 +1,7 @@
 //! Notifications as rows: written in the transaction that settles the session.
 
 pub(super) mod dead_letters;
+pub(super) mod give_up;
 pub(super) mod pending;
 pub(super) mod queue;
 
@@ -9,8 +10,8 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Notification;
 use rusqlite::{Connection, named_params};
 
-use super::interface::StoreError;
 use super::sql::millis;
+use super::types::StoreError;
 
 /// Why a notification was given up without an attempt.
 pub(super) const HOST_REJECTED: &str = "host_rejected";
@@ -87,21 +88,3 @@ pub(super) fn remove_of_session(
 pub(crate) fn notification_id(session_id: &str) -> String {
     format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id))
 }
-
-/// Makes dead letters of what waits for a host that was rejected; says how many. An attempt under
-/// way ends as it will.
-pub(super) fn give_up_host(
-    main: &Connection,
-    host: &str,
-    now: UnixMillis,
-) -> Result<usize, StoreError> {
-    let among = "client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = ?3)";
-    let statement = format!("{GIVE_UP} AND {among}");
-    Ok(main.prepare_cached(&statement)?.execute((millis(now), HOST_REJECTED, host))?)
-}
-
-/// Makes dead letters, at ?1 for the reason ?2, of what is queued and not leased.
-const GIVE_UP: &str = "UPDATE webhook_deliveries SET due_at = NULL, lease_until = NULL, \
-     failed_at = ?1, error_message = ?2, failure_seq = seq + \
-     (SELECT coalesce(max(failure_seq), 0) FROM webhook_deliveries) \
-     WHERE failed_at IS NULL AND coalesce(lease_until, 0) <= ?1";

@@ -2,8 +2,8 @@
 
 use super::super::db::{Db, Row, sql};
 use super::super::failure::Done;
-use super::super::interface::{Caller, Pending};
 use super::super::sql::{one_more, page_of};
+use super::super::types::{Caller, Pending};
 
 /// At most `limit` of them older than `before`, and the position of the last if there are more. `now`: by the clock that
 /// leases go by.

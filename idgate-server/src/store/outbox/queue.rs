@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
+use serde_json::json;
 
-use super::super::db::{Db, at_once};
-use super::super::interface::{HostStatus, Lane, Leased, StoreError, Verdict, Wanted};
+use super::super::db::{Db, Row, sql};
+use super::super::env::Env;
+use super::super::failure::Done;
 use super::super::sql::{millis, number};
-use super::super::webhook_endpoints;
-use super::{ENDPOINT_MISSING, GIVE_UP, HOST_NOT_APPROVED, HOST_REJECTED};
-use crate::seal::Sealer;
+use super::super::types::{HostStatus, Lane, Leased, Target, Verdict, Wanted};
+use super::super::webhook_endpoints::destination;
+use super::{ENDPOINT_MISSING, HOST_REJECTED, give_up};
 use crate::spans::Parent;
 
 /// What may be done with a client's notifications.
@@ -20,23 +21,37 @@ enum Standing {
     GiveUp(&'static str),
 }
 
-/// Before whatever was queued later, so that what is released in order stays in order.
-pub(in crate::store) fn release(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
-    Ok(main
-        .prepare_cached(
-            "UPDATE webhook_deliveries SET lease_until = NULL, due_at = min(queued_at, ?1) \
-             WHERE lease_until IS NOT NULL",
-        )?
-        .execute([millis(now)])?)
+/// How long a lease takes.
+#[derive(Clone, Copy)]
+struct Times {
+    /// By the caller's clock.
+    now: UnixMillis,
+    /// Replaces the database's clock.
+    clock: Option<i64>,
+    lease_ms: i64,
+}
+
+/// Takes the leases from processes that have ended: from nodes that said nothing for 5 seconds. Before whatever was
+/// queued later, so that what is released in order stays in order.
+pub(in crate::store) async fn release(db: &Db<'_>, env: &Env, now: UnixMillis) -> Done<usize> {
+    let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, {node_id = NULL,} \
+                   due_at = {least|min}(queued_at, \
+                       {coalesce(CAST($1 AS bigint), clock_ms())|$1}) \
+                   WHERE lease_until IS NOT NULL {AND NOT EXISTS (SELECT FROM nodes \
+                       WHERE nodes.id = d.node_id AND beat_at > clock_ms() - 5000)}");
+    let released = db.run(sql, &[&env.lease_clock(now)]).await?;
+    Ok(usize::try_from(released).unwrap_or(usize::MAX))
 }
 
 /// Steps from client to client along the index, however much each has waiting.
-pub(in crate::store) fn due_lanes(
-    main: &Connection,
+pub(in crate::store) async fn due_lanes(
+    db: &Db<'_>,
+    env: &Env,
     now: UnixMillis,
-) -> Result<Vec<Lane>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "WITH RECURSIVE lane (client_id) AS ( \
+) -> Done<Vec<Lane>> {
+    let sql = sql("WITH RECURSIVE \
+         clock AS {MATERIALIZED} (SELECT {coalesce(CAST($1 AS bigint), clock_ms())|$1} AS now), \
+         lane (client_id) AS ( \
              SELECT min(client_id) FROM webhook_deliveries WHERE due_at IS NOT NULL \
              UNION ALL \
              SELECT (SELECT min(d.client_id) FROM webhook_deliveries AS d \
@@ -44,179 +59,159 @@ pub(in crate::store) fn due_lanes(
              FROM lane WHERE lane.client_id IS NOT NULL \
          ) \
          SELECT lane.client_id, coalesce(e.host, ''), d.held \
-         FROM lane JOIN webhook_deliveries AS d ON d.seq = ( \
-             SELECT f.seq FROM webhook_deliveries AS f \
-             WHERE f.client_id = lane.client_id AND f.due_at <= ?1 ORDER BY f.due_at, f.seq LIMIT 1) \
+         FROM lane {CROSS JOIN LATERAL|JOIN webhook_deliveries AS d ON d.seq =} ( \
+             SELECT f.seq{, f.held, f.due_at, f.failed_at} FROM webhook_deliveries AS f \
+             WHERE f.client_id = lane.client_id AND f.due_at <= (SELECT now FROM clock) \
+             ORDER BY f.due_at, f.seq LIMIT 1) {AS d} \
          LEFT JOIN webhook_endpoints AS e ON e.client_id = lane.client_id \
          LEFT JOIN webhook_hosts AS h ON h.host = e.host \
          JOIN clients AS c ON c.id = lane.client_id \
          WHERE h.status IS NOT NULL OR e.host IS NULL OR c.revoked_at IS NOT NULL \
              OR d.failed_at IS NOT NULL \
-         ORDER BY d.due_at, d.seq",
-    )?;
-    let rows = statement.query_map([millis(now)], |row| {
-        Ok(Lane { client_id: row.get(0)?, host: row.get(1)?, held: row.get(2)? })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+         ORDER BY d.due_at, d.seq");
+    let lane =
+        |row: &Row<'_>| Ok(Lane { client_id: row.get(0)?, host: row.get(1)?, held: row.get(2)? });
+    db.all(sql, &[&env.lease_clock(now)], lane).await
 }
 
-pub(in crate::store) fn lease(
-    main: &Connection,
-    sealer: &Sealer,
+pub(in crate::store) async fn lease(
+    db: &Db<'_>,
+    env: &Env,
     wanted: &[Wanted],
-    now: UnixMillis,
-    lease_until: UnixMillis,
-) -> Result<Vec<Leased>, StoreError> {
+    (now, lease_until): (UnixMillis, UnixMillis),
+) -> Done<Vec<Leased>> {
+    let lease_ms = number(lease_until.since(now));
+    let times = Times { now, clock: env.lease_clock(now), lease_ms };
     let mut leased = Vec::new();
     for Wanted { client_id, count } in wanted {
-        match standing(main, client_id)? {
+        match standing(db, client_id).await? {
             Standing::Send => {
-                lease_lane(main, sealer, (client_id, *count), now, lease_until, &mut leased)?;
+                let to = destination(db, &env.sealer, client_id, now).await?;
+                let Some(to) = to else { continue };
+                let due = due_of(db, client_id, *count, times.clock).await?;
+                let target = Arc::new(to.into_target());
+                leased.extend(take(db, env, (client_id, &target), &due, times).await?);
             }
-            Standing::Hold => forget_replays(main, client_id, now)?,
-            Standing::GiveUp(why) => give_up_client(main, client_id, why, now)?,
+            Standing::Hold => give_up::forget_replays(db, client_id, times.clock).await?,
+            Standing::GiveUp(why) => {
+                give_up::of_client(db, client_id, why, (times.now, times.clock)).await?;
+            }
         }
     }
     Ok(leased)
 }
 
-pub(in crate::store) fn end(
-    main: &Connection,
-    seq: i64,
-    lease_until: UnixMillis,
+/// Ends a lease of this node.
+pub(in crate::store) async fn end(
+    db: &Db<'_>,
+    env: &Env,
+    (seq, lease_until): (i64, UnixMillis),
     verdict: &Verdict,
     now: UnixMillis,
-) -> Result<bool, StoreError> {
-    let lease = (seq, millis(lease_until));
+) -> Done<bool> {
+    let (lease_until, node) = (millis(lease_until), &env.node);
     let changed = match verdict {
-        Verdict::Delivered => main
-            .prepare_cached("DELETE FROM webhook_deliveries WHERE seq = ?1 AND lease_until = ?2")?
-            .execute(lease)?,
-        Verdict::Failed { error, again_at: Some(again_at) } => main
-            .prepare_cached(
-                "UPDATE webhook_deliveries SET lease_until = NULL, attempts = attempts + 1, \
-                 error_message = ?3, due_at = iif(EXISTS (SELECT 1 FROM webhook_endpoints AS e \
-                 LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-                 WHERE e.client_id = webhook_deliveries.client_id \
-                 AND h.status IS NOT 'REJECTED'), ?4, ?5) \
-                 WHERE seq = ?1 AND lease_until = ?2",
-            )?
-            // What was rejected or removed meanwhile is given up in the next round, not when it
-            // is due.
-            .execute((lease.0, lease.1, error, millis(*again_at), millis(now)))?,
-        Verdict::Failed { error, again_at: None } => main
-            .prepare_cached(
-                "UPDATE webhook_deliveries SET lease_until = NULL, attempts = attempts + 1, \
-                 error_message = ?3, due_at = NULL, failed_at = ?4, failure_seq = \
-                 (SELECT coalesce(max(failure_seq), 0) + 1 FROM webhook_deliveries) \
-                 WHERE seq = ?1 AND lease_until = ?2",
-            )?
-            .execute((lease.0, lease.1, error, millis(now)))?,
+        Verdict::Delivered => {
+            let sql = sql("DELETE FROM webhook_deliveries \
+                           WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
+            db.run(sql, &[&seq, &lease_until, node]).await?
+        }
+        // What was rejected or removed meanwhile is given up in the next round, not when it is due.
+        Verdict::Failed { error, again_at: Some(again_at) } => {
+            let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, \
+                {node_id = NULL,} attempts = attempts + 1, error_message = $4, \
+                due_at = {coalesce(CAST($5 AS bigint), clock_ms())|$5} + CASE WHEN EXISTS ( \
+                    SELECT 1 FROM webhook_endpoints AS e LEFT JOIN webhook_hosts AS h \
+                    ON h.host = e.host WHERE e.client_id = d.client_id \
+                    AND h.status IS DISTINCT FROM 'REJECTED') THEN CAST($6 AS bigint) ELSE 0 END \
+                WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
+            let (clock, wait) = (env.lease_clock(now), number(again_at.since(now)));
+            db.run(sql, &[&seq, &lease_until, node, error, &clock, &wait]).await?
+        }
+        Verdict::Failed { error, again_at: None } => {
+            let sql = sql("UPDATE webhook_deliveries SET lease_until = NULL, {node_id = NULL,} \
+                attempts = attempts + 1, error_message = $4, due_at = NULL, failed_at = $5, \
+                failure_seq = {nextval('webhook_failures')|\
+                    (SELECT coalesce(max(failure_seq), 0) + 1 FROM webhook_deliveries)} \
+                WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
+            db.run(sql, &[&seq, &lease_until, node, error, &millis(now)]).await?
+        }
     };
     Ok(changed > 0)
 }
 
-/// Makes dead letters of what waits to be sent to a client. An attempt under way ends as it will.
-pub(in crate::store) fn give_up_client(
-    main: &Connection,
-    client_id: &str,
-    why: &str,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    forget_replays(main, client_id, now)?;
-    let statement = format!("{GIVE_UP} AND client_id = ?3");
-    main.prepare_cached(&statement)?.execute((millis(now), why, client_id))?;
-    Ok(())
-}
-
-pub(in crate::store) fn give_up_unreviewed(
-    main: &Connection,
-    before: UnixMillis,
-    limit: usize,
-    now: UnixMillis,
-) -> Result<usize, StoreError> {
-    let statement = format!(
-        "{GIVE_UP} AND seq IN (SELECT d.seq FROM webhook_deliveries AS d \
-         JOIN webhook_endpoints AS e ON e.client_id = d.client_id \
-         LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-         WHERE d.failed_at IS NULL AND d.queued_at <= ?3 AND h.status IS NULL \
-         ORDER BY d.queued_at LIMIT ?4)"
-    );
-    let mut statement = main.prepare_cached(&statement)?;
-    Ok(statement.execute((millis(now), HOST_NOT_APPROVED, millis(before), number(limit)))?)
-}
-
-fn standing(main: &Connection, client_id: &str) -> Result<Standing, StoreError> {
-    let found = main
-        .prepare_cached(
-            "SELECT h.status FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
-             LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-             WHERE e.client_id = ?1 AND c.revoked_at IS NULL",
-        )?
-        .query_row([client_id], |row| row.get::<_, Option<String>>(0))
-        .optional()?;
-    Ok(match found {
-        None => Standing::GiveUp(ENDPOINT_MISSING),
-        Some(status) => match HostStatus::of(status.as_deref()) {
-            HostStatus::Approved => Standing::Send,
-            HostStatus::Pending => Standing::Hold,
-            HostStatus::Rejected => Standing::GiveUp(HOST_REJECTED),
-        },
-    })
-}
-
-fn lease_lane(
-    main: &Connection,
-    sealer: &Sealer,
-    (client_id, count): (&str, usize),
-    now: UnixMillis,
-    lease_until: UnixMillis,
-    leased: &mut Vec<Leased>,
-) -> Result<(), StoreError> {
-    let Some(to) =
-        at_once(webhook_endpoints::destination(&Db::sqlite(main), sealer, client_id, now))?
-    else {
-        return Ok(());
+/// Leases these of a client.
+async fn take(
+    db: &Db<'_>,
+    env: &Env,
+    (client_id, target): (&str, &Arc<Target>),
+    due: &[i64],
+    times: Times,
+) -> Done<Vec<Leased>> {
+    let sql = sql("UPDATE webhook_deliveries SET \
+         lease_until = {coalesce(CAST($2 AS bigint), clock_ms())|$2} + $3, \
+         due_at = {coalesce(CAST($2 AS bigint), clock_ms())|$2} + $3 \
+         {, node_id = $4} WHERE seq {= ANY(ARRAY(SELECT CAST(json_array_elements_text( \
+             CAST(CAST($1 AS text) AS json)) AS bigint)))|\
+             IN (SELECT value FROM json_each($1) WHERE $4 = $4)} \
+         RETURNING seq, id, body, attempts, failed_at IS NOT NULL, lease_until, parent_span");
+    let read = |row: &Row<'_>| {
+        Ok(Leased {
+            seq: row.get(0)?,
+            id: row.get(1)?,
+            client_id: client_id.to_owned(),
+            body: row.get(2)?,
+            attempts: u32::try_from(row.get::<i64>(3)?).unwrap_or(u32::MAX),
+            is_replay: row.get(4)?,
+            lease_until: row.time(5)?,
+            target: target.clone(),
+            parent: row.get::<Option<String>>(6)?.as_deref().and_then(Parent::parse),
+        })
     };
-    let target = Arc::new(to.into_target());
-    let count = number(count);
-    let mut statement = main.prepare_cached(
-        "UPDATE webhook_deliveries SET lease_until = ?4, due_at = ?4 WHERE seq IN ( \
-             SELECT seq FROM webhook_deliveries WHERE client_id = ?1 AND due_at <= ?2 \
-             ORDER BY due_at, seq LIMIT ?3) \
-         RETURNING seq, id, body, attempts, failed_at IS NOT NULL, parent_span",
-    )?;
-    let rows =
-        statement.query_map((client_id, millis(now), count, millis(lease_until)), |row| {
-            Ok(Leased {
-                seq: row.get(0)?,
-                id: row.get(1)?,
-                client_id: client_id.to_owned(),
-                body: row.get(2)?,
-                attempts: row.get(3)?,
-                is_replay: row.get(4)?,
-                lease_until,
-                target: target.clone(),
-                parent: row.get::<_, Option<String>>(5)?.as_deref().and_then(Parent::parse),
-            })
-        })?;
-    let first = leased.len();
-    for row in rows {
-        leased.push(row?);
-    }
+    let due = json!(due).to_string();
+    let mut taken = db.all(sql, &[&due, &times.clock, &times.lease_ms, &env.node], read).await?;
     // RETURNING has no order of its own.
-    leased.get_mut(first..).unwrap_or_default().sort_by_key(|it| it.seq);
-    Ok(())
+    taken.sort_by_key(|it| it.seq);
+    Ok(taken)
 }
 
-/// Retries of dead letters that cannot be sent after all come to nothing. An attempt under way ends
-/// as it will.
-fn forget_replays(main: &Connection, client_id: &str, now: UnixMillis) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "UPDATE webhook_deliveries SET due_at = NULL, lease_until = NULL \
-         WHERE client_id = ?1 AND due_at IS NOT NULL AND failed_at IS NOT NULL \
-         AND coalesce(lease_until, 0) <= ?2",
-    )?
-    .execute((client_id, millis(now)))?;
-    Ok(())
+/// The first that are due. What waited for the review of its host goes one by one, in order, whichever
+/// nodes send it.
+async fn due_of(db: &Db<'_>, client_id: &str, count: usize, clock: Option<i64>) -> Done<Vec<i64>> {
+    let sql = sql("WITH clock AS {MATERIALIZED} \
+             (SELECT {coalesce(CAST($2 AS bigint), clock_ms())|$2} AS now) \
+         SELECT seq, held, held AND EXISTS ( \
+             SELECT 1 FROM webhook_deliveries AS o WHERE o.client_id = $1 AND o.held \
+             AND o.lease_until > (SELECT now FROM clock)) \
+         FROM webhook_deliveries WHERE client_id = $1 AND due_at <= (SELECT now FROM clock) \
+         ORDER BY due_at, seq LIMIT $3 {FOR UPDATE SKIP LOCKED}");
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let found: Vec<(i64, bool, bool)> =
+        db.all(sql, &[&client_id, &clock, &number(count)], read).await?;
+    let mut due = Vec::new();
+    for (seq, held, waits) in found {
+        if held && (waits || !due.is_empty()) {
+            break;
+        }
+        due.push(seq);
+        if held {
+            break;
+        }
+    }
+    Ok(due)
+}
+
+/// How a client stands, whose lane no other node leases from before this transaction ends.
+async fn standing(db: &Db<'_>, client_id: &str) -> Done<Standing> {
+    let sql = sql("SELECT h.status FROM webhook_endpoints AS e \
+                   JOIN clients AS c ON c.id = e.client_id \
+                   LEFT JOIN webhook_hosts AS h ON h.host = e.host \
+                   WHERE e.client_id = $1 AND c.revoked_at IS NULL {FOR NO KEY UPDATE OF e}");
+    let found = db.one(sql, &[&client_id], |row| row.get::<Option<String>>(0)).await?;
+    Ok(match found.map(|status| HostStatus::of(status.as_deref())) {
+        None => Standing::GiveUp(ENDPOINT_MISSING),
+        Some(HostStatus::Approved) => Standing::Send,
+        Some(HostStatus::Pending) => Standing::Hold,
+        Some(HostStatus::Rejected) => Standing::GiveUp(HOST_REJECTED),
+    })
 }

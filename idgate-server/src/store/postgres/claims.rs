@@ -20,7 +20,7 @@ use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::{execute, row, rows};
-use crate::store::interface::StoreError;
+use crate::store::types::StoreError;
 
 /// How many slots the ring has: 48 seconds. A TRUNCATE that is held up for longer than the last 18 of
 /// them keeps later results of its slot from being erased in time, too.
@@ -53,30 +53,6 @@ impl Looked {
             self.0.store(now, Ordering::Relaxed);
         }
         is_due
-    }
-}
-
-/// Which clock says when results are due.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum ClaimsClock {
-    /// The database's.
-    Databases,
-    /// That of whoever calls, where a test moves it.
-    #[cfg(test)]
-    Callers,
-}
-
-impl ClaimsClock {
-    /// What stands for the database's clock in a statement, if it is not that clock.
-    pub(super) fn at(self, callers: UnixMillis) -> Option<i64> {
-        match self {
-            Self::Databases => {
-                let _not_asked = callers;
-                None
-            }
-            #[cfg(test)]
-            Self::Callers => Some(super::super::sql::millis(callers)),
-        }
     }
 }
 
@@ -129,11 +105,11 @@ pub(super) async fn read(
          WHERE session_id = $1 AND erase_at > now AND erase_at <= now + $3",
         table(slot.into())
     );
-    let (id, at) = (session.id().as_str(), shared.claims_clock.at(now));
+    let (id, at) = (session.id().as_str(), shared.env.lease_clock(now));
     let found = row(&client, &sql, &[&id, &at, &number(FARTHEST_MS)]).await?;
     let Some(found) = found else { return Ok(None) };
     let (sealed, left): (&[u8], i64) = (found.try_get(0)?, found.try_get(1)?);
-    let bytes = open_padded(&shared.sealer, place(session), sealed)?;
+    let bytes = open_padded(&shared.env.sealer, place(session), sealed)?;
     Ok(Some(result(bytes, now.plus(unsigned(left)))?))
 }
 
@@ -205,7 +181,7 @@ async fn filled(shared: &Shared, now: UnixMillis) -> Done<(i64, Vec<i64>)> {
         "SELECT coalesce($1::bigint, clock_ms()), slot FROM (SELECT NULL::bigint AS slot UNION ALL \
          SELECT slot FROM generate_series(0::bigint, $2::bigint) AS slot WHERE pg_relation_size( \
          ('claims_' || lpad(slot::text, 2, '0'))::regclass) > 0) AS filled",
-        &[&shared.claims_clock.at(now), &(SLOTS - 1)],
+        &[&shared.env.lease_clock(now), &(SLOTS - 1)],
     )
     .await?;
     let (mut time, mut slots) = (0, Vec::new());

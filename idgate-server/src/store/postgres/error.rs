@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tokio_postgres::error::SqlState;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 pub(in crate::store) use crate::store::failure::{Done, Failure};
 
 /// What comes of work that panicked.

@@ -7,39 +7,29 @@ use std::time::Duration;
 
 use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustSnapshot;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::super::cursor::List;
-use super::super::db::Db;
-use super::super::fault::Fault;
-use super::super::interface::{
-    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound,
-    SessionRate, Store, StoreError, Write,
-};
-use super::super::key_check::FirstKey;
-use super::super::keys;
-use super::super::lanes::Whose;
-use super::super::trust::listed_rows;
-use super::super::uses::Uses;
-use super::claims::ClaimsClock;
 use super::error::{Done, Failure, panicked};
+use super::held::moment;
 use super::order::Place;
-use super::pool::{ANSWER, Boxed, Pool};
+use super::pool::{ANSWER, Pool};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
-    api_keys, audit, claims, current, held, instance, leases, list_refresh, listen, nodes, probe,
-    rates, schema, turns,
+    audit, authentication, claims, held, instance, leases, listen, nodes, probe, rates, schema,
+    turns,
 };
-use crate::audit::{AuditKeys, SYSTEM};
-use crate::clock::{Clock, Moment, SystemClock};
+use crate::audit::AuditEvent;
+use crate::clock::{Clock, SystemClock};
 use crate::config::{Address, Environment, Quotas};
-use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::seal::{InstanceKey, Sealer};
+use crate::seal::InstanceKey;
 use crate::spans::{Key, Kind, Span, Value};
-use crate::telemetry::Telemetry;
+use crate::store::db::Db;
+use crate::store::env::{Boxed, Env, LeaseClock, UseCase};
+use crate::store::key_check::FirstKey;
+use crate::store::lanes::Whose;
+use crate::store::types::{Read, SessionRate, StoreError, Write};
 
 /// Connections that requests never have.
 const ASIDE: usize = 2;
@@ -73,9 +63,8 @@ pub struct PostgresOptions<'a> {
 }
 
 /// The store of one gateway, which may be one of several.
-pub struct PostgresStore {
-    pub(super) shared: Arc<Shared>,
-    pub(in crate::store) fault: Fault,
+pub(in crate::store) struct PostgresStore {
+    pub(in crate::store) shared: Arc<Shared>,
     /// Dropped last.
     pub(super) threads: Threads,
 }
@@ -87,8 +76,11 @@ impl PostgresStore {
     /// # Errors
     /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
     /// says what to do.
-    pub fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
-        Self::open_with(options, ClaimsClock::Databases, Arc::new(SystemClock), now)
+    pub(in crate::store) fn open(
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, LeaseClock::Databases, Arc::new(SystemClock), now)
     }
 
     /// The same where a test moves the clock that says when results are due.
@@ -97,7 +89,7 @@ impl PostgresStore {
         options: PostgresOptions<'_>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
-        Self::open_with(options, ClaimsClock::Callers, Arc::new(SystemClock), now)
+        Self::open_with(options, LeaseClock::Callers, Arc::new(SystemClock), now)
     }
 
     /// The same where the test also says when what is waited for takes too long.
@@ -107,53 +99,45 @@ impl PostgresStore {
         options: PostgresOptions<'_>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
-        Self::open_with(options, ClaimsClock::Callers, clock, now)
+        Self::open_with(options, LeaseClock::Callers, clock, now)
     }
 
     fn open_with(
         options: PostgresOptions<'_>,
-        claims_clock: ClaimsClock,
+        lease_clock: LeaseClock,
         clock: Arc<dyn Clock>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
         let cores = available_parallelism().map_or(1, usize::from);
         let threads = Threads::start(cores)?;
-        let telemetry = Telemetry::new().map(Arc::new);
-        let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let leases = (lease_clock, nodes::name()?);
+        let env =
+            Arc::new(Env::new(options.instance_key, options.environment, options.quotas, leases)?);
         let (news, to_tell) = listen::News::new();
         let size = (4 * cores).clamp(8, 32);
         let shared = Arc::new(Shared {
+            env: env.clone(),
             clock: clock.clone(),
-            pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
+            pool: Pool::new(options.address, size)?.counted(env.telemetry.clone()),
             aside: Pool::new(options.address, ASIDE)?,
             turns: turns::Turns::of(size, clock.clone()),
             groups: Arc::default(),
             deletions: Arc::default(),
-            sealer: Arc::new(Sealer::new(options.instance_key)?),
-            audit: AuditKeys::new(options.instance_key)?,
-            node: nodes::name()?,
             live: nodes::Live::default(),
-            pinned_live: options.environment == Environment::Development,
-            quotas: options.quotas,
-            telemetry,
-            changes: Arc::default(),
-            outbox_bell: Arc::default(),
-            uses: Uses::default(),
             held: held::All::default(),
             probe: probe::Latest::default(),
             news,
-            claims_clock,
             claims_looked: claims::Looked::default(),
         });
         let (opened, migrates) = (shared.clone(), options.migrates);
         threads.wait(async move { Ok(opened.begin(migrates, now).await?) })?;
         threads.spawn(nodes::beat(shared.clone()));
         threads.spawn(listen::run(shared.clone(), options.address.clone(), to_tell));
-        Ok(Self { shared, fault: Fault::default(), threads })
+        Ok(Self { shared, threads })
     }
 
     /// Reads. When nobody waits for it any more, it is broken off.
-    pub(super) fn read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn ask<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Read<'static, T> {
@@ -165,38 +149,23 @@ impl PostgresStore {
         })
     }
 
-    /// Reads a page behind the position that `work` is given.
-    pub(super) fn page<T: Send + 'static, F>(
-        &self,
-        list: List,
-        client_id: &TenantId,
-        asked: (Option<&str>, UnixMillis),
-        work: impl FnOnce(Arc<Shared>, i64) -> F + Send + 'static,
-    ) -> Read<'_, (Vec<T>, Option<String>), PageError>
-    where
-        F: Future<Output = Done<(Vec<T>, Option<i64>)>> + Send + 'static,
-    {
-        let read = move |before| self.read(move |shared| work(shared, before));
-        list.page(&self.shared.sealer, client_id.as_str(), asked, read)
-    }
-
     /// Writes, whether or not anybody waits for it.
-    pub(super) fn write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn tell<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         whose: Whose,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
-        self.write_at(None, whose, work)
+        self.tell_at(None, whose, work)
     }
 
     /// The same when those before it in a row have written.
-    pub(super) fn write_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn tell_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         place: Option<Place>,
         whose: Whose,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
-        self.fault.write(whose, || {
+        self.shared.env.fault.write(whose, || {
             let (turns, work) = (self.shared.turns.clone(), work(self.shared.clone()));
             let writing = self.spawn(async move {
                 if let Some(place) = &place {
@@ -267,11 +236,11 @@ impl Shared {
     /// What comes before the first request.
     async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
         schema::prepare(&self.pool, migrates).await?;
-        let first = instance::check_key(&self.pool, &self.sealer).await?;
-        let first = Arc::new(FirstKey::new(first, &self.sealer, &self.audit));
+        let first = instance::check_key(&self.pool, &self.env.sealer).await?;
+        let first = Arc::new(FirstKey::new(first, &self.env.sealer, &self.env.audit));
         [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
         claims::erase_due(self, now).await?;
-        audit::begin(&self.pool, &self.audit).await?;
+        audit::begin(&self.pool, &self.env.audit).await?;
         held::begin(self, now).await?;
         if let Some(check) = nodes::join(self, now).await? {
             first.is_missing(check);
@@ -281,7 +250,7 @@ impl Shared {
 
     /// What comes after the last one.
     async fn end(&self) -> Done<()> {
-        api_keys::store_uses(self, self.uses.unstored()).await?;
+        authentication::store_uses(self, self.env.uses.unstored()).await?;
         leases::leave(self).await?;
         nodes::leave(self).await
     }
@@ -301,130 +270,142 @@ impl Drop for PostgresStore {
     }
 }
 
-impl Store for PostgresStore {
-    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
-        let digest = *digest;
-        self.read(move |shared| async move { api_keys::authenticate(&shared, &digest, now).await })
+/// How use cases get to the database.
+impl PostgresStore {
+    pub(in crate::store) fn read<A, T>(&self, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.ask(move |shared| async move {
+            let client = shared.pool.client().await?;
+            work(&with, &Db::Client(&client), &shared.env).await
+        })
     }
 
-    fn authenticate_for(
+    pub(in crate::store) fn look<A, T>(&self, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.ask(move |shared| async move {
+            let mut client = shared.pool.client().await?;
+            let moment = moment(&mut client).await?;
+            work(&with, &Db::Transaction(&moment), &shared.env).await
+        })
+    }
+
+    pub(in crate::store) fn write<A, T>(
         &self,
-        digest: &[u8; 32],
-        session: &SessionId,
-        now: UnixMillis,
-    ) -> Read<'_, Option<(Caller, SessionFound)>> {
-        let (digest, session) = (*digest, session.as_str().to_owned());
-        let found = self.read(move |shared| async move {
-            api_keys::authenticate_for(&shared, &digest, &session, now).await
-        });
-        Box::pin(async move {
-            let Some((caller, session)) = found.await? else { return Ok(None) };
-            let session = self.fault.read(Box::pin(async { session })).await;
-            Ok(Some((caller, session)))
+        lane: Whose,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.tell(lane, move |shared| async move {
+            let client = shared.pool.client().await?;
+            work(&with, &Db::Client(&client), &shared.env).await
         })
     }
 
-    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
-        let digest = *digest;
-        self.read(move |shared| async move {
-            keys::admin(&Db::Client(&shared.pool.client().await?), &digest).await
-        })
-    }
-
-    fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
-        let client_id = client_id.clone();
-        self.read(move |shared| async move {
-            keys::origins(&Db::Client(&shared.pool.client().await?), client_id.as_str()).await
-        })
-    }
-
-    fn in_force(&self, since: Moment) -> Read<'_, InForce> {
-        current::in_force(self, since)
-    }
-
-    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
-        current::trust(self)
-    }
-
-    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
-        current::gateway_keys(self)
-    }
-
-    fn certificates(&self) -> Read<'_, Arc<Certificates>> {
-        current::certificates(self)
-    }
-
-    fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
-        self.read(move |shared| async move {
-            listed_rows::sources(&Db::Client(&shared.pool.client().await?)).await
-        })
-    }
-
-    fn refresh_list(&self, fetched: FetchedList, now: UnixMillis) -> Write<'_, Refreshed> {
-        self.write(Whose::GATEWAY, move |shared| async move {
-            let env = (&shared.audit, &fetched, (SYSTEM, now));
-            let refresh = shared.pool.transact(&env, |&(keys, fetched, by), tx| {
-                Box::pin(list_refresh::refresh_and_record(tx, keys, fetched, by))
+    pub(in crate::store) fn change<A, T>(
+        &self,
+        lane: Whose,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.tell(lane, move |shared| async move {
+            let with = (&*shared.env, &with, work);
+            let change = shared.pool.transact(&with, |&(env, with, work), tx| {
+                Box::pin(async move { work(with, &Db::Transaction(tx), env).await })
             });
-            refresh.await
+            change.await
         })
     }
 
-    fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
-        self.write(Whose::GATEWAY, move |shared| async move {
-            let env = (&*url, &*why, now);
-            let note = shared.pool.transact(&env, |&(url, why, now), tx| {
+    /// `stored`: finds out what became of a COMMIT that was not answered. The end of the chain is held before the
+    /// change looks at anything, so that all changes before are committed.
+    pub(in crate::store) fn record<A, T>(
+        &self,
+        client_id: &TenantId,
+        with: A,
+        work: UseCase<A, (T, Option<AuditEvent>)>,
+        stored: Option<UseCase<A, Option<T>>>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let client_id = client_id.clone();
+        self.tell(Whose::of(&client_id), move |shared| async move {
+            let needs = (&*shared.env, client_id.as_str(), &with, work);
+            let recorded = shared.pool.transact(&needs, |&(env, client_id, with, work), tx| {
                 Box::pin(async move {
-                    listed_rows::note(&Db::Transaction(tx), url, Some(why), now).await
+                    audit::hold(tx, &env.audit, client_id).await?;
+                    let (done, event) = work(with, &Db::Transaction(tx), env).await?;
+                    if let Some(event) = event {
+                        audit::append(tx, &env.audit, client_id, event).await?;
+                    }
+                    Ok(done)
                 })
             });
-            note.await
+            match (recorded.await, stored) {
+                (Err(Failure::InDoubt(why)), Some(stored)) => {
+                    let client = shared.pool.client().await?;
+                    let found = stored(&with, &Db::Client(&client), &shared.env).await?;
+                    found.ok_or(Failure::InDoubt(why))
+                }
+                (recorded, _) => recorded,
+            }
         })
     }
+}
 
-    fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
-        self.read(move |shared| async move { leases::hold(&shared, duty, lasting).await })
+/// Duties, limits and probes of a gateway that may be one of several.
+impl PostgresStore {
+    pub(in crate::store) fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
+        self.ask(move |shared| async move { leases::hold(&shared, duty, lasting).await })
     }
 
-    fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, move |shared| async move {
-            held::forget_certificates(&shared, now).await
-        })
-    }
-
-    fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
-        self.write(
-            Whose::GATEWAY,
-            move |shared| async move { held::erase_signers(&shared, now).await },
-        )
-    }
-
-    fn nodes(&self) -> u64 {
+    pub(in crate::store) fn nodes(&self) -> u64 {
         self.shared.live.count()
     }
 
-    fn joined(&self) -> UnixMillis {
+    pub(in crate::store) fn joined(&self) -> UnixMillis {
         self.shared.live.joined()
     }
 
-    fn charge_session(&self, id: &SessionId, rate: SessionRate) -> Write<'_, Option<u64>> {
-        if self.nodes() == 1 {
-            return Box::pin(async { Ok(None) });
-        }
+    pub(in crate::store) fn charge_session(
+        &self,
+        id: &SessionId,
+        rate: SessionRate,
+    ) -> Write<'_, Option<u64>> {
         let (whose, id) = (Whose::of(id.as_str()), id.as_str().to_owned());
-        self.write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
+        self.tell(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
     }
 
-    fn next_start(&self) -> Read<'_, Option<String>> {
-        self.read(|shared| async move {
-            match instance::require_key(&shared.pool, &shared.sealer).await {
+    /// Forgets limits that are full again.
+    pub(in crate::store) fn forget_rates(&self) -> Write<'static, ()> {
+        self.tell(Whose::GATEWAY, move |shared| async move { rates::forget(&shared).await })
+    }
+
+    pub(in crate::store) fn next_start(&self) -> Read<'_, Option<String>> {
+        self.ask(|shared| async move {
+            match instance::require_key(&shared.pool, &shared.env.sealer).await {
                 Err(Failure::Store(StoreError::Failed(why))) => Ok(Some(why)),
                 found => found.map(|_| None),
             }
         })
     }
 
-    fn probe(&self) -> Write<'_, ()> {
-        self.write(Whose::GATEWAY, |shared| async move { probe::ask(&shared).await })
+    pub(in crate::store) fn probe(&self) -> Write<'_, ()> {
+        self.tell(Whose::GATEWAY, |shared| async move { probe::ask(&shared).await })
     }
 }

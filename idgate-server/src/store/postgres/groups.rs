@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::super::interface::StoreError;
 use super::super::lanes::Whose;
+use super::super::types::StoreError;
 use super::error::panicked;
 use crate::clock::Clock;
 

@@ -19,10 +19,10 @@ use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::store::db::Db;
 use crate::store::held::{Latest, Noted};
-use crate::store::interface::StoreError;
 use crate::store::numbers::Numbers;
 use crate::store::together::Together;
 use crate::store::trust::entries;
+use crate::store::types::StoreError;
 use crate::store::{certificates, gateway_keys};
 
 /// How long the numbers may take.
@@ -53,24 +53,11 @@ impl<T> Default for Kept<T> {
 
 /// What has to be there before the first request: a key that signs.
 pub(super) async fn begin(shared: &Shared, now: UnixMillis) -> Done<()> {
-    let with = (&*shared.sealer, now);
+    let with = (&*shared.env.sealer, now);
     let ensure = shared.pool.transact(&with, |&(sealer, now), tx| {
         Box::pin(async move { gateway_keys::ensure(&Db::Transaction(tx), sealer, now).await })
     });
     ensure.await
-}
-
-/// Says how many certificates were removed.
-pub(super) async fn forget_certificates(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    let forget = shared.pool.transact(&now, |now, tx| {
-        Box::pin(async move { certificates::forget(&Db::Transaction(tx), *now).await })
-    });
-    forget.await
-}
-
-/// Says how many private halves were wiped.
-pub(super) async fn erase_signers(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    gateway_keys::wipe(&Db::Client(&shared.pool.client().await?), now).await
 }
 
 /// Tells all who wait.
@@ -98,23 +85,23 @@ pub(super) async fn answer(shared: Arc<Shared>) {
 pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
     let mut client = shared.pool.client().await?;
     let moment = moment(&mut client).await?;
-    entries::snapshot(&Db::Transaction(&moment), shared.pinned_live).await
+    entries::snapshot(&Db::Transaction(&moment), shared.env.pinned_live).await
 }
 
 pub(super) async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {
     let mut client = shared.pool.client().await?;
     let moment = moment(&mut client).await?;
-    gateway_keys::read(&Db::Transaction(&moment), &shared.sealer).await
+    gateway_keys::read(&Db::Transaction(&moment), &shared.env.sealer).await
 }
 
 pub(super) async fn read_certificates(shared: Arc<Shared>) -> Done<Certificates> {
     let mut client = shared.pool.client().await?;
     let moment = moment(&mut client).await?;
-    certificates::read(&Db::Transaction(&moment), &shared.sealer).await
+    certificates::read(&Db::Transaction(&moment), &shared.env.sealer).await
 }
 
 /// All that is read there is of one moment.
-async fn moment(client: &mut Client) -> Done<Tx<'_>> {
+pub(super) async fn moment(client: &mut Client) -> Done<Tx<'_>> {
     let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
     Ok(moment.read_only(true).start().await?)
 }

@@ -2,52 +2,37 @@
 //! the first to store its answer makes the session; the others wait for its commit and find the answer.
 
 use idgate_core::session::Transition;
-use idgate_core::time::UnixMillis;
 
 use super::super::db::Db;
 use super::super::idempotency::{self, Found, find, place};
-use super::super::interface::{Answered, Caller, IdempotencyStore, MadeOnce, Once, Read, Write};
 use super::super::lanes::Whose;
+use super::super::types::{Caller, MadeOnce, Once, Write};
 use super::change::Change;
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
-use super::pool::{Boxed, Tx};
+use super::pool::Tx;
 use super::sessions::{store, surely};
 use super::shared::Shared;
+use crate::store::env::Boxed;
 
-impl IdempotencyStore for PostgresStore {
-    fn answered(
-        &self,
-        caller: &Caller,
-        key: &[u8; 32],
-        now: UnixMillis,
-    ) -> Read<'_, Option<Answered>> {
-        let (client_id, key) = (caller.client_id.clone(), *key);
-        self.read(move |shared| async move {
-            let client = shared.pool.client().await?;
-            let found = find(&Db::Client(&client), client_id.as_str(), &key, now).await?;
-            let open = |found: Found| found.open(&shared.sealer, client_id.as_str());
-            Ok(found.map(open).transpose()?)
-        })
-    }
-
-    fn create_session_once(
+impl PostgresStore {
+    pub(in crate::store) fn create_session_once(
         &self,
         caller: &Caller,
         transition: Transition,
         once: Once,
     ) -> Write<'_, MadeOnce> {
         let (id, owner) = (transition.session.id().clone(), transition.session.tenant().clone());
-        let sealed = match self.shared.sealer.seal(place(id.as_str(), owner.as_str()), &once.answer)
-        {
-            Ok(sealed) => sealed,
-            Err(error) => return Box::pin(async move { Err(error.into()) }),
-        };
+        let sealed =
+            match self.shared.env.sealer.seal(place(id.as_str(), owner.as_str()), &once.answer) {
+                Ok(sealed) => sealed,
+                Err(error) => return Box::pin(async move { Err(error.into()) }),
+            };
         let change = match self.prepared_new(transition, &once.beside) {
             Ok(prepared) => Change::new(prepared, &caller.key_id),
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        self.write(Whose::of(&owner), move |shared| async move {
+        self.tell(Whose::of(&owner), move |shared| async move {
             let asked = Asked { change, once, sealed };
             match create(&shared, &asked).await? {
                 Outcomes::Made => {
@@ -56,15 +41,9 @@ impl IdempotencyStore for PostgresStore {
                 }
                 Outcomes::NoRoom => Ok(MadeOnce::NoRoom),
                 Outcomes::Earlier(found) => {
-                    Ok(MadeOnce::Earlier(found.open(&shared.sealer, owner.as_str())?))
+                    Ok(MadeOnce::Earlier(found.open(&shared.env.sealer, owner.as_str())?))
                 }
             }
-        })
-    }
-
-    fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, move |shared| async move {
-            idempotency::forget(&Db::Client(&shared.pool.client().await?), now, limit).await
         })
     }
 }

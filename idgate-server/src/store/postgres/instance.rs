@@ -1,7 +1,7 @@
 //! Which instance keys the database is sealed with. It never has one itself.
 
-use super::super::interface::StoreError;
 use super::super::key_check::{self, CHECK, Check};
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::pool::{Pool, Tx};
 use super::sql::{execute, row, rows};

@@ -9,9 +9,6 @@ use super::error::Done;
 use super::shared::Shared;
 use super::sql::{execute, row};
 
-/// How long a lease usually is: so late another node goes on.
-pub(super) const LEASE: Duration = Duration::from_secs(2);
-
 /// Whether this node is to do it now, and no other for so long.
 pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done<bool> {
     if shared.live.count() == 1 {
@@ -20,7 +17,7 @@ pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done
     let lease_ms = number(lasting.as_millis());
     let client = shared.aside.client().await?;
     let sql = "SELECT node_id = $2, lease_until - clock_ms() FROM leases WHERE name = $1";
-    if let Some(found) = row(&client, sql, &[&name, &shared.node]).await? {
+    if let Some(found) = row(&client, sql, &[&name, &shared.env.node]).await? {
         let (is_ours, left): (bool, i64) = (found.try_get(0)?, found.try_get(1)?);
         if left > if is_ours { lease_ms / 2 } else { 0 } {
             return Ok(is_ours);
@@ -32,7 +29,7 @@ pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done
          ON CONFLICT (name) DO UPDATE \
          SET node_id = excluded.node_id, lease_until = excluded.lease_until \
          WHERE l.node_id = excluded.node_id OR l.lease_until <= clock_ms()",
-        &[&name, &shared.node, &lease_ms],
+        &[&name, &shared.env.node, &lease_ms],
     )
     .await?;
     Ok(taken > 0)
@@ -41,6 +38,6 @@ pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done
 /// Gives away what this node has.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
     let client = shared.aside.client().await?;
-    execute(&client, "DELETE FROM leases WHERE node_id = $1", &[&shared.node]).await?;
+    execute(&client, "DELETE FROM leases WHERE node_id = $1", &[&shared.env.node]).await?;
     Ok(())
 }

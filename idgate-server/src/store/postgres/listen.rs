@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, NoTls, Socket};
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::shared::Shared;
 use super::sql::{execute, rows};
@@ -58,7 +58,7 @@ pub(super) async fn run(shared: Arc<Shared>, address: Address, told: Receiver<St
 async fn tell(shared: &Shared, mut told: Receiver<String>) {
     let mut words = Vec::new();
     while told.recv_many(&mut words, AT_ONCE).await > 0 {
-        let text = format!("{} {}", shared.node, words.join(" "));
+        let text = format!("{} {}", shared.env.node, words.join(" "));
         if let Err(error) = notify(shared, &text).await {
             tracing::debug!(cause = ?error, "other nodes are not told of changes");
         }
@@ -121,13 +121,13 @@ impl Shared {
     fn hear(&self, text: &str) {
         let mut words = text.split(' ');
         // Its own changes were told when they were made.
-        if words.next() == Some(&self.node) {
+        if words.next() == Some(&self.env.node) {
             return;
         }
         let words: HashSet<&str> = words.collect();
-        for id in self.changes.watched() {
+        for id in self.env.changes.watched() {
             if words.contains(&*word(&id)) {
-                self.changes.publish(&SessionId::new(id));
+                self.env.changes.publish(&SessionId::new(id));
             }
         }
     }
@@ -147,7 +147,7 @@ async fn look(shared: &Shared) {
     let mut known = Known::new();
     loop {
         tokio::time::sleep(LOOK).await;
-        let watched = shared.changes.watched();
+        let watched = shared.env.changes.watched();
         let still: HashSet<&str> = watched.iter().map(String::as_str).collect();
         known.retain(|id, _| still.contains(&**id));
         if watched.is_empty() {
@@ -173,7 +173,7 @@ async fn look_once(shared: &Shared, watched: &[String], known: &mut Known) -> Do
         // What changed between the beginning of a watch and the first look is told with the second.
         if *before != revision || *looks == 2 {
             *before = revision;
-            shared.changes.publish(&SessionId::new(id.clone()));
+            shared.env.changes.publish(&SessionId::new(id.clone()));
         }
     }
     Ok(())

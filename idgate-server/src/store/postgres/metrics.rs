@@ -3,15 +3,14 @@
 //! another's, on this node or elsewhere. Hours are those of the settlements: the callers' time.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
-use tokio_postgres::{IsolationLevel, Row};
+use tokio_postgres::Row;
 
 use super::super::db::Db;
-use super::super::interface::{MetricsStore, MetricsSummary, Outcomes, Read};
-use super::super::metrics::{self, Gain, KEPT_HOURS, OTHER_TYPES, hour_of};
+use super::super::metrics::{self, Gain, KEPT_HOURS, OTHER_TYPES};
 use super::super::sql::number;
+use super::super::types::{Outcomes, Read};
 use super::claims;
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
@@ -20,7 +19,7 @@ use super::shared::Shared;
 use super::sql::{execute, row};
 use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
-use crate::telemetry::{Gauges, Telemetry};
+use crate::telemetry::Gauges;
 
 /// The sums of an hour that one transaction adds to.
 pub(super) struct Sums {
@@ -155,13 +154,6 @@ async fn make(tx: &Tx<'_>, hour: i64) -> Done<Sums> {
     Ok(Sums { shard: made.try_get(0)?, latency, processing })
 }
 
-async fn summary(shared: &Shared, first: i64, last: i64) -> Done<MetricsSummary> {
-    let mut client = shared.pool.client().await?;
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let moment = moment.read_only(true).start().await?;
-    metrics::summary(&Db::Transaction(&moment), first, last).await
-}
-
 fn sketch(row: &Row, at: usize) -> Done<Sketch> {
     let bytes: &[u8] = row.try_get(at)?;
     Sketch::from_bytes(bytes)
@@ -170,25 +162,15 @@ fn sketch(row: &Row, at: usize) -> Done<Sketch> {
 
 async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
     // Before this asks for one itself.
-    shared.telemetry.pool(shared.pool.load());
+    shared.env.telemetry.pool(shared.pool.load());
     let (claims_rows, purge_lag_ms) = claims::stored(shared, now).await?;
     let client = shared.pool.client().await?;
     let gauges = metrics::gauges::read(&Db::Client(&client), now).await?;
     Ok(Gauges { claims_rows, purge_lag_ms, ..gauges })
 }
 
-impl MetricsStore for PostgresStore {
-    fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
-        let last = hour_of(now);
-        let first = last.saturating_sub(number(window_hours));
-        self.fault.sum(self.read(move |shared| async move { summary(&shared, first, last).await }))
-    }
-
-    fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
-        self.read(move |shared| async move { gauges(&shared, now).await })
-    }
-
-    fn telemetry(&self) -> &Arc<Telemetry> {
-        &self.shared.telemetry
+impl PostgresStore {
+    pub(in crate::store) fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
+        self.ask(move |shared| async move { gauges(&shared, now).await })
     }
 }

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
 use idgate_core::entropy::Entropy as _;
-use idgate_core::error::Reason;
 use idgate_core::time::UnixMillis;
 use tokio::sync::Mutex;
 
-use super::super::interface::StoreError;
 use super::super::key_check::Check;
 use super::super::sql::unsigned;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::instance;
 use super::pool::Tx;
@@ -23,11 +22,8 @@ use super::sql::{execute, row};
 use crate::audit::hex;
 use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
+use crate::store::session_upkeep::REASONS;
 
-/// How many ways a session can end the node knows of, behind its version and its key. Earlier ones say nothing and
-/// cannot read a session that ended as `client_revoked`.
-#[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
-pub(super) const REASONS: i64 = Reason::ALL.len() as i64;
 /// How often a node says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
 /// After so long all others know of a new one.
@@ -85,7 +81,7 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>
         shared.live.joined.store(now.0, Ordering::Relaxed);
     }
     // Such a command sees this node from here on, or this node sees what it did.
-    let first = match instance::check_key(&shared.aside, &shared.sealer).await {
+    let first = match instance::check_key(&shared.aside, &shared.env.sealer).await {
         Ok(first) => first,
         Err(refused) => {
             leave(shared).await?;
@@ -120,14 +116,15 @@ async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
     if *has_left {
         return Ok(());
     }
-    let version = format!("{} {} {REASONS}", env!("CARGO_PKG_VERSION"), shared.sealer.key_name()?);
+    let version =
+        format!("{} {} {REASONS}", env!("CARGO_PKG_VERSION"), shared.env.sealer.key_name()?);
     let found = row(
         on,
         "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \
              VALUES ($1, $2, clock_ms(), clock_ms()) \
              ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at) \
          SELECT 1 + count(*) FROM nodes WHERE id <> $1 AND beat_at > clock_ms() - $3",
-        &[&shared.node, &version, &GONE_MS],
+        &[&shared.env.node, &version, &GONE_MS],
     )
     .await?;
     if let Some(found) = found {
@@ -140,7 +137,7 @@ async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
     *shared.live.has_left.lock().await = true;
     let client = shared.aside.client().await?;
-    execute(&client, "DELETE FROM nodes WHERE id = $1", &[&shared.node]).await?;
+    execute(&client, "DELETE FROM nodes WHERE id = $1", &[&shared.env.node]).await?;
     Ok(())
 }
 

@@ -7,8 +7,6 @@
 //! entries, then notifications. Who takes several chains takes them in the order of their names. Who
 //! changes what is trusted takes the number of that first.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,12 +16,13 @@ use deadpool_postgres::{
 };
 use tokio_postgres::NoTls;
 
-use super::super::interface::StoreError;
 use super::super::key_check::FirstKey;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::{instance, tls};
 use crate::clock::Stopwatch;
 use crate::config::Address;
+use crate::store::env::Boxed;
 use crate::telemetry::{PoolLoad, Telemetry};
 
 /// How long a use case may take: a database that does not answer is not waited for any longer.
@@ -40,9 +39,6 @@ const MAKING_FOR_A_COMMAND: Duration = Duration::from_secs(30);
 
 /// A transaction that is open.
 pub(in crate::store) type Tx<'c> = Transaction<'c>;
-
-/// What a transaction does.
-pub(in crate::store) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
 
 /// The connections of one process.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::shared::Shared;
 use super::sql::execute;

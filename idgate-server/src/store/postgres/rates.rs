@@ -2,8 +2,8 @@
 //! in one process, and by the database's clock. The table is not logged: after a crash of the database
 //! every session has its whole burst again.
 
-use super::super::interface::SessionRate;
 use super::super::sql::{number, unsigned};
+use super::super::types::SessionRate;
 use super::error::Done;
 use super::shared::Shared;
 use super::sql::{execute, row};

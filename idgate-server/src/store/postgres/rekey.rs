@@ -5,9 +5,9 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
-use super::super::interface::Resealed;
 use super::super::rekey::{KINDS, Kind, Mode, PAGE, PlaceOf, Rekeying};
 use super::super::sql::unsigned;
+use super::super::types::Resealed;
 use super::audit::heads;
 use super::claims::{self, SLOTS};
 use super::error::Done;
@@ -15,6 +15,8 @@ use super::pool::{Pool, Tx};
 use super::sql::{execute, rows};
 use crate::audit::AuditKeys;
 use crate::seal::{Place, Sealer};
+use crate::store::audit::heads::read_row;
+use crate::store::db;
 
 /// A table with values of one form.
 pub(super) enum Part {
@@ -152,7 +154,7 @@ async fn heads_of(tx: &Tx<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Opti
     );
     let mut end = None;
     for row in rows(tx, &select, &[&last, &locked(work)]).await? {
-        let (head, genuine) = heads::from_row(work.audit, &row)?;
+        let (head, genuine) = read_row(work.audit, &db::Row::Postgres(&row))?;
         if let Some(anew) = work.head(&head, genuine, row.try_get(6)?) {
             let update = "UPDATE audit_heads SET mac = $2 WHERE client_id = $1";
             execute(tx, update, &[&head.client_id, &anew]).await?;

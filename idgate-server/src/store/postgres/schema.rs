@@ -1,7 +1,7 @@
 //! Bringing the schema up to date. A node works with a schema that is one step newer than its own, so
 //! that nodes of two versions run side by side during an upgrade.
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::pool::{Pool, Tx};
 use super::sql::rows;

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use crate::task::boxed;
 
 /// The threads that speak to the database. Dropping it stops what is under way.

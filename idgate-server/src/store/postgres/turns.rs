@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::super::interface::StoreError;
 use super::super::lanes::Whose;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use crate::clock::Clock;
 

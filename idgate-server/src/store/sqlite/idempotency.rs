@@ -1,34 +1,16 @@
 //! What was answered under an `Idempotency-Key`.
 
 use idgate_core::session::Transition;
-use idgate_core::time::UnixMillis;
 
-use super::super::db::{Db, at_once};
-use super::super::idempotency::{self, Found, find, place};
-use super::super::interface::{
-    Answered, Caller, IdempotencyStore, Made, MadeOnce, Once, Read, Write,
-};
-use super::super::lanes::Whose;
-use super::super::writer::Batch;
 use super::SqliteStore;
 use super::sessions::handles;
+use crate::store::db::{Db, at_once};
+use crate::store::idempotency::{self, Found, find, place};
+use crate::store::lanes::Whose;
+use crate::store::types::{Caller, Made, MadeOnce, Once, Write};
 
-impl IdempotencyStore for SqliteStore {
-    fn answered(
-        &self,
-        caller: &Caller,
-        key: &[u8; 32],
-        now: UnixMillis,
-    ) -> Read<'_, Option<Answered>> {
-        let (client_id, key, sealer) = (caller.client_id.clone(), *key, self.sealer.clone());
-        self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            let db = Db::sqlite(&reader.main);
-            let found = at_once(find(&db, client_id.as_str(), &key, now))?;
-            found.map(|found| found.open(&sealer, client_id.as_str())).transpose()
-        })
-    }
-
-    fn create_session_once(
+impl SqliteStore {
+    pub(in crate::store) fn create_session_once(
         &self,
         caller: &Caller,
         transition: Transition,
@@ -37,11 +19,11 @@ impl IdempotencyStore for SqliteStore {
         let session = &transition.session;
         let (id, now) = (session.id().as_str().to_owned(), session.created_at());
         let client_id = session.tenant().as_str().to_owned();
-        let sealed = match self.sealer.seal(place(&id, &client_id), &once.answer) {
+        let sealed = match self.env.sealer.seal(place(&id, &client_id), &once.answer) {
             Ok(sealed) => sealed,
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
-        let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
+        let (key_id, quotas) = (caller.key_id.clone(), self.env.quotas);
         let (owner, handles) = (client_id.clone(), handles(session));
         let beside = once.beside.clone();
         let digest = beside.page.as_ref().map(|page| page.digest);
@@ -66,16 +48,9 @@ impl IdempotencyStore for SqliteStore {
                     MadeOnce::Yes
                 }
                 Outcome::NoRoom => MadeOnce::NoRoom,
-                Outcome::Earlier(found) => MadeOnce::Earlier(found.open(&self.sealer, &owner)?),
+                Outcome::Earlier(found) => MadeOnce::Earlier(found.open(&self.env.sealer, &owner)?),
             })
         })
-    }
-
-    fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
-        let forget = move |batch: &mut Batch<'_>| {
-            at_once(idempotency::forget(&Db::sqlite(batch.main), now, limit))
-        };
-        self.writer.submit_erasing(Whose::GATEWAY, forget)
     }
 }
 

@@ -5,30 +5,25 @@ use idgate_core::session::{Offer, Session, Transition};
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-use super::super::changes::Watch;
-use super::super::db::{Db, at_once};
-use super::super::interface::{
-    Beside, Caller, Committed, EventPage, EventStore, Made, Read, SessionStore, StoreError, Write,
-};
-use super::super::known::wallet_lane;
-use super::super::lanes::Whose;
-use super::super::prepared::Prepared;
-use super::super::readers::Reader;
-use super::super::sessions;
-use super::super::writer::Batch;
-use super::super::{claims, claims_file, events};
 use super::SqliteStore;
 use crate::seal::Sealer;
-use crate::spans::Parent;
+use crate::store::known::wallet_lane;
+use crate::store::lanes::Whose;
+use crate::store::prepared::Prepared;
+use crate::store::readers::Reader;
+use crate::store::sessions;
+use crate::store::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use crate::store::writer::Batch;
+use crate::store::{claims, claims_file};
 
-impl SessionStore for SqliteStore {
-    fn create_session_with(
+impl SqliteStore {
+    pub(in crate::store) fn create_session_with(
         &self,
         caller: &Caller,
         transition: Transition,
         beside: Beside,
     ) -> Write<'_, Made> {
-        let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
+        let (key_id, quotas) = (caller.key_id.clone(), self.env.quotas);
         let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
         let digest = beside.page.as_ref().map(|page| page.digest);
         let write =
@@ -48,45 +43,36 @@ impl SessionStore for SqliteStore {
         })
     }
 
-    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
-        let whose = Whose::of(transition.session.tenant());
-        self.commit_in(whose, transition, processing_us)
-    }
-
-    fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
-        self.commit_in(Whose::GATEWAY, transition, None)
-    }
-
-    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+    pub(in crate::store) fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
         let sought = id.clone();
         self.wallets_session(id.as_str(), move |main, sealer| sessions::read(main, sealer, &sought))
     }
 
-    fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
+    pub(in crate::store) fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
         let sought = id.clone();
         self.wallets_session(id.as_str(), move |main, sealer| {
             sessions::read_offered(main, sealer, &sought)
         })
     }
 
-    fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
-        let (whose, id) = (self.known_sessions.lane(id.as_str()), id.clone());
-        self.readers.read(whose, move |reader| sessions::parent_span(&reader.main, &id))
-    }
-
-    fn callers_session(
+    pub(in crate::store) fn callers_session(
         &self,
         caller: &Caller,
         id: &SessionId,
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
-        let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
-        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
+        let (caller, id, sealer) = (caller.clone(), id.clone(), self.env.sealer.clone());
+        self.env.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
             sessions::read_with_result(reader, &sealer, &caller, &id, now)
         }))
     }
 
-    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
+    pub(in crate::store) fn delete_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Write<'_, bool> {
         let (whose, caller, session) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
         let write = self
             .writer
@@ -94,28 +80,12 @@ impl SessionStore for SqliteStore {
         let id = id.clone();
         Box::pin(async move {
             let deleted = write.await?;
-            self.changes.publish(&id);
+            self.env.changes.publish(&id);
             Ok(deleted)
         })
     }
 
-    fn due_sessions(
-        &self,
-        now: UnixMillis,
-        limit: usize,
-    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
-        let sealer = self.sealer.clone();
-        let read = move |reader: &Reader| sessions::due(&reader.main, &sealer, now, limit);
-        self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
-    }
-
-    fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
-        let sealer = self.sealer.clone();
-        let read = move |reader: &Reader| sessions::of_revoked(&reader.main, &sealer, limit);
-        self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
-    }
-
-    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+    pub(in crate::store) fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         let dir = self.dir.clone();
         self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
             claims_file::erase_set_aside(&dir, now);
@@ -126,37 +96,6 @@ impl SessionStore for SqliteStore {
             batch.erase_spent_keys();
             Ok(removed)
         })
-    }
-
-    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
-            sessions::remove_settled(batch.main, before, limit)
-        })
-    }
-
-    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
-        let sealer = self.sealer.clone();
-        self.readers
-            .read_long(Whose::GATEWAY, move |reader| sessions::verifying(&reader.main, &sealer))
-    }
-}
-
-impl EventStore for SqliteStore {
-    fn events(
-        &self,
-        caller: &Caller,
-        id: &SessionId,
-        after: u64,
-        limit: usize,
-    ) -> Read<'_, Option<EventPage>> {
-        let (caller, id) = (caller.clone(), id.clone());
-        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            at_once(events::page(&Db::sqlite(&reader.main), &caller, &id, after, limit))
-        }))
-    }
-
-    fn watch(&self, id: &SessionId) -> Watch {
-        self.changes.watch(id)
     }
 }
 
@@ -169,8 +108,8 @@ impl SqliteStore {
         beside: Beside,
         write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'_, T> {
-        let prepared = Prepared::new(&self.sealer, transition, None)
-            .and_then(|prepared| prepared.with(&self.sealer, &beside));
+        let prepared = Prepared::new(&self.env.sealer, transition, None)
+            .and_then(|prepared| prepared.with(&self.env.sealer, &beside));
         match prepared {
             Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),
@@ -194,13 +133,14 @@ impl SqliteStore {
         read: impl Fn(&Connection, &Sealer) -> Result<Option<Session>, StoreError> + Send + 'static,
     ) -> Read<'_, Option<Session>> {
         let whose = self.known_sessions.lane(handle);
-        let (numbers, sealer) = (self.numbers.clone(), self.sealer.clone());
+        let (numbers, sealer) = (self.numbers.clone(), self.env.sealer.clone());
         let read = move |reader: &Reader| {
             // Of one moment, so that whoever signs for the session is among the signers.
             let found = numbers.with(&reader.main, |_, _| read(&reader.main, &sealer))?;
             found.map_or(Ok(None), |session| sessions::with_key(reader, &sealer, session))
         };
-        let (found, handle) = (self.fault.read(self.readers.read(whose, read)), handle.to_owned());
+        let (found, handle) =
+            (self.env.fault.read(self.readers.read(whose, read)), handle.to_owned());
         Box::pin(async move {
             let found = found.await?;
             match &found {
@@ -214,32 +154,19 @@ impl SqliteStore {
         })
     }
 
-    fn commit_in(
-        &self,
-        whose: Whose,
-        transition: Transition,
-        processing_us: Option<u64>,
-    ) -> Write<'_, Committed> {
-        self.commit_prepared(whose, Prepared::new(&self.sealer, transition, processing_us))
-    }
-
     /// Stores a transition of a session that there is, in this lane.
-    pub(super) fn commit_prepared(
+    pub(in crate::store) fn commit_prepared(
         &self,
         whose: Whose,
-        prepared: Result<Prepared, StoreError>,
+        prepared: Prepared,
     ) -> Write<'_, Committed> {
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => return Box::pin(async { Err(error) }),
-        };
         let (id, settles) = (prepared.session.id().clone(), prepared.notice.is_some());
         let write = self.writer.submit_for(whose, move |batch| prepared.update(batch));
         Box::pin(async move {
             let committed = write.await?;
-            self.changes.publish(&id);
+            self.env.changes.publish(&id);
             if settles {
-                self.outbox_bell.notify_one();
+                self.env.outbox_bell.notify_one();
             }
             Ok(committed)
         })

@@ -1,7 +1,7 @@
 //! An altered row of the audit log is seen, and a forged head stops what it is the head of.
 
 use super::*;
-use crate::store::{AuditStore as _, ListedEntry};
+use crate::store::ListedEntry;
 
 fn listed(fixture: &Fixture, caller: &Caller) -> Vec<ListedEntry> {
     fixture.store().audit_page(caller, None, 100, NOW).wait().unwrap().entries

@@ -8,7 +8,6 @@ use rusqlite::Connection;
 use super::*;
 use crate::audit::{AuditKeys, entry_hash, genesis};
 use crate::clock::{Clock, VirtualClock};
-use crate::store::AuditStore as _;
 use crate::store::audit::Rows;
 use crate::store::audit::proof::EntryRow;
 use crate::store::audit::report::{Auditor, Log, Moment};
@@ -137,7 +136,7 @@ async fn a_chain_that_was_altered_below_a_checkpoint_is_signed_for_no_more() {
 #[tokio::test]
 async fn nothing_is_removed_within_a_day_of_a_step_of_the_clock_nor_of_a_late_start() {
     let mut fixture = Fixture::new();
-    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let store: Arc<Store> = Arc::new(fixture.store.take().unwrap());
     let clock = VirtualClock::at(NOW);
     let shared: Arc<dyn Clock> = Arc::new(clock.clone());
     let start = || Sweeper::new(store.clone(), shared.clone()).keeping_audit(30);

@@ -9,7 +9,9 @@ use crate::audit::{
     AuditEntry, AuditEvent, AuditStatus, Damage, Hash, SignedCheckpoint, entry_hash, genesis,
 };
 use crate::clock::Stopwatch;
+use crate::store::audit::report::Auditor;
 use crate::store::audit::{Head, append};
+use crate::store::db::{Db, at_once};
 use crate::store::sql::begin;
 use crate::store::sqlite::SqliteOperator;
 
@@ -33,7 +35,7 @@ impl Chain {
         operator.main.execute_batch("PRAGMA synchronous = OFF").unwrap();
         let mut chain = Self { dir, operator, client_id };
         chain.extend(length - 1);
-        chain.operator.sign_audit(NOW).unwrap();
+        chain.sign(NOW);
         chain
     }
 
@@ -46,15 +48,24 @@ impl Chain {
                 1 => AuditEvent::of_client(AuditStatus::ApiKeyRotated, NOW.plus(n)),
                 _ => AuditEvent::sample(NOW.plus(n)),
             };
-            append(&transaction, &self.operator.audit, &self.client_id, event).unwrap();
+            let (db, keys) = (Db::sqlite(&transaction), &self.operator.audit);
+            at_once(append(&db, keys, &self.client_id, event)).unwrap();
         }
         transaction.commit().unwrap();
     }
 
+    fn sign(&self, now: UnixMillis) {
+        OperatorStore::open(self.dir.path(), None).unwrap().sign_audit(now).unwrap();
+    }
+
+    fn report(&self, kept: &[SignedCheckpoint]) -> AuditReport {
+        let auditor = Auditor { log: &self.operator, keys: &self.operator.audit };
+        auditor.verify(None, kept, u64::MAX).unwrap()
+    }
+
     /// The first place that is not as it was.
     fn verify(&mut self, kept: &[SignedCheckpoint]) -> Option<(u64, Damage)> {
-        let report = self.operator.verify_audit(None, kept).unwrap();
-        report.breaches.first().map(|breach| (breach.seq, breach.damage))
+        self.report(kept).breaches.first().map(|breach| (breach.seq, breach.damage))
     }
 
     fn checkpoints(&self) -> Vec<SignedCheckpoint> {
@@ -349,7 +360,7 @@ fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
     assert_eq!(chain.verify(&kept), Some((1, Damage::TailCut)));
     chain.client_id = name;
     chain.extend(LENGTH);
-    chain.operator.sign_audit(NOW.plus(1)).unwrap();
+    chain.sign(NOW.plus(1));
     assert_eq!(chain.verify(&[]), None, "a good chain, and another one");
     assert_eq!(chain.verify(&kept), Some((LENGTH, Damage::CheckpointMismatch)));
 }
@@ -370,7 +381,7 @@ fn a_long_chain_is_verified_in_time() {
     let length = if long { 1_000_000 } else { 50_000 };
     let chain = Chain::of(length);
     let watch = Stopwatch::new();
-    let report = chain.operator.verify_audit(None, &[]).unwrap();
+    let report = chain.report(&[]);
     let seconds = watch.elapsed_us() / 1_000_000;
     assert_eq!((report.entries, report.breaches), (length, Vec::new()));
     assert!(report.checkpoints >= length / 1000);

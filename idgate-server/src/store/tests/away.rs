@@ -153,7 +153,7 @@ async fn of_nodes_that_start_together_one_grants_whole_limits() {
         return;
     }
     let backend = PostgresDatabase::new();
-    let stores: Vec<PostgresStore> = std::thread::scope(|scope| {
+    let stores: Vec<Store> = std::thread::scope(|scope| {
         let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| backend.open(NOW))).collect();
         starting.into_iter().map(|starting| starting.join().unwrap()).collect()
     });
@@ -241,7 +241,7 @@ async fn endpoint(fixture: &Nodes) {
     assert!(put.unwrap().is_some());
 }
 
-fn lease<'a>(store: &'a PostgresStore, live: &Caller, count: usize) -> Write<'a, Vec<Leased>> {
+fn lease<'a>(store: &'a Store, live: &Caller, count: usize) -> Write<'a, Vec<Leased>> {
     let wanted = Wanted { client_id: live.client_id.as_str().to_owned(), count };
     store.lease(vec![wanted], THEN, THEN.plus(60_000))
 }

@@ -107,7 +107,7 @@ fn a_replaced_key_signs_for_25_hours_and_leaves_every_file() {
 #[tokio::test]
 async fn a_running_gateway_erases_a_replaced_key_after_25_hours() {
     let mut fixture = Fixture::new();
-    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let store: Arc<Store> = Arc::new(fixture.store.take().unwrap());
     let mut operator = operator(&fixture);
     certify(&mut operator, "", NOW);
     let needle = sealed_keys(&fixture).remove(0);

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::seal::Sealer;
 use crate::store::db::{Db, at_once};
-use crate::store::{EventStore as _, IdempotencyStore as _, directory, webhook_endpoints};
+use crate::store::{directory, webhook_endpoints};
 
 const MAIN: &str = include_str!("first/idgate.sql");
 const CLAIMS: &str = include_str!("first/claims.sql");
@@ -40,8 +40,8 @@ fn caller(client_id: &str) -> Caller {
     Caller { client_id, key_id, digest: [0; 32], livemode: true, scopes: None, since }
 }
 
-fn open(dir: &Path) -> SqliteStore {
-    SqliteStore::open(dir, options(None), THEN).unwrap()
+fn open(dir: &Path) -> Store {
+    Store::open(dir, options(None), THEN).unwrap()
 }
 
 /// The first bytes of everything sealed.

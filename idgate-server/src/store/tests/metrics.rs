@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use idgate_core::session::Status;
 
 use super::*;
+use crate::store::Outcomes;
 use crate::store::conformance::metrics::assert_close;
 use crate::store::metrics::Measured;
-use crate::store::{MetricsStore as _, Outcomes};
 
 const HOUR: u64 = 3_600_000;
 const CODES: [&str; 4] = ["nonce_mismatch", "wallet_error", "claim_missing", "credential_expired"];
@@ -74,7 +74,7 @@ async fn sums_of_10_000_random_sessions_equal_a_count_and_percentiles_are_within
             .iter()
             .cloned()
             .map(|session| {
-                fixture.store().writer.submit(move |batch| {
+                fixture.store().sqlite().writer.submit(move |batch| {
                     batch.measure(session.clone());
                     Ok(())
                 })
@@ -151,7 +151,7 @@ async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
             types: vec![name],
             ..random.session(hour)
         };
-        let write = fixture.store().writer.submit(move |batch| {
+        let write = fixture.store().sqlite().writer.submit(move |batch| {
             batch.measure(session.clone());
             Ok(())
         });

@@ -51,7 +51,7 @@ async fn what_the_gateway_settles_by_itself_takes_none_of_a_clients_room() {
     let fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     let (release, held) = std::sync::mpsc::channel::<()>();
-    let holding = fixture.store().writer.submit(move |_| {
+    let holding = fixture.store().sqlite().writer.submit(move |_| {
         let _ = held.recv();
         Ok(())
     });
@@ -112,7 +112,7 @@ async fn the_use_of_a_key_is_stored_at_most_once_a_minute() {
     for (later, expected) in [(0, 0), (59_999, 0), (60_000, 60_000), (30_000, 60_000)] {
         let digest = fixture.live_key.digest();
         fixture.store().authenticate(&digest, NOW.plus(later)).wait().unwrap().unwrap();
-        fixture.store().writer.submit(|_| Ok(())).await.unwrap();
+        fixture.store().sqlite().writer.submit(|_| Ok(())).await.unwrap();
         assert_eq!(stored(), millis(NOW.plus(expected)), "{later} ms later");
     }
 }
@@ -122,15 +122,15 @@ fn a_wrong_or_missing_instance_key_is_refused() {
     let mut fixture = Fixture::new();
     fixture.close();
     let other = InstanceKey::generate().unwrap();
-    let refused = |result: Result<SqliteStore, StoreError>| match result {
+    let refused = |result: Result<Store, StoreError>| match result {
         Err(StoreError::Failed(text)) => text,
         _ => panic!("accepted"),
     };
-    let text = refused(SqliteStore::open(fixture.path(), options(Some(&other)), NOW));
+    let text = refused(Store::open(fixture.path(), options(Some(&other)), NOW));
     assert!(text.contains("IDGATE_INSTANCE_KEY"), "{text}");
     assert!(OperatorStore::open(fixture.path(), Some(&other)).is_err());
     std::fs::remove_file(fixture.path().join("instance.key")).unwrap();
-    let text = refused(SqliteStore::open(fixture.path(), options(None), NOW));
+    let text = refused(Store::open(fixture.path(), options(None), NOW));
     assert!(text.contains("instance.key is missing"), "{text}");
     assert!(!fixture.path().join("instance.key").exists());
 }
@@ -138,8 +138,7 @@ fn a_wrong_or_missing_instance_key_is_refused() {
 #[test]
 fn a_second_server_on_the_directory_is_refused_and_commands_are_not() {
     let mut fixture = Fixture::new();
-    let Err(StoreError::Failed(text)) = SqliteStore::open(fixture.path(), options(None), NOW)
-    else {
+    let Err(StoreError::Failed(text)) = Store::open(fixture.path(), options(None), NOW) else {
         panic!("accepted");
     };
     assert!(text.contains("another server"), "{text}");

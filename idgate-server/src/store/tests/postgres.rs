@@ -233,7 +233,7 @@ fn a_database_that_is_not_there_is_unavailable() {
         quotas: crate::config::Quotas::default(),
         migrates: false,
     };
-    let error = PostgresStore::open(options, NOW).err().unwrap();
+    let error = Store::connect(options, NOW).err().unwrap();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
 }
 

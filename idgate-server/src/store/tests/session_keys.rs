@@ -53,7 +53,7 @@ async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
     let (open, _) = fixture.jar_session().await;
     let expired = session.expired(session.expires_at()).unwrap();
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
-    let writer = &fixture.store().writer;
+    let writer = &fixture.store().sqlite().writer;
     let (release, held) = std::sync::mpsc::channel::<()>();
     drop(writer.submit(move |_| {
         let _ = held.recv();
@@ -112,7 +112,7 @@ async fn an_expired_sessions_key_is_swept_out_of_every_file() {
     let mut fixture = Fixture::new();
     let (session, key) = fixture.jar_session().await;
     let sealed = fixture.keys().remove(0);
-    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let store: Arc<Store> = Arc::new(fixture.store.take().unwrap());
     let clock = VirtualClock::at(session.expires_at().minus(1));
     let sweeper = Sweeper::new(store.clone(), Arc::new(clock.clone()));
     assert_eq!(sweeper.expire().await.unwrap(), 0);

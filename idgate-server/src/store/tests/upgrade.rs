@@ -7,7 +7,7 @@ use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::files::main_path;
 use crate::store::schema::{MIGRATIONS, migrate};
-use crate::store::{AuditStore as _, Health, directory, examine, fresh};
+use crate::store::{Health, directory, examine, fresh};
 
 /// How many schema changes the first version had.
 const FIRST_VERSION: usize = 2;

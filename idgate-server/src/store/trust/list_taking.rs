@@ -13,7 +13,7 @@ use super::x509::sha256;
 use super::{TrustChange, TrustRecord};
 use crate::audit::{AuditEvent, ListChange};
 use crate::limits::MAX_LIST_SOURCES;
-use crate::store::interface::{FetchedList, Refreshed, StoreError};
+use crate::store::types::{FetchedList, Refreshed, StoreError};
 
 /// What a change of an entry does to its list.
 pub(in crate::store) enum Step {

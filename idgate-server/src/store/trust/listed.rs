@@ -10,7 +10,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList, pem_or_der};
 use serde_json::json;
 
-use super::super::interface::{ListFetch, StoreError};
+use super::super::types::{ListFetch, StoreError};
 
 /// A list that an entry is to take.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use super::listed::{ListRow, TrustedListRecord};
 use crate::audit::AuditEvent;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
-use crate::store::interface::{FetchedList, ListFetch, ListSource, Refreshed, StoreError};
 use crate::store::sql::{millis, number, time, unsigned};
+use crate::store::types::{FetchedList, ListFetch, ListSource, Refreshed, StoreError};
 
 /// Takes the list of `change`, or changes how the entry takes the one that it has.
 pub(super) async fn add(

@@ -3,7 +3,7 @@
 use idgate_core::crypto::PublicKey;
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
 use super::{TrustKey, TrustRecord, TrustedListRecord};
 

@@ -7,7 +7,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportedList, PinnedSigner, RootOrigin, TrustAnchor};
 use serde_json::json;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::{TrustChange, TrustRecord};
 
 pub(super) const KEY: &str = "key";

@@ -4,9 +4,9 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::audit;
-use super::super::interface::{Caller, StoreError};
 use super::super::metrics::Measured;
-use crate::audit::{AuditEvent, AuditKeys};
+use super::super::types::StoreError;
+use crate::audit::AuditEvent;
 
 /// What a job works with.
 pub(in crate::store) struct Batch<'c> {
@@ -14,7 +14,6 @@ pub(in crate::store) struct Batch<'c> {
     pub(in crate::store) main: &'c Connection,
     /// The audit log, inside the transaction.
     pub(in crate::store) chains: audit::Chains<'c>,
-    pub(super) audit: &'c AuditKeys,
     pub(super) claims: &'c Connection,
     pub(super) claims_open: bool,
     /// What may be in a file, although deleted, when the group is done.
@@ -39,11 +38,6 @@ impl<'c> Batch<'c> {
         Ok(self.claims)
     }
 
-    /// The keys of the audit log.
-    pub(in crate::store) fn audit_keys(&self) -> &'c AuditKeys {
-        self.audit
-    }
-
     /// Records what this job changes, in the chain of `client_id`.
     pub(in crate::store) fn audit(
         &mut self,
@@ -51,18 +45,6 @@ impl<'c> Batch<'c> {
         event: AuditEvent,
     ) -> Result<(), StoreError> {
         self.chains.append(client_id, event)
-    }
-
-    /// Records a change that a caller made, if there is something to record, and gives what came of it.
-    pub(in crate::store) fn record<T>(
-        &mut self,
-        caller: &Caller,
-        (done, event): (T, Option<AuditEvent>),
-    ) -> Result<T, StoreError> {
-        if let Some(event) = event {
-            self.audit(caller.client_id.as_str(), event)?;
-        }
-        Ok(done)
     }
 
     /// Counts a session that this job makes or settles.

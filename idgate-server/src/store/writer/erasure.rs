@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::super::files::{BUSY_TIMEOUT, truncate_log};
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::super::{claims, session_keys};
 use super::Writing;
 use crate::clock::Stopwatch;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::oneshot;
 
-use super::super::interface::StoreError;
+use super::super::types::StoreError;
 use super::batch::Batch;
 use super::stopped;
 

@@ -66,7 +66,7 @@ pub struct Delivery {
 
 /// What every exchange needs.
 struct Office {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     courier: Courier,
     /// `None`: nothing is recorded.
@@ -77,7 +77,7 @@ impl Delivery {
     /// Delivers what `store` holds, through `egress`. `allow_http`: test-mode clients may have
     /// http endpoints.
     pub fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         provider: CryptoProvider,
         egress: Arc<Egress>,

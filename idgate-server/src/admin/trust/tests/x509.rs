@@ -10,7 +10,7 @@ use idgate_testkit::x509::{EXT_KEY_USAGE, Identity, ext_key_usage, key_identifie
 use super::*;
 use crate::config::{Environment, Quotas};
 use crate::store::wait::Wait as _;
-use crate::store::{SqliteStore, Store as _, StoreOptions};
+use crate::store::{Store, StoreOptions};
 
 /// 2026-11-21T00:00:00Z
 const TODAY: UnixMillis = UnixMillis(1_795_219_200_000);
@@ -32,7 +32,7 @@ impl Desk {
     /// Whether the entry `road` serves live mdoc sessions in `environment`.
     fn serves_live(&self, environment: Environment) -> bool {
         let options = StoreOptions { instance_key: None, environment, quotas: Quotas::default() };
-        let store = SqliteStore::open(&self.dir.path().join("data"), options, NOW).unwrap();
+        let store = Store::open(&self.dir.path().join("data"), options, NOW).unwrap();
         let trust = store.trust().wait().unwrap();
         let entry = trust.entry(&idgate_core::ids::IssuerId::new("road")).unwrap();
         entry.roots_for(true).next().is_some() || entry.pinned_signers_for(true).next().is_some()

@@ -23,7 +23,6 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::app::{Admission, Handle};
 use crate::clock::{Clock, VirtualClock};
-use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
 use crate::store::wait::Wait as _;
 use crate::work::sweeper::Sweeper;
@@ -71,7 +70,7 @@ impl World {
         let fetcher = Fetcher::reaching(ranges);
         let (url, seen) = ("https://gateway.example", fetcher.clone());
         // A lease may end in a verification.
-        let mut app = App::new(store.sqlite(), shared, PROVIDER, url, fetcher)
+        let mut app = App::new(store.shared(), shared, PROVIDER, url, fetcher)
             .verifying_within(Duration::from_secs(3600));
         app.allowance = allowance;
         let source = Loopback::start().await;
@@ -358,7 +357,7 @@ async fn a_verification_that_died_leaves_its_session_when_the_lease_is_over() {
     assert!(dying.await.unwrap_err().is_cancelled());
     world.source.open_gate();
     assert!(is_closed(&post(&world.app, &open).await), "VERIFYING takes no other answer");
-    let sweeper = Sweeper::new(world.store.sqlite(), Arc::new(world.clock.clone()));
+    let sweeper = Sweeper::new(world.store.shared(), Arc::new(world.clock.clone()));
     world.clock.advance(19_999);
     assert_eq!(sweeper.expire().await.unwrap(), 0);
     world.clock.advance(1);
@@ -379,7 +378,7 @@ async fn a_verdict_after_the_lease_is_void() {
     });
     world.wait_for(&open, Status::Verifying).await;
     world.clock.advance(20_000);
-    let sweeper = Sweeper::new(world.store.sqlite(), Arc::new(world.clock.clone()));
+    let sweeper = Sweeper::new(world.store.shared(), Arc::new(world.clock.clone()));
     assert_eq!(sweeper.expire().await.unwrap(), 1);
     world.source.open_gate();
     assert!(is_closed(&late.await.unwrap()));

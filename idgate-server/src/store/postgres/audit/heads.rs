@@ -8,8 +8,10 @@ use tokio_postgres::Row;
 
 use super::super::super::audit::Head;
 use super::super::super::audit::head::{Added, Found};
-use super::super::super::sql::{millis, number, time, unsigned};
-use super::super::error::{Done, Failure};
+use super::super::super::audit::heads::read_row;
+use super::super::super::db;
+use super::super::super::sql::{millis, number, unsigned};
+use super::super::error::Done;
 use super::super::pool::{Pool, Tx};
 use super::super::sql::{Parameters, execute, row, rows};
 use super::{SLICES, is_altered};
@@ -49,25 +51,8 @@ pub(super) struct Slice {
     entries: u64,
 }
 
-/// A row of [`COLUMNS`].
-pub(in crate::store::postgres) fn from_row(keys: &AuditKeys, row: &Row) -> Done<Found> {
-    // A hash of another length is none of ours: the MAC will not match.
-    let hash = |column| {
-        Ok::<_, Failure>(row.try_get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default())
-    };
-    let head = Head {
-        client_id: row.try_get(0)?,
-        seq: unsigned(row.try_get(1)?),
-        entry_hash: hash(2)?,
-        checkpoint_seq: unsigned(row.try_get(3)?),
-        checkpoint_hash: hash(4)?,
-        open_since: row.try_get::<_, Option<i64>>(5)?.map(time),
-    };
-    Ok(head.checked(keys, row.try_get(6)?))
-}
-
 /// The end of a chain, which nobody else moves before this transaction ends.
-pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
+pub(in crate::store) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
     if let Some(found) = find(tx, keys, client_id).await? {
         return Ok(Head::genuine(Some(found), client_id)?);
     }
@@ -79,7 +64,7 @@ pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done
 
 async fn find(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
     let found = row(tx, LOCK, &[&client_id]).await?;
-    found.map(|found| from_row(keys, &found)).transpose()
+    found.map(|found| read_row(keys, &db::Row::Postgres(&found))).transpose()
 }
 
 async fn insert(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
@@ -210,7 +195,10 @@ pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -
 
 /// How many entries all chains have together; `None`: a part of the number is missing, or is not one
 /// that the instance wrote.
-pub(super) async fn total(on: &impl GenericClient, keys: &AuditKeys) -> Done<Option<u64>> {
+pub(in crate::store) async fn total(
+    on: &impl GenericClient,
+    keys: &AuditKeys,
+) -> Done<Option<u64>> {
     let found = rows(on, "SELECT slice, entries, mac FROM audit_totals", &[]).await?;
     if number(found.len()) != SLICES {
         return Ok(None);

@@ -5,16 +5,12 @@
 //! How many entries all chains have together is kept in [`SLICES`] rows by the chain's name: one row
 //! would be a lock that everybody waits for. `occurred_at` and `open_since` are the callers' times.
 
-pub(super) mod checkpoints;
-pub(super) mod heads;
-pub(super) mod log;
-pub(super) mod page;
-pub(super) mod removal;
+pub(in crate::store) mod heads;
 
-pub(in crate::store) use self::checkpoints::sign_due;
 pub(super) use self::heads::{LOCKS, begin};
-use super::super::audit::{CHECKPOINT_EVERY, Head, altered};
-use super::super::interface::StoreError;
+use super::super::audit::{CHECKPOINT_EVERY, Head, altered, checkpoints};
+use super::super::db::Db;
+use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::sql::prepare;
@@ -63,8 +59,8 @@ impl End {
             }
             heads::insert_entries(tx, &client_id, &std::mem::take(&mut added)).await?;
             // What was altered is not signed for; whoever signs what is due says so.
-            if checkpoints::is_last_intact(tx, &head).await? {
-                checkpoints::sign(tx, keys, &mut head, now).await?;
+            if checkpoints::is_last_intact(&Db::Transaction(tx), &head).await? {
+                checkpoints::sign(&Db::Transaction(tx), keys, &mut head, now).await?;
             }
         }
         let (entered, moved) = tokio::join!(

@@ -20,8 +20,8 @@ use crate::entropy::OsEntropy;
 use crate::seal::InstanceKey;
 use crate::store::copy::source::Batch;
 use crate::store::copy::tables::{SESSION_KEYS, TABLES, Table};
-use crate::store::interface::StoreError;
 use crate::store::sql::{millis, number, unsigned};
+use crate::store::types::StoreError;
 
 /// Which directory a database came from, when it is all there.
 const COPIED: &str = "copied_from";

@@ -1,7 +1,6 @@
 //! The operator's side of a database. It works beside running gateways: each call is one transaction,
 //! and every node sees it with its next read.
 
-mod audit;
 mod copy;
 mod reseal;
 mod server_settings;
@@ -13,14 +12,19 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::error::{Done, Failure};
-use super::pool::{Boxed, Pool, TRIES};
-use super::{audit as log, instance, schema};
+use super::held::moment;
+use super::pool::{Pool, TRIES};
+use super::{audit, instance, schema};
 use crate::audit::AuditKeys;
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
+use crate::store::audit::proof::EntryRow;
+use crate::store::audit::report::{Log, Moment};
+use crate::store::audit::rows as log;
 use crate::store::db::Db;
-use crate::store::interface::{Resealed, StoreError};
+use crate::store::env::Boxed;
 use crate::store::key_check::FirstKey;
+use crate::store::types::{Resealed, StoreError};
 
 /// How long a command usually waits for the database.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -61,7 +65,7 @@ impl PostgresOperator {
         let first = operator.run(async {
             schema::prepare(&desk.pool, false).await?;
             let first = instance::first_key(&desk.pool, &desk.sealer).await?;
-            log::begin(&desk.pool, &desk.audit).await?;
+            audit::begin(&desk.pool, &desk.audit).await?;
             Ok(first)
         })?;
         desk.pool.note(&Arc::new(FirstKey::new(first, &desk.sealer, &desk.audit)));
@@ -126,6 +130,18 @@ impl PostgresOperator {
         self.block(async || work(&Db::Client(&self.desk.pool.client().await?)).await)
     }
 
+    /// The same of one moment.
+    pub(in crate::store) fn look<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || {
+            let mut client = self.desk.pool.client().await?;
+            let moment = moment(&mut client).await?;
+            work(&Db::Transaction(&moment)).await
+        })
+    }
+
     /// In one transaction.
     pub(in crate::store) fn change<T: Send>(
         &self,
@@ -170,6 +186,21 @@ impl PostgresOperator {
             let done = scope.spawn(|| runtime.block_on(wait)).join().map_err(|_| stopped())?;
             Ok(done.map_err(|_| silent())??)
         })
+    }
+}
+
+impl Log for PostgresOperator {
+    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+        self.look(async |db| log::moment(db, &self.desk.audit, client).await)
+    }
+
+    fn entries(
+        &self,
+        client_id: &str,
+        bounds: (i64, u64),
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        self.read(async |db| log::entries(db, client_id, bounds, limit).await)
     }
 }
 

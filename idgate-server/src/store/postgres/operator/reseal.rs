@@ -8,9 +8,9 @@ use super::super::rekey::{Part, page, parts};
 use super::super::sql::row;
 use super::super::{instance, nodes};
 use super::{Desk, PostgresOperator};
-use crate::store::interface::Resealed;
-use crate::store::interface::StoreError;
 use crate::store::rekey::Mode;
+use crate::store::types::Resealed;
+use crate::store::types::StoreError;
 
 /// How often what was sealed under another key meanwhile is sealed anew.
 const ROUNDS: usize = 3;

@@ -3,7 +3,7 @@
 use super::super::sql::rows;
 use super::PostgresOperator;
 use crate::store::database_settings::DatabaseSettings;
-use crate::store::interface::StoreError;
+use crate::store::types::StoreError;
 
 impl PostgresOperator {
     /// The settings that `doctor` judges, with the values in force for a connection of the gateway's.

@@ -7,17 +7,18 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::ids::SessionId;
 
-use super::super::super::interface::StoreError;
 use super::super::super::metrics::Measured;
 use super::super::super::prepared::Prepared;
 use super::super::super::sql::number;
+use super::super::super::types::StoreError;
 use super::super::change::{Change, Stored};
 use super::super::error::{Done, Failure};
 use super::super::groups::{self, TURN};
-use super::super::pool::{ANSWER, Boxed, Tx};
+use super::super::pool::{ANSWER, Tx};
 use super::super::shared::Shared;
 use super::super::sql::{execute, row};
 use super::step;
+use crate::store::env::Boxed;
 
 /// How often a change is tried alone when its COMMIT is not answered.
 const TRIES: usize = 3;
@@ -221,7 +222,7 @@ impl Shared {
         }
         self.tell(change.session().id());
         if change.prepared.notice.is_some() {
-            self.outbox_bell.notify_one();
+            self.env.outbox_bell.notify_one();
         }
         if let Some(ended) = change.session().settlement() {
             self.measured(&Measured::settled(&ended, change.prepared.processing_us));
@@ -231,15 +232,15 @@ impl Shared {
     /// Counts a session that this node made or settled, for operators.
     fn measured(&self, measured: &Measured) {
         let Measured { status, format, livemode, error_code, processing_us, .. } = measured;
-        self.telemetry.session(status.as_str(), format, *livemode);
+        self.env.telemetry.session(status.as_str(), format, *livemode);
         if let Some(us) = processing_us {
-            self.telemetry.verification(*us, *error_code);
+            self.env.telemetry.verification(*us, *error_code);
         }
     }
 
     /// Tells those who watch a session, here and on other nodes. To be called after the commit.
     pub(in crate::store::postgres) fn tell(&self, id: &SessionId) {
-        self.changes.publish(id);
+        self.env.changes.publish(id);
         self.news.tell(id.as_str());
     }
 }

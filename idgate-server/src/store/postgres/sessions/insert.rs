@@ -18,7 +18,7 @@ use super::super::sql::execute;
 /// [`Failure::NoRoom`]: not all of them have room.
 pub(super) async fn count(shared: &Shared, tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
     let Some(session) = new.first().map(|change| change.session()) else { return Ok(()) };
-    let quotas = shared.quotas;
+    let quotas = shared.env.quotas;
     let usual =
         if session.livemode() { quotas.open_sessions_live } else { quotas.open_sessions_test };
     let counted = execute(

@@ -5,16 +5,14 @@ use idgate_core::time::UnixMillis;
 use tokio_postgres::Row;
 
 use super::super::super::claims::open_padded;
-use super::super::super::interface::{Caller, StoreError};
 use super::super::super::prepared::{Stored, has_key};
 use super::super::super::session_keys;
-use super::super::super::sql::{millis, number};
+use super::super::super::types::Caller;
+use super::super::claims;
 use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
-use super::super::sql::{row, rows};
-use super::super::{claims, nodes};
+use super::super::sql::row;
 use crate::clock::Moment;
-use crate::spans::Parent;
 use crate::store::numbers::{Numbers, numbers};
 
 /// A session, its key, and the numbers of what is in force.
@@ -53,14 +51,6 @@ async fn find(shared: &Shared, sql: &str, id: &str) -> Done<Option<Session>> {
     unlocked(shared, &found).map(Some)
 }
 
-/// The span that made a session.
-pub(super) async fn parent_span(shared: &Shared, id: &str) -> Done<Option<Parent>> {
-    let client = shared.pool.client().await?;
-    let found = row(&client, "SELECT parent_span FROM sessions WHERE id = $1", &[&id]).await?;
-    let Some(found) = found else { return Ok(None) };
-    Ok(found.try_get::<_, Option<&str>>(0)?.and_then(Parent::parse))
-}
-
 /// A caller's session, with its result while it may be read.
 pub(super) async fn callers(
     shared: &Shared,
@@ -89,7 +79,7 @@ pub(in crate::store::postgres) async fn with_result(
     first: usize,
     now: UnixMillis,
 ) -> Done<Session> {
-    let mut session = stored_at(found, first)?.open(&shared.sealer)?;
+    let mut session = stored_at(found, first)?.open(&shared.env.sealer)?;
     if session.settled_at().is_some()
         && let Some(slot) = found.try_get::<_, Option<i16>>(first.saturating_add(4))?
         && let Some(result) = claims::read(shared, &session, slot, now).await?
@@ -113,70 +103,14 @@ pub(super) async fn has_lost_claims(shared: &Shared, caller: &Caller, id: &str) 
     Ok(!claims::has(&client, found.try_get(0)?, id).await?)
 }
 
-pub(super) async fn due(
-    shared: &Shared,
-    now: UnixMillis,
-    limit: usize,
-) -> Done<Vec<Result<Session, StoreError>>> {
-    let client = shared.pool.client().await?;
-    let found = rows(
-        &client,
-        "SELECT id, client_id, livemode, record FROM sessions WHERE settled_at IS NULL \
-         AND coalesce(lease_until, expires_at) <= $1 \
-         ORDER BY coalesce(lease_until, expires_at) LIMIT $2",
-        &[&millis(now), &number(limit)],
-    )
-    .await?;
-    each(shared, &found)
-}
-
-/// Open sessions of revoked clients, once every node knows how they end.
-pub(super) async fn of_revoked(
-    shared: &Shared,
-    limit: usize,
-) -> Done<Vec<Result<Session, StoreError>>> {
-    let client = shared.pool.client().await?;
-    // Such clients are few: only where there are any, the open sessions are looked through.
-    let found = rows(
-        &client,
-        "SELECT id, client_id, livemode, record FROM sessions \
-         WHERE settled_at IS NULL AND client_id IN ( \
-             SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
-             WHERE c.revoked_at IS NOT NULL AND o.count > 0) \
-         AND NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $2 \
-             AND coalesce(nullif(split_part(version, ' ', 3), '')::bigint, 0) < $3) LIMIT $1",
-        &[&number(limit), &nodes::GONE_MS, &nodes::REASONS],
-    )
-    .await?;
-    each(shared, &found)
-}
-
-/// Sessions that a node is verifying that is gone.
-pub(super) async fn abandoned(shared: &Shared) -> Done<Vec<Result<Session, StoreError>>> {
-    let client = shared.pool.client().await?;
-    let found = rows(
-        &client,
-        "SELECT id, client_id, livemode, record FROM sessions AS s \
-         WHERE settled_at IS NULL AND lease_until IS NOT NULL AND NOT EXISTS ( \
-             SELECT FROM nodes WHERE nodes.id = s.node_id AND beat_at > clock_ms() - $1)",
-        &[&nodes::GONE_MS],
-    )
-    .await?;
-    each(shared, &found)
-}
-
-fn each(shared: &Shared, found: &[Row]) -> Done<Vec<Result<Session, StoreError>>> {
-    found.iter().map(|row| Ok(stored(row)?.open(&shared.sealer))).collect()
-}
-
 /// From the columns `id`, `client_id`, `livemode`, `record` and the sealed key, if there is one.
 fn unlocked(shared: &Shared, row: &Row) -> Done<Session> {
-    let mut session = stored(row)?.open(&shared.sealer)?;
+    let mut session = stored(row)?.open(&shared.env.sealer)?;
     if !has_key(&session) || session.settled_at().is_some() {
         return Ok(session);
     }
     let Some(sealed) = row.try_get::<_, Option<&[u8]>>(4)? else { return Ok(session) };
-    let key = open_padded(&shared.sealer, session_keys::place(&session), sealed)?;
+    let key = open_padded(&shared.env.sealer, session_keys::place(&session), sealed)?;
     let restored = session.restore_encryption_key(&key);
     restored.map_err(|error| {
         Failure::failed(format!("the key of session {}: {error}", session.id()))

@@ -3,11 +3,10 @@
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
-use super::super::super::interface::{Caller, StoreError};
-use super::super::super::sql::{millis, number};
+use super::super::super::types::{Caller, StoreError};
 use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
-use super::super::sql::{execute, row};
+use super::super::sql::row;
 use super::super::{audit, claims, outbox};
 use super::step::close_sessions;
 use crate::audit::AuditEvent;
@@ -38,7 +37,7 @@ pub(super) async fn delete(
                 close_sessions(tx, client_id, 1).await?;
             }
             let event = AuditEvent::deleted(id, now).by(&caller.key_id);
-            audit::append(tx, &shared.audit, client_id, event).await?;
+            audit::append(tx, &shared.env.audit, client_id, event).await?;
             outbox::remove_of_session(tx, id).await?;
             Ok(true)
         })
@@ -55,21 +54,4 @@ pub(super) async fn delete(
         }
         done => done,
     }
-}
-
-/// Removes sessions that settled before `before`, at most `limit`. Their results went long ago.
-pub(super) async fn remove_settled(
-    shared: &Shared,
-    before: UnixMillis,
-    limit: usize,
-) -> Done<usize> {
-    let client = shared.pool.client().await?;
-    let removed = execute(
-        &client,
-        "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE settled_at < $1 \
-         ORDER BY settled_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-        &[&millis(before), &number(limit)],
-    )
-    .await?;
-    Ok(usize::try_from(removed).unwrap_or(usize::MAX))
 }

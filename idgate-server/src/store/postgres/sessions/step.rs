@@ -90,7 +90,7 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
     let ended = settlement.as_ref();
     let lease_until = session.phase().lease_until().map(millis);
     let result = prepared.result.as_ref();
-    let erase_at = result.and_then(|(redact_at, _)| shared.claims_clock.at(*redact_at));
+    let erase_at = result.and_then(|(redact_at, _)| shared.env.lease_clock(*redact_at));
     let moved = row(
         tx,
         STEP,
@@ -100,7 +100,7 @@ async fn move_one<'c>(shared: &Shared, tx: &Tx<'_>, change: &'c Change) -> Done<
             &session.phase().status().as_str(),
             &number(session.revision().0),
             &lease_until,
-            &lease_until.map(|_| &shared.node),
+            &lease_until.map(|_| &shared.env.node),
             &ended.map(|ended| millis(ended.at)),
             &ended.and_then(|ended| ended.reason).map(|reason| reason.as_str()),
             &ended.map(|ended| number(ended.latency_ms())),
@@ -149,7 +149,7 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
         keep(tx, steps),
         erase(tx, steps),
         close_sessions(tx, client_id, measured.len()),
-        audit::lock(tx, &shared.audit, client_id),
+        audit::lock(tx, &shared.env.audit, client_id),
         notify(shared, tx, client_id, steps),
         metrics::take(tx, &gains),
     );
@@ -158,7 +158,7 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
     noticed?;
     let sums = sums?;
     let (recorded, belongings, reported, summed) = tokio::join!(
-        end.append(tx, &shared.audit, events),
+        end.append(tx, &shared.env.audit, events),
         insert::belongings(tx, &new),
         report(tx, steps),
         metrics::add(tx, sums, &gains),

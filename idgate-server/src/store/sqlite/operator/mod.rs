@@ -1,7 +1,6 @@
 //! The operator's side of the data directory. It works beside a running server: each call is one
 //! transaction, and the server sees it with its next read.
 
-mod audit;
 mod reseal;
 
 use std::path::{Path, PathBuf};
@@ -10,14 +9,17 @@ use rusqlite::Connection;
 
 use crate::audit::AuditKeys;
 use crate::seal::{InstanceKey, Sealer};
+use crate::store::audit::Rows;
+use crate::store::audit::proof::EntryRow;
+use crate::store::audit::report::{Log, Moment};
 use crate::store::db::{Db, at_once, at_one_moment};
 use crate::store::directory::{self, Change, DirectoryKey};
 use crate::store::failure::Done;
 use crate::store::files::truncate_log;
-use crate::store::interface::Resealed;
-use crate::store::interface::StoreError;
 use crate::store::key_check::FirstKey;
 use crate::store::schema;
+use crate::store::types::Resealed;
+use crate::store::types::StoreError;
 
 /// The operator's side of one data directory.
 #[derive(Debug)]
@@ -133,5 +135,20 @@ impl SqliteOperator {
     /// checkpoint.
     pub(in crate::store) fn cut_log(&self) {
         let _later = truncate_log(&self.main);
+    }
+}
+
+impl Log for SqliteOperator {
+    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+        Rows { main: &self.main, keys: &self.audit }.moment(client)
+    }
+
+    fn entries(
+        &self,
+        client_id: &str,
+        bounds: (i64, u64),
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        Rows { main: &self.main, keys: &self.audit }.entries(client_id, bounds, limit)
     }
 }

@@ -5,9 +5,9 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::store::disk::Disk;
 use crate::store::files::{claims_path, open_claims, open_for_reading};
-use crate::store::interface::Resealed;
-use crate::store::interface::StoreError;
 use crate::store::rekey::sqlite;
+use crate::store::types::Resealed;
+use crate::store::types::StoreError;
 use crate::store::{claims_file, directory, session_keys};
 
 impl SqliteOperator {

@@ -5,24 +5,26 @@ use std::sync::mpsc;
 use super::super::{files, schema};
 use super::*;
 use crate::audit::{AuditEvent, AuditStatus};
-use crate::seal::{InstanceKey, Sealer};
+use crate::config::{Environment, Quotas};
+use crate::seal::InstanceKey;
+use crate::store::env::LeaseClock;
 
 fn key() -> InstanceKey {
     InstanceKey::parse("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap()
 }
 
-fn keys() -> (AuditKeys, FirstKey) {
-    let (sealer, audit) = (Sealer::new(&key()).unwrap(), AuditKeys::new(&key()).unwrap());
-    let first = FirstKey::new(None, &sealer, &audit);
-    (audit, first)
+fn env() -> (Arc<Env>, FirstKey) {
+    let clock = (LeaseClock::Callers, String::new());
+    let env = Env::new(&key(), Environment::Development, Quotas::default(), clock).unwrap();
+    let first = FirstKey::new(None, &env.sealer, &env.audit);
+    (Arc::new(env), first)
 }
 
 fn writer(dir: &tempfile::TempDir) -> Writer {
     let main = schema::open_main(dir.path(), &key()).unwrap();
-    let telemetry = Arc::new(Telemetry::new().unwrap());
     let claims = files::open_claims(dir.path()).unwrap();
-    let disk = Arc::new(Disk::of(dir.path()));
-    Writer::start(main, claims, keys(), telemetry, disk, Fault::default()).unwrap()
+    let (env, first) = env();
+    Writer::start(main, claims, first, &env, Arc::new(Disk::of(dir.path()))).unwrap()
 }
 
 /// Keeps the thread busy until the sender is dropped, so that what follows is one group.
@@ -68,7 +70,7 @@ async fn what_is_queued_is_committed_in_groups_of_64() {
     for answer in answers {
         answer.await.unwrap();
     }
-    assert_eq!(writer.commits(), 2, "one for each group: the first job only looked");
+    assert_eq!(writer.env.telemetry.commits(), 2, "one for each group: the first job only looked");
     assert_eq!(version(&dir), 129);
 }
 
@@ -217,8 +219,8 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
 
 fn writing(dir: &tempfile::TempDir, main: Connection) -> Writing {
     let claims = files::open_claims(dir.path()).unwrap();
-    let telemetry = Arc::new(Telemetry::new().unwrap());
-    Writing::new(main, claims, keys(), telemetry, Arc::new(Disk::of(dir.path())))
+    let (env, first) = env();
+    Writing::new(main, claims, first, env, Arc::new(Disk::of(dir.path())))
 }
 
 /// What becomes of a group of one, for whoever waits and for those behind it.

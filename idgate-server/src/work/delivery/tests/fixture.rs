@@ -25,9 +25,8 @@ use crate::config::{Cidr, Environment, Quotas};
 use crate::entropy::OsEntropy;
 use crate::store::wait::Wait as _;
 use crate::store::{
-    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, Made,
-    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteStore, Store,
-    StoreOptions, TrustChange,
+    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointWish, Made, OperatorStore,
+    PageError, Replay, Review, Store, StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
 use crate::work::sweeper::Sweeper;
@@ -40,7 +39,7 @@ const HOST: &str = "127.0.0.1";
 
 pub(super) struct Fixture {
     delivery: Delivery,
-    store: Option<Arc<SqliteStore>>,
+    store: Option<Arc<Store>>,
     dir: TempDir,
     pub(super) clock: VirtualClock,
     pub(super) receiver: Receiver,
@@ -86,7 +85,7 @@ impl Fixture {
         fixture
     }
 
-    pub(super) fn store(&self) -> &Arc<SqliteStore> {
+    pub(super) fn store(&self) -> &Arc<Store> {
         self.store.as_ref().unwrap()
     }
 
@@ -197,7 +196,7 @@ impl Fixture {
         self.delivery = deliverer(self.store(), &self.clock, true);
         let store = self.store.take().unwrap();
         // The deliverer holds it, too.
-        let nothing = crate::store::temporary::TemporaryStore::default().sqlite();
+        let nothing = crate::store::temporary::TemporaryStore::default().shared();
         self.delivery =
             Delivery::new(nothing, Arc::new(self.clock.clone()), PROVIDER, egress(), true);
         drop(store);
@@ -258,20 +257,20 @@ impl Fixture {
     }
 }
 
-fn open(dir: &TempDir) -> SqliteStore {
+fn open(dir: &TempDir) -> Store {
     let options = StoreOptions {
         instance_key: None,
         environment: Environment::Development,
         quotas: Quotas::default(),
     };
-    SqliteStore::open(dir.path(), options, NOW).unwrap()
+    Store::open(dir.path(), options, NOW).unwrap()
 }
 
 fn egress() -> Arc<Egress> {
     Arc::new(Egress::new(vec![Cidr::parse("127.0.0.0/8").unwrap()], None).unwrap())
 }
 
-fn deliverer(store: &Arc<SqliteStore>, clock: &VirtualClock, allow_http: bool) -> Delivery {
+fn deliverer(store: &Arc<Store>, clock: &VirtualClock, allow_http: bool) -> Delivery {
     Delivery::new(store.clone(), Arc::new(clock.clone()), PROVIDER, egress(), allow_http)
 }
 

@@ -11,7 +11,7 @@ use idgate_testkit::x509::Identity;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::config::{Environment, Quotas};
-use crate::store::{NewTrustedList, OperatorStore, SqliteStore, StoreOptions, TrustChange};
+use crate::store::{NewTrustedList, OperatorStore, Store, StoreOptions, TrustChange};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 const URL: &str = "https://lists.example/pid.json";
@@ -60,7 +60,7 @@ impl Gateway {
             ..TrustChange::default()
         };
         operator.add_trust("eu", &change, NOW).unwrap().unwrap();
-        let store = Arc::new(SqliteStore::open(dir.path(), options(), NOW).unwrap());
+        let store = Arc::new(Store::open(dir.path(), options(), NOW).unwrap());
         let (clock, answers) = (VirtualClock::at(NOW), Answers::default());
         let own = answers.clone();
         let fetch = move |_url| -> Fetching {

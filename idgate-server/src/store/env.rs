@@ -1,0 +1,98 @@
+//! What the use cases of a gateway work with, whichever database it has.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+use tokio::sync::Notify;
+
+use super::changes::Changes;
+use super::db::Db;
+use super::failure::Done;
+use super::fault::Fault;
+use super::sql::millis;
+use super::types::{ApiKeyRecord, StoreError};
+use super::uses::Uses;
+use crate::audit::AuditKeys;
+use crate::config::{Environment, Quotas};
+use crate::seal::{InstanceKey, Sealer};
+use crate::telemetry::Telemetry;
+
+/// What a use case does.
+pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
+
+/// A use case: what it is given, where it works, and what it works with.
+pub(super) type UseCase<A, T> = for<'a> fn(&'a A, &'a Db<'a>, &'a Env) -> Boxed<'a, T>;
+
+/// What use cases work with.
+pub(super) struct Env {
+    pub(super) sealer: Arc<Sealer>,
+    pub(super) audit: AuditKeys,
+    /// What a client may have at a time.
+    pub(super) quotas: Quotas,
+    /// Whether pinned signers serve live sessions.
+    pub(super) pinned_live: bool,
+    /// Which clock says when leases end and results are due.
+    pub(super) clock: LeaseClock,
+    /// By which gateways that share a database know one another: made new with each start.
+    pub(super) node: String,
+    pub(super) telemetry: Arc<Telemetry>,
+    pub(super) changes: Arc<Changes>,
+    /// Rings when a session has settled.
+    pub(super) outbox_bell: Arc<Notify>,
+    pub(super) uses: Uses,
+    pub(super) fault: Fault,
+}
+
+/// Which clock says when leases end and results are due.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum LeaseClock {
+    /// The database's, which several gateways share.
+    Databases,
+    /// The caller's.
+    Callers,
+}
+
+impl Env {
+    pub(super) fn new(
+        instance_key: &InstanceKey,
+        environment: Environment,
+        quotas: Quotas,
+        (clock, node): (LeaseClock, String),
+    ) -> Result<Self, StoreError> {
+        let telemetry = Telemetry::new().map(Arc::new);
+        Ok(Self {
+            sealer: Arc::new(Sealer::new(instance_key)?),
+            audit: AuditKeys::new(instance_key)?,
+            quotas,
+            pinned_live: environment == Environment::Development,
+            clock,
+            node,
+            telemetry: telemetry.map_err(|error| StoreError::Failed(error.to_string()))?,
+            changes: Arc::default(),
+            outbox_bell: Arc::default(),
+            uses: Uses::default(),
+            fault: Fault::default(),
+        })
+    }
+
+    /// What replaces the database's clock in a statement: the caller's time, if that is the clock of leases.
+    pub(super) fn lease_clock(&self, now: UnixMillis) -> Option<i64> {
+        (self.clock == LeaseClock::Callers).then(|| millis(now))
+    }
+
+    /// Now, by the clock of leases.
+    pub(super) async fn lease_now(&self, db: &Db<'_>, now: UnixMillis) -> Done<i64> {
+        match self.lease_clock(now) {
+            Some(callers) => Ok(callers),
+            None => db.clock(now).await,
+        }
+    }
+
+    /// A key with its latest use, which is stored later.
+    pub(super) fn with_exact_use(&self, mut key: ApiKeyRecord) -> ApiKeyRecord {
+        key.last_used_at = self.uses.latest(&key.id, key.last_used_at);
+        key
+    }
+}

@@ -1,0 +1,39 @@
+//! What operators measure: sums by the hour, written with the sessions that they count.
+
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+
+use super::{Engine, Store};
+use crate::store::lanes::Whose;
+use crate::store::metrics::{hour_of, summary};
+use crate::store::sql::number;
+use crate::store::types::{MetricsSummary, Read};
+use crate::telemetry::{Gauges, Telemetry};
+
+/// Measurements.
+impl Store {
+    /// Sums up the running hour and the `window_hours` before it: nothing that settled in the
+    /// window is left out.
+    pub fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
+        let last = hour_of(now);
+        let with = (last.saturating_sub(number(window_hours)), last);
+        let sum = self.look(Whose::GATEWAY, with, |(first, last), db, _| {
+            Box::pin(summary(db, *first, *last))
+        });
+        self.env.fault.sum(sum)
+    }
+
+    /// What the database has at this moment.
+    pub fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.gauges(now),
+            Engine::Postgres(store) => store.gauges(now),
+        }
+    }
+
+    /// The counters of this process.
+    pub fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.env.telemetry
+    }
+}

@@ -1,0 +1,109 @@
+//! The owner of an API key, read with the numbers of trust, keys and certificates in force.
+
+use idgate_core::ids::SessionId;
+use idgate_core::time::UnixMillis;
+
+use super::SqliteStore;
+use crate::store::db::{Db, at_once};
+use crate::store::keys;
+use crate::store::known::{admin_lane, key_lane};
+use crate::store::readers::Reader;
+use crate::store::sessions as session_rows;
+use crate::store::types::{Caller, Read, SessionFound};
+
+impl SqliteStore {
+    /// A key that is about to be good.
+    pub(in crate::store) fn know_key(&self, digest: &[u8; 32], client_id: &str) {
+        self.known_keys.note(*digest, key_lane(client_id));
+    }
+
+    pub(in crate::store) fn authenticate(
+        &self,
+        digest: &[u8; 32],
+        now: UnixMillis,
+    ) -> Read<'_, Option<Caller>> {
+        let (digest, found) = (*digest, self.by_key(*digest, now, |_, _| ()));
+        Box::pin(async move {
+            let found = self.note_key(digest, now, found.await?);
+            Ok(found.map(|(caller, ())| caller))
+        })
+    }
+
+    pub(in crate::store) fn authenticate_for(
+        &self,
+        digest: &[u8; 32],
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, SessionFound)>> {
+        let (digest, id, sealer) = (*digest, session.clone(), self.env.sealer.clone());
+        let found = self.by_key(digest, now, move |reader, caller| {
+            session_rows::read_with_result(reader, &sealer, caller, &id, now)
+        });
+        Box::pin(async move {
+            let Some((caller, session)) = self.note_key(digest, now, found.await?) else {
+                return Ok(None);
+            };
+            Ok(Some((caller, session)))
+        })
+    }
+
+    pub(in crate::store) fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let digest = *digest;
+        let read = move |reader: &Reader| at_once(keys::admin(&Db::sqlite(&reader.main), &digest));
+        let found = self.readers.read(self.known_keys.lane(digest), read);
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(id) => self.known_keys.note(digest, admin_lane(id)),
+                None => self.known_keys.forget(digest),
+            }
+            Ok(found)
+        })
+    }
+
+    /// Reads who has a key and when that was last used, and what else `read` reads for them.
+    fn by_key<T: Send + 'static>(
+        &self,
+        digest: [u8; 32],
+        now: UnixMillis,
+        read: impl FnOnce(&Reader, &Caller) -> T + Send + 'static,
+    ) -> Read<'static, Option<(Caller, Option<UnixMillis>, T)>> {
+        let numbers = self.numbers.clone();
+        self.readers.read(self.known_keys.lane(digest), move |reader: &Reader| {
+            numbers.with(&reader.main, |since, _| {
+                let found = keys::authenticate(&reader.main, &digest, since, now)?;
+                Ok(found.map(|(caller, last_used)| {
+                    let read = read(reader, &caller);
+                    (caller, last_used, read)
+                }))
+            })
+        })
+    }
+
+    /// Notes that a key was used, or that it opens nothing.
+    fn note_key<T>(
+        &self,
+        digest: [u8; 32],
+        now: UnixMillis,
+        found: Option<(Caller, Option<UnixMillis>, T)>,
+    ) -> Option<(Caller, T)> {
+        let Some((caller, last_used, read)) = found else {
+            self.known_keys.forget(digest);
+            return None;
+        };
+        self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
+        let due = self.env.uses.note(&caller.key_id, last_used, now);
+        if !due.is_empty() {
+            self.touch(due);
+        }
+        Some((caller, read))
+    }
+
+    /// Stores the uses of keys, and waits for nothing.
+    pub(super) fn touch(&self, uses: Vec<(String, UnixMillis)>) {
+        // Queued already: the answer is not needed, and a full queue loses only this one time.
+        drop(self.writer.submit(move |batch| {
+            uses.iter().try_for_each(|(key_id, at)| keys::touch(batch.main, key_id, *at))
+        }));
+    }
+}

@@ -1,0 +1,29 @@
+//! The status events of a session. They are committed with the change that they tell of.
+
+use idgate_core::time::UnixMillis;
+
+/// One committed change of a session's status.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StatusEvent {
+    /// Dense within the session, from 1.
+    pub seq: u64,
+    /// The status from here on.
+    pub status: String,
+    /// Why, when it is FAILED or EXPIRED.
+    pub reason: Option<String>,
+    /// What the wallet said, when that is the reason.
+    pub wallet_error: Option<String>,
+    /// Since when.
+    pub occurred_at: UnixMillis,
+}
+
+/// Events of a session, read at one instant.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EventPage {
+    /// In order.
+    pub events: Vec<StatusEvent>,
+    /// The `seq` of the session's last event, whether or not it is among `events`.
+    pub last: u64,
+    /// Nothing more will happen to the session.
+    pub settled: bool,
+}

@@ -1,0 +1,32 @@
+//! Sessions, their results, and what the gateway does with them by itself.
+
+use super::NewPage;
+use crate::spans::Parent;
+
+/// Whether a guarded write applied.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Committed {
+    /// It is durable.
+    Yes,
+    /// Another write came first, or the session is gone; nothing changed.
+    LostRace,
+}
+
+/// Whether a new session is stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "without room nothing is stored"]
+pub enum Made {
+    /// It is.
+    Yes,
+    /// The client has as many open sessions as it may; nothing changed.
+    NoRoom,
+}
+
+/// What is stored with a new session.
+#[derive(Clone, Default)]
+pub struct Beside {
+    /// Its page.
+    pub page: Option<NewPage>,
+    /// The span that makes it, where that is recorded.
+    pub parent: Option<Parent>,
+}
