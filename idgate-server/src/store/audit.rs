@@ -17,47 +17,14 @@ use rusqlite::Connection;
 
 pub use self::export::ExportError;
 pub(super) use self::head::Head;
-pub(super) use self::heads::total;
 pub use self::report::AuditReport;
 pub(super) use self::rows::Rows;
 use super::db::{Db, at_once};
-use super::failure::{Done, Failure};
-use super::postgres::audit as postgres;
 use super::types::{SignedChains, StoreError};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Entries of a chain that one checkpoint leaves uncovered at most.
 pub(super) const CHECKPOINT_EVERY: u64 = 1000;
-
-/// Appends an entry to the chain of `client_id`. In SQLite the transaction is one that writes (IMMEDIATE), and no
-/// [`Chains`] of it is at the end of a chain.
-///
-/// # Errors
-/// As [`Chains::append`].
-pub(super) async fn append(
-    db: &Db<'_>,
-    keys: &AuditKeys,
-    client_id: &str,
-    event: AuditEvent,
-) -> Done<()> {
-    match db {
-        Db::Sqlite(main) => {
-            let mut chains = Chains::new(main, keys);
-            chains.append(client_id, event)?;
-            Ok(chains.write()?)
-        }
-        Db::Transaction(tx) => postgres::append(tx, keys, client_id, event).await,
-        Db::Client(_) => Err(Failure::failed("an audit entry needs a transaction")),
-    }
-}
-
-/// Keeps other transactions from appending to the chain of `client_id` until this one ends.
-pub(super) async fn hold(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
-    match db {
-        Db::Transaction(tx) => postgres::hold(tx, keys, client_id).await,
-        Db::Sqlite(_) | Db::Client(_) => Ok(()),
-    }
-}
 
 /// The chains that one write transaction (IMMEDIATE) appends to. Where they end is read with the
 /// first entry of each, and written once, however many entries there were.
@@ -84,7 +51,8 @@ impl<'c> Chains<'c> {
         let (main, keys) = (self.main, self.keys);
         let total = match self.total {
             Some(total) => total,
-            None => total(main, keys)?.ok_or_else(|| StoreError::Failed(altered("any client")))?,
+            None => at_once(heads::total(&Db::sqlite(main), keys))?
+                .ok_or_else(|| StoreError::Failed(altered("any client")))?,
         };
         let mut head = match self.heads.remove(client_id) {
             Some(head) => head,

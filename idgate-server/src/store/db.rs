@@ -24,6 +24,13 @@ use super::types::StoreError;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql(&'static str);
 
+impl Sql {
+    /// The text as PostgreSQL takes it.
+    pub(super) fn for_postgres(self) -> Cow<'static, str> {
+        of_postgres(self.0)
+    }
+}
+
 /// A statement. A test prepares each text that is given here on both databases.
 pub(super) const fn sql(text: &'static str) -> Sql {
     Sql(text)

@@ -1,7 +1,5 @@
 //! What the use cases of a gateway work with, whichever database it has.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
@@ -9,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::changes::Changes;
 use super::db::Db;
-use super::failure::Done;
+use super::failure::{Boxed, Done};
 use super::fault::Fault;
 use super::sql::millis;
 use super::types::{ApiKeyRecord, StoreError};
@@ -18,9 +16,6 @@ use crate::audit::AuditKeys;
 use crate::config::{Environment, Quotas};
 use crate::seal::{InstanceKey, Sealer};
 use crate::telemetry::Telemetry;
-
-/// What a use case does.
-pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
 
 /// A use case: what it is given, where it works, and what it works with.
 pub(super) type UseCase<A, T> = for<'a> fn(&'a A, &'a Db<'a>, &'a Env) -> Boxed<'a, T>;

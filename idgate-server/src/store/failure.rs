@@ -1,11 +1,17 @@
 //! The outcome of a use case.
 
+use std::future::Future;
+use std::pin::Pin;
+
 use super::types::StoreError;
 use crate::gateway_key::KeyUnusable;
 use crate::seal::{NotSealed, Unsealable};
 
 /// The outcome of a statement, of a use case or of a transaction.
 pub(super) type Done<T> = Result<T, Failure>;
+
+/// What a use case, or a step of it, does.
+pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
 
 /// Why a transaction did not do what it should.
 #[derive(Debug)]

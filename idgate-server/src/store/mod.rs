@@ -3,6 +3,7 @@
 
 mod api_keys;
 mod audit;
+mod audit_append;
 mod backup;
 mod certificates;
 mod changes;

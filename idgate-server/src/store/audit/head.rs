@@ -115,3 +115,12 @@ impl Head {
 pub(in crate::store) fn total_message(entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &entries.to_be_bytes()].concat()
 }
+
+/// PostgreSQL has the number of all entries in so many rows, by the chain's name: one row would be a lock that
+/// all transactions wait for.
+pub(in crate::store) const SLICES: i64 = 64;
+
+/// What is MACed of one of them.
+pub(in crate::store) fn slice_message(slice: i64, entries: u64) -> Vec<u8> {
+    [&b"total\n"[..], &slice.to_be_bytes(), b"\n", &entries.to_be_bytes()].concat()
+}

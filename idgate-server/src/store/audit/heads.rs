@@ -1,13 +1,12 @@
 //! Heads and the number of all entries as rows.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
-use super::super::db::{Db, Row, at_once, sql};
+use super::super::db::{Db, Row, Sql, at_once, sql};
 use super::super::failure::{Done, Failure};
-use super::super::postgres::audit as postgres;
 use super::super::sql::{millis, number, unsigned};
 use super::super::types::StoreError;
-use super::head::{Found, Head, total_message};
+use super::head::{Found, Head, SLICES, slice_message, total_message};
 use crate::audit::{AuditEvent, AuditKeys, Hash};
 
 /// A row of all columns in their order.
@@ -26,13 +25,32 @@ pub(in crate::store) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found>
     Ok(head.checked(keys, &row.bytes(6)?))
 }
 
-/// The end of a chain, which nobody else moves before this transaction ends.
-pub(super) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
-    match db {
-        Db::Sqlite(main) => Ok(Head::read(main, keys, client_id)?),
-        Db::Transaction(tx) => postgres::heads::lock(tx, keys, client_id).await,
-        Db::Client(_) => Err(Failure::failed("the end of a chain needs a transaction")),
+/// Reads the end of a chain, and locks it.
+pub(in crate::store) const LOCK: Sql =
+    sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+         FROM audit_heads WHERE client_id = $1 {FOR UPDATE}");
+
+/// The end of a chain, which no other transaction moves before this one ends.
+pub(in crate::store) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
+    if let Some(found) = find(db, keys, client_id).await? {
+        return Ok(Head::genuine(Some(found), client_id)?);
     }
+    // Of all that find none, one makes it, and the others wait for that one.
+    insert(db, keys, &Head::before_the_first(client_id)).await?;
+    let found = find(db, keys, client_id).await?;
+    Ok(Head::genuine(found, client_id)?)
+}
+
+async fn find(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
+    db.one(LOCK, &[&client_id], |row| read_row(keys, row)).await
+}
+
+/// Stores the head of a chain that has none.
+pub(in crate::store) async fn insert(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+                   checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                   ON CONFLICT DO NOTHING");
+    store(db, sql, keys, head).await
 }
 
 /// Writes where a chain ends now.
@@ -43,6 +61,10 @@ pub(in crate::store) async fn write(db: &Db<'_>, keys: &AuditKeys, head: &Head) 
                    entry_hash = excluded.entry_hash, checkpoint_seq = excluded.checkpoint_seq, \
                    checkpoint_hash = excluded.checkpoint_hash, open_since = excluded.open_since, \
                    mac = excluded.mac");
+    store(db, sql, keys, head).await
+}
+
+async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()> {
     let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
     let (entry_hash, checkpoint_hash) =
         (head.entry_hash.as_slice(), head.checkpoint_hash.as_slice());
@@ -72,10 +94,7 @@ impl Head {
         keys: &AuditKeys,
         client_id: &str,
     ) -> Result<Self, StoreError> {
-        let sql = sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
-                       open_since, mac FROM audit_heads WHERE client_id = $1");
-        let find = Db::sqlite(main);
-        let found = at_once(find.one(sql, &[&client_id], |row| read_row(keys, row)))?;
+        let found = at_once(find(&Db::sqlite(main), keys, client_id))?;
         Self::genuine(found, client_id)
     }
 
@@ -133,20 +152,22 @@ impl Head {
     }
 }
 
-/// How many entries all chains have together; `None`: the number is not one that the instance
-/// wrote. A chain that vanished with its head, or that was set back with it, is missing here.
-pub(in crate::store) fn total(
-    main: &Connection,
-    keys: &AuditKeys,
-) -> Result<Option<u64>, StoreError> {
-    let found: Option<(i64, Vec<u8>)> = main
-        .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    // It is there from the beginning.
-    let Some((entries, mac)) = found else { return Ok(None) };
-    let entries = unsigned(entries);
-    Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
+/// How many entries all chains have together; `None`: the number, or a part of it, is missing, or is not one that the
+/// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
+pub(in crate::store) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
+    let sql = sql("SELECT {slice|0}, entries, mac FROM {audit_totals|audit_total}");
+    let is_whole = matches!(db, Db::Sqlite(_));
+    let read = |row: &Row<'_>| {
+        let (slice, entries) = (row.get(0)?, unsigned(row.get(1)?));
+        let message = if is_whole { total_message(entries) } else { slice_message(slice, entries) };
+        Ok(keys.is_mac(&message, &row.bytes(2)?).then_some(entries))
+    };
+    let found = db.all(sql, &[], read).await?;
+    // All parts are there from the beginning.
+    if number(found.len()) != if is_whole { 1 } else { SLICES } {
+        return Ok(None);
+    }
+    Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))
 }
 
 pub(super) fn write_total(

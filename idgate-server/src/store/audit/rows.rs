@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use super::super::db::{Db, at_once, at_one_moment, sql};
 use super::super::failure::Done;
-use super::super::postgres::audit as postgres;
 use super::super::sql::{number, unsigned};
 use super::super::types::StoreError;
 use super::heads::{read_row, total};
@@ -58,11 +57,7 @@ pub(in crate::store) async fn moment(
     let without: Vec<String> = db.all(without, &[&client], |row| row.get(0)).await?;
     // One with entries and no head is found where its chain ends.
     let without_chain = without.into_iter().filter(|id| !chains.contains_key(id)).collect();
-    let total = match db {
-        Db::Sqlite(main) => total(main, keys)?,
-        Db::Client(on) => postgres::heads::total(*on, keys).await?,
-        Db::Transaction(on) => postgres::heads::total(*on, keys).await?,
-    };
+    let total = total(db, keys).await?;
     Ok(Moment { chains, total, without_chain })
 }
 

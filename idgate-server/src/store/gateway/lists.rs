@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::Store;
 use crate::audit::{OPERATOR_CHAIN, SYSTEM};
-use crate::store::audit;
+use crate::store::audit_append::append;
 use crate::store::lanes::Whose;
 use crate::store::trust::listed_rows;
 use crate::store::types::{FetchedList, ListSource, Read, Refreshed, Write};
@@ -24,7 +24,7 @@ impl Store {
                 let by = (SYSTEM, *now);
                 let (outcome, events) = listed_rows::refresh(db, fetched, by).await?;
                 for event in events {
-                    audit::append(db, &env.audit, OPERATOR_CHAIN, event).await?;
+                    append(db, &env.audit, OPERATOR_CHAIN, event).await?;
                 }
                 Ok(outcome)
             })

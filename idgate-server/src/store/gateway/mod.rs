@@ -24,7 +24,8 @@ use idgate_core::time::UnixMillis;
 
 use super::cursor::List;
 use super::db::Db;
-use super::env::{Boxed, Env, UseCase};
+use super::env::{Env, UseCase};
+use super::failure::Boxed;
 #[cfg(test)]
 use super::fault::Mood;
 use super::lanes::Whose;

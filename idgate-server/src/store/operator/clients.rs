@@ -7,7 +7,7 @@ use super::{OperatorStore, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditKeys, AuditStatus, OPERATOR};
 use crate::store::api_keys::{self, KeyRow};
-use crate::store::audit;
+use crate::store::audit_append::{append, hold};
 use crate::store::certificates;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
@@ -92,7 +92,7 @@ impl OperatorStore {
     ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
         let keys = self.audit_keys();
         self.change(async |db| {
-            audit::hold(db, keys, client_id).await?;
+            hold(db, keys, client_id).await?;
             let mode = sql("SELECT livemode FROM clients WHERE id = $1 AND revoked_at IS NULL \
                             {FOR SHARE}");
             let livemode = db.one(mode, &[&client_id], |row| row.get(0)).await?;
@@ -282,7 +282,7 @@ async fn add_key(db: &Db<'_>, keys: &AuditKeys, key: &KeyRow<'_>) -> Done<()> {
     let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, key.record.created_at)
         .about_key(&key.record.id)
         .with_scopes(key.record.scopes.as_deref());
-    audit::append(db, keys, key.client_id, event.by(OPERATOR)).await
+    append(db, keys, key.client_id, event.by(OPERATOR)).await
 }
 
 /// `None`: there is no such client. Else whether it could be recorded, and whether a certificate ended.

@@ -22,7 +22,7 @@ pub use self::gateway_keys::GatewayKeyRecord;
 pub use self::listening::Listener;
 pub use self::sessions::SessionLine;
 pub use self::webhook_hosts::{HostRecord, Review};
-use super::audit;
+use super::audit_append::append;
 use super::db::Db;
 use super::failure::{Done, Failure};
 use super::postgres::PostgresOperator;
@@ -162,7 +162,7 @@ async fn record_if_possible(
 ) -> Done<Result<(), String>> {
     db.command("SAVEPOINT entries").await?;
     for event in events {
-        match audit::append(db, keys, chain, event).await {
+        match append(db, keys, chain, event).await {
             Ok(()) => {}
             Err(Failure::Store(StoreError::Failed(why))) => {
                 db.command("ROLLBACK TO SAVEPOINT entries").await?;

@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::{OperatorStore, record_if_possible};
 use crate::audit::{AuditEvent, AuditKeys, OPERATOR, OPERATOR_CHAIN};
-use crate::store::audit;
+use crate::store::audit_append::append;
 use crate::store::db::Db;
 use crate::store::failure::Done;
 use crate::store::trust::{
@@ -35,7 +35,7 @@ impl OperatorStore {
                 return Ok(None);
             }
             let event = AuditEvent::trust_changed(issuer_id, now);
-            audit::append(db, keys, OPERATOR_CHAIN, event).await?;
+            append(db, keys, OPERATOR_CHAIN, event).await?;
             Ok(record)
         })
     }
@@ -84,7 +84,7 @@ impl OperatorStore {
         self.change(async |db| {
             let (outcome, events) = listed_rows::refresh(db, list, (OPERATOR, now)).await?;
             for event in events {
-                audit::append(db, keys, OPERATOR_CHAIN, event).await?;
+                append(db, keys, OPERATOR_CHAIN, event).await?;
             }
             Ok(outcome)
         })

@@ -13,7 +13,7 @@ use super::gateway::PostgresStore;
 use super::pool::Tx;
 use super::sessions::{store, surely};
 use super::shared::Shared;
-use crate::store::env::Boxed;
+use crate::store::failure::Boxed;
 
 impl PostgresStore {
     pub(in crate::store) fn create_session_once(

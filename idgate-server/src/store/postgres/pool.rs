@@ -22,7 +22,7 @@ use super::error::{Done, Failure};
 use super::{instance, tls};
 use crate::clock::Stopwatch;
 use crate::config::Address;
-use crate::store::env::Boxed;
+use crate::store::failure::Boxed;
 use crate::telemetry::{PoolLoad, Telemetry};
 
 /// How long a use case may take: a database that does not answer is not waited for any longer.

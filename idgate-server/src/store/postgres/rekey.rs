@@ -15,6 +15,7 @@ use super::pool::{Pool, Tx};
 use super::sql::{execute, rows};
 use crate::audit::AuditKeys;
 use crate::seal::{Place, Sealer};
+use crate::store::audit::head::slice_message;
 use crate::store::audit::heads::read_row;
 use crate::store::db;
 
@@ -172,7 +173,7 @@ async fn totals(tx: &Tx<'_>, last: i64, work: &mut Rekeying<'_>) -> Done<Option<
     let mut end = None;
     for row in rows(tx, &select, &[&last, &locked(work)]).await? {
         let (slice, entries): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        let message = heads::message(slice, unsigned(entries));
+        let message = slice_message(slice, unsigned(entries));
         if let Some(anew) = work.mac(&message, row.try_get(2)?) {
             let update = "UPDATE audit_totals SET mac = $2 WHERE slice = $1";
             execute(tx, update, &[&slice, &anew]).await?;

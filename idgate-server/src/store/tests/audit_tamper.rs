@@ -9,8 +9,9 @@ use crate::audit::{
     AuditEntry, AuditEvent, AuditStatus, Damage, Hash, SignedCheckpoint, entry_hash, genesis,
 };
 use crate::clock::Stopwatch;
+use crate::store::audit::Head;
 use crate::store::audit::report::Auditor;
-use crate::store::audit::{Head, append};
+use crate::store::audit_append::append;
 use crate::store::db::{Db, at_once};
 use crate::store::sql::begin;
 use crate::store::sqlite::SqliteOperator;

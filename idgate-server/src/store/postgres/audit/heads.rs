@@ -3,32 +3,26 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
-use super::super::super::audit::Head;
-use super::super::super::audit::head::{Added, Found};
-use super::super::super::audit::heads::read_row;
-use super::super::super::db;
-use super::super::super::sql::{millis, number, unsigned};
 use super::super::error::Done;
 use super::super::pool::{Pool, Tx};
 use super::super::sql::{Parameters, execute, row, rows};
-use super::{SLICES, is_altered};
+use super::is_altered;
 use crate::audit::AuditKeys;
+use crate::store::audit::Head;
+use crate::store::audit::head::{Added, SLICES, slice_message};
+use crate::store::audit::heads::insert;
+use crate::store::db::Db;
+use crate::store::sql::{millis, number, unsigned};
 
-/// The columns of [`from_row`].
+/// The columns of [`read_row`](crate::store::audit::heads::read_row).
 pub(in crate::store::postgres) const COLUMNS: &str =
     "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
 
-/// Locks the end of a chain.
-const LOCK: &str = "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
-     FROM audit_heads WHERE client_id = $1 FOR UPDATE";
 /// Locks a part of the number of all entries.
-const LOCK_SLICE: &str = "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
-/// In the order in which they are locked.
-pub(in crate::store::postgres) const LOCKS: [&str; 2] = [LOCK, LOCK_SLICE];
-
+pub(in crate::store::postgres) const LOCK_SLICE: &str =
+    "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
 /// What writes a head, behind something else.
 macro_rules! write_head {
     ($first:literal) => {
@@ -51,41 +45,6 @@ pub(super) struct Slice {
     entries: u64,
 }
 
-/// The end of a chain, which nobody else moves before this transaction ends.
-pub(in crate::store) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
-    if let Some(found) = find(tx, keys, client_id).await? {
-        return Ok(Head::genuine(Some(found), client_id)?);
-    }
-    // Of all that find none, one makes it, and the others wait for that one.
-    insert(tx, keys, &Head::before_the_first(client_id)).await?;
-    let found = find(tx, keys, client_id).await?;
-    Ok(Head::genuine(found, client_id)?)
-}
-
-async fn find(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
-    let found = row(tx, LOCK, &[&client_id]).await?;
-    found.map(|found| read_row(keys, &db::Row::Postgres(&found))).transpose()
-}
-
-async fn insert(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
-    execute(
-        tx,
-        "INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
-         open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-        &[
-            &head.client_id,
-            &number(head.seq),
-            &&head.entry_hash[..],
-            &number(head.checkpoint_seq),
-            &&head.checkpoint_hash[..],
-            &head.open_since.map(millis),
-            &head.mac(keys),
-        ],
-    )
-    .await?;
-    Ok(())
-}
-
 /// Writes a head, and where so many entries more are told, the part of the number of all that they count to.
 pub(super) async fn write(
     tx: &Tx<'_>,
@@ -104,7 +63,7 @@ pub(super) async fn write(
     };
     let more = u64::try_from(more).unwrap_or(u64::MAX);
     let entries = slice.entries.saturating_add(more);
-    let (stored, mac) = (number(entries), keys.mac(&message(slice.number, entries)));
+    let (stored, mac) = (number(entries), keys.mac(&slice_message(slice.number, entries)));
     let of_slice: Parameters<'_> = &[&slice.number, &stored, &mac];
     execute(tx, WRITE_AND_COUNT, &[of_head, of_slice].concat()).await?;
     Ok(())
@@ -137,6 +96,7 @@ pub(in crate::store::postgres) async fn begin(pool: &Pool, keys: &AuditKeys) -> 
 }
 
 async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
+    let db = Db::Transaction(tx);
     let without = rows(
         tx,
         "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
@@ -145,7 +105,7 @@ async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
     )
     .await?;
     for client in without {
-        insert(tx, keys, &Head::before_the_first(client.try_get(0)?)).await?;
+        insert(&db, keys, &Head::before_the_first(client.try_get(0)?)).await?;
     }
     let has_begun = row(
         tx,
@@ -159,7 +119,7 @@ async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
                 tx,
                 "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, 0, $2) \
                  ON CONFLICT DO NOTHING",
-                &[&slice, &keys.mac(&message(slice, 0))],
+                &[&slice, &keys.mac(&slice_message(slice, 0))],
             )
             .await?;
         }
@@ -179,7 +139,8 @@ pub(in crate::store::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -
         let entries = slices.get(&slice).copied().unwrap_or(0);
         let sql = "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, $2, $3) \
                    ON CONFLICT (slice) DO UPDATE SET entries = excluded.entries, mac = excluded.mac";
-        execute(tx, sql, &[&slice, &number(entries), &keys.mac(&message(slice, entries))]).await?;
+        execute(tx, sql, &[&slice, &number(entries), &keys.mac(&slice_message(slice, entries))])
+            .await?;
     }
     Ok(())
 }
@@ -193,36 +154,13 @@ pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -
     Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
 }
 
-/// How many entries all chains have together; `None`: a part of the number is missing, or is not one
-/// that the instance wrote.
-pub(in crate::store) async fn total(
-    on: &impl GenericClient,
-    keys: &AuditKeys,
-) -> Done<Option<u64>> {
-    let found = rows(on, "SELECT slice, entries, mac FROM audit_totals", &[]).await?;
-    if number(found.len()) != SLICES {
-        return Ok(None);
-    }
-    let mut sum = 0_u64;
-    for slice in &found {
-        let Some(entries) = counted(keys, slice)? else { return Ok(None) };
-        sum = sum.saturating_add(entries);
-    }
-    Ok(Some(sum))
-}
-
 fn counted(keys: &AuditKeys, row: &Row) -> Done<Option<u64>> {
     let (slice, entries): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
     let entries = unsigned(entries);
-    Ok(keys.is_mac(&message(slice, entries), row.try_get(2)?).then_some(entries))
+    Ok(keys.is_mac(&slice_message(slice, entries), row.try_get(2)?).then_some(entries))
 }
 
 fn slice_of(client_id: &str) -> i64 {
     let first = digest(&SHA256, client_id.as_bytes()).as_ref().first().copied().unwrap_or(0);
     i64::from(first).checked_rem(SLICES).unwrap_or(0)
-}
-
-/// What the MAC of a part of that number is about.
-pub(in crate::store::postgres) fn message(slice: i64, entries: u64) -> Vec<u8> {
-    [&b"total\n"[..], &slice.to_be_bytes(), b"\n", &entries.to_be_bytes()].concat()
 }

@@ -2,22 +2,19 @@
 //! appends holds the row of the chain's head, so that a chain has one end whichever nodes write to it,
 //! and no two chains wait for one another.
 //!
-//! How many entries all chains have together is kept in [`SLICES`] rows by the chain's name: one row
+//! How many entries all chains have together is kept in several rows by the chain's name: one row
 //! would be a lock that everybody waits for. `occurred_at` and `open_since` are the callers' times.
 
-pub(in crate::store) mod heads;
+pub(super) mod heads;
 
-pub(super) use self::heads::{LOCKS, begin};
-use super::super::audit::{CHECKPOINT_EVERY, Head, altered, checkpoints};
+pub(super) use self::heads::begin;
+use super::super::audit::{CHECKPOINT_EVERY, Head, altered, checkpoints, heads as head_rows};
 use super::super::db::Db;
 use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::sql::prepare;
 use crate::audit::{AuditEvent, AuditKeys};
-
-/// Rows that the number of all entries is spread over.
-const SLICES: i64 = 64;
 
 /// Where a chain ends, locked until the transaction ends.
 pub(super) struct End {
@@ -31,10 +28,16 @@ pub(super) struct End {
 /// The database failed, or the chain's head or the number of entries is not what the instance wrote:
 /// then nothing more can be recorded for this client, so nothing more is done for it.
 pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<End> {
-    prepare(tx, &LOCKS).await?;
-    let head = heads::lock(tx, keys, client_id);
+    prepare_locks(tx).await?;
+    let db = Db::Transaction(tx);
+    let head = head_rows::lock(&db, keys, client_id);
     let (head, slice) = tokio::join!(head, heads::lock_slice(tx, keys, client_id));
     Ok(End { head: head?, slice: slice? })
+}
+
+/// Prepares the statements that lock the end of a chain, in the order in which they do.
+pub(super) async fn prepare_locks(tx: &Tx<'_>) -> Done<()> {
+    prepare(tx, &[&head_rows::LOCK.for_postgres(), heads::LOCK_SLICE]).await
 }
 
 impl End {
@@ -90,7 +93,7 @@ pub(in crate::store) async fn append(
 /// # Errors
 /// The database failed, or the chain's head is not what the instance wrote.
 pub(in crate::store) async fn hold(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
-    heads::lock(tx, keys, client_id).await.map(drop)
+    head_rows::lock(&Db::Transaction(tx), keys, client_id).await.map(drop)
 }
 
 fn is_altered(client_id: &str) -> Failure {

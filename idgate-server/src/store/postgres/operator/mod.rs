@@ -22,7 +22,7 @@ use crate::store::audit::proof::EntryRow;
 use crate::store::audit::report::{Log, Moment};
 use crate::store::audit::rows as log;
 use crate::store::db::Db;
-use crate::store::env::Boxed;
+use crate::store::failure::Boxed;
 use crate::store::key_check::FirstKey;
 use crate::store::types::{Resealed, StoreError};
 

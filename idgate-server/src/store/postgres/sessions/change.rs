@@ -18,7 +18,7 @@ use super::super::pool::{ANSWER, Tx};
 use super::super::shared::Shared;
 use super::super::sql::{execute, row};
 use super::step;
-use crate::store::env::Boxed;
+use crate::store::failure::Boxed;
 
 /// How often a change is tried alone when its COMMIT is not answered.
 const TRIES: usize = 3;

@@ -143,7 +143,7 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
     let measured: Vec<Measured> = steps.iter().filter_map(Step::measured).collect();
     let gains = gains(&measured);
     prepare(tx, &[CLOSE]).await?;
-    prepare(tx, &audit::LOCKS).await?;
+    audit::prepare_locks(tx).await?;
     let (made, kept, erased, closed, end, noticed, sums) = tokio::join!(
         insert::rows(tx, &new),
         keep(tx, steps),
