@@ -1,9 +1,9 @@
 //! Appending to the audit log, in the way of each database.
 
-use super::audit::Chains;
 use super::db::Db;
 use super::failure::{Done, Failure};
 use super::postgres::audit as postgres;
+use super::sqlite::audit::Chains;
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Appends an entry to the chain of `client_id`. In SQLite the transaction is one that writes (IMMEDIATE), and no

@@ -2,13 +2,15 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::examine::{Examination, Finding, over_asking, registered};
 use super::postgres::PostgresOperator;
 use super::rekey;
 use crate::config::Address;
 use crate::seal::InstanceKey;
+use crate::store::finding::Finding;
 use crate::store::operator::OperatorStore;
+use crate::store::sqlite::examine::Examination;
 use crate::store::types::StoreError;
+use crate::store::{over_asking, registered};
 
 const CHECK: &str = "database";
 /// Before anybody makes a dump of it.
@@ -51,14 +53,9 @@ fn look(
     examination.findings.push(Finding::good(CHECK, good));
     examination.trust = Some(operator.trust_entries()?);
     let certificates = operator.certificates(None)?;
-    let registrations = operator.registrations()?;
-    for registration in &registrations {
-        let newest = operator.newest_sessions(&registration.client_id)?;
-        let newest = newest.into_iter().map(Ok);
-        let asked = over_asking::judge(operator.sealer(), registration, newest)?;
-        examination.findings.push(asked);
-    }
-    examination.findings.extend(registered::judge(&certificates, &registrations, now));
+    let sealer = operator.sealer();
+    examination.findings.extend(operator.read(async |db| over_asking::look(db, sealer).await)?);
+    examination.findings.extend(operator.read(async |db| registered::look(db, now).await)?);
     examination.certificates = Some(certificates);
     if deep {
         let report = operator.verify_audit(None, &[])?;

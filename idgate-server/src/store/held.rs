@@ -2,13 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Connection;
-
-use super::db::{Db, at_once};
 use super::numbers::Numbers;
-use super::readers::{Reader, Readers};
-use super::together::Together;
-use super::types::{Read, StoreError};
 use crate::clock::Moment;
 
 /// Something that is stored under a number which grows with each change.
@@ -66,81 +60,6 @@ impl Noted {
 
     fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The numbers of a file.
-#[derive(Default)]
-pub(super) struct Asking {
-    noted: Noted,
-    together: Arc<Together<Numbers>>,
-}
-
-impl Asking {
-    /// As they were at `since` or later.
-    pub(super) fn since<'a>(
-        self: &Arc<Self>,
-        readers: &'a Readers,
-        since: Moment,
-    ) -> Read<'a, Numbers> {
-        if let Some(numbers) = self.noted.since(since) {
-            return Box::pin(async move { Ok(numbers) });
-        }
-        let asking = self.clone();
-        readers.read_together(&self.together, move |reader: &Reader| {
-            asking.with(&reader.main, |_, numbers| Ok(numbers))
-        })
-    }
-
-    /// Reads them, for all who asked before the moment that `read` is given with them, and something else
-    /// of the same state of the file, which is locked once for both.
-    pub(super) fn with<T>(
-        &self,
-        main: &Connection,
-        read: impl FnOnce(Moment, Numbers) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let before = Moment::now();
-        let mut statement = main.prepare_cached(Numbers::TEXT)?;
-        let mut rows = statement.query([])?;
-        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        let numbers = self.noted.note(before, Numbers::at(row, [0, 1, 2])?);
-        read(before, numbers)
-    }
-}
-
-/// The latest that was read of a file, by all who ask for it together.
-pub(super) struct Held<T> {
-    latest: Latest<T>,
-    loads: Arc<Together<Arc<T>>>,
-}
-
-impl<T> Default for Held<T> {
-    fn default() -> Self {
-        Self { latest: Latest::default(), loads: Arc::default() }
-    }
-}
-
-impl<T: Numbered + Send + Sync + 'static> Held<T> {
-    /// What is stored now; the same `Arc` while its number, which is at least `wanted`, says the same.
-    pub(super) fn current<'a>(
-        self: &Arc<Self>,
-        readers: &'a Readers,
-        wanted: Numbers,
-        number: fn(Numbers) -> u64,
-        load: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Read<'a, Arc<T>> {
-        if let Some(held) = self.latest.at_least(number(wanted)) {
-            return Box::pin(async move { Ok(held) });
-        }
-        let held = self.clone();
-        let load = move |reader: &Reader| {
-            // Once more: who joined later may know of a later one.
-            match held.latest.at_least(number(at_once(Numbers::read(&Db::sqlite(&reader.main)))?)) {
-                Some(held) => Ok(held),
-                None => Ok(held.latest.keep(load(&reader.main)?)),
-            }
-        };
-        readers.load_together(&self.loads, load)
     }
 }
 

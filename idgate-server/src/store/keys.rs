@@ -2,18 +2,14 @@
 
 use std::fmt;
 
-use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
-use super::api_keys::power::scopes as scopes_of;
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::sql::{millis, time};
-use super::types::{Caller, StoreError};
+use super::sql::millis;
+use super::types::Caller;
 use crate::api_key::ApiKey;
-use crate::clock::Moment;
 use crate::seal::Place;
 
 /// A client as operators see it.
@@ -58,38 +54,6 @@ pub(super) const fn secret_place(client_id: &str) -> Place<'_> {
     Place { purpose: "clients", object: client_id, client: client_id }
 }
 
-/// The owner of the key with this digest, and when the key was last used as far as stored.
-pub(super) fn authenticate(
-    main: &Connection,
-    digest: &[u8; 32],
-    since: Moment,
-    now: UnixMillis,
-) -> Result<Option<(Caller, Option<UnixMillis>)>, StoreError> {
-    let row = main
-        .prepare_cached(
-            "SELECT k.id, k.client_id, k.livemode, k.scopes, k.last_used_at \
-             FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-             WHERE k.digest = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
-             AND (k.expires_at IS NULL OR k.expires_at > ?2) AND k.livemode = c.livemode",
-        )?
-        .query_row((digest, millis(now)), |row| {
-            let caller = Caller {
-                key_id: row.get(0)?,
-                digest: *digest,
-                client_id: TenantId::new(row.get::<_, String>(1)?),
-                livemode: row.get(2)?,
-                scopes: None,
-                since,
-            };
-            let last_used = row.get::<_, Option<i64>>(4)?.map(time);
-            Ok((caller, row.get::<_, Option<String>>(3)?, last_used))
-        })
-        .optional()?;
-    let Some((mut caller, scopes, last_used)) = row else { return Ok(None) };
-    caller.scopes = scopes_of(&caller.key_id, scopes)?;
-    Ok(Some((caller, last_used)))
-}
-
 /// The id of the admin token with this digest, unless it is revoked.
 pub(super) async fn admin(db: &Db<'_>, digest: &[u8; 32]) -> Done<Option<String>> {
     let sql = sql("SELECT id FROM admin_tokens WHERE digest = $1 AND revoked_at IS NULL");
@@ -114,16 +78,6 @@ pub(super) async fn in_force(
                    AND c.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3)");
     let read = |row: &Row<'_>| Ok(InForce { expires_at: row.time_if_any(0)? });
     db.one(sql, &[&caller.key_id, &caller.digest.as_slice(), &millis(now)], read).await
-}
-
-/// Notes the use of a key; it never moves backwards.
-pub(super) fn touch(main: &Connection, key_id: &str, now: UnixMillis) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "UPDATE api_keys SET last_used_at = ?2 \
-         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
-    )?
-    .execute((key_id, millis(now)))?;
-    Ok(())
 }
 
 /// The origins of a client's own pages, in alphabetical order.

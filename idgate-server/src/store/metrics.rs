@@ -2,18 +2,20 @@
 
 mod gain;
 pub(super) mod gauges;
-mod record;
 
 use idgate_core::time::UnixMillis;
 
 pub(super) use self::gain::{Gain, Measured, gains};
-pub(super) use self::record::{KEPT_HOURS, OTHER_TYPES, record};
 use super::db::{Db, Row, sql};
 use super::failure::{Done, Failure};
 use super::sql::{number, unsigned};
 use super::types::{MetricsSummary, Outcomes};
 use crate::sketch::Sketch;
 
+/// More hours than any window has, the running one included.
+pub(in crate::store) const KEPT_HOURS: i64 = 722;
+/// What further types are counted as.
+pub(in crate::store) const OTHER_TYPES: &str = "other";
 /// An hour in milliseconds.
 const HOUR_MS: u64 = 3_600_000;
 

@@ -3,8 +3,6 @@
 //! only where it is still the one that was read, page by page, so that whoever is ended on the way
 //! begins anew and finds the rest.
 
-pub(super) mod sqlite;
-
 use super::audit::head::Head;
 use super::finding::Finding;
 use super::types::Resealed;

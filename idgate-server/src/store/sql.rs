@@ -1,11 +1,6 @@
-//! What the statements have in common: how times and numbers stand in columns, how a write begins,
-//! and what a failure of SQLite means.
+//! How times and numbers are stored, and how a list is cut into pages.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
-
-use super::failure::Failure;
-use super::types::StoreError;
 
 /// A time as the database holds it.
 pub(super) fn millis(time: UnixMillis) -> i64 {
@@ -38,45 +33,4 @@ pub(super) fn page_of<T>(mut rows: Vec<(T, i64)>, limit: usize) -> (Vec<T>, Opti
     rows.truncate(limit);
     let last = rows.last().map(|(_, position)| *position).filter(|_| has_more);
     (rows.into_iter().map(|(row, _)| row).collect(), last)
-}
-
-/// Begins a transaction that writes: nobody else writes before it ends.
-pub(super) fn begin(conn: &mut Connection) -> Result<Transaction<'_>, StoreError> {
-    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        let text = format!("the database failed: {error}");
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                Self::Damaged(format!("the database is damaged: {error}"))
-            }
-            _ if is_passing(&error) => Self::Unavailable(text),
-            _ => Self::Failed(text),
-        }
-    }
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-/// Whether the machine, and not the file's content, is in the way.
-fn is_passing(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(
-            ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked
-                | ErrorCode::CannotOpen
-                | ErrorCode::OutOfMemory
-                | ErrorCode::SystemIoFailure
-                | ErrorCode::FileLockingProtocolFailed
-                | ErrorCode::ReadOnly
-        )
-    )
 }

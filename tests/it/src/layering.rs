@@ -216,6 +216,49 @@ fn the_rooms_of_the_server_import_downwards() {
     }
 }
 
+/// Files of the store that bring its two databases together; with what is below those that are folders.
+const BOTH_DATABASES: [&str; 7] = [
+    "store",
+    "store::audit_append",
+    "store::copy",
+    "store::db",
+    "store::examine_database",
+    "store::gateway",
+    "store::operator",
+];
+
+#[test]
+fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_neither() {
+    const DATABASES: [&str; 2] = ["store::sqlite", "store::postgres"];
+    let server = imports_of("idgate_server");
+    let is_in = |file: &str, folder: &str| {
+        file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    let of_both = |file: &str| {
+        file == "store" || BOTH_DATABASES[1..].iter().any(|folder| is_in(file, folder))
+    };
+    let mut wrong = Vec::new();
+    for (file, imports) in server.own.iter().filter(|(file, _)| !of_both(file)) {
+        for database in DATABASES.iter().filter(|database| !is_in(file, database)) {
+            let known = imports.iter().filter(|to| is_in(to, database));
+            wrong.extend(known.map(|to| format!("{file} -> {to}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // Columns and parameters have a type in each database.
+    let of_drivers = ["store::db", "store::statement", "store::copy", "store::copy::source"];
+    for (database, drivers) in
+        DATABASES.into_iter().zip([&["rusqlite"][..], &["tokio_postgres", "deadpool_postgres"]])
+    {
+        let mut users = server.of_crates(drivers);
+        assert!(users.iter().any(|file| is_in(file, database)), "{database}");
+        users.retain(|file| !is_in(file, database) && !of_drivers.contains(file));
+        // An address of a database is parsed with the settings.
+        users.remove("config::address");
+        assert!(users.is_empty(), "{database}: {users:?}");
+    }
+}
+
 #[test]
 fn the_files_of_the_c_abi_import_downwards() {
     check_layers("idgate_ffi", C_ABI);

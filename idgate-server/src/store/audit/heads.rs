@@ -1,13 +1,10 @@
 //! Heads and the number of all entries as rows.
 
-use rusqlite::Connection;
-
-use super::super::db::{Db, Row, Sql, at_once, sql};
+use super::super::db::{Db, Row, Sql, sql};
 use super::super::failure::{Done, Failure};
 use super::super::sql::{millis, number, unsigned};
-use super::super::types::StoreError;
 use super::head::{Found, Head, SLICES, slice_message, total_message};
-use crate::audit::{AuditEvent, AuditKeys, Hash};
+use crate::audit::{AuditKeys, Hash};
 
 /// A row of all columns in their order.
 pub(in crate::store) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found> {
@@ -41,7 +38,11 @@ pub(in crate::store) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &st
     Ok(Head::genuine(found, client_id)?)
 }
 
-async fn find(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
+pub(in crate::store) async fn find(
+    db: &Db<'_>,
+    keys: &AuditKeys,
+    client_id: &str,
+) -> Done<Option<Found>> {
     db.one(LOCK, &[&client_id], |row| read_row(keys, row)).await
 }
 
@@ -77,81 +78,6 @@ async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()>
     .map(drop)
 }
 
-/// All heads, each with the MAC that is stored of it.
-pub(in crate::store) fn all(
-    main: &Connection,
-    keys: &AuditKeys,
-) -> Result<Vec<(Found, Vec<u8>)>, StoreError> {
-    let sql =
-        sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
-                   mac FROM audit_heads ORDER BY client_id");
-    at_once(Db::sqlite(main).all(sql, &[], |row| Ok((read_row(keys, row)?, row.get(6)?))))
-}
-
-impl Head {
-    pub(super) fn read(
-        main: &Connection,
-        keys: &AuditKeys,
-        client_id: &str,
-    ) -> Result<Self, StoreError> {
-        let found = at_once(find(&Db::sqlite(main), keys, client_id))?;
-        Self::genuine(found, client_id)
-    }
-
-    /// Gives a head to every client that has none, and writes down how many entries there are when
-    /// that was never done: from here on none of it may be missing.
-    pub(in crate::store) fn begin_all(
-        main: &Connection,
-        keys: &AuditKeys,
-    ) -> Result<(), StoreError> {
-        let without = main
-            .prepare(
-                "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
-                 AND id NOT IN (SELECT client_id FROM audit_entries)",
-            )?
-            .query_map([], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()?;
-        for client_id in &without {
-            Self::before_the_first(client_id).write(main, keys)?;
-        }
-        let (has_total, has_heads): (bool, bool) = main.query_row(
-            "SELECT EXISTS (SELECT 1 FROM audit_total), \
-             EXISTS (SELECT 1 FROM audit_heads WHERE seq > 0)",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        if !has_total && !has_heads {
-            write_total(main, keys, 0)?;
-        }
-        Ok(())
-    }
-
-    /// Adds an entry; the head itself is written later.
-    pub(super) fn append(
-        &mut self,
-        main: &Connection,
-        event: AuditEvent,
-    ) -> Result<(), StoreError> {
-        let added = self.add(event);
-        main.prepare_cached(
-            "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            &self.client_id,
-            number(added.seq),
-            &added.fields,
-            added.prev_hash,
-            added.entry_hash,
-        ))?;
-        Ok(())
-    }
-
-    pub(super) fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        at_once(write(&Db::sqlite(main), keys, self))
-    }
-}
-
 /// How many entries all chains have together; `None`: the number, or a part of it, is missing, or is not one that the
 /// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
 pub(in crate::store) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
@@ -168,16 +94,4 @@ pub(in crate::store) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Optio
         return Ok(None);
     }
     Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))
-}
-
-pub(super) fn write_total(
-    main: &Connection,
-    keys: &AuditKeys,
-    entries: u64,
-) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
-    )?
-    .execute((number(entries), keys.mac(&total_message(entries))))?;
-    Ok(())
 }

@@ -3,38 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
-
-use super::super::db::{Db, at_once, at_one_moment, sql};
+use super::super::db::{Db, sql};
 use super::super::failure::Done;
 use super::super::sql::{number, unsigned};
-use super::super::types::StoreError;
 use super::heads::{read_row, total};
 use super::page::entry;
 use super::proof::EntryRow;
-use super::report::{Chain, Log, Moment};
+use super::report::{Chain, Moment};
 use crate::audit::AuditKeys;
-
-/// The log of one file.
-pub(in crate::store) struct Rows<'c> {
-    pub(in crate::store) main: &'c Connection,
-    pub(in crate::store) keys: &'c AuditKeys,
-}
-
-impl Log for Rows<'_> {
-    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError> {
-        at_one_moment(self.main, async |db| moment(db, self.keys, client).await)
-    }
-
-    fn entries(
-        &self,
-        client_id: &str,
-        bounds: (i64, u64),
-        limit: usize,
-    ) -> Result<Vec<EntryRow>, StoreError> {
-        at_once(entries(&Db::sqlite(self.main), client_id, bounds, limit))
-    }
-}
 
 /// All chains, or the one of `client`, as they are at one moment.
 pub(in crate::store) async fn moment(

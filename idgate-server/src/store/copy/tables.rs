@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
     use crate::seal::InstanceKey;
-    use crate::store::schema;
+    use crate::store::sqlite::schema;
 
     /// Tables that stay behind, each for its reason.
     const LEFT: [&str; 4] = [

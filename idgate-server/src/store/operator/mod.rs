@@ -112,7 +112,7 @@ impl OperatorStore {
         }
     }
 
-    fn read<T: Send>(
+    pub(in crate::store) fn read<T: Send>(
         &self,
         work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
     ) -> Result<T, StoreError> {

@@ -4,9 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::OperatorStore;
 use crate::store::db::{Row, sql};
-use crate::store::examine::over_asking::newest;
 use crate::store::failure::Done;
-use crate::store::prepared::Stored;
 use crate::store::reports;
 use crate::store::sql::number;
 use crate::store::types::StoreError;
@@ -21,14 +19,6 @@ impl OperatorStore {
     pub fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.read(async |db| reports::find(db, id, None, now).await)?;
         found.map(|sealed| sealed.open(self.sealer())).transpose()
-    }
-
-    /// The newest sessions of a client, as `idgate doctor` looks at them.
-    pub(in crate::store) fn newest_sessions(
-        &self,
-        client_id: &str,
-    ) -> Result<Vec<Stored>, StoreError> {
-        self.read(async |db| newest(db, client_id).await)
     }
 
     /// The newest sessions, whosever they are, at most `limit`.

@@ -8,10 +8,6 @@ pub(super) mod queue;
 use idgate_core::session::Settlement;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Notification;
-use rusqlite::{Connection, named_params};
-
-use super::sql::millis;
-use super::types::StoreError;
 
 /// Why a notification was given up without an attempt.
 pub(super) const HOST_REJECTED: &str = "host_rejected";
@@ -40,48 +36,6 @@ impl Notice {
             settled_at: ended.at,
         }
     }
-
-    /// Queues it if the client has an endpoint. A host that is rejected makes it a dead letter.
-    pub(super) fn insert(&self, main: &Connection) -> Result<(), StoreError> {
-        main.prepare_cached(
-            "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, \
-             queued_at, held, due_at, failed_at, failure_seq, error_message, parent_span) \
-             SELECT :id, :session_id, e.client_id, e.livemode, :body, :at, h.status IS NULL, \
-             iif(h.status = 'REJECTED', NULL, :at), iif(h.status = 'REJECTED', :at, NULL), \
-             iif(h.status = 'REJECTED', \
-                 (SELECT coalesce(max(failure_seq), 0) + 1 FROM webhook_deliveries), NULL), \
-             iif(h.status = 'REJECTED', :rejected, NULL), \
-             (SELECT s.parent_span FROM sessions AS s WHERE s.id = :session_id) \
-             FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
-             LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-             WHERE e.client_id = :client_id AND c.revoked_at IS NULL",
-        )?
-        .execute(named_params! {
-            ":id": self.id,
-            ":session_id": self.session_id,
-            ":client_id": self.client_id,
-            ":body": self.body,
-            ":at": millis(self.settled_at),
-            ":rejected": HOST_REJECTED,
-        })?;
-        Ok(())
-    }
-}
-
-/// Removes what a deleted session that settled at `settled_at` would still say.
-pub(super) fn remove_of_session(
-    main: &Connection,
-    session_id: &str,
-    settled_at: UnixMillis,
-) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "DELETE FROM webhook_deliveries \
-         WHERE failed_at IS NULL AND queued_at = ?1 AND session_id = ?2",
-    )?
-    .execute((millis(settled_at), session_id))?;
-    main.prepare_cached("DELETE FROM webhook_deliveries WHERE failed_at IS NOT NULL AND id = ?1")?
-        .execute([notification_id(session_id)])?;
-    Ok(())
 }
 
 /// There is one notification per session, so its id follows from the session's.

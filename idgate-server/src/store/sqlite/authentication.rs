@@ -1,15 +1,19 @@
 //! The owner of an API key, read with the numbers of trust, keys and certificates in force.
 
-use idgate_core::ids::SessionId;
+use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::SqliteStore;
+use crate::clock::Moment;
+use crate::store::api_keys::power::scopes as scopes_of;
 use crate::store::db::{Db, at_once};
 use crate::store::keys;
-use crate::store::known::{admin_lane, key_lane};
-use crate::store::readers::Reader;
-use crate::store::sessions as session_rows;
-use crate::store::types::{Caller, Read, SessionFound};
+use crate::store::sql::{millis, time};
+use crate::store::sqlite::known::{admin_lane, key_lane};
+use crate::store::sqlite::readers::Reader;
+use crate::store::sqlite::session_rows;
+use crate::store::types::{Caller, Read, SessionFound, StoreError};
 
 impl SqliteStore {
     /// A key that is about to be good.
@@ -71,7 +75,7 @@ impl SqliteStore {
         let numbers = self.numbers.clone();
         self.readers.read(self.known_keys.lane(digest), move |reader: &Reader| {
             numbers.with(&reader.main, |since, _| {
-                let found = keys::authenticate(&reader.main, &digest, since, now)?;
+                let found = authenticate(&reader.main, &digest, since, now)?;
                 Ok(found.map(|(caller, last_used)| {
                     let read = read(reader, &caller);
                     (caller, last_used, read)
@@ -103,7 +107,49 @@ impl SqliteStore {
     pub(super) fn touch(&self, uses: Vec<(String, UnixMillis)>) {
         // Queued already: the answer is not needed, and a full queue loses only this one time.
         drop(self.writer.submit(move |batch| {
-            uses.iter().try_for_each(|(key_id, at)| keys::touch(batch.main, key_id, *at))
+            uses.iter().try_for_each(|(key_id, at)| store_use(batch.main, key_id, *at))
         }));
     }
+}
+
+/// The owner of the key with this digest, and when the key was last used as far as stored.
+fn authenticate(
+    main: &Connection,
+    digest: &[u8; 32],
+    since: Moment,
+    now: UnixMillis,
+) -> Result<Option<(Caller, Option<UnixMillis>)>, StoreError> {
+    let row = main
+        .prepare_cached(
+            "SELECT k.id, k.client_id, k.livemode, k.scopes, k.last_used_at \
+             FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+             WHERE k.digest = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
+             AND (k.expires_at IS NULL OR k.expires_at > ?2) AND k.livemode = c.livemode",
+        )?
+        .query_row((digest, millis(now)), |row| {
+            let caller = Caller {
+                key_id: row.get(0)?,
+                digest: *digest,
+                client_id: TenantId::new(row.get::<_, String>(1)?),
+                livemode: row.get(2)?,
+                scopes: None,
+                since,
+            };
+            let last_used = row.get::<_, Option<i64>>(4)?.map(time);
+            Ok((caller, row.get::<_, Option<String>>(3)?, last_used))
+        })
+        .optional()?;
+    let Some((mut caller, scopes, last_used)) = row else { return Ok(None) };
+    caller.scopes = scopes_of(&caller.key_id, scopes)?;
+    Ok(Some((caller, last_used)))
+}
+
+/// Notes the use of a key; it never moves backwards.
+fn store_use(main: &Connection, key_id: &str, now: UnixMillis) -> Result<(), StoreError> {
+    main.prepare_cached(
+        "UPDATE api_keys SET last_used_at = ?2 \
+         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
+    )?
+    .execute((key_id, millis(now)))?;
+    Ok(())
 }

@@ -3,12 +3,37 @@
 //! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
 //! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
 
+pub(in crate::store) mod audit;
 mod authentication;
+pub(in crate::store) mod backup;
+pub(in crate::store) mod claims;
+pub(in crate::store) mod claims_file;
+pub(in crate::store) mod directory;
+pub(in crate::store) mod disk;
+pub(in crate::store) mod error;
+pub(in crate::store) mod examine;
+pub(in crate::store) mod files;
 mod gauges;
+pub(in crate::store) mod held;
 mod idempotency;
 mod in_force;
+pub(in crate::store) mod known;
+mod metrics;
+pub(in crate::store) mod missing;
+pub(in crate::store) mod open_sessions;
 mod operator;
+pub(in crate::store) mod outbox;
+pub(in crate::store) mod probe;
+pub(in crate::store) mod readers;
+pub(in crate::store) mod rekey;
+pub(in crate::store) mod reseal;
+pub(in crate::store) mod reserve;
+pub(in crate::store) mod schema;
+pub(in crate::store) mod session_keys;
+pub(in crate::store) mod session_rows;
 mod sessions;
+pub(in crate::store) mod underway;
+pub(in crate::store) mod writer;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,22 +45,20 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 
+use self::directory::{Change, DirectoryKey};
+use self::disk::Disk;
+use self::held::{Asking, Held};
+use self::known::Known;
 pub(super) use self::operator::SqliteOperator;
+use self::probe::Probe;
+use self::readers::{Reader, Readers};
+use self::writer::Writer;
 use super::db::{Db, at_once, at_one_moment};
-use super::directory::{self, Change, DirectoryKey};
-use super::disk::Disk;
 use super::env::{Env, LeaseClock, UseCase};
-use super::held::{Asking, Held};
 use super::key_check::FirstKey;
-use super::known::{self, Known};
 use super::lanes::Whose;
-use super::probe::{self, Probe};
-use super::readers::{Reader, Readers};
 use super::types::{Read, StoreError, Write};
-use super::writer::Writer;
-use super::{
-    certificates, claims, claims_file, files, gateway_keys, quotas, reseal, schema, session_keys,
-};
+use super::{certificates, gateway_keys};
 use crate::audit::AuditEvent;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -107,7 +130,7 @@ impl SqliteStore {
         // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
         // stays longer.
         let ordered = claims::order_by_end(&mut claims);
-        for tidied in [ordered, quotas::recount(&mut main), remove_orphans(&claims, &main)] {
+        for tidied in [ordered, open_sessions::recount(&mut main), remove_orphans(&claims, &main)] {
             disk.note(&tidied);
             if !matches!(tidied, Err(StoreError::Full)) {
                 tidied?;

@@ -7,14 +7,15 @@ use rusqlite::Connection;
 
 use super::SqliteStore;
 use crate::seal::Sealer;
-use crate::store::known::wallet_lane;
 use crate::store::lanes::Whose;
 use crate::store::prepared::Prepared;
-use crate::store::readers::Reader;
-use crate::store::sessions;
+use crate::store::sqlite::claims;
+use crate::store::sqlite::claims_file;
+use crate::store::sqlite::known::wallet_lane;
+use crate::store::sqlite::readers::Reader;
+use crate::store::sqlite::session_rows as sessions;
+use crate::store::sqlite::writer::Batch;
 use crate::store::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
-use crate::store::writer::Batch;
-use crate::store::{claims, claims_file};
 
 impl SqliteStore {
     pub(in crate::store) fn create_session_with(

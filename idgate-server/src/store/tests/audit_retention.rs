@@ -8,11 +8,11 @@ use rusqlite::Connection;
 use super::*;
 use crate::audit::{AuditKeys, entry_hash, genesis};
 use crate::clock::{Clock, VirtualClock};
-use crate::store::audit::Rows;
 use crate::store::audit::proof::EntryRow;
 use crate::store::audit::report::{Auditor, Log, Moment};
 use crate::store::conformance::retention::{chain, count, remove};
-use crate::store::directory::DirectoryKey;
+use crate::store::sqlite::audit::Rows;
+use crate::store::sqlite::directory::DirectoryKey;
 use crate::work::sweeper::Sweeper;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;

@@ -13,8 +13,8 @@ use crate::store::audit::Head;
 use crate::store::audit::report::Auditor;
 use crate::store::audit_append::append;
 use crate::store::db::{Db, at_once};
-use crate::store::sql::begin;
 use crate::store::sqlite::SqliteOperator;
+use crate::store::sqlite::error::begin;
 
 const LENGTH: u64 = 200;
 

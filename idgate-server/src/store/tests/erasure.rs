@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::*;
+use crate::store::sqlite::claims;
+use crate::store::sqlite::files;
 use idgate_testkit::patience::until;
 
 /// The files of `dir` that hold `needle`.

@@ -8,7 +8,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::seal::Sealer;
 use crate::store::db::{Db, at_once};
-use crate::store::{directory, webhook_endpoints};
+use crate::store::sqlite::directory;
+use crate::store::webhook_endpoints;
 
 const MAIN: &str = include_str!("first/idgate.sql");
 const CLAIMS: &str = include_str!("first/claims.sql");

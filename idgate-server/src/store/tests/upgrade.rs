@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::files::main_path;
-use crate::store::schema::{MIGRATIONS, migrate};
-use crate::store::{Health, directory, examine, fresh};
+use crate::store::sqlite::directory;
+use crate::store::sqlite::examine::examine;
+use crate::store::sqlite::files::main_path;
+use crate::store::sqlite::schema::{MIGRATIONS, migrate};
+use crate::store::{Health, fresh};
 
 /// How many schema changes the first version had.
 const FIRST_VERSION: usize = 2;

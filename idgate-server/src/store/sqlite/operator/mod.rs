@@ -9,15 +9,16 @@ use rusqlite::Connection;
 
 use crate::audit::AuditKeys;
 use crate::seal::{InstanceKey, Sealer};
-use crate::store::audit::Rows;
 use crate::store::audit::proof::EntryRow;
 use crate::store::audit::report::{Log, Moment};
 use crate::store::db::{Db, at_once, at_one_moment};
-use crate::store::directory::{self, Change, DirectoryKey};
 use crate::store::failure::Done;
-use crate::store::files::truncate_log;
 use crate::store::key_check::FirstKey;
-use crate::store::schema;
+use crate::store::sqlite::audit::Rows;
+use crate::store::sqlite::directory;
+use crate::store::sqlite::directory::{Change, DirectoryKey};
+use crate::store::sqlite::files::truncate_log;
+use crate::store::sqlite::schema;
 use crate::store::types::Resealed;
 use crate::store::types::StoreError;
 

@@ -3,12 +3,13 @@
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
-use crate::store::disk::Disk;
-use crate::store::files::{claims_path, open_claims, open_for_reading};
-use crate::store::rekey::sqlite;
+use crate::store::sqlite::disk::Disk;
+use crate::store::sqlite::files::{claims_path, open_claims, open_for_reading};
+use crate::store::sqlite::rekey as sqlite;
+use crate::store::sqlite::session_keys;
+use crate::store::sqlite::{claims_file, directory};
 use crate::store::types::Resealed;
 use crate::store::types::StoreError;
-use crate::store::{claims_file, directory, session_keys};
 
 impl SqliteOperator {
     pub(in crate::store) fn reseal(&mut self, now: UnixMillis) -> Result<Resealed, StoreError> {

@@ -1,0 +1,66 @@
+//! Which registered clients ask for more than is registered, as their stored sessions show.
+
+use idgate_core::session::ClientIdForm;
+
+use crate::gateway_key::Registration;
+use crate::seal::Sealer;
+use crate::store::certificates::registrations;
+use crate::store::db::{Db, Row, sql};
+use crate::store::failure::Done;
+use crate::store::finding::Finding;
+use crate::store::prepared::Stored;
+
+const CHECK: &str = "registrations";
+/// Newest sessions of a client that are looked at.
+const LOOKED_AT: i64 = 1000;
+
+/// Looks at the sessions of clients with a registration certificate.
+pub(super) async fn look(db: &Db<'_>, sealer: &Sealer) -> Done<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for registration in registrations(db).await? {
+        let newest = newest(db, &registration.client_id).await?;
+        findings.push(judge(sealer, &registration, &newest));
+    }
+    Ok(findings)
+}
+
+/// The newest sessions of a client.
+async fn newest(db: &Db<'_>, client_id: &str) -> Done<Vec<Stored>> {
+    let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE client_id = $1 \
+                   ORDER BY created_at DESC LIMIT $2");
+    let read = |row: &Row<'_>| {
+        Ok(Stored {
+            id: row.get(0)?,
+            client_id: row.get(1)?,
+            livemode: row.get(2)?,
+            record: row.get(3)?,
+        })
+    };
+    db.all(sql, &[&client_id, &LOOKED_AT], read).await
+}
+
+/// Compares what a client asked for with what is registered of it.
+fn judge(sealer: &Sealer, registration: &Registration, sessions: &[Stored]) -> Finding {
+    let client_id = &registration.client_id;
+    let mut seen = 0_u64;
+    for stored in sessions {
+        // What does not open is found elsewhere.
+        let Ok(session) = stored.open(sealer) else { continue };
+        // Wallets see what is registered where the certificate's hash names the client.
+        if !session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash)) {
+            continue;
+        }
+        seen = seen.saturating_add(1);
+        let beyond = registration.certificate.exceeded_by(session.request());
+        if !beyond.is_empty() {
+            let what = format!(
+                "{client_id} asks for more than is registered, and wallets warn or refuse: {}; have \
+                 it registered, or have the client ask for less",
+                beyond.join(", ")
+            );
+            return Finding::warning(CHECK, what);
+        }
+    }
+    let good = format!("{client_id} asked for no more than is registered ({seen} sessions)");
+    Finding::good(CHECK, good)
+}
