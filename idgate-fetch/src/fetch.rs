@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::cache::{Scope, SourceCache};
-use crate::came::{Came, Fetched};
+use crate::delivery::{Delivery, Fetched};
 use crate::egress::{Body, Egress, EgressError, Room, Wanted};
 use crate::flights::{Allowance, Asked, Flights, Stage};
 use crate::limits::{FETCH_PATIENCE, FETCH_TIME, MAX_REQUESTS};
@@ -68,7 +68,7 @@ impl fmt::Display for NotAsked {
 impl std::error::Error for NotAsked {}
 
 /// What came of all needs of a round.
-pub struct Outcomes(pub(crate) Vec<(Need, Came)>);
+pub struct Outcomes(pub(crate) Vec<(Need, Delivery)>);
 
 impl Fetcher {
     /// A fetcher that knows nothing yet.
@@ -118,12 +118,12 @@ impl Fetcher {
     ) -> Result<(), NotAsked> {
         for (need, came) in &outcomes.0 {
             match came {
-                Came::Body(body) => {
+                Delivery::Body(body) => {
                     let authentic = verification.supply(need, Supplied::Bytes(body.as_ref()), now);
                     authentic.iter().for_each(warn_of_missing_number);
                     self.keep(need, scope, authentic, now);
                 }
-                Came::Nothing(_) | Came::Spent => {
+                Delivery::Nothing(_) | Delivery::Spent => {
                     let last_good =
                         lock(&self.cache).last_good(&(need.clone(), scope.clone()), now);
                     for source in last_good {
@@ -131,15 +131,15 @@ impl Fetcher {
                     }
                     // For whoever was not served; and the verdict then builds on the hold.
                     let what = match came {
-                        Came::Nothing(fault) => Supplied::Failed(*fault),
+                        Delivery::Nothing(fault) => Supplied::Failed(*fault),
                         _ => Supplied::Unavailable,
                     };
                     verification.supply(need, what, now);
                 }
-                Came::NotAsked => {}
+                Delivery::NotAsked => {}
             }
         }
-        match outcomes.0.iter().all(|(_, came)| !matches!(came, Came::NotAsked)) {
+        match outcomes.0.iter().all(|(_, came)| !matches!(came, Delivery::NotAsked)) {
             true => Ok(()),
             false => Err(NotAsked),
         }
@@ -162,13 +162,13 @@ impl Fetcher {
         let before = *allowed;
         let requests = Requests::of(before.requests);
         let mut fetches = JoinSet::new();
-        let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(all_asked.len());
+        let mut fetched: Vec<(Need, Delivery)> = Vec::with_capacity(all_asked.len());
         for asked in all_asked {
             let (fetcher, need, requests) = (self.clone(), asked.need.clone(), requests.clone());
             // The first request for each, before redirects take what is left.
             if !requests.take() {
                 report(&need, &EgressError::NoRequestLeft);
-                fetched.push((need, Came::Spent));
+                fetched.push((need, Delivery::Spent));
                 continue;
             }
             let nth = fetched.len();
@@ -177,7 +177,7 @@ impl Fetcher {
                 (nth, came, left)
             });
             // As it stays when the task panics.
-            fetched.push((need, Came::NotAsked));
+            fetched.push((need, Delivery::NotAsked));
         }
         while let Some(outcome) = fetches.join_next().await {
             let Ok((nth, came, left)) = outcome else { continue };
@@ -195,7 +195,7 @@ impl Fetcher {
         asked: Asked,
         mut allowed: Allowance,
         requests: &Requests,
-    ) -> (Came, Allowance) {
+    ) -> (Delivery, Allowance) {
         loop {
             let (fetcher, to_ask, paying) = (self.clone(), asked.clone(), requests.clone());
             let fly = |stage| async move { fetcher.fly(to_ask, &stage, &paying).await };
@@ -204,12 +204,12 @@ impl Fetcher {
             let (came, left) = boarded.ride(allowed).await;
             match came {
                 // The requests of another answer ran out, and not those of this one.
-                Came::Spent if !is_own => {
+                Delivery::Spent if !is_own => {
                     allowed = left;
                     continue;
                 }
-                Came::NotAsked if left.turns.is_zero() => report(&asked.need, &"no permit"),
-                Came::Nothing(_) if left.sources.is_zero() => report(&asked.need, &"timeout"),
+                Delivery::NotAsked if left.turns.is_zero() => report(&asked.need, &"no permit"),
+                Delivery::Nothing(_) if left.sources.is_zero() => report(&asked.need, &"timeout"),
                 _ => {}
             }
             return (came, left);
@@ -232,14 +232,14 @@ impl Fetcher {
         let egress = self.egress.keeping(Arc::new((of_its_place.clone(), one_of_all.clone())));
         let got = ask(&egress, &need, of_its_place.room(), requests);
         let came = match timeout(FETCH_TIME, got).await {
-            Ok(Ok(body)) => Came::Body(Fetched::new(body, one_of_all)),
+            Ok(Ok(body)) => Delivery::Body(Fetched::new(body, one_of_all)),
             Ok(Err(error)) => {
                 report(&need, &error);
-                Came::of(error)
+                Delivery::of(error)
             }
             Err(_late) => {
                 report(&need, &"timeout");
-                Came::Nothing(SourceFault::TooSlow)
+                Delivery::Nothing(SourceFault::TooSlow)
             }
         };
         drop((egress, of_its_place));

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use super::came::Came;
+use super::delivery::Delivery;
 #[cfg(any(test, feature = "internals"))]
 use crate::limits::MAX_REQUESTS;
 
@@ -38,7 +38,7 @@ pub(super) enum Stage {
     /// The source is being asked.
     Asking,
     /// It is over.
-    Landed(Came),
+    Landed(Delivery),
 }
 
 /// What is fetched, and the issuers whose credentials ask for it: turns are theirs, and nobody waits
@@ -154,7 +154,7 @@ impl Boarded {
 
     /// What comes of it, and what that leaves of `allowed`. It is nothing of the source's when its
     /// time is over, and not asked when no turn came or the fetch broke off.
-    pub(super) async fn ride(self, allowed: Allowance) -> (Came, Allowance) {
+    pub(super) async fn ride(self, allowed: Allowance) -> (Delivery, Allowance) {
         let mut left = allowed;
         let mut stage = self.flight.stage.clone();
         let begun = Instant::now();
@@ -162,17 +162,17 @@ impl Boarded {
         let turn = timeout(allowed.turns, has_turn).await.is_ok_and(|seen| seen.is_ok());
         left.turns = left.turns.saturating_sub(begun.elapsed());
         if !turn {
-            return (Came::NotAsked, left);
+            return (Delivery::NotAsked, left);
         }
         let begun = Instant::now();
         let landed = stage.wait_for(|stage| matches!(stage, Stage::Landed(_)));
         let came = match timeout(allowed.sources, landed).await {
             Ok(Ok(stage)) => match &*stage {
                 Stage::Landed(came) => came.clone(),
-                Stage::Waiting | Stage::Asking => Came::NotAsked,
+                Stage::Waiting | Stage::Asking => Delivery::NotAsked,
             },
-            Ok(Err(_broken_off)) => Came::NotAsked,
-            Err(_late) => Came::Nothing(SourceFault::TooSlow),
+            Ok(Err(_broken_off)) => Delivery::NotAsked,
+            Err(_late) => Delivery::Nothing(SourceFault::TooSlow),
         };
         left.sources = left.sources.saturating_sub(begun.elapsed());
         (came, left)
@@ -217,7 +217,7 @@ mod tests {
                 told.wait_for(|told| *told > 0).await.unwrap();
                 stage.send_replace(Stage::Asking);
                 told.wait_for(|told| *told > 1).await.unwrap();
-                stage.send_replace(Stage::Landed(Came::Nothing(SourceFault::Broken)));
+                stage.send_replace(Stage::Landed(Delivery::Nothing(SourceFault::Broken)));
             })
         };
         (tell, fly)
@@ -233,11 +233,11 @@ mod tests {
         let first = flights.board(&asked(), fly);
         let (came, left) =
             flights.board(&asked(), |_| async {}).ride(Allowance::of(SHORT, LONG)).await;
-        assert!(matches!(came, Came::NotAsked));
+        assert!(matches!(came, Delivery::NotAsked));
         assert_eq!(left, Allowance::of(Duration::ZERO, LONG));
         tell.send_replace(1);
         let (came, left) = first.ride(Allowance::of(LONG, SHORT)).await;
-        assert!(matches!(came, Came::Nothing(_)));
+        assert!(matches!(came, Delivery::Nothing(_)));
         assert_eq!(left.sources, Duration::ZERO);
         assert!(left.turns > Duration::ZERO && left.turns <= LONG);
     }
@@ -267,10 +267,10 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let broken = flights.board(&asked(), |_| async {});
-        assert!(matches!(broken.ride(LONG_ENOUGH).await.0, Came::NotAsked));
+        assert!(matches!(broken.ride(LONG_ENOUGH).await.0, Delivery::NotAsked));
         let (_tell, fly) = told();
         let again = flights.board(&asked(), fly);
-        assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Came::Nothing(_)));
+        assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Delivery::Nothing(_)));
         assert!(again.flight.is_under_way());
         assert_eq!(flights.board_of_all().len(), 1);
     }

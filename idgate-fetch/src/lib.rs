@@ -20,7 +20,7 @@
 mod address;
 mod blocking;
 mod cache;
-mod came;
+mod delivery;
 mod egress;
 mod fetch;
 mod flights;

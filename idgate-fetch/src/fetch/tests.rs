@@ -38,9 +38,9 @@ async fn bodies(
 ) -> Vec<Option<Vec<u8>>> {
     let outcomes = fetcher.fetch(asked, allowed).await.0.into_iter();
     let body = |(_, came)| match came {
-        Came::Body(body) => Some(body.as_ref().to_vec()),
-        Came::Nothing(_) | Came::Spent => None,
-        Came::NotAsked => panic!("it was not asked"),
+        Delivery::Body(body) => Some(body.as_ref().to_vec()),
+        Delivery::Nothing(_) | Delivery::Spent => None,
+        Delivery::NotAsked => panic!("it was not asked"),
     };
     outcomes.map(body).collect()
 }

@@ -15,7 +15,8 @@ use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TEST_TIME;
 use crate::store::{
-    Caller, DeadLetterPage, EndpointRecord, EndpointWish, HostStatus, PendingPage, Removed, Replay,
+    Caller, DeadLetterPage, EndpointRecord, EndpointRequest, HostStatus, PendingPage, Removed,
+    Replay,
 };
 use crate::work::delivery::{Courier, Message};
 use crate::work::webhook_url::WebhookUrl;
@@ -64,7 +65,7 @@ impl App {
         self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
         let fresh = fresh_secret()?;
         let (host, url) = (url.host().to_owned(), url.url().to_string());
-        let wish = EndpointWish { url, host, secret, fresh };
+        let wish = EndpointRequest { url, host, secret, fresh };
         let put = self.store.put_webhook_endpoint(caller, wish, self.now()).await?;
         put.ok_or(AppError::KeyGone)
     }

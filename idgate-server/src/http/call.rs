@@ -52,7 +52,7 @@ pub(crate) struct Call<'a> {
     /// The page that it names, once it passed the limits of pages.
     pub(crate) page: Option<PageRecord>,
     /// The session that it names, where that is read with the caller's key.
-    pub(crate) session: Sought,
+    pub(crate) session: SessionLookup,
     /// It counts the request, on the routes of wallets.
     pub(super) meter: Option<Meter>,
 }
@@ -99,7 +99,7 @@ impl Meter {
 }
 
 /// A session that is read with its caller's key.
-pub(crate) enum Sought {
+pub(crate) enum SessionLookup {
     /// It is not: the route has no use for it, or reads it itself.
     No,
     /// It is to be read.
@@ -171,7 +171,7 @@ impl<'a> Call<'a> {
         let turn = turn.map_err(|refused| self.refuse_too_many(refused))?;
         if turn.has_waited() {
             // What was read before may have changed, or be gone: it is read again.
-            self.session = Sought::No;
+            self.session = SessionLookup::No;
         }
         self.trace.turn = Some(turn);
         Ok(caller)
@@ -180,11 +180,11 @@ impl<'a> Call<'a> {
     /// The owner of a good key, and the session that is sought with it.
     async fn look_up(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
         let app = &self.gateway.app;
-        if !matches!(self.session, Sought::Yes) {
+        if !matches!(self.session, SessionLookup::Yes) {
             return auth::authenticate(app, key).await;
         }
         let (caller, session) = auth::authenticate_for(app, key, &self.session_id()).await?;
-        self.session = Sought::Found(session.map(|session| session.map(Box::new)));
+        self.session = SessionLookup::Found(session.map(|session| session.map(Box::new)));
         Ok(caller)
     }
 

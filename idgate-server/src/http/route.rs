@@ -7,7 +7,7 @@ use std::pin::Pin;
 use hyper::Response;
 
 use super::auth::{Authorized, Scope};
-use super::call::{Call, Sought};
+use super::call::{Call, SessionLookup};
 use super::error::HttpError;
 use super::json::Body;
 use super::rates::{TenantRate, WalletRate};
@@ -110,7 +110,7 @@ impl Route {
                 handler(call, tenant).await
             }
             Door::OfSession(scope, rate, handler) => {
-                call.session = Sought::Yes;
+                call.session = SessionLookup::Yes;
                 let tenant = call.authorize(scope, Some(rate)).await?;
                 handler(call, tenant).await
             }

@@ -10,12 +10,12 @@ use idgate_core::trust::{VerifierCertificate, pem_or_der};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::held::Numbered;
-use super::numbers::Numbers;
 use super::sql::millis;
 use super::types::StoreError;
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS, Registration};
 use crate::seal::{Place, Sealer};
+use crate::store::cache::Numbered;
+use crate::store::version_numbers::Numbers;
 
 /// A certificate as operators see it.
 #[derive(Clone, Debug)]

@@ -16,8 +16,8 @@ use super::failure::{Done, Failure};
 use super::postgres::pool::Tx;
 use super::postgres::sql as postgres;
 use super::sql::{millis, time};
-use super::statement::{Column, Value};
 use super::types::StoreError;
+use crate::store::columns::{Column, Value};
 
 /// A statement that both databases understand. Its parameters are numbered as PostgreSQL does. Words in braces are for
 /// PostgreSQL alone, for example `{FOR UPDATE}`: in SQLite there is one writer. `{seq|rowid}` has words for each.

@@ -11,10 +11,10 @@ use super::failure::{Boxed, Done};
 use super::fault::Fault;
 use super::sql::millis;
 use super::types::{ApiKeyRecord, StoreError};
-use super::uses::Uses;
 use crate::audit::AuditKeys;
 use crate::config::{Environment, Quotas};
 use crate::seal::{InstanceKey, Sealer};
+use crate::store::key_uses::KeyUses;
 use crate::telemetry::Telemetry;
 
 /// A use case: what it is given, where it works, and what it works with.
@@ -36,7 +36,7 @@ pub(super) struct Env {
     pub(super) changes: Arc<Changes>,
     /// Rings when a session has settled.
     pub(super) outbox_bell: Arc<Notify>,
-    pub(super) uses: Uses,
+    pub(super) uses: KeyUses,
     pub(super) fault: Fault,
 }
 
@@ -67,7 +67,7 @@ impl Env {
             telemetry: telemetry.map_err(|error| StoreError::Failed(error.to_string()))?,
             changes: Arc::default(),
             outbox_bell: Arc::default(),
-            uses: Uses::default(),
+            uses: KeyUses::default(),
             fault: Fault::default(),
         })
     }

@@ -1,7 +1,7 @@
 //! What goes wrong on purpose, where a test asks for it: what stands above the store is tested with a
 //! real one that fails. Nothing of it is in the program.
 
-use super::lanes::Whose;
+use super::lanes::LaneKey;
 use super::types::{Read, Write};
 
 /// A switch that tests turn.
@@ -23,7 +23,7 @@ impl Fault {
 
     pub(super) fn write<T: Send + 'static>(
         &self,
-        _: Whose,
+        _: LaneKey,
         write: impl FnOnce() -> Write<'static, T>,
     ) -> Write<'static, T> {
         write()
@@ -85,7 +85,7 @@ impl Fault {
     /// A write, before it is queued.
     pub(super) fn write<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         write: impl FnOnce() -> Write<'static, T>,
     ) -> Write<'static, T> {
         let mut mood = self.mood.lock().unwrap();
@@ -93,7 +93,7 @@ impl Fault {
             Mood::Busy => Box::pin(async { Err(super::StoreError::Busy) }),
             Mood::Broken => Box::pin(async { Err(super::StoreError::Failed("broken".into())) }),
             Mood::Stuck => Box::pin(std::future::pending()),
-            Mood::Startled if whose != Whose::GATEWAY => {
+            Mood::Startled if whose != LaneKey::GATEWAY => {
                 *mood = Mood::Well;
                 Box::pin(async { panic!("on purpose") })
             }

@@ -7,12 +7,12 @@ use idgate_core::time::UnixMillis;
 
 use super::db::{Db, sql};
 use super::failure::Done;
-use super::held::Numbered;
-use super::numbers::Numbers;
 use super::sql::millis;
 use super::types::StoreError;
 use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
+use crate::store::cache::Numbered;
+use crate::store::version_numbers::Numbers;
 
 impl Numbered for GatewayKeys {
     fn number(&self) -> u64 {

@@ -12,9 +12,9 @@ use crate::telemetry::Use;
 
 /// Whose lane: a client's, that of its wallets, that of strangers.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Whose(u64);
+pub(super) struct LaneKey(u64);
 
-impl Whose {
+impl LaneKey {
     /// The gateway's own.
     pub(super) const GATEWAY: Self = Self(0);
 
@@ -45,9 +45,9 @@ pub(super) struct Lanes<T> {
 }
 
 struct State<T> {
-    lanes: HashMap<Whose, VecDeque<T>>,
+    lanes: HashMap<LaneKey, VecDeque<T>>,
     /// The lanes that are not empty, in the order of their turns.
-    turns: VecDeque<Whose>,
+    turns: VecDeque<LaneKey>,
     queued: usize,
     asleep: usize,
     /// One of them is called, and not yet up.
@@ -72,7 +72,7 @@ impl<T> Lanes<T> {
     }
 
     /// Puts `job` at the end of a lane.
-    pub(super) fn push(&self, whose: Whose, job: T) -> Result<(), NoRoom> {
+    pub(super) fn push(&self, whose: LaneKey, job: T) -> Result<(), NoRoom> {
         let mut state = self.state();
         if state.closed {
             return Err(NoRoom::Closed);
@@ -80,7 +80,7 @@ impl<T> Lanes<T> {
         let State { lanes, turns, queued, .. } = &mut *state;
         let waiting = lanes.get(&whose).map_or(0, VecDeque::len);
         let full = *queued >= self.room.in_all || waiting >= self.room.per_lane;
-        if full && whose != Whose::GATEWAY {
+        if full && whose != LaneKey::GATEWAY {
             return Err(NoRoom::Full);
         }
         let lane = lanes.entry(whose).or_default();
@@ -214,9 +214,9 @@ mod tests {
     fn lanes_take_turns_however_long_one_is() {
         let lanes = Lanes::new(ROOM);
         for n in 0..100 {
-            lanes.push(Whose::of("much"), ("much", n)).unwrap();
+            lanes.push(LaneKey::of("much"), ("much", n)).unwrap();
         }
-        lanes.push(Whose::of("little"), ("little", 0)).unwrap();
+        lanes.push(LaneKey::of("little"), ("little", 0)).unwrap();
         let order: Vec<_> = lanes.try_iter().take(4).collect();
         assert_eq!(order, [("much", 0), ("little", 0), ("much", 1), ("much", 2)]);
     }
@@ -225,22 +225,22 @@ mod tests {
     fn a_full_lane_refuses_its_own_and_nobody_else() {
         let lanes = Lanes::new(ROOM);
         for n in 0..ROOM.per_lane {
-            lanes.push(Whose::of("much"), n).unwrap();
+            lanes.push(LaneKey::of("much"), n).unwrap();
         }
-        assert_eq!(lanes.push(Whose::of("much"), 0), Err(NoRoom::Full));
-        lanes.push(Whose::of("little"), 0).unwrap();
+        assert_eq!(lanes.push(LaneKey::of("much"), 0), Err(NoRoom::Full));
+        lanes.push(LaneKey::of("little"), 0).unwrap();
         lanes.recv().unwrap();
-        lanes.push(Whose::of("much"), 0).unwrap();
+        lanes.push(LaneKey::of("much"), 0).unwrap();
     }
 
     #[test]
     fn all_lanes_together_are_bounded_but_for_the_gateways_own() {
         let lanes = Lanes::new(ROOM);
         for n in 0..ROOM.in_all {
-            lanes.push(Whose::of(n), n).unwrap();
+            lanes.push(LaneKey::of(n), n).unwrap();
         }
-        assert_eq!(lanes.push(Whose::of("another"), 0), Err(NoRoom::Full));
-        lanes.push(Whose::GATEWAY, 0).unwrap();
+        assert_eq!(lanes.push(LaneKey::of("another"), 0), Err(NoRoom::Full));
+        lanes.push(LaneKey::GATEWAY, 0).unwrap();
         assert_eq!(lanes.try_iter().count(), ROOM.in_all + 1);
         // Emptied ones leave nothing behind.
         let state = lanes.state();
@@ -250,12 +250,12 @@ mod tests {
     #[test]
     fn what_was_queued_before_the_end_is_given_out_unless_it_is_abandoned() {
         let lanes = Lanes::new(ROOM);
-        lanes.push(Whose::GATEWAY, 1).unwrap();
+        lanes.push(LaneKey::GATEWAY, 1).unwrap();
         lanes.close();
-        assert_eq!(lanes.push(Whose::GATEWAY, 2), Err(NoRoom::Closed));
+        assert_eq!(lanes.push(LaneKey::GATEWAY, 2), Err(NoRoom::Closed));
         assert_eq!((lanes.recv(), lanes.recv()), (Some(1), None));
         let lanes = Lanes::new(ROOM);
-        lanes.push(Whose::GATEWAY, 1).unwrap();
+        lanes.push(LaneKey::GATEWAY, 1).unwrap();
         lanes.abandon();
         assert_eq!(lanes.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Disconnected));
     }
@@ -288,7 +288,7 @@ mod tests {
                 let all_sleep = wait_for(&|| lanes.state().asleep == THREADS);
                 at_work.store(0, Ordering::SeqCst);
                 for job in 0..THREADS {
-                    lanes.push(Whose::GATEWAY, job).unwrap();
+                    lanes.push(LaneKey::GATEWAY, job).unwrap();
                 }
                 // Until they have come, those who were called count among those who sleep.
                 if !all_sleep || !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {

@@ -8,7 +8,7 @@ use crate::store::certificates::registrations;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
 use crate::store::finding::Finding;
-use crate::store::prepared::Stored;
+use crate::store::prepared_session::Stored;
 
 const CHECK: &str = "registrations";
 /// Newest sessions of a client that are looked at.

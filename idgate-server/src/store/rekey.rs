@@ -7,11 +7,10 @@ use super::audit::head::Head;
 use super::finding::Finding;
 use super::types::Resealed;
 use super::types::StoreError;
-use super::{
-    certificates, gateway_keys, idempotency, keys, pages, prepared, reports, webhook_endpoints,
-};
+use super::{certificates, gateway_keys, idempotency, keys, pages, reports, webhook_endpoints};
 use crate::audit::{AuditKeys, SignedCheckpoint, SignedRemoval};
 use crate::seal::{Place, SealedBy, Sealer};
+use crate::store::prepared_session;
 
 /// Rows in one transaction.
 pub(super) const PAGE: i64 = 100;
@@ -82,7 +81,7 @@ pub(super) const KINDS: [Kind; 9] = [
     Kind {
         select: "SELECT id, client_id, record FROM sessions WHERE id > $1 ORDER BY id LIMIT $2",
         update: "UPDATE sessions SET record = $2 WHERE id = $1 AND record = $3",
-        place: prepared::place_of,
+        place: prepared_session::place_of,
     },
 ];
 

@@ -6,10 +6,10 @@ use idgate_core::time::UnixMillis;
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::prepared::Prepared;
 use super::sql::{millis, number};
 use super::types::{Caller, StoreError};
 use crate::seal::{Place, Sealer};
+use crate::store::prepared_session::Prepared;
 
 /// How long a report is kept (decisions 26).
 pub(super) const KEPT_MS: u64 = 24 * 60 * 60 * 1000;

@@ -7,11 +7,11 @@ use idgate_core::time::UnixMillis;
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
-use super::prepared::Stored;
 use super::sql::{millis, number};
 use super::types::StoreError;
 use crate::seal::Sealer;
 use crate::spans::Parent;
+use crate::store::prepared_session::Stored;
 
 /// How many ways a session can end a node knows of. It says so behind its version and its key; earlier ones say
 /// nothing, and cannot read a session that ended as `client_revoked`.

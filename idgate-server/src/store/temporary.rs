@@ -9,12 +9,12 @@ use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use tempfile::TempDir;
 
-use super::lanes::Whose;
-use super::prepared::Stored;
+use super::lanes::LaneKey;
 use super::wait::Wait as _;
 use super::{Caller, NewClient, OperatorStore, Store, StoreOptions, TrustChange};
 use crate::api_key::ApiKey;
 use crate::config::{Environment, Quotas};
+use crate::store::prepared_session::Stored;
 
 /// The key of the issuer `issuer`.
 pub(crate) const ISSUER_JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
@@ -107,7 +107,7 @@ impl TemporaryStore {
         let hold = |_| {
             let (held, release) = std::sync::mpsc::channel::<()>();
             let began = began.clone();
-            let holding = self.store.sqlite().readers.read_long(Whose::GATEWAY, move |_| {
+            let holding = self.store.sqlite().readers.read_long(LaneKey::GATEWAY, move |_| {
                 began.send(()).unwrap();
                 let _dropped = release.recv();
                 Ok(())

@@ -23,7 +23,7 @@ pub(super) use self::removal::remove_material;
 use self::rows::EntryRow;
 use self::x509::CRL;
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
-use super::held::Numbered;
+use crate::store::cache::Numbered;
 
 /// A key of a trust entry.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::db::{Db, Row, sql};
 use super::failure::{Done, Failure};
 use super::keys;
 use super::sql::millis;
-use super::types::{Caller, EndpointRecord, EndpointWish, HostStatus, StoreError, Target};
+use super::types::{Caller, EndpointRecord, EndpointRequest, HostStatus, StoreError, Target};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 
@@ -85,7 +85,7 @@ pub(super) async fn put(
     db: &Db<'_>,
     sealer: &Sealer,
     caller: &Caller,
-    wish: &EndpointWish,
+    wish: &EndpointRequest,
     now: UnixMillis,
 ) -> Done<(EndpointRecord, SigningSecret)> {
     let client_id = caller.client_id.as_str();
@@ -148,7 +148,7 @@ pub(super) async fn provisioned(
     Ok(open(sealer, keys::secret_place(client_id), &sealed.unwrap_or_default())?)
 }
 
-impl EndpointWish {
+impl EndpointRequest {
     /// The secret that is in force after `current`; `None`: the one that the client was made with.
     pub(super) fn secret_after(&self, current: Option<&SigningSecret>) -> Option<SigningSecret> {
         match (&self.secret, current) {

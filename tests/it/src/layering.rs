@@ -95,7 +95,7 @@ const SERVER: Layers = &[
 const FETCH: Layers = &[
     &["address", "limits", "loopback", "own_fault", "range", "requests", "tls"],
     &["egress"],
-    &["cache", "came", "permits", "silence"],
+    &["cache", "delivery", "permits", "silence"],
     &["flights"],
     &["fetch"],
     &["blocking"],

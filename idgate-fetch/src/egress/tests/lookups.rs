@@ -6,7 +6,7 @@ use idgate_testkit::patience::patience;
 use tokio::time::error::Elapsed;
 
 use super::*;
-use crate::came::Came;
+use crate::delivery::Delivery;
 use crate::fetch::Fetcher;
 use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCHES_PER_HOST, FETCHES_PER_ISSUER, MAX_REQUESTS};
@@ -20,7 +20,7 @@ fn asked(issuer: &str, uri: String) -> Asked {
 }
 
 /// What comes of `asked` when turns have so long, and sources the time of a few steps.
-async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Came> {
+async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Delivery> {
     let mut allowed = Allowance::of(turns, SHORT);
     fetcher.fetch(asked, &mut allowed).await.0.into_iter().map(|(_, came)| came).collect()
 }
@@ -31,8 +31,8 @@ async fn post(egress: &Egress) -> Result<Result<Answer, EgressError>, Elapsed> {
     tokio::time::timeout(SHORT, egress.post(message)).await
 }
 
-fn is_nothing(came: &Came) -> bool {
-    matches!(came, Came::Nothing(_))
+fn is_nothing(came: &Delivery) -> bool {
+    matches!(came, Delivery::Nothing(_))
 }
 
 async fn until_used(fetcher: &Fetcher, used: usize) {
@@ -48,7 +48,7 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
     assert!(late.iter().all(is_nothing), "the source had its time");
     assert_eq!(fetcher.used().0, FETCHES_PER_HOST, "its name is still being looked up");
     let more = came(&fetcher, vec![at(FETCHES_PER_HOST)], SHORT).await;
-    assert!(matches!(more[..], [Came::NotAsked]), "nobody looked for the source");
+    assert!(matches!(more[..], [Delivery::NotAsked]), "nobody looked for the source");
     silence.end();
     until_used(&fetcher, 0).await;
     assert!(came(&fetcher, vec![at(FETCHES_PER_HOST)], patience()).await.iter().all(is_nothing));
@@ -65,7 +65,7 @@ async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
         came(&fetcher, part.to_vec(), patience()).await;
     }
     let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
-    assert!(matches!(mine[..], [Came::NotAsked]));
+    assert!(matches!(mine[..], [Delivery::NotAsked]));
     // Asked, though it is as silent.
     assert!(came(&fetcher, vec![of("other", 0)], patience()).await.iter().all(is_nothing));
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::app::{AppError, CreatedSession, SessionView, Visit};
 use crate::http::auth::Authorized;
-use crate::http::call::{Call, Sought};
+use crate::http::call::{Call, SessionLookup};
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
@@ -38,10 +38,12 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
     let app = &call.gateway.app;
     let code = query::single(call.head.uri.query(), "response_code");
     let view = match call.session {
-        Sought::Found(session) => {
+        SessionLookup::Found(session) => {
             app.view_session(tenant.caller(), session?.map(|session| *session)).await?
         }
-        Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
+        SessionLookup::No | SessionLookup::Yes => {
+            app.read_session(tenant.caller(), &call.session_id()).await?
+        }
     };
     let code = match code {
         // To such a session it is unknown, as any other.

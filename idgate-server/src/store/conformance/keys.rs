@@ -63,7 +63,7 @@ async fn expect_powerless<B: Backend>(fixture: &Fixture<B>, caller: &Caller, now
         assert_eq!(revoked.await.unwrap(), KeyRevoked::CallerGone, "{id}");
     }
     assert!(!fixture.works(&next, now));
-    let wish = EndpointWish {
+    let wish = EndpointRequest {
         url: "https://elsewhere.example/".into(),
         host: "elsewhere.example".into(),
         secret: None,

@@ -21,7 +21,7 @@ impl<B: Backend> Fixture<B> {
     async fn put(&self, secret: Option<SigningSecret>) -> (EndpointRecord, SigningSecret) {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
         let url = format!("https://{HOST}/");
-        let wish = EndpointWish { url, host: HOST.into(), secret, fresh };
+        let wish = EndpointRequest { url, host: HOST.into(), secret, fresh };
         self.store().put_webhook_endpoint(&self.live, wish, THEN).await.unwrap().unwrap()
     }
 
@@ -66,7 +66,7 @@ impl<B: Backend> Fixture<B> {
         leased.remove(0)
     }
 
-    async fn end(&self, leased: &Leased, verdict: Verdict) -> bool {
+    async fn end(&self, leased: &Leased, verdict: DeliveryResult) -> bool {
         self.store().end_lease(leased.seq, leased.lease_until, verdict, THEN).await.unwrap()
     }
 
@@ -75,8 +75,8 @@ impl<B: Backend> Fixture<B> {
     }
 }
 
-fn failed(again_at: Option<UnixMillis>) -> Verdict {
-    Verdict::Failed { error: "timeout".into(), again_at }
+fn failed(again_at: Option<UnixMillis>) -> DeliveryResult {
+    DeliveryResult::Failed { error: "timeout".into(), again_at }
 }
 
 pub(super) async fn an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced<
@@ -92,7 +92,7 @@ pub(super) async fn an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_
     let secrets = async || {
         fixture.settled().await;
         let leased = fixture.lease_one(THEN).await;
-        assert!(fixture.end(&leased, Verdict::Delivered).await);
+        assert!(fixture.end(&leased, DeliveryResult::Delivered).await);
         let previous = leased.target.previous.as_ref().map(|it| it.expose().to_owned());
         (leased.target.secret.expose().to_owned(), previous)
     };
@@ -170,8 +170,8 @@ pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_
     assert!(leased.body.contains(session.id().as_str()) && leased.target.livemode);
     assert_eq!((leased.attempts, leased.is_replay), (0, false));
     assert!(!fixture.is_due(THEN) && fixture.lease(9, THEN).await.unwrap().is_empty());
-    assert!(fixture.end(&leased, Verdict::Delivered).await);
-    assert!(!fixture.end(&leased, Verdict::Delivered).await);
+    assert!(fixture.end(&leased, DeliveryResult::Delivered).await);
+    assert!(!fixture.end(&leased, DeliveryResult::Delivered).await);
     let deleted = fixture.settled().await;
     assert!(fixture.store().delete_session(&fixture.live, deleted.id(), THEN).await.unwrap());
     assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session notifies nobody");
@@ -217,11 +217,11 @@ pub(super) async fn a_lease_that_was_lost_ends_nothing<B: Backend>() {
     assert!(!fixture.is_due(lost.lease_until.minus(1)) && fixture.is_due(lost.lease_until));
     let held = fixture.lease_one(lost.lease_until).await;
     assert_eq!(held.id, lost.id);
-    for verdict in [Verdict::Delivered, failed(Some(THEN)), failed(None)] {
+    for verdict in [DeliveryResult::Delivered, failed(Some(THEN)), failed(None)] {
         assert!(!fixture.end(&lost, verdict).await);
     }
     assert!(fixture.dead_letters().is_empty());
-    assert!(fixture.end(&held, Verdict::Delivered).await);
+    assert!(fixture.end(&held, DeliveryResult::Delivered).await);
     assert!(!fixture.is_due(held.lease_until));
 }
 
@@ -254,7 +254,7 @@ pub(super) async fn a_dead_letter_is_retried_once_and_only_by_its_client<B: Back
     }
     let (id, session_id) = (leased.id.clone(), session.id().as_str().to_owned());
     let replay = Replay { id, session_id, is_sent: true };
-    for verdict in [failed(None), Verdict::Delivered] {
+    for verdict in [failed(None), DeliveryResult::Delivered] {
         for _ in 0..2 {
             assert_eq!(retry(&fixture.live).await.unwrap().as_ref(), Some(&replay));
         }
@@ -314,8 +314,8 @@ pub(super) async fn the_next_start_takes_over_what_was_leased<B: Backend>() {
     assert_eq!(fixture.store().release_leases(THEN).await.unwrap(), 1);
     let held = fixture.lease_one(THEN.plus(1)).await;
     assert_eq!((&held.id, held.attempts), (&lost.id, 0));
-    assert!(!fixture.end(&lost, Verdict::Delivered).await);
-    assert!(fixture.end(&held, Verdict::Delivered).await);
+    assert!(!fixture.end(&lost, DeliveryResult::Delivered).await);
+    assert!(fixture.end(&held, DeliveryResult::Delivered).await);
 }
 
 pub(super) async fn what_waits_comes_in_pages_and_says_when_it_is_tried_next<B: Backend>() {

@@ -7,7 +7,7 @@ use super::{Engine, Store};
 use crate::store::api_keys;
 use crate::store::cursor::List;
 use crate::store::keys;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::types::{
     ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
     PageError, Read, SessionFound, Write,
@@ -58,7 +58,7 @@ impl Store {
 
     /// The origins of a client's own pages, in alphabetical order: one indexed read, nothing cached.
     pub fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
-        let read = self.read(Whose::of(client_id), client_id.clone(), |client_id, db, _| {
+        let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(keys::origins(db, client_id.as_str()))
         });
         self.env.fault.read(read)
@@ -71,7 +71,7 @@ impl Store {
     /// revoked or expired: at most 200, but all that live. `last_used_at` is exact.
     pub fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>> {
         let with = (caller.clone(), now);
-        self.read_long(Whose::of(&caller.client_id), with, |(caller, now), db, env| {
+        self.read_long(LaneKey::of(&caller.client_id), with, |(caller, now), db, env| {
             Box::pin(async move {
                 let keys = api_keys::newest(db, caller, *now).await?;
                 Ok(keys.into_iter().map(|key| env.with_exact_use(key)).collect())
@@ -173,7 +173,7 @@ impl Store {
 
     /// Removes keys that were revoked or expired at or before `before`, at most `limit`.
     pub fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, (before, limit), |(before, limit), db, _| {
+        self.write(LaneKey::GATEWAY, (before, limit), |(before, limit), db, _| {
             Box::pin(api_keys::remove_ended(db, *before, *limit))
         })
     }

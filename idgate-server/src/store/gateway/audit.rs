@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use super::Store;
 use crate::store::audit::{checkpoints, page, removal};
 use crate::store::cursor::List;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::types::{
     AuditPage, Caller, PageError, Read, SignedChains, UnwrittenCheckpoint, Write,
 };
@@ -22,7 +22,7 @@ impl Store {
         limit: usize,
         now: UnixMillis,
     ) -> Read<'_, AuditPage, PageError> {
-        let (lane, client_id) = (Whose::of(&caller.client_id), caller.client_id.clone());
+        let (lane, client_id) = (LaneKey::of(&caller.client_id), caller.client_id.clone());
         let read = move |before| -> Read<'_, _> {
             self.look(lane, (client_id, before, limit), |(client_id, before, limit), db, env| {
                 Box::pin(page::read(db, &env.audit, client_id.as_str(), *before, *limit))
@@ -44,7 +44,7 @@ impl Store {
         before: UnixMillis,
         limit: usize,
     ) -> Read<'_, Vec<String>> {
-        self.read_long(Whose::GATEWAY, (last, before, limit), |(last, before, limit), db, _| {
+        self.read_long(LaneKey::GATEWAY, (last, before, limit), |(last, before, limit), db, _| {
             Box::pin(removal::old_chains(db, last, *before, *limit))
         })
     }
@@ -66,17 +66,17 @@ impl Store {
 
     /// When the latest entry of all chains was made.
     pub fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>> {
-        self.read_long(Whose::GATEWAY, (), |(), db, _| Box::pin(removal::newest(db)))
+        self.read_long(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::newest(db)))
     }
 
     /// Notes that ages cannot be trusted: the clock was set at `since`, as it says itself.
     pub fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()> {
-        self.write(Whose::GATEWAY, since, |since, db, _| Box::pin(removal::hold(db, *since)))
+        self.write(LaneKey::GATEWAY, since, |since, db, _| Box::pin(removal::hold(db, *since)))
     }
 
     /// What was last noted so.
     pub fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>> {
-        self.read(Whose::GATEWAY, (), |(), db, _| Box::pin(removal::held_since(db)))
+        self.read(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::held_since(db)))
     }
 
     /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
@@ -94,14 +94,14 @@ impl Store {
 
     /// At most `limit` checkpoints that the checkpoint file does not have yet.
     pub fn unwritten_checkpoints(&self, limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
-        self.read_long(Whose::GATEWAY, limit, |limit, db, _| {
+        self.read_long(LaneKey::GATEWAY, limit, |limit, db, _| {
             Box::pin(checkpoints::unwritten(db, *limit))
         })
     }
 
     /// Notes that the checkpoint file has these for good.
     pub fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
-        self.write(Whose::GATEWAY, written, |written, db, _| {
+        self.write(LaneKey::GATEWAY, written, |written, db, _| {
             Box::pin(checkpoints::mark_written(db, written))
         })
     }

@@ -6,10 +6,10 @@ use idgate_core::webhook::SigningSecret;
 use super::Store;
 use crate::store::endpoint_removal::{remove, removed_event};
 use crate::store::keys;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::outbox::{ENDPOINT_MISSING, give_up};
 use crate::store::types::{
-    Caller, EndpointRecord, EndpointWish, HostStatus, Read, Removed, Target, Write,
+    Caller, EndpointRecord, EndpointRequest, HostStatus, Read, Removed, Target, Write,
 };
 use crate::store::webhook_endpoints::{put, read, set_event, target};
 
@@ -17,7 +17,7 @@ use crate::store::webhook_endpoints::{put, read, set_event, target};
 impl Store {
     /// The endpoint of this caller and mode.
     pub fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
-        self.read(Whose::of(&caller.client_id), caller.clone(), |caller, db, _| {
+        self.read(LaneKey::of(&caller.client_id), caller.clone(), |caller, db, _| {
             Box::pin(read(db, caller))
         })
     }
@@ -30,7 +30,7 @@ impl Store {
         now: UnixMillis,
     ) -> Read<'_, Option<(Target, HostStatus)>> {
         let with = (caller.clone(), now);
-        self.read(Whose::of(&caller.client_id), with, |(caller, now), db, env| {
+        self.read(LaneKey::of(&caller.client_id), with, |(caller, now), db, env| {
             Box::pin(target(db, &env.sealer, caller, *now))
         })
     }
@@ -40,7 +40,7 @@ impl Store {
     pub fn put_webhook_endpoint(
         &self,
         caller: &Caller,
-        wish: EndpointWish,
+        wish: EndpointRequest,
         now: UnixMillis,
     ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
         self.record(caller, (caller.clone(), wish, now), |(caller, wish, now), db, env| {

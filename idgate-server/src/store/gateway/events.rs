@@ -5,7 +5,7 @@ use idgate_core::ids::SessionId;
 use super::Store;
 use crate::store::changes::Watch;
 use crate::store::events;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::types::{Caller, EventPage, Read};
 
 /// Status streams.
@@ -20,7 +20,7 @@ impl Store {
         limit: usize,
     ) -> Read<'_, Option<EventPage>> {
         let with = (caller.clone(), id.clone(), after, limit);
-        let read = self.read(Whose::of(&caller.client_id), with, |with, db, _| {
+        let read = self.read(LaneKey::of(&caller.client_id), with, |with, db, _| {
             let (caller, id, after, limit) = with;
             Box::pin(events::page(db, caller, id, *after, *limit))
         });

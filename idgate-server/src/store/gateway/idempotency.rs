@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 
 use super::{Engine, Store};
 use crate::store::idempotency::{find, forget};
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::types::{Answered, Caller, MadeOnce, Once, Read, Write};
 
 /// Idempotent requests.
@@ -19,7 +19,7 @@ impl Store {
         now: UnixMillis,
     ) -> Read<'_, Option<Answered>> {
         let with = (caller.client_id.clone(), *key, now);
-        self.read(Whose::of(&caller.client_id), with, |(client_id, key, now), db, env| {
+        self.read(LaneKey::of(&caller.client_id), with, |(client_id, key, now), db, env| {
             Box::pin(async move {
                 let found = find(db, client_id.as_str(), key, *now).await?;
                 Ok(found.map(|it| it.open(&env.sealer, client_id.as_str())).transpose()?)

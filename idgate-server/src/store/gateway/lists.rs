@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use super::Store;
 use crate::audit::{OPERATOR_CHAIN, SYSTEM};
 use crate::store::audit_append::append;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::trust::listed_rows;
 use crate::store::types::{FetchedList, ListSource, Read, Refreshed, Write};
 
@@ -13,7 +13,7 @@ use crate::store::types::{FetchedList, ListSource, Read, Refreshed, Write};
 impl Store {
     /// Where trusted lists are fetched from.
     pub fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
-        self.read_long(Whose::GATEWAY, (), |(), db, _| Box::pin(listed_rows::sources(db)))
+        self.read_long(LaneKey::GATEWAY, (), |(), db, _| Box::pin(listed_rows::sources(db)))
     }
 
     /// Gives every entry that takes its trusted list from there the one that was fetched, if it may follow
@@ -33,7 +33,7 @@ impl Store {
 
     /// Notes that nothing could be fetched from `url`.
     pub fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
-        self.change(Whose::GATEWAY, (url, why, now), |(url, why, now), db, _| {
+        self.change(LaneKey::GATEWAY, (url, why, now), |(url, why, now), db, _| {
             Box::pin(listed_rows::note(db, url, Some(why), *now))
         })
     }

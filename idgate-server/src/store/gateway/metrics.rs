@@ -5,7 +5,7 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 
 use super::{Engine, Store};
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::metrics::{hour_of, summary};
 use crate::store::sql::number;
 use crate::store::types::{MetricsSummary, Read};
@@ -18,7 +18,7 @@ impl Store {
     pub fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
         let last = hour_of(now);
         let with = (last.saturating_sub(number(window_hours)), last);
-        let sum = self.look(Whose::GATEWAY, with, |(first, last), db, _| {
+        let sum = self.look(LaneKey::GATEWAY, with, |(first, last), db, _| {
             Box::pin(summary(db, *first, *last))
         });
         self.env.fault.sum(sum)

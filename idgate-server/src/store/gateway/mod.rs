@@ -28,7 +28,7 @@ use super::env::{Env, UseCase};
 use super::failure::Boxed;
 #[cfg(test)]
 use super::fault::Mood;
-use super::lanes::Whose;
+use super::lanes::LaneKey;
 use super::postgres::{PostgresOptions, PostgresStore};
 use super::sqlite::{SqliteStore, StoreOptions};
 use super::types::{Caller, PageError, Read, SessionRate, StoreError, Write};
@@ -146,7 +146,7 @@ impl Store {
 
 /// How a use case gets to its database. What it needs is given by value, because it works on another thread.
 impl Store {
-    fn read<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -158,7 +158,7 @@ impl Store {
     }
 
     /// The same for what may take long, and so waits behind others that do.
-    fn read_long<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    fn read_long<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -170,7 +170,7 @@ impl Store {
     }
 
     /// The same for several statements that see one moment.
-    fn look<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    fn look<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -193,13 +193,13 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        let lane = Whose::of(&caller.client_id);
+        let lane = LaneKey::of(&caller.client_id);
         let read = move |before| self.read_long(lane, (with, before), work);
         list.page(&self.env.sealer, caller.client_id.as_str(), (cursor, now), read)
     }
 
     /// One statement that writes, whether or not anybody waits for it.
-    fn write<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Write<'static, T>
+    fn write<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -218,7 +218,7 @@ impl Store {
     {
         match &self.engine {
             Engine::Sqlite(store) => store.erase(with, work),
-            Engine::Postgres(store) => store.write(Whose::GATEWAY, with, work),
+            Engine::Postgres(store) => store.write(LaneKey::GATEWAY, with, work),
         }
     }
 
@@ -229,12 +229,12 @@ impl Store {
     {
         match &self.engine {
             Engine::Sqlite(store) => store.erase_soon(with, work),
-            Engine::Postgres(store) => store.change(Whose::GATEWAY, with, work),
+            Engine::Postgres(store) => store.change(LaneKey::GATEWAY, with, work),
         }
     }
 
     /// Several statements in one transaction.
-    fn change<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Write<'static, T>
+    fn change<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -253,7 +253,7 @@ impl Store {
     {
         match &self.engine {
             Engine::Sqlite(store) => store.change_chains(with, work),
-            Engine::Postgres(store) => store.change(Whose::GATEWAY, with, work),
+            Engine::Postgres(store) => store.change(LaneKey::GATEWAY, with, work),
         }
     }
 
@@ -293,11 +293,11 @@ impl Store {
     }
 
     /// Where reads wait that come with this handle of a session.
-    fn lane_of(&self, handle: impl Hash) -> Whose {
+    fn lane_of(&self, handle: impl Hash) -> LaneKey {
         match &self.engine {
             Engine::Sqlite(store) => store.known_sessions.lane(handle),
             // Its server takes turns by connections.
-            Engine::Postgres(_) => Whose::GATEWAY,
+            Engine::Postgres(_) => LaneKey::GATEWAY,
         }
     }
 }

@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 
 use super::Store;
 use crate::store::cursor::List;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::outbox::{dead_letters, give_up, pending, queue};
 use crate::store::types::{
-    Caller, DeadLetterPage, Lane, Leased, PageError, PendingPage, Read, Replay, Verdict, Wanted,
-    Write,
+    Caller, DeadLetterPage, DeliveryResult, Lane, Leased, PageError, PendingPage, Read, Replay,
+    Wanted, Write,
 };
 
 const LIST: List = List("cursor webhook-failures");
@@ -29,12 +29,12 @@ impl Store {
     /// Makes everything due that a process had leased when it died. For the start, when no other
     /// process can be at it.
     pub fn release_leases(&self, now: UnixMillis) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, now, |now, db, env| Box::pin(queue::release(db, env, *now)))
+        self.write(LaneKey::GATEWAY, now, |now, db, env| Box::pin(queue::release(db, env, *now)))
     }
 
     /// Clients with notifications that are due at `now` and may be sent or given up; oldest first.
     pub fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>> {
-        self.read_long(Whose::GATEWAY, now, |now, db, env| {
+        self.read_long(LaneKey::GATEWAY, now, |now, db, env| {
             Box::pin(queue::due_lanes(db, env, *now))
         })
     }
@@ -50,7 +50,7 @@ impl Store {
         // As every node asks for them: none waits for a lane that waits for another's.
         wanted.sort_by(|one, other| one.client_id.cmp(&other.client_id));
         let with = (wanted, now, lease_until);
-        self.change(Whose::GATEWAY, with, |(wanted, now, until), db, env| {
+        self.change(LaneKey::GATEWAY, with, |(wanted, now, until), db, env| {
             Box::pin(queue::lease(db, env, wanted, (*now, *until)))
         })
     }
@@ -61,11 +61,11 @@ impl Store {
         &self,
         seq: i64,
         lease_until: UnixMillis,
-        verdict: Verdict,
+        verdict: DeliveryResult,
         now: UnixMillis,
     ) -> Write<'_, bool> {
         let with = ((seq, lease_until), verdict, now);
-        self.write(Whose::GATEWAY, with, |(lease, verdict, now), db, env| {
+        self.write(LaneKey::GATEWAY, with, |(lease, verdict, now), db, env| {
             Box::pin(queue::end(db, env, *lease, verdict, *now))
         })
     }
@@ -78,7 +78,7 @@ impl Store {
         limit: usize,
         now: UnixMillis,
     ) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, (before, limit, now), |(before, limit, now), db, env| {
+        self.write(LaneKey::GATEWAY, (before, limit, now), |(before, limit, now), db, env| {
             let times = (*now, env.lease_clock(*now));
             Box::pin(give_up::unreviewed(db, *before, *limit, times))
         })
@@ -86,7 +86,7 @@ impl Store {
 
     /// Removes dead letters from before `before`, at most `limit`; says how many.
     pub fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.write(Whose::GATEWAY, (before, limit), |(before, limit), db, _| {
+        self.write(LaneKey::GATEWAY, (before, limit), |(before, limit), db, _| {
             Box::pin(dead_letters::remove(db, *before, *limit))
         })
     }
@@ -151,7 +151,7 @@ impl Store {
         id: &str,
         now: UnixMillis,
     ) -> Write<'_, Option<Replay>> {
-        let (lane, with) = (Whose::of(&caller.client_id), (caller.clone(), id.to_owned(), now));
+        let (lane, with) = (LaneKey::of(&caller.client_id), (caller.clone(), id.to_owned(), now));
         let replayed = self.write(lane, with, |(caller, id, now), db, env| {
             Box::pin(async move {
                 let whose = Some((caller.client_id.as_str(), caller.livemode));

@@ -3,7 +3,7 @@
 use idgate_core::ids::{SessionId, TenantId};
 
 use super::Store;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::pages;
 use crate::store::types::{Face, PageRecord, Picture, Read, Write};
 
@@ -27,7 +27,7 @@ impl Store {
 
     /// Somebody looked at it.
     pub fn open_page(&self, digest: &[u8; 32]) -> Write<'_, ()> {
-        self.write(Whose::of(digest), *digest, |digest, db, _| {
+        self.write(LaneKey::of(digest), *digest, |digest, db, _| {
             Box::pin(pages::set_opened(db, digest))
         })
     }
@@ -35,21 +35,21 @@ impl Store {
     /// Gives it to the browser that shows what has the digest `browser`, unless it is another one's:
     /// of any number of browsers exactly one gets it. `false`: it is another one's, or gone.
     pub fn take_page(&self, digest: &[u8; 32], browser: [u8; 32]) -> Write<'_, bool> {
-        self.write(Whose::of(digest), (*digest, browser), |(digest, browser), db, _| {
+        self.write(LaneKey::of(digest), (*digest, browser), |(digest, browser), db, _| {
             Box::pin(pages::take(db, digest, browser))
         })
     }
 
     /// Remembers `note`, which has no spaces, once. A page has room for some dozens.
     pub fn note_on_page(&self, digest: &[u8; 32], note: &str) -> Write<'_, ()> {
-        self.write(Whose::of(digest), (*digest, note.to_owned()), |(digest, note), db, _| {
+        self.write(LaneKey::of(digest), (*digest, note.to_owned()), |(digest, note), db, _| {
             Box::pin(pages::note(db, digest, note))
         })
     }
 
     /// How a client is shown to people.
     pub fn face(&self, client_id: &TenantId) -> Read<'_, Option<Face>> {
-        let read = self.read(Whose::of(client_id), client_id.clone(), |client_id, db, _| {
+        let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(pages::face(db, client_id.as_str()))
         });
         self.env.fault.read(read)
@@ -57,7 +57,7 @@ impl Store {
 
     /// Its logo, if it has one.
     pub fn logo(&self, client_id: &TenantId) -> Read<'_, Option<Picture>> {
-        let read = self.read(Whose::of(client_id), client_id.clone(), |client_id, db, _| {
+        let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
             Box::pin(pages::logo(db, client_id.as_str()))
         });
         self.env.fault.read(read)

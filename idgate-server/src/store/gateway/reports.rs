@@ -5,8 +5,8 @@ use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
 use super::Store;
-use crate::store::lanes::Whose;
-use crate::store::prepared::Prepared;
+use crate::store::lanes::LaneKey;
+use crate::store::prepared_session::Prepared;
 use crate::store::reports;
 use crate::store::types::{Caller, Committed, Read, Write};
 
@@ -20,7 +20,7 @@ impl Store {
         processing_us: u64,
         report: Vec<u8>,
     ) -> Write<'_, Committed> {
-        let (lane, sealer) = (Whose::of(transition.session.tenant()), &self.env.sealer);
+        let (lane, sealer) = (LaneKey::of(transition.session.tenant()), &self.env.sealer);
         let prepared = Prepared::new(sealer, transition, Some(processing_us));
         self.commit_prepared(lane, prepared.and_then(|it| it.with_report(sealer, &report)))
     }
@@ -33,7 +33,7 @@ impl Store {
         now: UnixMillis,
     ) -> Read<'_, Option<Vec<u8>>> {
         let with = (caller.clone(), id.clone(), now);
-        self.read(Whose::of(&caller.client_id), with, |(caller, id, now), db, env| {
+        self.read(LaneKey::of(&caller.client_id), with, |(caller, id, now), db, env| {
             Box::pin(async move {
                 let found = reports::of_caller(db, caller, id, *now).await?;
                 Ok(found.map(|sealed| sealed.open(&env.sealer)).transpose()?)

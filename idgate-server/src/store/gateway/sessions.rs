@@ -9,8 +9,8 @@ use idgate_core::time::UnixMillis;
 
 use super::{Engine, Store};
 use crate::spans::Parent;
-use crate::store::lanes::Whose;
-use crate::store::prepared::Prepared;
+use crate::store::lanes::LaneKey;
+use crate::store::prepared_session::Prepared;
 use crate::store::session_upkeep;
 use crate::store::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
 
@@ -45,7 +45,7 @@ impl Store {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Write<'_, Committed> {
-        let lane = Whose::of(transition.session.tenant());
+        let lane = LaneKey::of(transition.session.tenant());
         let prepared = Prepared::new(&self.env.sealer, transition, processing_us);
         self.commit_prepared(lane, prepared)
     }
@@ -54,12 +54,12 @@ impl Store {
     /// that the client and its wallets have.
     pub fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
         let prepared = Prepared::new(&self.env.sealer, transition, None);
-        self.commit_prepared(Whose::GATEWAY, prepared)
+        self.commit_prepared(LaneKey::GATEWAY, prepared)
     }
 
     pub(super) fn commit_prepared(
         &self,
-        lane: Whose,
+        lane: LaneKey,
         prepared: Result<Prepared, StoreError>,
     ) -> Write<'_, Committed> {
         let prepared = match prepared {
@@ -144,7 +144,7 @@ impl Store {
         limit: usize,
     ) -> Read<'_, Vec<Result<Session, StoreError>>> {
         self.where_it_leads("expiry", move || {
-            self.read_long(Whose::GATEWAY, (now, limit), |(now, limit), db, env| {
+            self.read_long(LaneKey::GATEWAY, (now, limit), |(now, limit), db, env| {
                 Box::pin(session_upkeep::due(db, &env.sealer, *now, *limit))
             })
         })
@@ -154,7 +154,7 @@ impl Store {
     /// None, while a node shares the store that does not know how such a session ends.
     pub fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
         self.where_it_leads("revoked", move || {
-            self.read_long(Whose::GATEWAY, limit, |limit, db, env| {
+            self.read_long(LaneKey::GATEWAY, limit, |limit, db, env| {
                 Box::pin(session_upkeep::of_revoked(db, &env.sealer, *limit))
             })
         })
@@ -199,7 +199,7 @@ impl Store {
     /// Verifications that this process cannot have begun, because it has only just opened the store
     /// for itself alone; an error in the place of each that cannot be read.
     pub fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
-        self.read_long(Whose::GATEWAY, (), |(), db, env| {
+        self.read_long(LaneKey::GATEWAY, (), |(), db, env| {
             Box::pin(session_upkeep::abandoned(db, &env.sealer))
         })
     }

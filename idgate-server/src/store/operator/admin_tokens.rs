@@ -6,7 +6,7 @@ use super::OperatorStore;
 use crate::admin_token::AdminToken;
 use crate::store::db::{Row, sql};
 use crate::store::failure::Done;
-use crate::store::fresh;
+use crate::store::new_secrets;
 use crate::store::sql::millis;
 use crate::store::types::StoreError;
 
@@ -45,7 +45,7 @@ impl OperatorStore {
         name: Option<&str>,
         now: UnixMillis,
     ) -> Result<(String, AdminToken), StoreError> {
-        let (id, token) = fresh::admin_token()?;
+        let (id, token) = new_secrets::admin_token()?;
         let digest = token.digest();
         self.change(async |db| {
             let sql = sql(

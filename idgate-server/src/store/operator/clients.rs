@@ -11,8 +11,8 @@ use crate::store::audit_append::{append, hold};
 use crate::store::certificates;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
-use crate::store::fresh;
 use crate::store::keys::{self, ClientRecord, NewClient};
+use crate::store::new_secrets;
 use crate::store::quotas::OwnQuotas;
 use crate::store::sql::{millis, number, unsigned};
 use crate::store::types::{ApiKeyRecord, KeyValue, StoreError};
@@ -30,7 +30,7 @@ impl OperatorStore {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<NewClient, StoreError> {
-        let (client, sealed) = fresh::client(livemode, self.sealer())?;
+        let (client, sealed) = new_secrets::client(livemode, self.sealer())?;
         let record = first_key(&client, scopes, now);
         let value = &KeyValue::of(&client.api_key);
         let id = client.client_id.as_str();
@@ -97,7 +97,7 @@ impl OperatorStore {
                             {FOR SHARE}");
             let livemode = db.one(mode, &[&client_id], |row| row.get(0)).await?;
             let Some(livemode) = livemode else { return Ok(None) };
-            let (record, key) = fresh::api_key(livemode, name, scopes, now)?;
+            let (record, key) = new_secrets::api_key(livemode, name, scopes, now)?;
             let value = &KeyValue::of(&key);
             add_key(db, keys, &KeyRow { client_id, record: &record, value }).await?;
             Ok(Some((record, key)))

@@ -9,7 +9,7 @@ use super::super::db::{Db, Row, sql};
 use super::super::env::Env;
 use super::super::failure::Done;
 use super::super::sql::{millis, number};
-use super::super::types::{HostStatus, Lane, Leased, Target, Verdict, Wanted};
+use super::super::types::{DeliveryResult, HostStatus, Lane, Leased, Target, Wanted};
 use super::super::webhook_endpoints::destination;
 use super::{ENDPOINT_MISSING, HOST_REJECTED, give_up};
 use crate::spans::Parent;
@@ -106,18 +106,18 @@ pub(in crate::store) async fn end(
     db: &Db<'_>,
     env: &Env,
     (seq, lease_until): (i64, UnixMillis),
-    verdict: &Verdict,
+    verdict: &DeliveryResult,
     now: UnixMillis,
 ) -> Done<bool> {
     let (lease_until, node) = (millis(lease_until), &env.node);
     let changed = match verdict {
-        Verdict::Delivered => {
+        DeliveryResult::Delivered => {
             let sql = sql("DELETE FROM webhook_deliveries \
                            WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
             db.run(sql, &[&seq, &lease_until, node]).await?
         }
         // What was rejected or removed meanwhile is given up in the next round, not when it is due.
-        Verdict::Failed { error, again_at: Some(again_at) } => {
+        DeliveryResult::Failed { error, again_at: Some(again_at) } => {
             let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, \
                 {node_id = NULL,} attempts = attempts + 1, error_message = $4, \
                 due_at = {coalesce(CAST($5 AS bigint), clock_ms())|$5} + CASE WHEN EXISTS ( \
@@ -128,7 +128,7 @@ pub(in crate::store) async fn end(
             let (clock, wait) = (env.lease_clock(now), number(again_at.since(now)));
             db.run(sql, &[&seq, &lease_until, node, error, &clock, &wait]).await?
         }
-        Verdict::Failed { error, again_at: None } => {
+        DeliveryResult::Failed { error, again_at: None } => {
             let sql = sql("UPDATE webhook_deliveries SET lease_until = NULL, {node_id = NULL,} \
                 attempts = attempts + 1, error_message = $4, due_at = NULL, failed_at = $5, \
                 failure_seq = {nextval('webhook_failures')|\

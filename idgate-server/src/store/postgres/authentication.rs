@@ -12,9 +12,9 @@ use super::shared::Shared;
 use super::sql::{Parameters, execute, row};
 use crate::clock::Moment;
 use crate::store::api_keys::power;
-use crate::store::numbers::{Numbers, numbers};
 use crate::store::sql::{millis, time};
 use crate::store::types::{Caller, Read, SessionFound, StoreError};
+use crate::store::version_numbers::{Numbers, numbers};
 
 /// The owner of a key, and the numbers of trust, keys and certificates in force.
 macro_rules! key_columns {

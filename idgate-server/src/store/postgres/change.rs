@@ -2,7 +2,7 @@
 
 use idgate_core::session::Session;
 
-use super::super::prepared::Prepared;
+use crate::store::prepared_session::Prepared;
 
 /// A change of one session, to be stored with all that follows from it.
 pub(super) struct Change {

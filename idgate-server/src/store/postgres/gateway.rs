@@ -11,14 +11,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::error::{Done, Failure, panicked};
-use super::held::moment;
 use super::order::Place;
 use super::pool::{ANSWER, Pool};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
-    audit, authentication, claims, held, instance, leases, listen, nodes, probe, rates, schema,
-    turns,
+    audit, authentication, claims, instance, leases, listen, nodes, probe, rates, schema, turns,
 };
 use crate::audit::AuditEvent;
 use crate::clock::{Clock, SystemClock};
@@ -29,7 +27,9 @@ use crate::store::db::Db;
 use crate::store::env::{Env, LeaseClock, UseCase};
 use crate::store::failure::Boxed;
 use crate::store::key_check::FirstKey;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
+use crate::store::postgres::cache;
+use crate::store::postgres::cache::moment;
 use crate::store::types::{Read, SessionRate, StoreError, Write};
 
 /// Connections that requests never have.
@@ -125,7 +125,7 @@ impl PostgresStore {
             groups: Arc::default(),
             deletions: Arc::default(),
             live: nodes::Live::default(),
-            held: held::All::default(),
+            held: cache::All::default(),
             probe: probe::Latest::default(),
             news,
             claims_looked: claims::Looked::default(),
@@ -153,7 +153,7 @@ impl PostgresStore {
     /// Writes, whether or not anybody waits for it.
     pub(super) fn tell<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
         self.tell_at(None, whose, work)
@@ -163,7 +163,7 @@ impl PostgresStore {
     pub(super) fn tell_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         place: Option<Place>,
-        whose: Whose,
+        whose: LaneKey,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
         self.shared.env.fault.write(whose, || {
@@ -242,7 +242,7 @@ impl Shared {
         [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
         claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.env.audit).await?;
-        held::begin(self, now).await?;
+        cache::begin(self, now).await?;
         if let Some(check) = nodes::join(self, now).await? {
             first.is_missing(check);
         }
@@ -298,7 +298,7 @@ impl PostgresStore {
 
     pub(in crate::store) fn write<A, T>(
         &self,
-        lane: Whose,
+        lane: LaneKey,
         with: A,
         work: UseCase<A, T>,
     ) -> Write<'static, T>
@@ -314,7 +314,7 @@ impl PostgresStore {
 
     pub(in crate::store) fn change<A, T>(
         &self,
-        lane: Whose,
+        lane: LaneKey,
         with: A,
         work: UseCase<A, T>,
     ) -> Write<'static, T>
@@ -345,7 +345,7 @@ impl PostgresStore {
         T: Send + 'static,
     {
         let client_id = client_id.clone();
-        self.tell(Whose::of(&client_id), move |shared| async move {
+        self.tell(LaneKey::of(&client_id), move |shared| async move {
             let needs = (&*shared.env, client_id.as_str(), &with, work);
             let recorded = shared.pool.transact(&needs, |&(env, client_id, with, work), tx| {
                 Box::pin(async move {
@@ -388,13 +388,13 @@ impl PostgresStore {
         id: &SessionId,
         rate: SessionRate,
     ) -> Write<'_, Option<u64>> {
-        let (whose, id) = (Whose::of(id.as_str()), id.as_str().to_owned());
+        let (whose, id) = (LaneKey::of(id.as_str()), id.as_str().to_owned());
         self.tell(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
     }
 
     /// Forgets limits that are full again.
     pub(in crate::store) fn forget_rates(&self) -> Write<'static, ()> {
-        self.tell(Whose::GATEWAY, move |shared| async move { rates::forget(&shared).await })
+        self.tell(LaneKey::GATEWAY, move |shared| async move { rates::forget(&shared).await })
     }
 
     pub(in crate::store) fn next_start(&self) -> Read<'_, Option<String>> {
@@ -407,6 +407,6 @@ impl PostgresStore {
     }
 
     pub(in crate::store) fn probe(&self) -> Write<'_, ()> {
-        self.tell(Whose::GATEWAY, |shared| async move { probe::ask(&shared).await })
+        self.tell(LaneKey::GATEWAY, |shared| async move { probe::ask(&shared).await })
     }
 }

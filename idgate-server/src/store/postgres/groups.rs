@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::super::lanes::Whose;
+use super::super::lanes::LaneKey;
 use super::super::types::StoreError;
 use super::error::panicked;
 use crate::clock::Clock;
@@ -25,7 +25,7 @@ const OWN_TURN: Duration = Duration::from_secs(14);
 type Teller<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Changes of type `J` that wait, each of which comes to a `T`.
-pub(super) struct Groups<J, T>(Mutex<HashMap<Whose, VecDeque<Waiting<J, T>>>>);
+pub(super) struct Groups<J, T>(Mutex<HashMap<LaneKey, VecDeque<Waiting<J, T>>>>);
 
 struct Waiting<J, T> {
     job: J,
@@ -36,7 +36,7 @@ struct Waiting<J, T> {
 /// What is waited for.
 pub(super) struct Place<J, T> {
     groups: Arc<Groups<J, T>>,
-    whose: Whose,
+    whose: LaneKey,
     own: Arc<()>,
     told: oneshot::Receiver<Result<T, StoreError>>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Place<J, T> {
 /// A lane that somebody has to write until it is empty.
 pub(super) struct Lane<J, T> {
     groups: Arc<Groups<J, T>>,
-    whose: Whose,
+    whose: LaneKey,
     is_left: bool,
 }
 
@@ -64,7 +64,7 @@ impl<J, T> Groups<J, T> {
     /// Waits with the others of a lane. With the lane if nobody is at it.
     pub(super) fn join(
         self: &Arc<Self>,
-        whose: Whose,
+        whose: LaneKey,
         job: J,
     ) -> (Place<J, T>, Option<Lane<J, T>>) {
         let (teller, told) = oneshot::channel();
@@ -78,7 +78,7 @@ impl<J, T> Groups<J, T> {
         (Place { groups: self.clone(), whose, own, told }, lane)
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Whose, VecDeque<Waiting<J, T>>>> {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<LaneKey, VecDeque<Waiting<J, T>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -106,7 +106,7 @@ impl<J, T> Lane<J, T> {
 
     /// Whether it is the gateway's own.
     pub(super) fn is_gateways(&self) -> bool {
-        self.whose == Whose::GATEWAY
+        self.whose == LaneKey::GATEWAY
     }
 }
 
@@ -153,7 +153,7 @@ impl<J, T> Place<J, T> {
     /// # Errors
     /// [`StoreError::Busy`]: its turn does not come soon. Others as the store has them.
     pub(super) async fn told(mut self, clock: &dyn Clock) -> Result<T, StoreError> {
-        let turn = if self.whose == Whose::GATEWAY { OWN_TURN } else { TURN };
+        let turn = if self.whose == LaneKey::GATEWAY { OWN_TURN } else { TURN };
         let told = match clock.timeout(turn, &mut self.told).await {
             Ok(told) => told,
             Err(_) if self.leave() => return Err(StoreError::Busy),
@@ -182,7 +182,7 @@ mod tests {
 
     type Numbers = Arc<Groups<u32, u32>>;
 
-    const LANE: Whose = Whose::STRANGERS;
+    const LANE: LaneKey = LaneKey::STRANGERS;
 
     fn unlike(group: &[u32], next: &u32) -> bool {
         !group.contains(next)

@@ -5,7 +5,7 @@ use idgate_core::session::Transition;
 
 use super::super::db::Db;
 use super::super::idempotency::{self, Found, find, place};
-use super::super::lanes::Whose;
+use super::super::lanes::LaneKey;
 use super::super::types::{Caller, MadeOnce, Once, Write};
 use super::change::Change;
 use super::error::{Done, Failure};
@@ -32,7 +32,7 @@ impl PostgresStore {
             Ok(prepared) => Change::new(prepared, &caller.key_id),
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        self.tell(Whose::of(&owner), move |shared| async move {
+        self.tell(LaneKey::of(&owner), move |shared| async move {
             let asked = Asked { change, once, sealed };
             match create(&shared, &asked).await? {
                 Outcomes::Made => {

@@ -8,13 +8,14 @@ use tokio::sync::oneshot;
 
 use super::error::{Done, panicked};
 use super::gateway::PostgresStore;
-use super::held::{self, All, Kept};
 use super::shared::Shared;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::Numbered;
-use crate::store::numbers::Numbers;
+use crate::store::cache::Numbered;
+use crate::store::postgres::cache;
+use crate::store::postgres::cache::{All, Kept};
 use crate::store::types::{InForce, Read, StoreError};
+use crate::store::version_numbers::Numbers;
 
 impl PostgresStore {
     /// All three as they were at `since` or later, after one look at their numbers at most.
@@ -41,17 +42,17 @@ impl PostgresStore {
     }
 
     fn trust_of(&self, noted: Option<Numbers>) -> Read<'_, Arc<TrustSnapshot>> {
-        self.latest(noted, |all| &all.trust, |numbers| numbers.trust, held::read_trust)
+        self.latest(noted, |all| &all.trust, |numbers| numbers.trust, cache::read_trust)
     }
 
     fn gateway_keys_of(&self, noted: Option<Numbers>) -> Read<'_, Arc<GatewayKeys>> {
         let number = |numbers: Numbers| numbers.gateway_keys;
-        self.latest(noted, |all| &all.gateway_keys, number, held::read_gateway_keys)
+        self.latest(noted, |all| &all.gateway_keys, number, cache::read_gateway_keys)
     }
 
     fn certificates_of(&self, noted: Option<Numbers>) -> Read<'_, Arc<Certificates>> {
         let number = |numbers: Numbers| numbers.certificates;
-        self.latest(noted, |all| &all.certificates, number, held::read_certificates)
+        self.latest(noted, |all| &all.certificates, number, cache::read_certificates)
     }
 
     /// What is held of one of them, once it is known to be the latest, or what `read` reads.
@@ -91,7 +92,7 @@ impl PostgresStore {
     fn numbers(&self) -> oneshot::Receiver<Result<Numbers, StoreError>> {
         let (asker, asked) = oneshot::channel();
         if self.shared.held.numbers.join(asker) {
-            drop(self.threads.spawn(held::answer(self.shared.clone())));
+            drop(self.threads.spawn(cache::answer(self.shared.clone())));
         }
         asked
     }

@@ -141,10 +141,10 @@ fn word(id: &str) -> String {
 }
 
 /// The revision that a watched session had, and how often it was looked at.
-type Known = HashMap<String, (Option<i64>, usize)>;
+type LaneCache = HashMap<String, (Option<i64>, usize)>;
 
 async fn look(shared: &Shared) {
-    let mut known = Known::new();
+    let mut known = LaneCache::new();
     loop {
         tokio::time::sleep(LOOK).await;
         let watched = shared.env.changes.watched();
@@ -159,7 +159,7 @@ async fn look(shared: &Shared) {
     }
 }
 
-async fn look_once(shared: &Shared, watched: &[String], known: &mut Known) -> Done<()> {
+async fn look_once(shared: &Shared, watched: &[String], known: &mut LaneCache) -> Done<()> {
     let client = shared.aside.client().await?;
     let sql = "SELECT id, revision FROM sessions WHERE id = ANY($1)";
     let mut revisions = HashMap::new();

@@ -7,12 +7,12 @@
 
 pub(super) mod audit;
 mod authentication;
+mod cache;
 mod change;
 mod claims;
 mod error;
 mod gateway;
 mod groups;
-mod held;
 mod idempotency;
 mod in_force;
 mod instance;

@@ -10,12 +10,12 @@ use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
-use super::super::lanes::Whose;
-use super::super::prepared::Prepared;
+use super::super::lanes::LaneKey;
 use super::super::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
 use super::change::{Change, Stored};
 use super::claims;
 use super::gateway::{PostgresStore, committing};
+use crate::store::prepared_session::Prepared;
 
 pub(super) use self::change::surely;
 use self::change::write;
@@ -30,7 +30,7 @@ impl PostgresStore {
     ) -> Write<'_, Made> {
         let prepared = self.prepared_new(transition, beside);
         let change = prepared.map(|prepared| Change::new(prepared, &caller.key_id));
-        let made = self.together(Whose::of(&caller.client_id), change);
+        let made = self.together(LaneKey::of(&caller.client_id), change);
         Box::pin(async {
             match made.await? {
                 Stored::Yes => Ok(Made::Yes),
@@ -83,7 +83,7 @@ impl PostgresStore {
         id: &SessionId,
         now: UnixMillis,
     ) -> Write<'_, bool> {
-        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
+        let (whose, caller, id) = (LaneKey::of(&caller.client_id), caller.clone(), id.clone());
         let place = self.shared.deletions.next(&id);
         self.tell_at(Some(place), whose, move |shared| async move {
             let deleted = remove::delete(&shared, &caller, &id, now).await?;
@@ -94,7 +94,7 @@ impl PostgresStore {
 
     pub(in crate::store) fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         self.tell(
-            Whose::GATEWAY,
+            LaneKey::GATEWAY,
             move |shared| async move { claims::erase_due(&shared, now).await },
         )
     }
@@ -102,7 +102,11 @@ impl PostgresStore {
 
 impl PostgresStore {
     /// Writes a change of a session with others of the same lane.
-    fn together(&self, whose: Whose, change: Result<Change, StoreError>) -> Write<'static, Stored> {
+    fn together(
+        &self,
+        whose: LaneKey,
+        change: Result<Change, StoreError>,
+    ) -> Write<'static, Stored> {
         let change = match change {
             Ok(change) => change,
             Err(error) => return Box::pin(async { Err(error) }),
@@ -130,7 +134,7 @@ impl PostgresStore {
     /// Stores a transition of a session that there is.
     pub(in crate::store) fn commit_prepared(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         prepared: Prepared,
     ) -> Write<'_, Committed> {
         let committed = self.together(whose, Ok(Change::of(prepared)));

@@ -6,9 +6,10 @@ use super::change::{Change, Stored};
 use super::claims;
 use super::groups::Groups;
 use super::pool::Pool;
-use super::{held, listen, nodes, order, probe, turns};
+use super::{listen, nodes, order, probe, turns};
 use crate::clock::Clock;
 use crate::store::env::Env;
+use crate::store::postgres::cache;
 
 /// What the use cases work with.
 pub(in crate::store) struct Shared {
@@ -24,7 +25,7 @@ pub(in crate::store) struct Shared {
     pub(super) deletions: Arc<order::Order>,
     /// How many nodes there are.
     pub(super) live: nodes::Live,
-    pub(super) held: held::All,
+    pub(super) held: cache::All,
     pub(super) probe: probe::Latest,
     pub(super) news: listen::News,
     pub(super) claims_looked: claims::Looked,

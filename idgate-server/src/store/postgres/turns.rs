@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::super::lanes::Whose;
+use super::super::lanes::LaneKey;
 use super::super::types::StoreError;
 use super::error::{Done, Failure};
 use crate::clock::Clock;
@@ -20,7 +20,7 @@ pub(super) struct Turns {
     /// At a time, of one client.
     at_once: usize,
     clock: Arc<dyn Clock>,
-    lanes: Mutex<HashMap<Whose, Arc<Semaphore>>>,
+    lanes: Mutex<HashMap<LaneKey, Arc<Semaphore>>>,
 }
 
 /// A turn that has begun; it ends with this.
@@ -28,7 +28,7 @@ pub(super) struct Turn {
     /// `None`: what the gateway does by itself has no bound.
     permit: Option<OwnedSemaphorePermit>,
     turns: Arc<Turns>,
-    whose: Whose,
+    whose: LaneKey,
 }
 
 impl Turns {
@@ -41,8 +41,8 @@ impl Turns {
     ///
     /// # Errors
     /// [`StoreError::Busy`]: it does not come soon.
-    pub(super) async fn take(self: Arc<Self>, whose: Whose) -> Done<Turn> {
-        if whose == Whose::GATEWAY {
+    pub(super) async fn take(self: Arc<Self>, whose: LaneKey) -> Done<Turn> {
+        if whose == LaneKey::GATEWAY {
             return Ok(Turn { permit: None, turns: self, whose });
         }
         let lane = self.lanes().entry(whose).or_insert_with(|| self.lane()).clone();
@@ -58,7 +58,7 @@ impl Turns {
         Arc::new(Semaphore::new(self.at_once))
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Whose, Arc<Semaphore>>> {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<LaneKey, Arc<Semaphore>>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,12 +85,12 @@ mod tests {
     #[tokio::test]
     async fn a_client_waits_behind_itself_and_nobody_else_does() {
         let turns = Turns::of(4, Arc::new(SystemClock));
-        let (much, little) = (Whose::of("much"), Whose::of("little"));
+        let (much, little) = (LaneKey::of("much"), LaneKey::of("little"));
         let first = turns.clone().take(much).await.unwrap();
         let _second = turns.clone().take(much).await.unwrap();
         let third = tokio::spawn(turns.clone().take(much));
         drop(turns.clone().take(little).await.unwrap());
-        drop(turns.clone().take(Whose::GATEWAY).await.unwrap());
+        drop(turns.clone().take(LaneKey::GATEWAY).await.unwrap());
         assert!(!third.is_finished());
         drop(first);
         drop(third.await.unwrap().unwrap());
@@ -99,7 +99,7 @@ mod tests {
     #[tokio::test]
     async fn who_has_left_leaves_nothing_behind() {
         let turns = Turns::of(1, Arc::new(SystemClock));
-        let lane = Whose::of("one");
+        let lane = LaneKey::of("one");
         let first = turns.clone().take(lane).await.unwrap();
         let second = tokio::spawn(turns.clone().take(lane));
         tokio::task::yield_now().await;

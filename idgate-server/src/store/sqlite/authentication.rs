@@ -10,7 +10,7 @@ use crate::store::api_keys::power::scopes as scopes_of;
 use crate::store::db::{Db, at_once};
 use crate::store::keys;
 use crate::store::sql::{millis, time};
-use crate::store::sqlite::known::{admin_lane, key_lane};
+use crate::store::sqlite::lane_cache::{admin_lane, key_lane};
 use crate::store::sqlite::readers::Reader;
 use crate::store::sqlite::session_rows;
 use crate::store::types::{Caller, Read, SessionFound, StoreError};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::statvfs;
 
-use crate::store::sqlite::reserve::Reserve;
+use crate::store::sqlite::disk_reserve::Reserve;
 use crate::store::types::StoreError;
 use crate::telemetry::Use;
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::SqliteStore;
 use crate::store::db::{Db, at_once};
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::metrics::gauges;
 use crate::store::sql::{time, unsigned};
 use crate::store::types::{Read, StoreError};
@@ -17,7 +17,7 @@ impl SqliteStore {
     pub(in crate::store) fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
         let disk = self.disk.clone();
         let (writes, reads) = (Some(self.writer.waiting()), Some(self.readers.waiting()));
-        self.readers.read_long(Whose::GATEWAY, move |reader| {
+        self.readers.read_long(LaneKey::GATEWAY, move |reader| {
             let (disk_full, disk) = (disk.is_full(), disk.bytes());
             let (claims_rows, purge_lag_ms) = stored_claims(&reader.claims, now)?;
             let wal_bytes = wal_bytes(&reader.main).saturating_add(wal_bytes(&reader.claims));

@@ -6,7 +6,7 @@ use super::SqliteStore;
 use super::sessions::handles;
 use crate::store::db::{Db, at_once};
 use crate::store::idempotency::{self, Found, find, place};
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::types::{Caller, Made, MadeOnce, Once, Write};
 
 impl SqliteStore {
@@ -27,7 +27,7 @@ impl SqliteStore {
         let (owner, handles) = (client_id.clone(), handles(session));
         let beside = once.beside.clone();
         let digest = beside.page.as_ref().map(|page| page.digest);
-        let whose = Whose::of(transition.session.tenant());
+        let whose = LaneKey::of(transition.session.tenant());
         let inserted = self.write_new(whose, transition, beside, move |prepared, batch| {
             let db = Db::sqlite(batch.main);
             if let Some(earlier) = at_once(find(&db, &client_id, &once.key, now))? {

@@ -9,9 +9,9 @@ use super::SqliteStore;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::store::db::at_one_moment;
-use crate::store::numbers::Numbers;
 use crate::store::trust::entries;
 use crate::store::types::{InForce, Read};
+use crate::store::version_numbers::Numbers;
 use crate::store::{certificates, gateway_keys};
 
 impl SqliteStore {

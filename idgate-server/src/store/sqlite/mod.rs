@@ -6,20 +6,22 @@
 pub(in crate::store) mod audit;
 mod authentication;
 pub(in crate::store) mod backup;
+pub(in crate::store) mod cache;
 pub(in crate::store) mod claims;
 pub(in crate::store) mod claims_file;
 pub(in crate::store) mod directory;
 pub(in crate::store) mod disk;
+pub(in crate::store) mod disk_reserve;
 pub(in crate::store) mod error;
 pub(in crate::store) mod examine;
 pub(in crate::store) mod files;
 mod gauges;
-pub(in crate::store) mod held;
 mod idempotency;
 mod in_force;
-pub(in crate::store) mod known;
+pub(in crate::store) mod interrupt;
+pub(in crate::store) mod lane_cache;
 mod metrics;
-pub(in crate::store) mod missing;
+pub(in crate::store) mod missing_settings;
 pub(in crate::store) mod open_sessions;
 mod operator;
 pub(in crate::store) mod outbox;
@@ -27,12 +29,10 @@ pub(in crate::store) mod probe;
 pub(in crate::store) mod readers;
 pub(in crate::store) mod rekey;
 pub(in crate::store) mod reseal;
-pub(in crate::store) mod reserve;
 pub(in crate::store) mod schema;
 pub(in crate::store) mod session_keys;
 pub(in crate::store) mod session_rows;
 mod sessions;
-pub(in crate::store) mod underway;
 pub(in crate::store) mod writer;
 
 use std::fs::File;
@@ -47,8 +47,6 @@ use rusqlite::Connection;
 
 use self::directory::{Change, DirectoryKey};
 use self::disk::Disk;
-use self::held::{Asking, Held};
-use self::known::Known;
 pub(super) use self::operator::SqliteOperator;
 use self::probe::Probe;
 use self::readers::{Reader, Readers};
@@ -56,13 +54,15 @@ use self::writer::Writer;
 use super::db::{Db, at_once, at_one_moment};
 use super::env::{Env, LeaseClock, UseCase};
 use super::key_check::FirstKey;
-use super::lanes::Whose;
+use super::lanes::LaneKey;
 use super::types::{Read, StoreError, Write};
 use super::{certificates, gateway_keys};
 use crate::audit::AuditEvent;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::InstanceKey;
+use crate::store::sqlite::cache::{Cache, CachedNumbers};
+use crate::store::sqlite::lane_cache::LaneCache;
 
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]
@@ -80,12 +80,12 @@ pub(super) struct SqliteStore {
     pub(super) env: Arc<Env>,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
-    pub(super) numbers: Arc<Asking>,
-    trust: Arc<Held<TrustSnapshot>>,
-    gateway_keys: Arc<Held<GatewayKeys>>,
-    certificates: Arc<Held<Certificates>>,
-    pub(super) known_keys: Known,
-    pub(super) known_sessions: Known,
+    pub(super) numbers: Arc<CachedNumbers>,
+    trust: Arc<Cache<TrustSnapshot>>,
+    gateway_keys: Arc<Cache<GatewayKeys>>,
+    certificates: Arc<Cache<Certificates>>,
+    pub(super) known_keys: LaneCache,
+    pub(super) known_sessions: LaneCache,
     probe: Probe,
     dir: PathBuf,
     disk: Arc<Disk>,
@@ -138,8 +138,8 @@ impl SqliteStore {
         }
         let cores = available_parallelism().map_or(1, usize::from);
         // What cannot be read now is known with its first use.
-        let known_keys = known::keys(&main).unwrap_or_default();
-        let known_sessions = known::sessions(&main).unwrap_or_default();
+        let known_keys = lane_cache::keys(&main).unwrap_or_default();
+        let known_sessions = lane_cache::sessions(&main).unwrap_or_default();
         Ok(Self {
             readers: Readers::open(dir, cores)?,
             writer: Writer::start(main, claims, first, &env, disk.clone())?,
@@ -163,7 +163,7 @@ impl SqliteStore {
             Err(StoreError::Failed(why)) => Ok(Some(why)),
             found => found.map(|()| None),
         };
-        self.readers.read(Whose::GATEWAY, look)
+        self.readers.read(LaneKey::GATEWAY, look)
     }
 
     pub(super) fn probe(&self) -> Write<'_, ()> {
@@ -174,7 +174,7 @@ impl SqliteStore {
 
 /// How use cases get to the files.
 impl SqliteStore {
-    pub(super) fn read<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    pub(super) fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -185,7 +185,7 @@ impl SqliteStore {
 
     pub(super) fn read_long<A, T>(
         &self,
-        lane: Whose,
+        lane: LaneKey,
         with: A,
         work: UseCase<A, T>,
     ) -> Read<'static, T>
@@ -198,7 +198,7 @@ impl SqliteStore {
             .read_long(lane, move |reader| at_once(work(&with, &Db::sqlite(&reader.main), &env)))
     }
 
-    pub(super) fn look<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    pub(super) fn look<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -209,7 +209,12 @@ impl SqliteStore {
         })
     }
 
-    pub(super) fn write<A, T>(&self, lane: Whose, with: A, work: UseCase<A, T>) -> Write<'static, T>
+    pub(super) fn write<A, T>(
+        &self,
+        lane: LaneKey,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -225,7 +230,7 @@ impl SqliteStore {
         T: Send + 'static,
     {
         let env = self.env.clone();
-        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+        self.writer.submit_erasing(LaneKey::GATEWAY, move |batch| {
             at_once(work(&with, &Db::sqlite(batch.main), &env))
         })
     }
@@ -235,7 +240,7 @@ impl SqliteStore {
         A: Send + Sync + 'static,
     {
         let env = self.env.clone();
-        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+        self.writer.submit_erasing(LaneKey::GATEWAY, move |batch| {
             let erased = at_once(work(&with, &Db::sqlite(batch.main), &env))?;
             if erased > 0 {
                 batch.erase_main_soon();
@@ -267,7 +272,7 @@ impl SqliteStore {
         T: Send + 'static,
     {
         let (env, client_id) = (self.env.clone(), client_id.clone());
-        self.writer.submit_for(Whose::of(&client_id), move |batch| {
+        self.writer.submit_for(LaneKey::of(&client_id), move |batch| {
             let (done, event) = at_once(work(&with, &Db::sqlite(batch.main), &env))?;
             if let Some(event) = event {
                 batch.audit(client_id.as_str(), event)?;

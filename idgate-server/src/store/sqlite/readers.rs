@@ -15,10 +15,10 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::spans::{Metered, Stage};
-use crate::store::lanes::{Lanes, NoRoom, Room, Whose};
+use crate::store::lanes::{LaneKey, Lanes, NoRoom, Room};
+use crate::store::shared_reads::SharedReads;
 use crate::store::sqlite::files::{claims_path, main_path, open_for_reading};
-use crate::store::sqlite::underway::{Underway, Waiter};
-use crate::store::together::Together;
+use crate::store::sqlite::interrupt::{Underway, Waiter};
 use crate::store::types::{Read, StoreError};
 use crate::telemetry::Use;
 
@@ -68,7 +68,7 @@ impl Readers {
     /// Reads a row or two.
     pub(in crate::store) fn read<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         self.quick.submit(whose, read)
@@ -77,7 +77,7 @@ impl Readers {
     /// Reads a list or a sum. When nobody waits for it any more, it is broken off.
     pub(in crate::store) fn read_long<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         let waiter = Waiter::default();
@@ -93,7 +93,7 @@ impl Readers {
     /// Reads a row or two for all who wait `together`.
     pub(in crate::store) fn read_together<T: Clone + Send + 'static>(
         &self,
-        together: &Arc<Together<T>>,
+        together: &Arc<SharedReads<T>>,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         self.quick.submit_together(together, read)
@@ -102,7 +102,7 @@ impl Readers {
     /// Loads what all requests need, for all who wait `together`.
     pub(in crate::store) fn load_together<T: Clone + Send + 'static>(
         &self,
-        together: &Arc<Together<T>>,
+        together: &Arc<SharedReads<T>>,
         load: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         self.loader.submit_together(together, load)
@@ -139,7 +139,7 @@ impl Pool {
     /// Queues `read` at once. Nobody reads for those who no longer wait.
     fn submit<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         let (reply, answer) = oneshot::channel();
@@ -162,7 +162,7 @@ impl Pool {
     /// Queues `read` unless the same is queued already.
     fn submit_together<T: Clone + Send + 'static>(
         &self,
-        together: &Arc<Together<T>>,
+        together: &Arc<SharedReads<T>>,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         let (reply, answer) = oneshot::channel();
@@ -171,7 +171,7 @@ impl Pool {
             // Whoever was first pays for all.
             let metered = Metered::of(Stage::Read);
             let job = move |reader: &Reader| metered.run(|| all.answer(|| read(reader)));
-            if self.lanes.push(Whose::GATEWAY, Box::new(job)).is_err() {
+            if self.lanes.push(LaneKey::GATEWAY, Box::new(job)).is_err() {
                 drop(together.leave());
             }
         }
@@ -226,10 +226,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         for _ in 0..5 {
-            let failed = readers.read::<()>(Whose::GATEWAY, |_| panic!("on purpose")).wait();
+            let failed = readers.read::<()>(LaneKey::GATEWAY, |_| panic!("on purpose")).wait();
             assert!(matches!(failed, Err(StoreError::Failed(_))));
         }
-        assert_eq!(readers.read(Whose::GATEWAY, |_| Ok(7)).wait().unwrap(), 7);
+        assert_eq!(readers.read(LaneKey::GATEWAY, |_| Ok(7)).wait().unwrap(), 7);
     }
 
     #[test]
@@ -238,18 +238,18 @@ mod tests {
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();
         let (go, wait) = mpsc::channel::<()>();
-        let held = readers.read_long(Whose::of("cli_a"), move |_| {
+        let held = readers.read_long(LaneKey::of("cli_a"), move |_| {
             began.send(()).unwrap();
             wait.recv().unwrap();
             Ok(())
         });
         begins.recv().unwrap();
         let (ran, runs) = mpsc::channel();
-        drop(readers.read_long(Whose::of("cli_a"), move |_| {
+        drop(readers.read_long(LaneKey::of("cli_a"), move |_| {
             ran.send(()).unwrap();
             Ok(())
         }));
-        let last = readers.read_long(Whose::of("cli_a"), |_| Ok(()));
+        let last = readers.read_long(LaneKey::of("cli_a"), |_| Ok(()));
         go.send(()).unwrap();
         held.wait().unwrap();
         last.wait().unwrap();
@@ -261,11 +261,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (go, wait) = mpsc::channel::<()>();
-        let held = readers.read_long(Whose::of("cli_a"), move |_| {
+        let held = readers.read_long(LaneKey::of("cli_a"), move |_| {
             wait.recv().unwrap();
             Ok(())
         });
-        assert_eq!(readers.read(Whose::of("cli_a"), |_| Ok(7)).wait().unwrap(), 7);
+        assert_eq!(readers.read(LaneKey::of("cli_a"), |_| Ok(7)).wait().unwrap(), 7);
         go.send(()).unwrap();
         held.wait().unwrap();
     }
@@ -274,7 +274,7 @@ mod tests {
     fn who_asks_together_before_a_read_begins_shares_it_and_who_asks_later_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
-        let together = Arc::new(Together::default());
+        let together = Arc::new(SharedReads::default());
         let reads = Arc::new(AtomicUsize::new(0));
         let (began, begins) = mpsc::channel();
         let (go, wait) = mpsc::channel::<()>();
@@ -303,7 +303,7 @@ mod tests {
     fn a_shared_read_that_panics_fails_for_those_who_share_it_and_nobody_else() {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
-        let together = Arc::new(Together::<u8>::default());
+        let together = Arc::new(SharedReads::<u8>::default());
         let failed = readers.read_together(&together, |_| panic!("on purpose")).wait();
         assert!(matches!(failed, Err(StoreError::Failed(_))));
         assert_eq!(readers.read_together(&together, |_| Ok(7)).wait().unwrap(), 7);
@@ -315,7 +315,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let readers = readers(&dir);
         let (began, begins) = mpsc::channel();
-        let endless = readers.read_long(Whose::GATEWAY, move |reader| {
+        let endless = readers.read_long(LaneKey::GATEWAY, move |reader| {
             let numbers = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) \
                            SELECT n FROM n";
             let mut statement = reader.main.prepare(numbers)?;
@@ -326,7 +326,7 @@ mod tests {
             Ok(())
         });
         begins.recv().unwrap();
-        let next = readers.read_long(Whose::GATEWAY, |_| Ok(7));
+        let next = readers.read_long(LaneKey::GATEWAY, |_| Ok(7));
         drop(endless);
         assert_eq!(next.wait().unwrap(), 7);
     }

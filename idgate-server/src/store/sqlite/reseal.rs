@@ -13,8 +13,8 @@ use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Place, Sealer, Unsealable};
 use crate::store::audit::Head;
 use crate::store::key_check::FirstKey;
-use crate::store::prepared;
-use crate::store::prepared::Stored;
+use crate::store::prepared_session;
+use crate::store::prepared_session::Stored;
 use crate::store::sqlite::directory;
 use crate::store::types::StoreError;
 use crate::store::{claims, gateway_keys, idempotency, keys, webhook_endpoints};
@@ -90,7 +90,7 @@ pub(in crate::store) fn main(main: &Connection, key: &InstanceKey) -> Result<(),
             select: "SELECT id, client_id, record FROM sessions WHERE id > ?1 ORDER BY id LIMIT ?2",
             update: "UPDATE sessions SET record = ?2 WHERE id = ?1",
             table: "sessions",
-            place: prepared::place_of,
+            place: prepared_session::place_of,
         };
         reseal(main, &records, |id, client_id, sealed| {
             let record = old.open(records.table, id, sealed)?;
@@ -147,7 +147,7 @@ pub(in crate::store) fn claims(
             "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
         ),
     ] {
-        let rows = Rows { select, update, table, place: prepared::place_of };
+        let rows = Rows { select, update, table, place: prepared_session::place_of };
         reseal(&transaction, &rows, |id, _, sealed| {
             let client = owner(main, &new, id)?.ok_or(Unsealable)?;
             let place = Place { purpose: table, object: id, client: &client };

@@ -11,7 +11,7 @@ use crate::config::Quotas;
 use crate::seal::Sealer;
 use crate::store::db::{Db, at_once};
 use crate::store::metrics::Measured;
-use crate::store::prepared::{Prepared, Stored, has_key};
+use crate::store::prepared_session::{Prepared, Stored, has_key};
 use crate::store::reports;
 use crate::store::sql::{millis, number, time};
 use crate::store::sqlite::claims;

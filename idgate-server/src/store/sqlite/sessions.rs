@@ -7,11 +7,11 @@ use rusqlite::Connection;
 
 use super::SqliteStore;
 use crate::seal::Sealer;
-use crate::store::lanes::Whose;
-use crate::store::prepared::Prepared;
+use crate::store::lanes::LaneKey;
+use crate::store::prepared_session::Prepared;
 use crate::store::sqlite::claims;
 use crate::store::sqlite::claims_file;
-use crate::store::sqlite::known::wallet_lane;
+use crate::store::sqlite::lane_cache::wallet_lane;
 use crate::store::sqlite::readers::Reader;
 use crate::store::sqlite::session_rows as sessions;
 use crate::store::sqlite::writer::Batch;
@@ -28,7 +28,7 @@ impl SqliteStore {
         let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
         let digest = beside.page.as_ref().map(|page| page.digest);
         let write =
-            self.write_new(Whose::of(&tenant), transition, beside, move |prepared, batch| {
+            self.write_new(LaneKey::of(&tenant), transition, beside, move |prepared, batch| {
                 let made = prepared.count(batch, quotas)?;
                 if made == Made::Yes {
                     prepared.insert(batch, &key_id)?;
@@ -63,7 +63,7 @@ impl SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
         let (caller, id, sealer) = (caller.clone(), id.clone(), self.env.sealer.clone());
-        self.env.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
+        self.env.fault.read(self.readers.read(LaneKey::of(&caller.client_id), move |reader| {
             sessions::read_with_result(reader, &sealer, &caller, &id, now)
         }))
     }
@@ -74,7 +74,7 @@ impl SqliteStore {
         id: &SessionId,
         now: UnixMillis,
     ) -> Write<'_, bool> {
-        let (whose, caller, session) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
+        let (whose, caller, session) = (LaneKey::of(&caller.client_id), caller.clone(), id.clone());
         let write = self
             .writer
             .submit_erasing(whose, move |batch| sessions::delete(batch, &caller, &session, now));
@@ -88,7 +88,7 @@ impl SqliteStore {
 
     pub(in crate::store) fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
         let dir = self.dir.clone();
-        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+        self.writer.submit_erasing(LaneKey::GATEWAY, move |batch| {
             claims_file::erase_set_aside(&dir, now);
             let removed = claims::remove_due(batch.claims()?, now)?;
             if removed > 0 {
@@ -104,7 +104,7 @@ impl SqliteStore {
     /// Seals a new session and what is beside it outside the writing thread, then writes, in this lane.
     pub(super) fn write_new<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         transition: Transition,
         beside: Beside,
         write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -158,7 +158,7 @@ impl SqliteStore {
     /// Stores a transition of a session that there is, in this lane.
     pub(in crate::store) fn commit_prepared(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         prepared: Prepared,
     ) -> Write<'_, Committed> {
         let (id, settles) = (prepared.session.id().clone(), prepared.notice.is_some());

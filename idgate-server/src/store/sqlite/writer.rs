@@ -31,7 +31,7 @@ use crate::clock::Stopwatch;
 use crate::spans::{Key, Kind, Metered, Span, Stage, Value};
 use crate::store::env::Env;
 use crate::store::key_check::FirstKey;
-use crate::store::lanes::{Lanes, NoRoom, Room, Whose};
+use crate::store::lanes::{LaneKey, Lanes, NoRoom, Room};
 use crate::store::metrics::Measured;
 use crate::store::sqlite::audit;
 use crate::store::sqlite::claims;
@@ -102,14 +102,14 @@ impl Writer {
         &self,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
-        self.submit_for(Whose::GATEWAY, work)
+        self.submit_for(LaneKey::GATEWAY, work)
     }
 
     /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
     /// stays. It may run twice, when nothing of the first time stayed. On a full disk it is refused.
     pub(in crate::store) fn submit_for<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
         if self.disk.is_full() {
@@ -121,7 +121,7 @@ impl Writer {
     /// The same for what erases, also on a full disk.
     pub(in crate::store) fn submit_erasing<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
         self.env.fault.write(whose, || self.queue(whose, work, true))
@@ -135,7 +135,7 @@ impl Writer {
 
     fn queue<T: Send + 'static>(
         &self,
-        whose: Whose,
+        whose: LaneKey,
         mut work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
         erases: bool,
     ) -> Write<'static, T> {

@@ -236,7 +236,7 @@ async fn queue(fixture: &Nodes, count: usize) {
 async fn endpoint(fixture: &Nodes) {
     let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
     let (url, host) = (format!("https://{HOST}/"), HOST.to_owned());
-    let wish = EndpointWish { url, host, secret: None, fresh };
+    let wish = EndpointRequest { url, host, secret: None, fresh };
     let put = fixture.store().put_webhook_endpoint(&fixture.live, wish, THEN).await;
     assert!(put.unwrap().is_some());
 }
@@ -264,8 +264,8 @@ async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
     assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "whoever leased them is there");
     for leased in &here {
         let (seq, until) = (leased.seq, leased.lease_until);
-        assert!(!other.end_lease(seq, until, Verdict::Delivered, THEN).await.unwrap());
-        let ended = fixture.store().end_lease(seq, until, Verdict::Delivered, THEN);
+        assert!(!other.end_lease(seq, until, DeliveryResult::Delivered, THEN).await.unwrap());
+        let ended = fixture.store().end_lease(seq, until, DeliveryResult::Delivered, THEN);
         assert!(ended.await.unwrap());
     }
     drop(other);
@@ -289,8 +289,12 @@ async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
         assert!(lease(&other, &fixture.live, 8).wait().unwrap().is_empty());
         assert!(first[0].seq > last);
         last = first[0].seq;
-        let ended =
-            fixture.store().end_lease(first[0].seq, first[0].lease_until, Verdict::Delivered, THEN);
+        let ended = fixture.store().end_lease(
+            first[0].seq,
+            first[0].lease_until,
+            DeliveryResult::Delivered,
+            THEN,
+        );
         assert!(ended.await.unwrap());
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::seal::InstanceKey;
 use crate::store::conformance::{Backend as _, PostgresDatabase};
 use crate::store::db::{of_postgres, of_sqlite};
-use crate::store::numbers::Numbers;
 use crate::store::sqlite::schema;
+use crate::store::version_numbers::Numbers;
 
 /// How many texts are found at least: fewer would mean that they are written in another way.
 const AT_LEAST: usize = 40;

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread::available_parallelism;
 
 use super::*;
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 
 /// More than may wait in all lanes together.
 const MADE_UP: u64 = 20_000;
@@ -17,7 +17,7 @@ fn occupy(store: &Store) -> Vec<mpsc::Sender<()>> {
     for _ in 0..threads {
         let (release, released) = mpsc::channel::<()>();
         let began = began.clone();
-        let read = store.sqlite().readers.read(Whose::GATEWAY, move |_| {
+        let read = store.sqlite().readers.read(LaneKey::GATEWAY, move |_| {
             began.send(()).unwrap();
             let _ = released.recv();
             Ok(())
@@ -65,9 +65,9 @@ async fn a_key_that_was_just_made_is_known_and_one_that_was_revoked_is_a_strange
     let fixture = Fixture::new();
     let store = fixture.store();
     let digest = fixture.live_key.digest();
-    assert_ne!(store.sqlite().known_keys.lane(digest), Whose::STRANGERS);
+    assert_ne!(store.sqlite().known_keys.lane(digest), LaneKey::STRANGERS);
     let id = fixture.live.key_id.clone();
     store.revoke_api_key(&fixture.live, &id, NOW).await.unwrap();
     assert!(store.authenticate(&digest, NOW).await.unwrap().is_none());
-    assert_eq!(store.sqlite().known_keys.lane(digest), Whose::STRANGERS);
+    assert_eq!(store.sqlite().known_keys.lane(digest), LaneKey::STRANGERS);
 }

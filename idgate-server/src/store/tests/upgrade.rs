@@ -9,7 +9,7 @@ use crate::store::sqlite::directory;
 use crate::store::sqlite::examine::examine;
 use crate::store::sqlite::files::main_path;
 use crate::store::sqlite::schema::{MIGRATIONS, migrate};
-use crate::store::{Health, fresh};
+use crate::store::{Health, new_secrets};
 
 /// How many schema changes the first version had.
 const FIRST_VERSION: usize = 2;
@@ -29,7 +29,7 @@ async fn first_version() -> (Fixture, Session) {
     let (old, new) = (FirstSealer::new(&key).unwrap(), Sealer::new(&key).unwrap());
     let check = old.seal("instance", "key_check", b"idgate");
     main.execute("INSERT INTO instance VALUES ('key_check', ?1)", [check]).unwrap();
-    let (client, sealed) = fresh::client(true, &new).unwrap();
+    let (client, sealed) = new_secrets::client(true, &new).unwrap();
     main.execute(
         "INSERT INTO clients (id, name, livemode, signing_secret, created_at) VALUES (?1, 'old', 1, ?2, ?3)",
         (&client.client_id, sealed, millis(NOW)),

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{EntryRow, TrustChange, TrustRecord, dotted, listed_rows, material, snapshot_of};
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
-use crate::store::numbers::Numbers;
+use crate::store::version_numbers::Numbers;
 
 /// Everything with its number, at the moment of a transaction. `pinned_live`: whether pinned signers serve live
 /// sessions.

@@ -33,7 +33,7 @@ pub struct EndpointRecord {
 
 /// What a client wants its endpoint to be.
 #[derive(Clone)]
-pub struct EndpointWish {
+pub struct EndpointRequest {
     /// A URL that may be notified.
     pub url: String,
     /// The host in it.
@@ -44,9 +44,9 @@ pub struct EndpointWish {
     pub fresh: SigningSecret,
 }
 
-impl fmt::Debug for EndpointWish {
+impl fmt::Debug for EndpointRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EndpointWish({})", self.host)
+        write!(f, "EndpointRequest({})", self.host)
     }
 }
 

@@ -25,14 +25,15 @@ pub use self::api_keys::{
     ApiKeyPage, ApiKeyRecord, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
 pub use self::audit::{AuditPage, ListedEntry, SignedChains, UnwrittenCheckpoint};
-pub use self::endpoints::{EndpointRecord, EndpointWish, HostStatus, Removed};
+pub use self::endpoints::{EndpointRecord, EndpointRequest, HostStatus, Removed};
 pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, StatusEvent};
 pub use self::idempotency::{Answered, MadeOnce, Once};
 pub use self::lists::{FetchedList, ListFetch, ListSource, Refreshed};
 pub use self::metrics::{MetricsSummary, Outcomes};
 pub use self::outbox::{
-    DeadLetter, DeadLetterPage, Lane, Leased, Pending, PendingPage, Replay, Target, Verdict, Wanted,
+    DeadLetter, DeadLetterPage, DeliveryResult, Lane, Leased, Pending, PendingPage, Replay, Target,
+    Wanted,
 };
 pub use self::pages::{Face, NewPage, PageRecord, Picture};
 pub use self::resealed::Resealed;

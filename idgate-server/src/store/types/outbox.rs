@@ -73,7 +73,7 @@ pub struct Target {
 
 /// What an attempt came to.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Verdict {
+pub enum DeliveryResult {
     /// The receiver has it.
     Delivered,
     /// It failed; the text is of the fixed vocabulary.

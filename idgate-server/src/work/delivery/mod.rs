@@ -27,7 +27,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;
 use crate::spans::{Key, Kind, Recording, Tracer, Value};
-use crate::store::{Leased, Store, StoreError, Verdict};
+use crate::store::{DeliveryResult, Leased, Store, StoreError};
 use crate::task::boxed;
 
 /// Longer than an exchange and the commits around it.
@@ -208,14 +208,15 @@ async fn exchange_in(
     let status = outcome.as_ref().ok().map(|answer| answer.status);
     let verdict = judge(&leased, outcome, now);
     place.judge(match verdict {
-        Verdict::Delivered if watch.elapsed_us() < SLOW_US => Health::Well,
-        Verdict::Delivered => Health::Slow,
-        Verdict::Failed { .. } => Health::Failing,
+        DeliveryResult::Delivered if watch.elapsed_us() < SLOW_US => Health::Well,
+        DeliveryResult::Delivered => Health::Slow,
+        DeliveryResult::Failed { .. } => Health::Failing,
     });
     report(&leased, &verdict);
     office.store.telemetry().webhook(outcome_of(&verdict));
-    let end = recording
-        .map(|recording| (recording, attributes(&leased, status), verdict != Verdict::Delivered));
+    let end = recording.map(|recording| {
+        (recording, attributes(&leased, status), verdict != DeliveryResult::Delivered)
+    });
     office.end(&leased, verdict, now).await;
     if let Some((recording, attributes, failed)) = end {
         recording.end("POST webhook".to_owned(), attributes, failed);
@@ -248,7 +249,7 @@ impl Office {
     }
 
     /// Stores the verdict. What cannot be stored is sent again when the lease is over.
-    async fn end(&self, leased: &Leased, verdict: Verdict, now: UnixMillis) {
+    async fn end(&self, leased: &Leased, verdict: DeliveryResult, now: UnixMillis) {
         let (seq, lease_until) = (leased.seq, leased.lease_until);
         for _ in 0..TRIES_TO_STORE {
             match self.store.end_lease(seq, lease_until, verdict.clone(), now).await {
@@ -261,9 +262,9 @@ impl Office {
 }
 
 /// What an answer means: 2xx is success, 410 the end, anything else a reason to try again later.
-fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> Verdict {
+fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> DeliveryResult {
     let (error, retry_after, is_final) = match outcome {
-        Ok(Answer { status: 200..=299, .. }) => return Verdict::Delivered,
+        Ok(Answer { status: 200..=299, .. }) => return DeliveryResult::Delivered,
         Ok(Answer { status, retry_after }) => {
             let asked = retry_after.and_then(|value| retry_after::millis(&value, now));
             (EgressError::Status(status).to_string(), asked, status == 410)
@@ -271,12 +272,12 @@ fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> V
         Err(error) => (error, None, false),
     };
     if is_final || leased.is_replay {
-        return Verdict::Failed { error, again_at: None };
+        return DeliveryResult::Failed { error, again_at: None };
     }
     let failed = leased.attempts.saturating_add(1);
     let again_at = next_attempt(failed, now, retry_after, &mut OsEntropy);
     // Without randomness, on the dot.
-    Verdict::Failed { error, again_at: again_at.unwrap_or_else(|_| on_the_dot(failed, now)) }
+    DeliveryResult::Failed { error, again_at: again_at.unwrap_or_else(|_| on_the_dot(failed, now)) }
 }
 
 fn on_the_dot(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
@@ -285,26 +286,28 @@ fn on_the_dot(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
 }
 
 /// Names ids and the fixed vocabulary, never where it goes in full nor what was said.
-fn report(leased: &Leased, verdict: &Verdict) {
+fn report(leased: &Leased, verdict: &DeliveryResult) {
     let (id, client_id) = (&*leased.id, &*leased.client_id);
     let attempt = leased.attempts.saturating_add(1);
     match verdict {
-        Verdict::Delivered => tracing::debug!(id, client_id, attempt, "a webhook was delivered"),
-        Verdict::Failed { error, again_at: Some(_) } => {
+        DeliveryResult::Delivered => {
+            tracing::debug!(id, client_id, attempt, "a webhook was delivered")
+        }
+        DeliveryResult::Failed { error, again_at: Some(_) } => {
             tracing::info!(id, client_id, attempt, error, "a webhook failed; it is tried again");
         }
-        Verdict::Failed { error, again_at: None } => {
+        DeliveryResult::Failed { error, again_at: None } => {
             tracing::warn!(id, client_id, attempt, error, "a webhook was given up");
         }
     }
 }
 
 /// The name of a verdict in the metrics.
-fn outcome_of(verdict: &Verdict) -> &'static str {
+fn outcome_of(verdict: &DeliveryResult) -> &'static str {
     match verdict {
-        Verdict::Delivered => "delivered",
-        Verdict::Failed { again_at: Some(_), .. } => "failed",
-        Verdict::Failed { again_at: None, .. } => "given_up",
+        DeliveryResult::Delivered => "delivered",
+        DeliveryResult::Failed { again_at: Some(_), .. } => "failed",
+        DeliveryResult::Failed { again_at: None, .. } => "given_up",
     }
 }
 

@@ -20,7 +20,7 @@ fn pid(number: u64) -> TrustedList {
     list.with(provider("Example PID", "NTRLU-B1", "LU", &services))
 }
 
-impl Desk {
+impl Fixture {
     fn list(&self, name: &str, list: &TrustedList) -> String {
         self.file(name, &list.sign(&list_signer(NOW.0)))
     }
@@ -49,7 +49,7 @@ fn texts(value: &Value) -> String {
 
 #[test]
 fn a_pid_list_is_taken_with_the_pids_own_types_and_shown() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let added = desk.take(&pid(7), &[]).unwrap();
     assert_eq!(added.json["vct"], json!(["urn:eudi:pid:1"]));
     assert_eq!(added.json["doc_types"], json!(["eu.europa.ec.eudi.pid.1"]));
@@ -73,7 +73,7 @@ fn a_pid_list_is_taken_with_the_pids_own_types_and_shown() {
 
 #[test]
 fn a_list_without_its_anchor_is_refused_but_for_tests() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let file = desk.list("list.jwt", &pid(7));
     let refused = desk.run(&["add", "eu", "--trusted-list", &file]).unwrap_err();
     assert_eq!(refused.code(), 2);
@@ -90,7 +90,7 @@ fn a_list_without_its_anchor_is_refused_but_for_tests() {
 
 #[test]
 fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let anchor = desk.anchor();
     let below = list_signer_below(&list_ca(NOW.0), "Example Operator", NOW.0);
     let forged = desk.file("forged", &pid(7).sign(&below));
@@ -117,7 +117,7 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
 
 #[test]
 fn a_signature_that_is_not_good_is_code_3_whatever_the_list_says() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = SigningKey::from_seed(Curve::P256, "somebody");
     let forger = Identity { key, ..list_signer(NOW.0) };
     let anchor = desk.anchor();
@@ -136,7 +136,7 @@ fn a_signature_that_is_not_good_is_code_3_whatever_the_list_says() {
 
 #[test]
 fn an_older_list_is_refused_also_when_the_entry_was_removed_in_between() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     desk.take(&pid(7), &[]).unwrap();
     desk.take(&pid(8), &[]).unwrap();
     let refused = desk.take(&pid(7), &[]).unwrap_err();
@@ -156,7 +156,7 @@ fn an_older_list_is_refused_also_when_the_entry_was_removed_in_between() {
 
 #[test]
 fn the_type_and_the_organization_are_fixed_by_the_first_list() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let ca = desk.dir.path().join("ca.der");
     std::fs::write(&ca, list_ca(NOW.0).der).unwrap();
     let ca = ca.to_str().unwrap().to_owned();
@@ -169,7 +169,7 @@ fn the_type_and_the_organization_are_fixed_by_the_first_list() {
     let customer = desk.file("customer", &signed_by(&pid(8), "Another Customer"));
     let mdl = signed_by(&TrustedList::new(Kind::Mdl, NOW.0).numbered(9), "Example Operator");
     let mdl = desk.file("mdl", &mdl);
-    let add = |desk: &mut Desk, file: &str| {
+    let add = |desk: &mut Fixture, file: &str| {
         desk.run(&["add", "eu", "--trusted-list", file, "--list-signer-ca", &ca])
     };
     add(&mut desk, &first).unwrap();
@@ -182,7 +182,7 @@ fn the_type_and_the_organization_are_fixed_by_the_first_list() {
 
 #[test]
 fn types_that_the_list_is_not_about_are_refused() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let mdl = TrustedList::new(Kind::Mdl, NOW.0);
     assert_eq!(desk.take(&mdl, &["--vct", "urn:mdl:1"]).unwrap_err().code(), 2);
     assert_eq!(desk.take(&mdl, &["--doc-type", "a.b"]).unwrap_err().code(), 2);
@@ -197,7 +197,7 @@ fn types_that_the_list_is_not_about_are_refused() {
 
 #[test]
 fn check_warns_before_the_list_is_due_and_fails_after() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     desk.take(&pid(7), &[]).unwrap();
     let due = NOW.plus(89 * DAY_MS);
     let checked = desk.run_later(due.minus(14 * DAY_MS), &["check"]);
@@ -218,7 +218,7 @@ fn check_warns_before_the_list_is_due_and_fails_after() {
 
 #[test]
 fn check_fails_when_a_crl_for_the_signer_of_the_list_is_overdue() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let (root, operator) = (list_ca(NOW.0), "Example Operator");
     let mut crl = Crl::new(
         &root.builder.subject.der(),
@@ -254,7 +254,7 @@ fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
     let (root, status) =
         (Identity::issuer_root(Curve::P256, NOW.0), Identity::iaca(Curve::P256, NOW.0));
     let signer = status.document_signer(Curve::P256, NOW.0);
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     for (n, service) in [
         Kind::Pid.issuance(&[&root.der]),
         Kind::Pid.issuance(&[&signer.der]),
@@ -281,7 +281,7 @@ fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
 
 #[test]
 fn settings_of_a_list_can_be_changed_without_it() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let refused = desk.run(&["add", "eu", "--provider", "NTRLU-B1"]).unwrap_err();
     assert!(refused.to_string().contains("has no trusted list"), "{refused}");
     desk.take(&pid(7), &[]).unwrap();
@@ -295,10 +295,10 @@ fn settings_of_a_list_can_be_changed_without_it() {
 
 #[test]
 fn a_list_by_url_is_fetched_now_and_refreshed_by_command() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let anchor = desk.anchor();
     let url = "https://lists.example/pid.json";
-    let run_with = |desk: &mut Desk, words: &[&str], answer: Result<Vec<u8>, String>| {
+    let run_with = |desk: &mut Fixture, words: &[&str], answer: Result<Vec<u8>, String>| {
         let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
         let fetch = move |asked: &str| {
             assert_eq!(asked, url);
@@ -337,7 +337,7 @@ fn a_list_by_url_is_fetched_now_and_refreshed_by_command() {
 
 #[test]
 fn another_spelling_of_the_url_is_the_same_source() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let anchor = desk.anchor();
     let mut add = |issuer_id: &str, url: &str, number| {
         let words = ["trust", "add", issuer_id, "--trusted-list", url, "--list-signer-ca", &anchor];

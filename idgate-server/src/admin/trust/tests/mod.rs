@@ -21,12 +21,12 @@ struct Line {
     command: TrustCommand,
 }
 
-struct Desk {
+struct Fixture {
     dir: TempDir,
     store: Box<OperatorStore>,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = OperatorStore::open(&dir.path().join("data"), None).unwrap();
@@ -48,7 +48,7 @@ impl Desk {
 
 #[test]
 fn adding_again_adds_material_and_replaces_named_attributes() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let (one, two) = (desk.file("1", P256), desk.file("2", OTHER));
     let issuer = "https://issuer.example";
     let first =
@@ -70,7 +70,7 @@ fn adding_again_adds_material_and_replaces_named_attributes() {
 
 #[test]
 fn attributes_alone_can_be_replaced_but_do_not_make_an_entry() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let failure = desk.run(&["add", "bank", "--vct", "urn:a"]).unwrap_err();
     assert!(failure.to_string().contains("--jwk") && failure.code() == 1, "{failure}");
     let key = desk.file("1", P256);
@@ -82,7 +82,7 @@ fn attributes_alone_can_be_replaced_but_do_not_make_an_entry() {
 
 #[test]
 fn the_same_key_again_is_one_key_with_the_new_mode() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = desk.file("1", P256);
     let test = desk.run(&["add", "bank", "--jwk", &key, "--test"]).unwrap().json;
     assert_eq!(test["keys"][0]["test_only"], true);
@@ -94,7 +94,7 @@ fn the_same_key_again_is_one_key_with_the_new_mode() {
 
 #[test]
 fn a_jwk_set_and_a_pem_file_are_material() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let set = desk.file("set", &format!("{{\"keys\":[{P256},{OTHER}]}}"));
     let added = desk.run(&["add", "bank", "--jwk", &set]).unwrap().json;
     assert_eq!(added["keys"].as_array().unwrap().len(), 2);
@@ -113,7 +113,7 @@ fn a_jwk_set_and_a_pem_file_are_material() {
 
 #[test]
 fn unusable_material_is_refused_with_its_file() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let private = P256.replace("\"kid\":\"one\"", "\"d\":\"AAAA\"");
     let off_curve = P256.replace("4Etl", "4Etm");
     for (n, text) in [
@@ -142,7 +142,7 @@ fn unusable_material_is_refused_with_its_file() {
 
 #[test]
 fn an_entry_without_vct_is_warned_about() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = desk.file("1", P256);
     let added = desk.run(&["add", "bank", "--jwk", &key, "--iss", "https://bank.example"]).unwrap();
     assert!(added.warnings[0].contains("--vct"));
@@ -152,7 +152,7 @@ fn an_entry_without_vct_is_warned_about() {
 
 #[test]
 fn check_finds_shared_keys() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = desk.file("1", P256);
     for issuer in ["bank", "shop"] {
         desk.run(&["add", issuer, "--jwk", &key, "--vct", "urn:a"]).unwrap();
@@ -164,7 +164,7 @@ fn check_finds_shared_keys() {
 
 #[test]
 fn an_unknown_entry_is_not_found() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     assert_eq!(desk.run(&["show", "none"]).unwrap_err().code(), 4);
     assert_eq!(desk.run(&["remove", "none"]).unwrap_err().code(), 4);
     let key = desk.file("1", P256);
@@ -175,7 +175,7 @@ fn an_unknown_entry_is_not_found() {
 
 #[test]
 fn names_that_cannot_be_shown_are_a_mistake_of_usage() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     assert_eq!(desk.run(&["add", ""]).unwrap_err().code(), 2);
     assert_eq!(desk.run(&["add", "bank", "--vct", ""]).unwrap_err().code(), 2);
     assert_eq!(desk.run(&["add", "bank", "--claims", "a,,b"]).unwrap_err().code(), 2);

@@ -17,7 +17,7 @@ const TODAY: UnixMillis = UnixMillis(1_795_219_200_000);
 /// 2025-11-19T00:00:00Z: within the VICAL's day.
 const THAT_DAY: UnixMillis = UnixMillis(1_763_510_400_000);
 
-impl Desk {
+impl Fixture {
     fn bytes(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.dir.path().join(name);
         std::fs::write(&path, bytes).unwrap();
@@ -62,7 +62,7 @@ fn vector(name: &str) -> Option<String> {
 
 #[test]
 fn a_root_serves_live_sessions_and_is_shown() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     let words = ["add", "road", "--root", &root, "--country", "ut", "--eku", "1.2.3"];
     let added = desk.run(&words).unwrap();
@@ -77,7 +77,7 @@ fn a_root_serves_live_sessions_and_is_shown() {
 
 #[test]
 fn a_root_for_tests_serves_no_live_session() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     desk.run(&["add", "road", "--root", &root, "--test"]).unwrap();
     assert!(!desk.serves_live(Environment::Development));
@@ -85,7 +85,7 @@ fn a_root_for_tests_serves_no_live_session() {
 
 #[test]
 fn a_pinned_signer_serves_live_sessions_in_development_only() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let signer = iaca().document_signer(Curve::P256, NOW.0);
     let signer = desk.bytes("signer.der", &signer.der);
     let added = desk.run(&["add", "road", "--pinned-signer", &signer]).unwrap();
@@ -97,7 +97,7 @@ fn a_pinned_signer_serves_live_sessions_in_development_only() {
 
 #[test]
 fn a_document_signer_is_no_root() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let signer = iaca().document_signer(Curve::P256, NOW.0);
     let file = desk.bytes("signer.der", &signer.der);
     let failure = desk.run(&["add", "road", "--root", &file]).unwrap_err();
@@ -106,7 +106,7 @@ fn a_document_signer_is_no_root() {
 
 #[test]
 fn a_crl_needs_its_root() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let other = iaca().rolled_over("another root", NOW.0).0;
     let list = desk.bytes("crl", &crl(&iaca()));
     let wrong = desk.bytes("other.der", &other.der);
@@ -121,7 +121,7 @@ fn a_crl_needs_its_root() {
 
 #[test]
 fn check_finds_expired_and_soon_expiring_roots() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     desk.run(&["add", "road", "--root", &root, "--doc-type", "mDL"]).unwrap();
     let end = iaca().builder.not_after_ms;
@@ -134,7 +134,7 @@ fn check_finds_expired_and_soon_expiring_roots() {
 #[test]
 fn a_list_without_signer_ca_is_for_tests_only() {
     let Some(list) = vector("icao-masterlist/icao-ml-2025-07.ml") else { return };
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let add = ["add", "road", "--master-list", &list];
     assert_eq!(desk.run_at(TODAY, &add).unwrap_err().code(), 2);
     let added = desk.run_at(TODAY, &[&add[..], &["--test"]].concat()).unwrap();
@@ -160,7 +160,7 @@ fn a_list_without_signer_ca_is_for_tests_only() {
 fn a_vical_is_imported_when_fresh_and_refused_when_stale() {
     let Some(vical) = vector("vical/aamva-vical-2025-11-18.cbor") else { return };
     let ca = vector("vical/aamva_ca_root.crt").unwrap();
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let add = ["add", "road", "--vical", &vical, "--vical-signer-ca", &ca];
     let soon = THAT_DAY.plus(2 * 86_400_000);
     let stale = desk.run_at(soon, &add).unwrap_err();
@@ -198,7 +198,7 @@ fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
         }],
         ..TrustChange::default()
     };
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     desk.store.add_trust("road", &change(read()), NOW).unwrap().unwrap();
     let mut older = read();
     older.signed_at = older.signed_at.map(|at| UnixMillis(at.0 - 1));
@@ -217,7 +217,7 @@ fn issuer_root() -> Identity {
 
 #[test]
 fn a_root_for_sd_jwts_is_shown_apart_and_removed_by_its_hash() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let signer = issuer_root().issuer_of_sd_jwts(&iaca().key, NOW.0);
     let signer = desk.bytes("signer.der", &signer.der);
@@ -246,7 +246,7 @@ fn a_root_for_sd_jwts_is_shown_apart_and_removed_by_its_hash() {
 }
 
 /// The file of an issuer's certificate for these purposes.
-fn issuer_for(desk: &Desk, usages: &[&str]) -> String {
+fn issuer_for(desk: &Fixture, usages: &[&str]) -> String {
     let signer = issuer_root().issuer_of_sd_jwts(&iaca().key, NOW.0).builder;
     let signer = signer.set(EXT_KEY_USAGE, true, ext_key_usage(usages));
     desk.bytes("issuer.der", &signer.sign(&issuer_root().key))
@@ -254,7 +254,7 @@ fn issuer_for(desk: &Desk, usages: &[&str]) -> String {
 
 #[test]
 fn what_sd_jwt_issuers_must_be_for_is_shown_replaced_and_kept() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let added = desk.run(&["add", "road", "--sd-jwt-root", &root, "--vct", "v"]).unwrap();
     assert_eq!(added.json["sd_jwt_ekus"], json!([]));
@@ -277,7 +277,7 @@ fn what_sd_jwt_issuers_must_be_for_is_shown_replaced_and_kept() {
 
 #[test]
 fn check_says_which_list_decides_of_an_mdoc_with_two() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &iaca().der);
     let sd_jwt_root = desk.bytes("issuers.der", &issuer_root().der);
     desk.run(&["add", "road", "--root", &root, "--doc-type", "mDL"]).unwrap();
@@ -295,7 +295,7 @@ fn check_says_which_list_decides_of_an_mdoc_with_two() {
 
 #[test]
 fn check_names_entries_whose_sd_jwt_signers_are_refused_for_what_they_are_for() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let signer = issuer_for(&desk, &["1.3.6.1.5.5.7.3.1"]);
     let add = ["add", "road", "--sd-jwt-signer", &signer, "--vct", "v", "--iss", "i"];
     let told = "road: SD-JWT signer CN=Utopia registry,C=UT has only extended key usages";
@@ -316,7 +316,7 @@ fn check_names_entries_whose_sd_jwt_signers_are_refused_for_what_they_are_for() 
 
 #[test]
 fn an_entry_of_sd_jwt_roots_serves_live_sd_jwts_and_no_mdoc() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     desk.run(&["add", "road", "--sd-jwt-root", &root]).unwrap();
     assert!(!desk.serves_live(Environment::Production));
@@ -330,7 +330,7 @@ fn an_entry_of_sd_jwt_roots_serves_live_sd_jwts_and_no_mdoc() {
 
 #[test]
 fn check_names_an_entry_of_sd_jwt_roots_without_vct_and_roots_that_end() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = issuer_root().key;
     let root = issuer_root().builder;
     let ends = |days: u64| root.clone().with(|own| own.not_after_ms = NOW.0 + days * 86_400_000);
@@ -352,7 +352,7 @@ fn check_names_an_entry_of_sd_jwt_roots_without_vct_and_roots_that_end() {
 
 #[test]
 fn what_queries_take_from_an_entry_is_replaced_and_kept() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let of = |output: &Output| {
         (output.json["aki"].clone(), output.json["device_response_documents"].clone())
@@ -372,7 +372,7 @@ fn what_queries_take_from_an_entry_is_replaced_and_kept() {
 
 #[test]
 fn claim_paths_are_shown_replaced_and_kept() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let key = desk.file("1", P256);
     let (city, all) = (r#"city=["address","locality"]"#, r#"countries=["nationalities",null]"#);
     let add = ["add", "road", "--jwk", &key, "--claim-path", city, "--claim-path", all];
@@ -398,10 +398,10 @@ fn claim_paths_are_shown_replaced_and_kept() {
 
 #[test]
 fn check_says_what_aki_leaves_out() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     desk.run(&["add", "road", "--sd-jwt-root", &root, "--aki"]).unwrap();
-    let warnings = |desk: &mut Desk| desk.run(&["check"]).unwrap().warnings.join("\n");
+    let warnings = |desk: &mut Fixture| desk.run(&["check"]).unwrap().warnings.join("\n");
     assert!(!warnings(&mut desk).contains("--aki"));
     let key = desk.file("1", P256);
     desk.run(&["add", "road", "--jwk", &key]).unwrap();
@@ -418,7 +418,7 @@ fn check_says_what_aki_leaves_out() {
 
 #[test]
 fn a_crl_may_be_one_of_a_root_for_sd_jwts() {
-    let mut desk = Desk::new();
+    let mut desk = Fixture::new();
     let root = desk.bytes("root.der", &issuer_root().der);
     let list = desk.bytes("crl", &crl(&issuer_root()));
     let added = desk.run(&["add", "road", "--sd-jwt-root", &root, "--crl", &list]).unwrap();

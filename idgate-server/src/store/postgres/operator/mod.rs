@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::error::{Done, Failure};
-use super::held::moment;
 use super::pool::{Pool, TRIES};
 use super::{audit, instance, schema};
 use crate::audit::AuditKeys;
@@ -24,6 +23,7 @@ use crate::store::audit::rows as log;
 use crate::store::db::Db;
 use crate::store::failure::Boxed;
 use crate::store::key_check::FirstKey;
+use crate::store::postgres::cache::moment;
 use crate::store::types::{Resealed, StoreError};
 
 /// How long a command usually waits for the database.

@@ -8,7 +8,6 @@ use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::ids::SessionId;
 
 use super::super::super::metrics::Measured;
-use super::super::super::prepared::Prepared;
 use super::super::super::sql::number;
 use super::super::super::types::StoreError;
 use super::super::change::{Change, Stored};
@@ -19,6 +18,7 @@ use super::super::shared::Shared;
 use super::super::sql::{execute, row};
 use super::step;
 use crate::store::failure::Boxed;
+use crate::store::prepared_session::Prepared;
 
 /// How often a change is tried alone when its COMMIT is not answered.
 const TRIES: usize = 3;

@@ -5,7 +5,6 @@ use idgate_core::time::UnixMillis;
 use tokio_postgres::Row;
 
 use super::super::super::claims::open_padded;
-use super::super::super::prepared::{Stored, has_key};
 use super::super::super::session_keys;
 use super::super::super::types::Caller;
 use super::super::claims;
@@ -13,7 +12,8 @@ use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
 use super::super::sql::row;
 use crate::clock::Moment;
-use crate::store::numbers::{Numbers, numbers};
+use crate::store::prepared_session::{Stored, has_key};
+use crate::store::version_numbers::{Numbers, numbers};
 
 /// A session, its key, and the numbers of what is in force.
 macro_rules! key_and_numbers {

@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use crate::seal::{Place, Sealer};
-use crate::store::prepared::Stored;
+use crate::store::prepared_session::Stored;
 use crate::store::sql::millis;
 use crate::store::sqlite::examine::{Finding, or_bad};
 use crate::store::types::StoreError;

@@ -25,7 +25,7 @@ use crate::config::{Cidr, Environment, Quotas};
 use crate::entropy::OsEntropy;
 use crate::store::wait::Wait as _;
 use crate::store::{
-    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointWish, Made, OperatorStore,
+    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointRequest, Made, OperatorStore,
     PageError, Replay, Review, Store, StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
@@ -117,7 +117,7 @@ impl Fixture {
         secret: Option<SigningSecret>,
     ) -> SigningSecret {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
-        let wish = EndpointWish { url, host: host.into(), secret, fresh };
+        let wish = EndpointRequest { url, host: host.into(), secret, fresh };
         let put = self.store().put_webhook_endpoint(&self.caller, wish, self.now());
         let (_, secret) = put.await.unwrap().unwrap();
         self.secret = secret.clone();

@@ -202,7 +202,7 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
-    let of = |client: usize| Whose::of(client);
+    let of = |client: usize| LaneKey::of(client);
     let mut answers: Vec<_> = (0..QUEUE.per_lane).map(|_| writer.submit_for(of(1), bump)).collect();
     // Its own share is full; another client's and the gateway's are not.
     assert!(matches!(writer.submit_for(of(1), bump).await, Err(StoreError::Busy)));

@@ -12,17 +12,17 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::sync::{Mutex, oneshot};
 use tokio_postgres::IsolationLevel;
 
-use super::error::{Done, Failure};
-use super::pool::Tx;
-use super::shared::Shared;
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::store::cache::{Latest, Noted};
 use crate::store::db::Db;
-use crate::store::held::{Latest, Noted};
-use crate::store::numbers::Numbers;
-use crate::store::together::Together;
+use crate::store::postgres::error::{Done, Failure};
+use crate::store::postgres::pool::Tx;
+use crate::store::postgres::shared::Shared;
+use crate::store::shared_reads::SharedReads;
 use crate::store::trust::entries;
 use crate::store::types::StoreError;
+use crate::store::version_numbers::Numbers;
 use crate::store::{certificates, gateway_keys};
 
 /// How long the numbers may take.
@@ -32,7 +32,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct All {
     pub(super) noted: Noted,
-    pub(super) numbers: Together<Numbers>,
+    pub(super) numbers: SharedReads<Numbers>,
     pub(super) trust: Kept<TrustSnapshot>,
     pub(super) gateway_keys: Kept<GatewayKeys>,
     pub(super) certificates: Kept<Certificates>,

@@ -10,7 +10,7 @@ use crate::egress::{Body, EgressError};
 
 /// What came of a need.
 #[derive(Clone)]
-pub(crate) enum Came {
+pub(crate) enum Delivery {
     /// A body.
     Body(Fetched),
     /// The source, or the way to it, is out of order: it decides (`revocation_unknown`).
@@ -22,7 +22,7 @@ pub(crate) enum Came {
     NotAsked,
 }
 
-impl Came {
+impl Delivery {
     /// Of an exchange that came to nothing.
     pub(crate) fn of(error: EgressError) -> Self {
         Self::Nothing(match error {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::store::lanes::Whose;
+use crate::store::lanes::LaneKey;
 use crate::store::sql::number;
 use crate::store::types::StoreError;
 
@@ -19,28 +19,28 @@ const KNOWN: usize = 65_536;
 
 /// The lanes of the latest names.
 #[derive(Default)]
-pub(in crate::store) struct Known {
+pub(in crate::store) struct LaneCache {
     hasher: RandomState,
     names: Mutex<Names>,
 }
 
 #[derive(Default)]
 struct Names {
-    young: HashMap<u64, Whose>,
-    old: HashMap<u64, Whose>,
+    young: HashMap<u64, LaneKey>,
+    old: HashMap<u64, LaneKey>,
 }
 
-impl Known {
+impl LaneCache {
     /// The lane of the owner of this name, or that of strangers.
-    pub(in crate::store) fn lane(&self, name: impl Hash) -> Whose {
+    pub(in crate::store) fn lane(&self, name: impl Hash) -> LaneKey {
         let name = self.hasher.hash_one(name);
         let names = self.names();
         let known = names.young.get(&name).or_else(|| names.old.get(&name));
-        known.copied().unwrap_or(Whose::STRANGERS)
+        known.copied().unwrap_or(LaneKey::STRANGERS)
     }
 
     /// A name that was found, and the lane of its owner.
-    pub(in crate::store) fn note(&self, name: impl Hash, whose: Whose) {
+    pub(in crate::store) fn note(&self, name: impl Hash, whose: LaneKey) {
         let name = self.hasher.hash_one(name);
         let mut names = self.names();
         if names.young.len() >= KNOWN && !names.young.contains_key(&name) {
@@ -63,24 +63,24 @@ impl Known {
 }
 
 /// Where requests wait until their key is known to be good.
-pub(in crate::store) fn key_lane(client_id: &str) -> Whose {
-    Whose::of(("key", client_id))
+pub(in crate::store) fn key_lane(client_id: &str) -> LaneKey {
+    LaneKey::of(("key", client_id))
 }
 
 /// Where admin tokens are looked up.
-pub(in crate::store) fn admin_lane(id: &str) -> Whose {
-    Whose::of(("admin", id))
+pub(in crate::store) fn admin_lane(id: &str) -> LaneKey {
+    LaneKey::of(("admin", id))
 }
 
 /// Where the wallets of a client wait: who holds its QR codes is in its way nowhere else.
-pub(in crate::store) fn wallet_lane(client_id: &str) -> Whose {
-    Whose::of(("wallet", client_id))
+pub(in crate::store) fn wallet_lane(client_id: &str) -> LaneKey {
+    LaneKey::of(("wallet", client_id))
 }
 
 /// The keys and tokens that are good, the latest used ones: after a start nobody who was known is a
 /// stranger.
-pub(in crate::store) fn keys(main: &Connection) -> Result<Known, StoreError> {
-    let known = Known::default();
+pub(in crate::store) fn keys(main: &Connection) -> Result<LaneCache, StoreError> {
+    let known = LaneCache::default();
     let limit = number(KNOWN);
     let mut statement = main.prepare(
         "SELECT digest, client_id FROM api_keys WHERE revoked_at IS NULL \
@@ -100,8 +100,8 @@ pub(in crate::store) fn keys(main: &Connection) -> Result<Known, StoreError> {
 }
 
 /// The sessions that are open, those that are so for longest.
-pub(in crate::store) fn sessions(main: &Connection) -> Result<Known, StoreError> {
-    let known = Known::default();
+pub(in crate::store) fn sessions(main: &Connection) -> Result<LaneCache, StoreError> {
+    let known = LaneCache::default();
     let mut statement = main.prepare(
         "SELECT id, client_id FROM sessions WHERE settled_at IS NULL \
          ORDER BY coalesce(lease_until, expires_at) DESC LIMIT ?1",
@@ -129,23 +129,23 @@ mod tests {
 
     #[test]
     fn a_name_is_a_strangers_until_it_is_found_and_once_it_is_nobodys() {
-        let known = Known::default();
-        assert_eq!(known.lane("ses_a"), Whose::STRANGERS);
+        let known = LaneCache::default();
+        assert_eq!(known.lane("ses_a"), LaneKey::STRANGERS);
         known.note("ses_a", wallet_lane("cli_a"));
         known.note("ses_b", wallet_lane("cli_a"));
         assert_eq!(known.lane("ses_a"), known.lane("ses_b"));
-        assert_ne!(known.lane("ses_a"), Whose::STRANGERS);
+        assert_ne!(known.lane("ses_a"), LaneKey::STRANGERS);
         known.forget("ses_a");
-        assert_eq!(known.lane("ses_a"), Whose::STRANGERS);
+        assert_eq!(known.lane("ses_a"), LaneKey::STRANGERS);
     }
 
     #[test]
     fn the_latest_are_known_and_memory_is_bounded() {
-        let known = Known::default();
+        let known = LaneCache::default();
         for n in 0..5 * KNOWN {
-            known.note(n, Whose::of("cli_a"));
+            known.note(n, LaneKey::of("cli_a"));
         }
-        let is_known = |n: usize| known.lane(n) != Whose::STRANGERS;
+        let is_known = |n: usize| known.lane(n) != LaneKey::STRANGERS;
         assert!((4 * KNOWN..5 * KNOWN).all(is_known) && !is_known(0));
         let names = known.names();
         assert!(names.young.len() + names.old.len() <= 2 * KNOWN);

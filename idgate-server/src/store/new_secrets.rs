@@ -4,12 +4,12 @@ use idgate_core::entropy::EntropyUnavailable;
 use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 
-use super::keys::{NewClient, secret_place};
-use super::types::{ApiKeyRecord, StoreError};
 use crate::admin_token::AdminToken;
 use crate::api_key::{ApiKey, signing_secret};
 use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
+use crate::store::keys::{NewClient, secret_place};
+use crate::store::types::{ApiKeyRecord, StoreError};
 
 /// An admin token and its id.
 pub(super) fn admin_token() -> Result<(String, AdminToken), StoreError> {

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::readers::{Reader, Readers};
 use crate::clock::Moment;
+use crate::store::cache::{Latest, Noted, Numbered};
 use crate::store::db::{Db, at_once};
-use crate::store::held::{Latest, Noted, Numbered};
-use crate::store::numbers::Numbers;
-use crate::store::together::Together;
+use crate::store::shared_reads::SharedReads;
+use crate::store::sqlite::readers::{Reader, Readers};
 use crate::store::types::{Read, StoreError};
+use crate::store::version_numbers::Numbers;
 
 /// The numbers of a file.
 #[derive(Default)]
-pub(in crate::store) struct Asking {
+pub(in crate::store) struct CachedNumbers {
     pub(in crate::store) noted: Noted,
-    together: Arc<Together<Numbers>>,
+    together: Arc<SharedReads<Numbers>>,
 }
 
-impl Asking {
+impl CachedNumbers {
     /// As they were at `since` or later.
     pub(in crate::store) fn since<'a>(
         self: &Arc<Self>,
@@ -52,18 +52,18 @@ impl Asking {
 }
 
 /// The latest that was read of a file, by all who ask for it together.
-pub(in crate::store) struct Held<T> {
+pub(in crate::store) struct Cache<T> {
     latest: Latest<T>,
-    loads: Arc<Together<Arc<T>>>,
+    loads: Arc<SharedReads<Arc<T>>>,
 }
 
-impl<T> Default for Held<T> {
+impl<T> Default for Cache<T> {
     fn default() -> Self {
         Self { latest: Latest::default(), loads: Arc::default() }
     }
 }
 
-impl<T: Numbered + Send + Sync + 'static> Held<T> {
+impl<T: Numbered + Send + Sync + 'static> Cache<T> {
     /// What is stored now; the same `Arc` while its number, which is at least `wanted`, says the same.
     pub(in crate::store) fn current<'a>(
         self: &Arc<Self>,

@@ -1,10 +1,10 @@
 //! What is read rarely and used by every request has a number in the database that grows with each
 //! change. All numbers are read together.
 
-use super::db::{Db, Row, sql};
-use super::failure::{Done, Failure};
-use super::sql::unsigned;
-use super::statement::Columns;
+use crate::store::columns::Columns;
+use crate::store::db::{Db, Row, sql};
+use crate::store::failure::{Done, Failure};
+use crate::store::sql::unsigned;
 
 /// The columns of the numbers, for a statement of its own or beside what else a row has.
 macro_rules! numbers {

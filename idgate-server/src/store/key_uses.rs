@@ -13,7 +13,7 @@ const REMEMBERED: usize = 16_384;
 
 /// The last use of each key that was used lately.
 #[derive(Default)]
-pub(super) struct Uses(Mutex<HashMap<String, Use>>);
+pub(super) struct KeyUses(Mutex<HashMap<String, Use>>);
 
 #[derive(Clone, Copy)]
 struct Use {
@@ -21,7 +21,7 @@ struct Use {
     stored: Option<UnixMillis>,
 }
 
-impl Uses {
+impl KeyUses {
     /// Notes a use at `now` of a key whose stored use is `stored`; gives the uses that are to be
     /// stored now.
     #[must_use = "what is forgotten here must be stored"]
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_use_is_stored_at_most_once_a_minute_and_known_exactly() {
-        let uses = Uses::default();
+        let uses = KeyUses::default();
         assert_eq!(uses.note("key_a", None, NOW), [("key_a".to_owned(), NOW)], "the first use");
         for later in [0, 1, 59_999] {
             assert!(uses.note("key_a", Some(NOW), NOW.plus(later)).is_empty());
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_run_stored_counts() {
-        let uses = Uses::default();
+        let uses = KeyUses::default();
         assert!(uses.note("key_a", Some(NOW), NOW.plus(30_000)).is_empty());
         assert_eq!(uses.latest("key_b", Some(NOW)), Some(NOW));
         assert_eq!(uses.latest("key_c", None), None);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_use_never_moves_backwards() {
-        let uses = Uses::default();
+        let uses = KeyUses::default();
         let _stored = uses.note("key_a", None, NOW);
         assert!(uses.note("key_a", None, NOW.minus(5)).is_empty());
         assert_eq!(uses.latest("key_a", None), Some(NOW));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn no_more_than_16384_keys_are_remembered_and_what_is_forgotten_is_stored() {
-        let uses = Uses::default();
+        let uses = KeyUses::default();
         for n in 0..REMEMBERED {
             let key = format!("key_{n}");
             assert_eq!(uses.note(&key, None, NOW).len(), 1);

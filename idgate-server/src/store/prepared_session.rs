@@ -5,13 +5,13 @@ use idgate_core::session::{Effect, Phase, Session, Transition};
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::outbox::Notice;
-use super::pages::SealedPage;
-use super::sql::millis;
-use super::types::{Beside, StoreError};
-use super::{claims, session_keys};
 use crate::seal::{Place, Sealer};
 use crate::spans::{Stage, stage};
+use crate::store::outbox::Notice;
+use crate::store::pages::SealedPage;
+use crate::store::sql::millis;
+use crate::store::types::{Beside, StoreError};
+use crate::store::{claims, session_keys};
 
 /// A transition in the form that is stored; made outside the writing thread.
 pub(super) struct Prepared {

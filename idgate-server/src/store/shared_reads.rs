@@ -5,20 +5,20 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::types::StoreError;
+use crate::store::types::StoreError;
 
 /// Those who wait for the next read.
-pub(super) struct Together<T>(Mutex<Vec<Asker<T>>>);
+pub(super) struct SharedReads<T>(Mutex<Vec<Asker<T>>>);
 
 type Asker<T> = oneshot::Sender<Result<T, StoreError>>;
 
-impl<T> Default for Together<T> {
+impl<T> Default for SharedReads<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<T: Clone> Together<T> {
+impl<T: Clone> SharedReads<T> {
     /// Waits with the others; `true`: there is nobody else, so that the read has to be asked for.
     pub(super) fn join(&self, asker: Asker<T>) -> bool {
         let mut askers = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::numbers::Numbers;
 use crate::clock::Moment;
+use crate::store::version_numbers::Numbers;
 
 /// Something that is stored under a number which grows with each change.
 pub(super) trait Numbered {
