@@ -246,7 +246,7 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Columns and parameters have a type in each database.
-    let of_drivers = ["store::db", "store::statement", "store::copy", "store::copy::source"];
+    let of_drivers = ["store::db", "store::columns", "store::copy", "store::copy::source"];
     for (database, drivers) in
         DATABASES.into_iter().zip([&["rusqlite"][..], &["tokio_postgres", "deadpool_postgres"]])
     {
