@@ -36,6 +36,12 @@ class LinksTest(unittest.TestCase):
                 self.assertTrue(page.name.startswith(f"{number:04}-"))
                 self.assertTrue(title.startswith(f"# {number}. "), title)
 
+    def test_every_page_is_on_the_site(self):
+        docs = ROOT / "docs"
+        listed = LINK.findall((docs / "SUMMARY.md").read_text(encoding="utf-8"))
+        there = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} - {"SUMMARY.md"}
+        self.assertEqual(there, set(listed))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -174,7 +174,7 @@ class JavaTest(ClientsTest):
         self.java("--additional-properties", "containerDefaultToNull=true")
 
     def test_openapi_generator_as_it_is_where_draft_alone_is_spoken(self):
-        self.gateway, self.description, self.older = self.serve("draft", {})
+        self.gateway, self.description, self.older = self.serve("draft", {"IDGATE_PROFILES": "draft"})
         self.java()
 
     def java(self, *options):

@@ -302,9 +302,10 @@ test('without its script the page works up to the link, a refresh and the way ba
   assert.equal((await world.answerDraft(await scan(page))).status, 200)
   await page.click('noscript a')
   await page.getByRole('button', { name: /Back to/ }).click()
-  assert.match(await page.getAttribute('#back', 'href'), /page_code=/)
+  // This browser took the page after the answer, which proves nothing: it brings no code.
+  assert.equal(await page.getAttribute('#back', 'href'), world.back)
   await page.click('#back')
-  await comesBack(page)
+  await page.waitForURL(world.back)
 })
 
 test('without its script the page looks again by itself', inBrowser, async () => {
