@@ -47,7 +47,8 @@ def manifest(text: str) -> str:
     members = "members = [{}]".format(", ".join(f'"{name}"' for name in CRATES))
     text = re.sub(r"^(exclude|default-members) = .*\n", "", MEMBERS.sub(members, text, count=1), flags=re.MULTILINE)
     text = re.sub(r"^idgate-(server|testkit) = .*\n", "", text, flags=re.MULTILINE)
-    return without(text, "profile.program", "profile.program.package", *(f"profile.release.package.idgate-{name}" for name in ("it", "testkit")))
+    unused = [f"profile.{name}{part}" for name in ("program", "tested") for part in ("", ".package")]
+    return without(text, *unused, *(f"profile.release.package.idgate-{name}" for name in ("it", "testkit")))
 
 
 def make(folder: pathlib.Path) -> None:
