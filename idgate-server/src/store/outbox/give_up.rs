@@ -61,10 +61,11 @@ pub(super) async fn forget_replays(db: &Db<'_>, client_id: &str, clock: Option<i
 /// Turns queued notifications without a lease into dead letters, for the reason `why`, and says how many.
 async fn give_up(db: &Db<'_>, why: &str, (now, clock): Times, among: Among<'_>) -> Done<usize> {
     let (client_id, host, queued, limit) = match among {
-        Among::Client(id) => (Some(id), None, None, i64::MAX),
-        Among::Host(host) => (None, Some(host), None, i64::MAX),
-        Among::Unreviewed(before, limit) => (None, None, Some(millis(before)), number(limit)),
+        Among::Client(id) => (Some(id), None, i64::MAX, i64::MAX),
+        Among::Host(host) => (None, Some(host), i64::MAX, i64::MAX),
+        Among::Unreviewed(before, limit) => (None, None, millis(before), number(limit)),
     };
+    let is_unreviewed = matches!(among, Among::Unreviewed(..));
     let sql = sql("WITH given_up AS ( \
              SELECT d.seq FROM webhook_deliveries AS d \
              LEFT JOIN webhook_endpoints AS e ON e.client_id = d.client_id \
@@ -73,9 +74,9 @@ async fn give_up(db: &Db<'_>, why: &str, (now, clock): Times, among: Among<'_>) 
                  {coalesce(CAST($3 AS bigint), clock_ms())|$3} \
              AND (CAST($4 AS text) IS NULL OR d.client_id = $4) \
              AND (CAST($5 AS text) IS NULL OR e.host = $5) \
-             AND (CAST($6 AS bigint) IS NULL OR (d.queued_at <= $6 AND e.host IS NOT NULL \
-                  AND h.status IS NULL)) \
-             ORDER BY d.seq LIMIT $7 {FOR UPDATE OF d SKIP LOCKED}), \
+             AND d.queued_at <= $6 \
+             AND (NOT CAST($8 AS boolean) OR (e.host IS NOT NULL AND h.status IS NULL)) \
+             ORDER BY d.queued_at, d.seq LIMIT $7 {FOR UPDATE OF d SKIP LOCKED}), \
          numbered AS (SELECT seq, {nextval('webhook_failures')|\
              seq + (SELECT coalesce(max(failure_seq), 0) FROM webhook_deliveries)} AS failure \
              FROM given_up) \
@@ -83,6 +84,8 @@ async fn give_up(db: &Db<'_>, why: &str, (now, clock): Times, among: Among<'_>) 
          {node_id = NULL,} failed_at = $1, error_message = $2, failure_seq = numbered.failure \
          FROM numbered WHERE d.seq = numbered.seq");
     let at = millis(now);
-    let given_up = db.run(sql, &[&at, &why, &clock, &client_id, &host, &queued, &limit]).await?;
+    let given_up = db
+        .run(sql, &[&at, &why, &clock, &client_id, &host, &queued, &limit, &is_unreviewed])
+        .await?;
     Ok(usize::try_from(given_up).unwrap_or(usize::MAX))
 }
