@@ -33,6 +33,16 @@ class SupplyChainTest(unittest.TestCase):
                 self.assertRegex(commit, r"^[0-9a-f]{40}$", "a tag can be moved")
                 self.assertRegex(version, r"^ # v[0-9]+\.[0-9]+\.[0-9]+$")
 
+    def test_images_of_others_are_named_by_digest(self):
+        folder = ROOT / "examples/deploy"
+        text = "\n".join(path.read_text(encoding="utf-8") for path in folder.iterdir() if path.is_file())
+        used = re.findall(r"^ *(?:FROM|(?:- )?image:) +(\S+)", text, re.MULTILINE)
+        foreign = [image for image in used if not re.fullmatch(r"idgate(:1)?", image)]
+        self.assertGreaterEqual(len(foreign), 4, used)
+        for image in foreign:
+            with self.subTest(image=image):
+                self.assertRegex(image, r":[^@]+@sha256:[0-9a-f]{64}$", "a tag can be moved")
+
 
 if __name__ == "__main__":
     unittest.main()
