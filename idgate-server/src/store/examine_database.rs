@@ -54,7 +54,10 @@ fn look(
     examination.trust = Some(operator.trust_entries()?);
     let certificates = operator.certificates(None)?;
     let sealer = operator.sealer();
-    examination.findings.extend(operator.read(async |db| over_asking::look(db, sealer).await)?);
+    for registration in operator.registrations()? {
+        let looked = operator.read(async |db| over_asking::look(db, sealer, &registration).await);
+        examination.findings.push(looked?);
+    }
     examination.findings.extend(operator.read(async |db| registered::look(db, now).await)?);
     examination.certificates = Some(certificates);
     if deep {

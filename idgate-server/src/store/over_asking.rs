@@ -4,7 +4,6 @@ use idgate_core::session::ClientIdForm;
 
 use crate::gateway_key::Registration;
 use crate::seal::Sealer;
-use crate::store::certificates::registrations;
 use crate::store::db::{Db, Row, sql};
 use crate::store::failure::Done;
 use crate::store::finding::Finding;
@@ -14,14 +13,14 @@ const CHECK: &str = "registrations";
 /// Newest sessions of a client that are looked at.
 const LOOKED_AT: i64 = 1000;
 
-/// Looks at the sessions of clients with a registration certificate.
-pub(super) async fn look(db: &Db<'_>, sealer: &Sealer) -> Done<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for registration in registrations(db).await? {
-        let newest = newest(db, &registration.client_id).await?;
-        findings.push(judge(sealer, &registration, &newest));
-    }
-    Ok(findings)
+/// Looks at the sessions of a client with a registration certificate.
+pub(super) async fn look(
+    db: &Db<'_>,
+    sealer: &Sealer,
+    registration: &Registration,
+) -> Done<Finding> {
+    let newest = newest(db, &registration.client_id).await?;
+    Ok(judge(sealer, registration, &newest))
 }
 
 /// The newest sessions of a client.

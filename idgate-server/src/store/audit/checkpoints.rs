@@ -99,8 +99,10 @@ pub(in crate::store) async fn unwritten(
     db: &Db<'_>,
     limit: usize,
 ) -> Done<Vec<UnwrittenCheckpoint>> {
-    let sql = sql("SELECT client_id, seq, signed FROM audit_checkpoints WHERE NOT written \
-                   ORDER BY client_id, seq LIMIT $1");
+    let sql = sql(
+        "SELECT client_id, seq, signed FROM audit_checkpoints WHERE {NOT written|written = 0} \
+                   ORDER BY client_id, seq LIMIT $1",
+    );
     let read = |row: &super::super::db::Row<'_>| {
         let seq = unsigned(row.get(1)?);
         Ok(UnwrittenCheckpoint { client_id: row.get(0)?, seq, line: row.get(2)? })

@@ -78,7 +78,7 @@ impl Store {
         limit: usize,
         now: UnixMillis,
     ) -> Write<'_, usize> {
-        self.write(LaneKey::GATEWAY, (before, limit, now), |(before, limit, now), db, env| {
+        self.change(LaneKey::GATEWAY, (before, limit, now), |(before, limit, now), db, env| {
             let times = (*now, env.lease_clock(*now));
             Box::pin(give_up::unreviewed(db, *before, *limit, times))
         })

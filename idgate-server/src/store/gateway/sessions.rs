@@ -184,14 +184,16 @@ impl Store {
 
     /// Removes settled sessions from before `before`, at most `limit`.
     pub fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        let remove = self.erase((before, limit), |(before, limit), db, _| {
-            Box::pin(session_upkeep::remove_settled(db, *before, *limit))
-        });
+        let remove = move || {
+            self.erase((before, limit), |(before, limit), db, _| {
+                Box::pin(session_upkeep::remove_settled(db, *before, *limit))
+            })
+        };
         match &self.engine {
-            Engine::Sqlite(_) => remove,
+            Engine::Sqlite(_) => remove(),
             Engine::Postgres(store) => Box::pin(async move {
                 store.forget_rates().await?;
-                remove.await
+                remove().await
             }),
         }
     }

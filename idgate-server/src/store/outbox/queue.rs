@@ -148,9 +148,10 @@ async fn take(
     due: &[i64],
     times: Times,
 ) -> Done<Vec<Leased>> {
-    let sql = sql("UPDATE webhook_deliveries SET \
-         lease_until = {coalesce(CAST($2 AS bigint), clock_ms())|$2} + $3, \
-         due_at = {coalesce(CAST($2 AS bigint), clock_ms())|$2} + $3 \
+    let sql = sql("WITH clock AS {MATERIALIZED} \
+             (SELECT {coalesce(CAST($2 AS bigint), clock_ms())|$2} + $3 AS ends) \
+         UPDATE webhook_deliveries SET \
+         lease_until = (SELECT ends FROM clock), due_at = (SELECT ends FROM clock) \
          {, node_id = $4} WHERE seq {= ANY(ARRAY(SELECT CAST(json_array_elements_text( \
              CAST(CAST($1 AS text) AS json)) AS bigint)))|\
              IN (SELECT value FROM json_each($1) WHERE $4 = $4)} \
@@ -175,14 +176,14 @@ async fn take(
     Ok(taken)
 }
 
-/// The first that are due. What waited for the review of its host goes one by one, in order, whichever
-/// nodes send it.
+/// The first that are due. Notifications that waited for the review of their host go one by one, in order, whichever
+/// nodes send them; a gateway that is alone keeps that order by itself.
 async fn due_of(db: &Db<'_>, client_id: &str, count: usize, clock: Option<i64>) -> Done<Vec<i64>> {
     let sql = sql("WITH clock AS {MATERIALIZED} \
              (SELECT {coalesce(CAST($2 AS bigint), clock_ms())|$2} AS now) \
-         SELECT seq, held, held AND EXISTS ( \
+         SELECT seq, held, {held AND EXISTS ( \
              SELECT 1 FROM webhook_deliveries AS o WHERE o.client_id = $1 AND o.held \
-             AND o.lease_until > (SELECT now FROM clock)) \
+             AND o.lease_until > (SELECT now FROM clock))|false} \
          FROM webhook_deliveries WHERE client_id = $1 AND due_at <= (SELECT now FROM clock) \
          ORDER BY due_at, seq LIMIT $3 {FOR UPDATE SKIP LOCKED}");
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));

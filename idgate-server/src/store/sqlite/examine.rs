@@ -10,6 +10,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::audit::AuditKeys;
+use crate::gateway_key::Registration;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::audit::report::Auditor;
@@ -111,9 +112,7 @@ fn examine_main(
             if let Ok(sealer) = Sealer::new(&key) {
                 let fault =
                     |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
-                found.findings.extend(
-                    at_once(over_asking::look(&Db::sqlite(main), &sealer)).unwrap_or_else(fault),
-                );
+                found.findings.extend(over_asked(main, &sealer).unwrap_or_else(fault));
             }
             if let Some(sealer) = deep.then(|| Sealer::new(&key).ok()).flatten() {
                 found.findings.extend(deep::look(main, &sealer, now));
@@ -342,4 +341,12 @@ fn old_copies(dir: &Path, now: UnixMillis) -> Option<Finding> {
 
 fn or_bad(check: &'static str, found: Result<Finding, StoreError>) -> Finding {
     found.unwrap_or_else(|error| Finding::bad(check, error.to_string()))
+}
+
+/// Looks at the sessions of clients with a registration certificate.
+fn over_asked(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
+    let db = Db::sqlite(main);
+    let registered = at_once(certificates::registrations(&db))?;
+    let look = |registration: &Registration| at_once(over_asking::look(&db, sealer, registration));
+    registered.iter().map(look).collect()
 }
