@@ -1,4 +1,4 @@
-//! The audit log: chains of entries, the checkpoints that are signed of them, and the removal of what is old.
+//! The audit log: chains of entries, their signed checkpoints, and the removal of old entries.
 
 pub(super) mod checkpoints;
 mod export;

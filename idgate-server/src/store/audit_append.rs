@@ -6,8 +6,8 @@ use super::postgres::audit as postgres;
 use super::sqlite::audit::Chains;
 use crate::audit::{AuditEvent, AuditKeys};
 
-/// Appends an entry to the chain of `client_id`. In SQLite the transaction is one that writes (IMMEDIATE), and no
-/// [`Chains`] of it is at the end of a chain.
+/// Appends an entry to the chain of `client_id`. In SQLite the transaction writes (IMMEDIATE), and another [`Chains`]
+/// of it has nothing left to write.
 ///
 /// # Errors
 /// As [`Chains::append`].

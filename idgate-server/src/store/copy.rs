@@ -23,7 +23,7 @@ use crate::audit::AuditKeys;
 use crate::config::{Address, SANDBOX_FILE};
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::sqlite::files::{claims_path, main_path, open_for_reading, open_for_writing};
-use crate::store::sqlite::{directory, schema};
+use crate::store::sqlite::{directory, rekey, schema};
 
 /// What was copied.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -133,12 +133,7 @@ impl Source {
         directory::require_key(&main, &sealer)?;
         verify(&main, &audit)?;
         let claims = has_claims.then(|| open_for_reading(&claims)).transpose()?;
-        require_readable(crate::store::sqlite::rekey::count_lasting(
-            &main,
-            claims.as_ref(),
-            &sealer,
-            &audit,
-        )?)?;
+        require_readable(rekey::count_lasting(&main, claims.as_ref(), &sealer, &audit)?)?;
         let sql = "SELECT sealed FROM instance WHERE name = 'database_id'";
         let id = main.query_row(sql, [], |row| row.get(0)).optional()?.unwrap_or_default();
         Ok(Self { main, has_claims, id, _nobody_writes: writer, _nobody_serves: lock })

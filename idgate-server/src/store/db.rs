@@ -95,7 +95,7 @@ impl Row<'_> {
         }
     }
 
-    /// The text at this place; another type, or what is not UTF-8, reads as empty.
+    /// The text at this place. Another type reads as empty, and so do bytes that are not UTF-8.
     pub(super) fn text(&self, at: usize) -> Done<String> {
         match self {
             Self::Sqlite(row) => Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned()),

@@ -1,4 +1,4 @@
-//! What the use cases of a gateway work with, whichever database it has.
+//! The things that use cases of a gateway need on either database.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use crate::seal::{InstanceKey, Sealer};
 use crate::store::key_uses::KeyUses;
 use crate::telemetry::Telemetry;
 
-/// A use case: what it is given, where it works, and what it works with.
+/// A use case. It takes its arguments, the database, and the rest that it needs.
 pub(super) type UseCase<A, T> = for<'a> fn(&'a A, &'a Db<'a>, &'a Env) -> Boxed<'a, T>;
 
-/// What use cases work with.
+/// Keys, limits, clock and listeners of one gateway.
 pub(super) struct Env {
     pub(super) sealer: Arc<Sealer>,
     pub(super) audit: AuditKeys,
-    /// What a client may have at a time.
+    /// The limits of a client.
     pub(super) quotas: Quotas,
     /// Whether pinned signers serve live sessions.
     pub(super) pinned_live: bool,
     /// Which clock says when leases end and results are due.
     pub(super) clock: LeaseClock,
-    /// By which gateways that share a database know one another: made new with each start.
+    /// The name of this gateway among those that share a database: made new with each start.
     pub(super) node: String,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) changes: Arc<Changes>,
@@ -72,7 +72,7 @@ impl Env {
         })
     }
 
-    /// What replaces the database's clock in a statement: the caller's time, if that is the clock of leases.
+    /// The caller's time, where that is the clock of leases. A statement takes it instead of the database's clock.
     pub(super) fn lease_clock(&self, now: UnixMillis) -> Option<i64> {
         (self.clock == LeaseClock::Callers).then(|| millis(now))
     }

@@ -10,7 +10,7 @@ use crate::seal::{NotSealed, Unsealable};
 /// The outcome of a statement, of a use case or of a transaction.
 pub(super) type Done<T> = Result<T, Failure>;
 
-/// What a use case, or a step of it, does.
+/// A use case that is under way, or a step of one.
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
 
 /// Why a transaction did not do what it should.

@@ -14,7 +14,7 @@ use crate::sketch::Sketch;
 
 /// More hours than any window has, the running one included.
 pub(in crate::store) const KEPT_HOURS: i64 = 722;
-/// What further types are counted as.
+/// The name under which further types are counted.
 pub(in crate::store) const OTHER_TYPES: &str = "other";
 /// An hour in milliseconds.
 const HOUR_MS: u64 = 3_600_000;

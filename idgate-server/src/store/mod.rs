@@ -1,4 +1,4 @@
-//! What the gateway keeps. [`Store`] is the store of a running gateway, and [`OperatorStore`]
+//! Everything that the gateway stores. [`Store`] is the store of a running gateway, and [`OperatorStore`]
 //! that of commands, on the same data directory or database.
 
 mod api_keys;

@@ -4,7 +4,7 @@ use idgate_core::session::ClientIdForm;
 
 use crate::gateway_key::Registration;
 use crate::seal::Sealer;
-use crate::store::db::{Db, Row, sql};
+use crate::store::db::{Db, sql};
 use crate::store::failure::Done;
 use crate::store::finding::Finding;
 use crate::store::prepared_session::Stored;
@@ -27,18 +27,10 @@ pub(super) async fn look(
 async fn newest(db: &Db<'_>, client_id: &str) -> Done<Vec<Stored>> {
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE client_id = $1 \
                    ORDER BY created_at DESC LIMIT $2");
-    let read = |row: &Row<'_>| {
-        Ok(Stored {
-            id: row.get(0)?,
-            client_id: row.get(1)?,
-            livemode: row.get(2)?,
-            record: row.get(3)?,
-        })
-    };
-    db.all(sql, &[&client_id, &LOOKED_AT], read).await
+    db.all(sql, &[&client_id, &LOOKED_AT], Stored::read).await
 }
 
-/// Compares what a client asked for with what is registered of it.
+/// Compares the requests of a client with its registration.
 fn judge(sealer: &Sealer, registration: &Registration, sessions: &[Stored]) -> Finding {
     let client_id = &registration.client_id;
     let mut seen = 0_u64;

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::seal::{Place, Sealer};
 use crate::spans::{Stage, stage};
+use crate::store::db::Row;
+use crate::store::failure::Done;
 use crate::store::outbox::Notice;
 use crate::store::pages::SealedPage;
 use crate::store::sql::millis;
@@ -137,6 +139,12 @@ pub(super) struct Stored {
 }
 
 impl Stored {
+    /// From the columns `id`, `client_id`, `livemode` and `record`.
+    pub(super) fn read(row: &Row<'_>) -> Done<Self> {
+        let (id, client_id) = (row.get(0)?, row.get(1)?);
+        Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
+    }
+
     /// The session, if the record is the one of this row: not another session's, client's or mode's.
     pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
         let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);

@@ -5,7 +5,7 @@ use idgate_core::error::Reason;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 
-use super::db::{Db, Row, sql};
+use super::db::{Db, sql};
 use super::failure::Done;
 use super::sql::{millis, number};
 use super::types::StoreError;
@@ -31,7 +31,7 @@ pub(super) async fn due(
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE settled_at IS NULL \
                    AND coalesce(lease_until, expires_at) <= $1 \
                    ORDER BY coalesce(lease_until, expires_at) LIMIT $2");
-    let found = db.all(sql, &[&millis(now), &number(limit)], stored).await?;
+    let found = db.all(sql, &[&millis(now), &number(limit)], Stored::read).await?;
     Ok(opened(&found, sealer))
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn of_revoked(db: &Db<'_>, sealer: &Sealer, limit: usize) -> Do
                    AND {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - 5000 \
                        AND coalesce(CAST(nullif(split_part(version, ' ', 3), '') AS bigint), 0) < $2)\
                        |$2 = $2} LIMIT $1");
-    let found = db.all(sql, &[&number(limit), &REASONS], stored).await?;
+    let found = db.all(sql, &[&number(limit), &REASONS], Stored::read).await?;
     Ok(opened(&found, sealer))
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn abandoned(db: &Db<'_>, sealer: &Sealer) -> Done<Readable> {
                    WHERE settled_at IS NULL AND lease_until IS NOT NULL \
                    {AND NOT EXISTS (SELECT FROM nodes WHERE nodes.id = s.node_id \
                        AND beat_at > clock_ms() - 5000)}");
-    let found = db.all(sql, &[], stored).await?;
+    let found = db.all(sql, &[], Stored::read).await?;
     Ok(opened(&found, sealer))
 }
 
@@ -79,14 +79,4 @@ pub(super) async fn parent_span(db: &Db<'_>, id: &str) -> Done<Option<Parent>> {
 
 fn opened(found: &[Stored], sealer: &Sealer) -> Readable {
     found.iter().map(|stored| stored.open(sealer)).collect()
-}
-
-/// From the columns `id`, `client_id`, `livemode` and `record`.
-fn stored(row: &Row<'_>) -> Done<Stored> {
-    Ok(Stored {
-        id: row.get(0)?,
-        client_id: row.get(1)?,
-        livemode: row.get(2)?,
-        record: row.get(3)?,
-    })
 }

@@ -216,7 +216,7 @@ fn the_rooms_of_the_server_import_downwards() {
     }
 }
 
-/// Files of the store that bring its two databases together; with what is below those that are folders.
+/// Files and folders of the store that bring its two databases together.
 const BOTH_DATABASES: [&str; 7] = [
     "store",
     "store::audit_append",

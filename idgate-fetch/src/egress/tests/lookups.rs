@@ -48,7 +48,7 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
     assert!(late.iter().all(is_nothing), "the source had its time");
     assert_eq!(fetcher.used().0, FETCHES_PER_HOST, "its name is still being looked up");
     let more = came(&fetcher, vec![at(FETCHES_PER_HOST)], SHORT).await;
-    assert!(matches!(more[..], [Delivery::NotAsked]), "nobody looked for the source");
+    assert!(matches!(more[..], [Delivery::NotAsked]), "no lookup of the source began");
     silence.end();
     until_used(&fetcher, 0).await;
     assert!(came(&fetcher, vec![at(FETCHES_PER_HOST)], patience()).await.iter().all(is_nothing));

@@ -4,7 +4,7 @@
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::super::db::{Db, sql};
+use super::super::db::{Db, Row, sql};
 use super::super::failure::Done;
 use super::super::sql::{millis, number, one_more, unsigned};
 use super::super::types::{SignedChains, UnwrittenCheckpoint};
@@ -103,7 +103,7 @@ pub(in crate::store) async fn unwritten(
         "SELECT client_id, seq, signed FROM audit_checkpoints WHERE {NOT written|written = 0} \
                    ORDER BY client_id, seq LIMIT $1",
     );
-    let read = |row: &super::super::db::Row<'_>| {
+    let read = |row: &Row<'_>| {
         let seq = unsigned(row.get(1)?);
         Ok(UnwrittenCheckpoint { client_id: row.get(0)?, seq, line: row.get(2)? })
     };

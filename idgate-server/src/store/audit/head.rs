@@ -120,7 +120,7 @@ pub(in crate::store) fn total_message(entries: u64) -> Vec<u8> {
 /// all transactions wait for.
 pub(in crate::store) const SLICES: i64 = 64;
 
-/// What is MACed of one of them.
+/// The bytes of one of these rows that the MAC covers.
 pub(in crate::store) fn slice_message(slice: i64, entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &slice.to_be_bytes(), b"\n", &entries.to_be_bytes()].concat()
 }

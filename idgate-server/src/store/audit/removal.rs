@@ -1,7 +1,7 @@
 //! Removing what is older than the operator wants to keep (decisions 25): from the beginning of a
 //! chain, entry by entry verified first, against each other and against the checkpoints that were
-//! signed of them, behind a signed record of where it ended. How old an entry is,
-//! is a matter of the time that it says and of the caller's.
+//! signed of them, behind a signed record of where it ended. The age of an entry is the caller's time less the
+//! entry's own.
 
 use idgate_core::time::UnixMillis;
 
@@ -14,7 +14,7 @@ use super::proof::Old;
 use super::{Head, altered, heads};
 use crate::audit::AuditKeys;
 
-/// The row that says when the clock was last set; plain, as the database's own id is.
+/// The row that says when the clock was last set. It is not sealed, and neither is the database's own id.
 const HELD: &str = "removals_held_since";
 
 /// Chains, at most `limit`, whose first entry is from before `before`, by name from `last` on.
@@ -51,7 +51,7 @@ pub(in crate::store) async fn hold(db: &Db<'_>, since: UnixMillis) -> Done<()> {
 pub(in crate::store) async fn held_since(db: &Db<'_>) -> Done<Option<UnixMillis>> {
     let sql = sql("SELECT sealed FROM instance WHERE name = $1");
     let since = db.one(sql, &[&HELD], |row| row.get::<Vec<u8>>(0)).await?;
-    // What is not a time holds: nothing is removed on account of damage.
+    // A damaged value counts as a time that never comes, so that damage removes nothing.
     let time = |bytes: Vec<u8>| bytes.try_into().map_or(u64::MAX, u64::from_be_bytes);
     Ok(since.map(|bytes| UnixMillis(time(bytes))))
 }

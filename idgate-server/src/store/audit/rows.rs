@@ -12,7 +12,7 @@ use super::proof::EntryRow;
 use super::report::{Chain, Moment};
 use crate::audit::AuditKeys;
 
-/// All chains, or the one of `client`, as they are at one moment.
+/// The state of all chains, or of the one of `client`, at one moment.
 pub(in crate::store) async fn moment(
     db: &Db<'_>,
     keys: &AuditKeys,
@@ -49,7 +49,7 @@ pub(in crate::store) async fn entries(
     db.all(sql, &[&client_id, &first, &number(last), &number(limit)], entry).await
 }
 
-/// What there is of a chain; `None`: nothing.
+/// The stored parts of a chain; `None`: there are none.
 async fn chain(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Chain>> {
     let head = sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
                     open_since, mac FROM audit_heads WHERE client_id = $1");

@@ -1,4 +1,4 @@
-//! Who asks, and the keys of a client as the client itself manages them.
+//! The owner of an API key or admin token, and the keys that a client manages itself.
 
 use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
@@ -15,7 +15,7 @@ use crate::store::types::{
 
 const LIST: List = List("cursor api-keys");
 
-/// Who asks.
+/// Authentication.
 impl Store {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
@@ -26,8 +26,8 @@ impl Store {
         }
     }
 
-    /// The same, and the caller's session of that id as [`Store::callers_session`] gives it, as both
-    /// were at one moment. That the session cannot be read is said beside the caller, whose key is good all the same.
+    /// The same, and the caller's session of that id, read as [`Store::callers_session`] does. Both are of one moment. An
+    /// error of the session does not make the key a bad one: it is in the second value.
     pub fn authenticate_for(
         &self,
         digest: &[u8; 32],
@@ -178,7 +178,7 @@ impl Store {
         })
     }
 
-    /// A key that is about to be good: who shows it is not a stranger.
+    /// Notes a key that is about to be good, so that its first request does not wait among strangers.
     fn know_key(&self, caller: &Caller, value: &KeyValue) {
         if let Engine::Sqlite(store) = &self.engine {
             store.know_key(value.digest(), caller.client_id.as_str());

@@ -69,12 +69,12 @@ impl Store {
         self.read_long(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::newest(db)))
     }
 
-    /// Notes that ages cannot be trusted: the clock was set at `since`, as it says itself.
+    /// Notes that ages cannot be trusted, because the clock was set. `since` is the time that it then showed.
     pub fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()> {
         self.write(LaneKey::GATEWAY, since, |since, db, _| Box::pin(removal::hold(db, *since)))
     }
 
-    /// What was last noted so.
+    /// The time of the last such note.
     pub fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>> {
         self.read(LaneKey::GATEWAY, (), |(), db, _| Box::pin(removal::held_since(db)))
     }
@@ -99,7 +99,7 @@ impl Store {
         })
     }
 
-    /// Notes that the checkpoint file has these for good.
+    /// Notes that the checkpoint file has these on disk.
     pub fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
         self.write(LaneKey::GATEWAY, written, |written, db, _| {
             Box::pin(checkpoints::mark_written(db, written))

@@ -22,8 +22,8 @@ impl Store {
         })
     }
 
-    /// Where this caller's notifications go at `now`, what signs them, and what operators think of
-    /// the host; `None`: it has no endpoint.
+    /// The endpoint of this caller with the secrets that sign at `now`, and the operators' verdict on its host; `None`: it
+    /// has no endpoint.
     pub fn webhook_target(
         &self,
         caller: &Caller,
@@ -54,9 +54,8 @@ impl Store {
         })
     }
 
-    /// Removes the caller's endpoint with its secrets, and records it. What waits to be sent to it
-    /// becomes a dead letter. `fresh` is put in force by whoever next names an endpoint without a
-    /// secret: the removed one signs nothing any more.
+    /// Removes the caller's endpoint with its secrets, and records it. Waiting notifications become dead letters. The
+    /// removed secret never signs again: `fresh` is in force once the client names an endpoint without a secret.
     pub fn remove_webhook_endpoint(
         &self,
         caller: &Caller,

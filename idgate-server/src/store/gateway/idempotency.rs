@@ -1,5 +1,4 @@
-//! What was answered under an `Idempotency-Key`: with the session, and gone with it; 24 hours at
-//! most.
+//! Answers under an `Idempotency-Key`. Each is stored with its session, goes with it, and lasts 24 hours at most.
 
 use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
@@ -11,7 +10,7 @@ use crate::store::types::{Answered, Caller, MadeOnce, Once, Read, Write};
 
 /// Idempotent requests.
 impl Store {
-    /// What was answered to this client under the key with this digest.
+    /// The earlier answer to this client under the key with this digest.
     pub fn answered(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! What every request is answered by: trust, signing keys, certificates.
+//! Trust, signing keys and certificates in force, which every request needs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::store::{certificates, gateway_keys};
 
 /// Trust, keys and certificates. Each is the same `Arc` while nothing changed.
 impl Store {
-    /// All three, each as it was at `since` or later: what a request began with, or what was changed meanwhile.
+    /// All three, each in a state of `since` or later, so that a change is in force with the next request.
     pub fn in_force(&self, since: Moment) -> Read<'_, InForce> {
         match &self.engine {
             Engine::Sqlite(store) => store.in_force(since),

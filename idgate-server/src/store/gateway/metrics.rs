@@ -1,4 +1,4 @@
-//! What operators measure: sums by the hour, written with the sessions that they count.
+//! Metrics: sums by the hour, which are written with the sessions that they count.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Store {
         self.env.fault.sum(sum)
     }
 
-    /// What the database has at this moment.
+    /// The gauges of the database at this moment.
     pub fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
         match &self.engine {
             Engine::Sqlite(store) => store.gauges(now),

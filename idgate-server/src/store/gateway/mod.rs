@@ -1,5 +1,5 @@
-//! What a running gateway asks of its store: narrow use cases, each atomic. Ids and times come from
-//! the caller, and nothing assumes that the gateway is the only one.
+//! The store of a running gateway: narrow use cases, each atomic. Ids and times come from the caller, and no use case
+//! assumes that the gateway is the only one.
 
 mod api_keys;
 mod audit;
@@ -100,7 +100,7 @@ impl Store {
         }
     }
 
-    /// How many gateways share the store, including this one, as of a second ago.
+    /// How many gateways share the store, including this one. The number may be a second old.
     pub fn nodes(&self) -> u64 {
         match &self.engine {
             Engine::Sqlite(_) => 1,
@@ -144,8 +144,9 @@ impl Store {
     }
 }
 
-/// How a use case gets to its database. What it needs is given by value, because it works on another thread.
+/// The ways of a use case to its database. Its arguments are given by value, because it works on another thread.
 impl Store {
+    /// One statement that reads.
     fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
@@ -157,7 +158,7 @@ impl Store {
         }
     }
 
-    /// The same for what may take long, and so waits behind others that do.
+    /// The same for a read that may take long. It waits behind other long ones, and quick reads do not wait for it.
     fn read_long<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
     where
         A: Send + Sync + 'static,
@@ -198,7 +199,7 @@ impl Store {
         list.page(&self.env.sealer, caller.client_id.as_str(), (cursor, now), read)
     }
 
-    /// One statement that writes, whether or not anybody waits for it.
+    /// One statement that writes. It is executed although the caller may no longer wait.
     fn write<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
@@ -210,7 +211,7 @@ impl Store {
         }
     }
 
-    /// The same for what erases, which SQLite does on a full disk, too.
+    /// The same for a statement that erases. SQLite executes it on a full disk, too.
     fn erase<A, T>(&self, with: A, work: UseCase<A, T>) -> Write<'static, T>
     where
         A: Send + Sync + 'static,
@@ -222,7 +223,7 @@ impl Store {
         }
     }
 
-    /// The same for what must leave every file; says how many rows there were.
+    /// The same for rows whose bytes must leave every file; says how many rows there were.
     fn erase_soon<A>(&self, with: A, work: UseCase<A, usize>) -> Write<'static, usize>
     where
         A: Send + Sync + 'static,
@@ -274,7 +275,7 @@ impl Store {
         }
     }
 
-    /// The same where `stored` finds out what became of a COMMIT that was not answered.
+    /// The same. Where a COMMIT was not answered, `stored` finds out whether it succeeded.
     fn record_surely<A, T>(
         &self,
         caller: &Caller,
@@ -292,7 +293,7 @@ impl Store {
         }
     }
 
-    /// Where reads wait that come with this handle of a session.
+    /// The lane of reads that come with this handle of a session.
     fn lane_of(&self, handle: impl Hash) -> LaneKey {
         match &self.engine {
             Engine::Sqlite(store) => store.known_sessions.lane(handle),

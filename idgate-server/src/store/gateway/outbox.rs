@@ -1,5 +1,5 @@
-//! Notifications that wait to be sent. When a lease ends is decided by the clock of leases: callers say for
-//! how long, in times of their own of which only the difference counts.
+//! Notifications that wait to be sent. The clock of leases decides when a lease ends. Callers say how long it takes,
+//! by two times of their own: only their difference counts.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::Store;
 use crate::store::cursor::List;
+use crate::store::db::Db;
 use crate::store::lanes::LaneKey;
 use crate::store::outbox::{dead_letters, give_up, pending, queue};
 use crate::store::types::{
@@ -20,8 +21,7 @@ const PENDING: List = List("cursor webhook-pending");
 
 /// Notifications.
 impl Store {
-    /// Rings after a commit that left something to send. What operators do in other processes does
-    /// not ring.
+    /// Rings after a commit that left something to send. Commands of operators run in other processes and do not ring.
     pub fn outbox_bell(&self) -> Arc<Notify> {
         self.env.outbox_bell.clone()
     }
@@ -40,7 +40,7 @@ impl Store {
     }
 
     /// Leases notifications until `lease_until`, oldest first. Host and client are looked at in the
-    /// same transaction: what may not be sent is held or given up instead.
+    /// same transaction: a notification that may not be sent is held or given up instead.
     pub fn lease(
         &self,
         mut wanted: Vec<Wanted>,
@@ -55,7 +55,7 @@ impl Store {
         })
     }
 
-    /// Ends a lease with what the attempt came to. `false`: the lease was lost, or the notification
+    /// Ends a lease with the result of the attempt. `false`: the lease was lost, or the notification
     /// is gone; nothing changed.
     pub fn end_lease(
         &self,
@@ -70,8 +70,8 @@ impl Store {
         })
     }
 
-    /// Gives up what has been queued since `before` or longer for hosts that nobody reviewed, at
-    /// most `limit`; says how many.
+    /// Gives up notifications that have waited for a review of their host since `before` or longer, at most `limit`; says
+    /// how many.
     pub fn give_up_unreviewed(
         &self,
         before: UnixMillis,
@@ -156,7 +156,12 @@ impl Store {
             Box::pin(async move {
                 let whose = Some((caller.client_id.as_str(), caller.livemode));
                 let due_at = env.lease_now(db, *now).await?;
-                dead_letters::replay(db, id, whose, due_at).await
+                let replayed = dead_letters::replay(db, id, whose, due_at).await?;
+                // Committed already, unless it is in a group of SQLite's writer.
+                if let Db::Client(_) = db {
+                    env.outbox_bell.notify_one();
+                }
+                Ok(replayed)
             })
         });
         Box::pin(async move {

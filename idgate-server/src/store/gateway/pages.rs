@@ -25,7 +25,7 @@ impl Store {
         self.env.fault.read(read)
     }
 
-    /// Somebody looked at it.
+    /// Notes that the page was opened.
     pub fn open_page(&self, digest: &[u8; 32]) -> Write<'_, ()> {
         self.write(LaneKey::of(digest), *digest, |digest, db, _| {
             Box::pin(pages::set_opened(db, digest))

@@ -1,4 +1,4 @@
-//! Sessions, their results, and what the gateway does with them by itself. Each database has its own way: claims are
+//! Sessions and their results. Each database has its own way: claims are
 //! in a second file or in a ring of tables, and settlements are committed in groups.
 
 use std::time::Duration;
@@ -50,8 +50,7 @@ impl Store {
         self.commit_prepared(lane, prepared)
     }
 
-    /// The same for what the gateway settles or gives up by itself, which takes nothing of the room
-    /// that the client and its wallets have.
+    /// The same for a session that the gateway settles by itself. It takes none of the room of the client and its wallets.
     pub fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
         let prepared = Prepared::new(&self.env.sealer, transition, None);
         self.commit_prepared(LaneKey::GATEWAY, prepared)
@@ -88,7 +87,7 @@ impl Store {
         }
     }
 
-    /// The span that made a session, if somebody recorded it: what happens to the session belongs to it.
+    /// The span that made a session, if that was recorded: later spans of the session belong to it.
     pub fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
         self.read(self.lane_of(id.as_str()), id.clone(), |id, db, _| {
             Box::pin(session_upkeep::parent_span(db, id.as_str()))
@@ -117,10 +116,9 @@ impl Store {
         }
     }
 
-    /// Removes a session of this caller and everything stored about it but its audit entries;
-    /// resolves when no file holds its row or its claims any more, unless another program reads
-    /// them: then the files are emptied as soon as it ends, and nobody waits for it. `false`: there
-    /// is none.
+    /// Removes a session of this caller and everything stored about it but its audit entries. Resolves when no file has
+    /// its row or its claims any more. Where another program reads the files, it resolves without waiting for it, and the
+    /// files are emptied as soon as that program ends. `false`: there is no such session.
     pub fn delete_session(
         &self,
         caller: &Caller,
@@ -160,7 +158,7 @@ impl Store {
         })
     }
 
-    /// What is read where this gateway is the one that does `duty`; else nothing.
+    /// Reads where this gateway is the one that does `duty`; elsewhere there is nothing to do.
     fn where_it_leads<'s, T: Send + 'static>(
         &'s self,
         duty: &'static str,

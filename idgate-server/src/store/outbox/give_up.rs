@@ -1,5 +1,4 @@
-//! Notifications that are given up without an attempt. What is leased is left alone: an attempt under way ends as it
-//! will.
+//! Notifications that are given up without an attempt. One that is leased is left alone: its attempt is under way.
 
 use idgate_core::time::UnixMillis;
 use serde_json::json;
@@ -9,10 +8,10 @@ use super::super::failure::Done;
 use super::super::sql::{millis, number};
 use super::{HOST_NOT_APPROVED, HOST_REJECTED};
 
-/// Now by the caller's clock, and what replaces the database's.
+/// Now by the caller's clock, and the time to take instead of the database's clock.
 type Times = (UnixMillis, Option<i64>);
 
-/// Makes dead letters of what waits to be sent to a client.
+/// Makes dead letters of the notifications that wait for a client.
 pub(in crate::store) async fn of_client(
     db: &Db<'_>,
     client_id: &str,
@@ -28,7 +27,7 @@ pub(in crate::store) async fn of_client(
     give_up(db, why, times.0, &found).await.map(drop)
 }
 
-/// Makes dead letters of what waits for a host that was rejected; says how many.
+/// Makes dead letters of the notifications that wait for a rejected host; says how many.
 pub(in crate::store) async fn of_host(db: &Db<'_>, host: &str, times: Times) -> Done<usize> {
     let sql = sql("SELECT seq FROM webhook_deliveries \
                    WHERE client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = $1) \
@@ -39,7 +38,8 @@ pub(in crate::store) async fn of_host(db: &Db<'_>, host: &str, times: Times) -> 
     give_up(db, HOST_REJECTED, times.0, &found).await
 }
 
-/// Makes dead letters of what has waited for a review since `before` or longer, at most `limit`; says how many.
+/// Makes dead letters of notifications that have waited for a review since `before` or longer, at most `limit`; says
+/// how many.
 pub(in crate::store) async fn unreviewed(
     db: &Db<'_>,
     before: UnixMillis,

@@ -14,7 +14,7 @@ use super::super::webhook_endpoints::destination;
 use super::{ENDPOINT_MISSING, HOST_REJECTED, give_up};
 use crate::spans::Parent;
 
-/// What may be done with a client's notifications.
+/// Whether a client's notifications may be sent.
 enum Standing {
     Send,
     Hold,
@@ -116,7 +116,8 @@ pub(in crate::store) async fn end(
                            WHERE seq = $1 AND lease_until = $2 AND {node_id|$3} = $3");
             db.run(sql, &[&seq, &lease_until, node]).await?
         }
-        // What was rejected or removed meanwhile is given up in the next round, not when it is due.
+        // If the host was rejected or the endpoint removed meanwhile, the next round gives it up, not the time of the
+        // next attempt.
         DeliveryResult::Failed { error, again_at: Some(again_at) } => {
             let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, \
                 {node_id = NULL,} attempts = attempts + 1, error_message = $4, \
@@ -202,7 +203,7 @@ async fn due_of(db: &Db<'_>, client_id: &str, count: usize, clock: Option<i64>) 
     Ok(due)
 }
 
-/// How a client stands, whose lane no other node leases from before this transaction ends.
+/// Whether a client's notifications may be sent. No other node leases from its lane before this transaction ends.
 async fn standing(db: &Db<'_>, client_id: &str) -> Done<Standing> {
     let sql = sql("SELECT h.status FROM webhook_endpoints AS e \
                    JOIN clients AS c ON c.id = e.client_id \

@@ -72,10 +72,10 @@ async fn authenticate_for(
     Ok(Some((caller, session)))
 }
 
-/// Where the columns of a session begin beside those of a key.
+/// The first column of the session, behind those of the key.
 const SESSION: usize = 8;
 
-/// The owner of a key that was found, whose use is noted; and what is in force was, too.
+/// The owner of a key that was found. Notes the use of the key, and the numbers of trust, keys and certificates.
 async fn used(
     shared: &Shared,
     client: &Client,
@@ -91,7 +91,7 @@ async fn used(
         key_id,
         since,
     };
-    shared.held.noted.note(since, Numbers::at(found, [5, 6, 7])?);
+    shared.cache.noted.note(since, Numbers::at(found, [5, 6, 7])?);
     let last_used = found.try_get::<_, Option<i64>>(4)?.map(time);
     let due = shared.env.uses.note(&caller.key_id, last_used, now);
     if !due.is_empty() {
@@ -130,7 +130,7 @@ impl PostgresStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Caller>> {
         let digest = *digest;
-        self.ask(move |shared| async move { authenticate(&shared, &digest, now).await })
+        self.run_read(move |shared| async move { authenticate(&shared, &digest, now).await })
     }
 
     pub(in crate::store) fn authenticate_for(
@@ -140,8 +140,8 @@ impl PostgresStore {
         now: UnixMillis,
     ) -> Read<'_, Option<(Caller, SessionFound)>> {
         let (digest, session) = (*digest, session.as_str().to_owned());
-        self.ask(
-            move |shared| async move { authenticate_for(&shared, &digest, &session, now).await },
-        )
+        self.run_read(move |shared| async move {
+            authenticate_for(&shared, &digest, &session, now).await
+        })
     }
 }

@@ -64,13 +64,13 @@ pub(super) async fn begin(shared: &Shared, now: UnixMillis) -> Done<()> {
 pub(super) async fn answer(shared: Arc<Shared>) {
     let client = shared.pool.client().await;
     // Whoever asks from here on may know of a later change.
-    let askers = shared.held.numbers.leave();
+    let askers = shared.cache.numbers.leave();
     if askers.iter().all(oneshot::Sender::is_closed) {
         return;
     }
     let asking = async {
         let (client, before) = (client?, Moment::now());
-        Ok(shared.held.noted.note(before, Numbers::read(&Db::Client(&client)).await?))
+        Ok(shared.cache.noted.note(before, Numbers::read(&Db::Client(&client)).await?))
     };
     let outcome = match shared.clock.timeout(ANSWER, asking).await {
         Ok(outcome) => outcome.map_err(|error: Failure| StoreError::from(error)),

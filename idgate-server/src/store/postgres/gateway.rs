@@ -125,7 +125,7 @@ impl PostgresStore {
             groups: Arc::default(),
             deletions: Arc::default(),
             live: nodes::Live::default(),
-            held: cache::All::default(),
+            cache: cache::All::default(),
             probe: probe::Latest::default(),
             news,
             claims_looked: claims::Looked::default(),
@@ -138,7 +138,7 @@ impl PostgresStore {
     }
 
     /// Reads. When nobody waits for it any more, it is broken off.
-    pub(super) fn ask<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn run_read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Read<'static, T> {
@@ -151,16 +151,16 @@ impl PostgresStore {
     }
 
     /// Writes, whether or not anybody waits for it.
-    pub(super) fn tell<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn run_write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         whose: LaneKey,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
-        self.tell_at(None, whose, work)
+        self.run_write_at(None, whose, work)
     }
 
     /// The same when those before it in a row have written.
-    pub(super) fn tell_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+    pub(super) fn run_write_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
         place: Option<Place>,
         whose: LaneKey,
@@ -257,7 +257,7 @@ impl Shared {
     }
 }
 
-/// What is known about the use of keys is stored, and the other nodes know that this one is gone.
+/// Stores the uses of keys, and tells the other nodes that this one is gone.
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         let shared = self.shared.clone();
@@ -278,7 +278,7 @@ impl PostgresStore {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.ask(move |shared| async move {
+        self.run_read(move |shared| async move {
             let client = shared.pool.client().await?;
             work(&with, &Db::Client(&client), &shared.env).await
         })
@@ -289,7 +289,7 @@ impl PostgresStore {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.ask(move |shared| async move {
+        self.run_read(move |shared| async move {
             let mut client = shared.pool.client().await?;
             let moment = moment(&mut client).await?;
             work(&with, &Db::Transaction(&moment), &shared.env).await
@@ -306,7 +306,7 @@ impl PostgresStore {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.tell(lane, move |shared| async move {
+        self.run_write(lane, move |shared| async move {
             let client = shared.pool.client().await?;
             work(&with, &Db::Client(&client), &shared.env).await
         })
@@ -322,7 +322,7 @@ impl PostgresStore {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.tell(lane, move |shared| async move {
+        self.run_write(lane, move |shared| async move {
             let with = (&*shared.env, &with, work);
             let change = shared.pool.transact(&with, |&(env, with, work), tx| {
                 Box::pin(async move { work(with, &Db::Transaction(tx), env).await })
@@ -345,7 +345,7 @@ impl PostgresStore {
         T: Send + 'static,
     {
         let client_id = client_id.clone();
-        self.tell(LaneKey::of(&client_id), move |shared| async move {
+        self.run_write(LaneKey::of(&client_id), move |shared| async move {
             let needs = (&*shared.env, client_id.as_str(), &with, work);
             let recorded = shared.pool.transact(&needs, |&(env, client_id, with, work), tx| {
                 Box::pin(async move {
@@ -372,7 +372,7 @@ impl PostgresStore {
 /// Duties, limits and probes of a gateway that may be one of several.
 impl PostgresStore {
     pub(in crate::store) fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
-        self.ask(move |shared| async move { leases::hold(&shared, duty, lasting).await })
+        self.run_read(move |shared| async move { leases::hold(&shared, duty, lasting).await })
     }
 
     pub(in crate::store) fn nodes(&self) -> u64 {
@@ -389,16 +389,16 @@ impl PostgresStore {
         rate: SessionRate,
     ) -> Write<'_, Option<u64>> {
         let (whose, id) = (LaneKey::of(id.as_str()), id.as_str().to_owned());
-        self.tell(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
+        self.run_write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
     }
 
     /// Forgets limits that are full again.
     pub(in crate::store) fn forget_rates(&self) -> Write<'static, ()> {
-        self.tell(LaneKey::GATEWAY, move |shared| async move { rates::forget(&shared).await })
+        self.run_write(LaneKey::GATEWAY, move |shared| async move { rates::forget(&shared).await })
     }
 
     pub(in crate::store) fn next_start(&self) -> Read<'_, Option<String>> {
-        self.ask(|shared| async move {
+        self.run_read(|shared| async move {
             match instance::require_key(&shared.pool, &shared.env.sealer).await {
                 Err(Failure::Store(StoreError::Failed(why))) => Ok(Some(why)),
                 found => found.map(|_| None),
@@ -407,6 +407,6 @@ impl PostgresStore {
     }
 
     pub(in crate::store) fn probe(&self) -> Write<'_, ()> {
-        self.tell(LaneKey::GATEWAY, |shared| async move { probe::ask(&shared).await })
+        self.run_write(LaneKey::GATEWAY, |shared| async move { probe::ask(&shared).await })
     }
 }

@@ -32,7 +32,7 @@ impl PostgresStore {
             Ok(prepared) => Change::new(prepared, &caller.key_id),
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        self.tell(LaneKey::of(&owner), move |shared| async move {
+        self.run_write(LaneKey::of(&owner), move |shared| async move {
             let asked = Asked { change, once, sealed };
             match create(&shared, &asked).await? {
                 Outcomes::Made => {

@@ -20,7 +20,7 @@ use crate::store::version_numbers::Numbers;
 impl PostgresStore {
     /// All three as they were at `since` or later, after one look at their numbers at most.
     pub(in crate::store) fn in_force(&self, since: Moment) -> Read<'_, InForce> {
-        let noted = self.shared.held.noted.since(since);
+        let noted = self.shared.cache.noted.since(since);
         let (trust, keys) = (self.trust_of(noted), self.gateway_keys_of(noted));
         let certificates = self.certificates_of(noted);
         Box::pin(async move {
@@ -73,11 +73,11 @@ impl PostgresStore {
                 Ok(noted) => noted,
                 Err(asked) => asked.await.unwrap_or_else(|_| Err(panicked()))?,
             });
-            if let Some(held) = of(&self.shared.held).latest.at_least(number) {
+            if let Some(held) = of(&self.shared.cache).latest.at_least(number) {
                 return Ok(held);
             }
-            let reading = self.ask(move |shared| async move {
-                let kept = of(&shared.held);
+            let reading = self.run_read(move |shared| async move {
+                let kept = of(&shared.cache);
                 let _reading = kept.reading.lock().await;
                 match kept.latest.at_least(number) {
                     Some(held) => Ok(held),
@@ -91,7 +91,7 @@ impl PostgresStore {
     /// Asks for the numbers, with all who ask before the statement begins.
     fn numbers(&self) -> oneshot::Receiver<Result<Numbers, StoreError>> {
         let (asker, asked) = oneshot::channel();
-        if self.shared.held.numbers.join(asker) {
+        if self.shared.cache.numbers.join(asker) {
             drop(self.threads.spawn(cache::answer(self.shared.clone())));
         }
         asked
@@ -112,7 +112,7 @@ mod tests {
         let fixture = Fixture::<PostgresDatabase>::new();
         let key = fixture.operator().create_client("shop", true, None, NOW).unwrap().api_key;
         let (store, digest) = (fixture.store(), key.digest());
-        let is_known = |since| store.postgres().shared.held.noted.since(since).is_some();
+        let is_known = |since| store.postgres().shared.cache.noted.since(since).is_some();
         let caller = store.authenticate(&digest, NOW).await.unwrap().unwrap();
         assert!(is_known(caller.since), "nothing has to be asked for");
         let session = fixture.session(&caller).await;

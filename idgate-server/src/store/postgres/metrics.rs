@@ -171,6 +171,6 @@ async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
 
 impl PostgresStore {
     pub(in crate::store) fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
-        self.ask(move |shared| async move { gauges(&shared, now).await })
+        self.run_read(move |shared| async move { gauges(&shared, now).await })
     }
 }

@@ -45,7 +45,7 @@ impl PostgresStore {
         self.shared
             .env
             .fault
-            .read(self.ask(move |shared| async move { read::with_key(&shared, &id).await }))
+            .read(self.run_read(move |shared| async move { read::with_key(&shared, &id).await }))
     }
 
     pub(in crate::store) fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
@@ -53,7 +53,7 @@ impl PostgresStore {
         self.shared
             .env
             .fault
-            .read(self.ask(move |shared| async move { read::offered(&shared, &id).await }))
+            .read(self.run_read(move |shared| async move { read::offered(&shared, &id).await }))
     }
 
     pub(in crate::store) fn callers_session(
@@ -64,7 +64,9 @@ impl PostgresStore {
     ) -> Read<'_, Option<Session>> {
         let (caller, id) = (caller.clone(), id.as_str().to_owned());
         self.shared.env.fault.read(
-            self.ask(move |shared| async move { read::callers(&shared, &caller, &id, now).await }),
+            self.run_read(
+                move |shared| async move { read::callers(&shared, &caller, &id, now).await },
+            ),
         )
     }
 
@@ -74,7 +76,9 @@ impl PostgresStore {
         id: &SessionId,
     ) -> Read<'_, bool> {
         let (caller, id) = (caller.clone(), id.as_str().to_owned());
-        self.ask(move |shared| async move { read::has_lost_claims(&shared, &caller, &id).await })
+        self.run_read(
+            move |shared| async move { read::has_lost_claims(&shared, &caller, &id).await },
+        )
     }
 
     pub(in crate::store) fn delete_session(
@@ -85,7 +89,7 @@ impl PostgresStore {
     ) -> Write<'_, bool> {
         let (whose, caller, id) = (LaneKey::of(&caller.client_id), caller.clone(), id.clone());
         let place = self.shared.deletions.next(&id);
-        self.tell_at(Some(place), whose, move |shared| async move {
+        self.run_write_at(Some(place), whose, move |shared| async move {
             let deleted = remove::delete(&shared, &caller, &id, now).await?;
             shared.tell(&id);
             Ok(deleted)
@@ -93,10 +97,9 @@ impl PostgresStore {
     }
 
     pub(in crate::store) fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
-        self.tell(
-            LaneKey::GATEWAY,
-            move |shared| async move { claims::erase_due(&shared, now).await },
-        )
+        self.run_write(LaneKey::GATEWAY, move |shared| async move {
+            claims::erase_due(&shared, now).await
+        })
     }
 }
 

@@ -25,7 +25,7 @@ pub(in crate::store) struct Shared {
     pub(super) deletions: Arc<order::Order>,
     /// How many nodes there are.
     pub(super) live: nodes::Live,
-    pub(super) held: cache::All,
+    pub(super) cache: cache::All,
     pub(super) probe: probe::Latest,
     pub(super) news: listen::News,
     pub(super) claims_looked: claims::Looked,

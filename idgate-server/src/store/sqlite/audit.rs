@@ -54,7 +54,7 @@ impl<'c> Chains<'c> {
         };
         let now = event.occurred_at();
         head.append(main, event)?;
-        // What was altered is not signed for; whoever signs what is due says so.
+        // An altered chain is not signed. The next signing of due chains reports it.
         if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
             && at_once(checkpoints::is_last_intact(&Db::sqlite(main), &head))?
         {

@@ -1,4 +1,5 @@
-//! Numbers of what is in force, and what was read under them, by all who ask together.
+//! The numbers of trust, keys and certificates, and the values that were read under them. Requests that ask at the same
+//! time share one read.
 
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ impl<T> Default for Cache<T> {
 }
 
 impl<T: Numbered + Send + Sync + 'static> Cache<T> {
-    /// What is stored now; the same `Arc` while its number, which is at least `wanted`, says the same.
+    /// The value in force: the same `Arc` while its number, which is at least `wanted`, has not changed.
     pub(in crate::store) fn current<'a>(
         self: &Arc<Self>,
         readers: &'a Readers,

@@ -1,4 +1,4 @@
-//! The rows of the results of the last 30 seconds, in a file of their own that can be emptied for good.
+//! The rows of the results of the last 30 seconds. They have a file of their own, so that no byte of them stays.
 
 use idgate_core::limits::CLAIMS_RETENTION_MS;
 use idgate_core::session::{Session, VerifiedResult};

@@ -1,11 +1,11 @@
-//! How a write begins, and what a failure of SQLite means.
+//! The beginning of a write, and the meaning of SQLite's failures.
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use crate::store::failure::Failure;
 use crate::store::types::StoreError;
 
-/// Begins a transaction that writes: nobody else writes before it ends.
+/// Begins a transaction that writes: no other one writes before it ends.
 pub(in crate::store) fn begin(conn: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

@@ -19,11 +19,12 @@ use crate::store::certificates::CertificateRecord;
 use crate::store::claims::FARTHEST_MS;
 use crate::store::db::{Db, at_once};
 pub use crate::store::finding::{Finding, Health};
-use crate::store::rekey;
+use crate::store::rekey::judge;
 use crate::store::sql::{millis, time};
 use crate::store::sqlite::audit::Rows;
 use crate::store::sqlite::directory;
 use crate::store::sqlite::files::{claims_path, main_path, open_for_reading};
+use crate::store::sqlite::rekey;
 use crate::store::sqlite::schema;
 use crate::store::trust::{TrustRecord, entries};
 use crate::store::types::StoreError;
@@ -252,7 +253,7 @@ fn sealed_elsewhere(
 ) -> Result<Finding, StoreError> {
     let (path, sealer, audit) = (claims_path(dir), Sealer::new(key)?, AuditKeys::new(key)?);
     let claims = path.is_file().then(|| open_for_reading(&path)).transpose()?;
-    Ok(rekey::judge(crate::store::sqlite::rekey::count(main, claims.as_ref(), &sealer, &audit)?))
+    Ok(judge(rekey::count(main, claims.as_ref(), &sealer, &audit)?))
 }
 
 /// `claims.db` belongs to this database.

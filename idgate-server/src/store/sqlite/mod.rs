@@ -10,28 +10,28 @@ pub(in crate::store) mod cache;
 pub(in crate::store) mod claims;
 pub(in crate::store) mod claims_file;
 pub(in crate::store) mod directory;
-pub(in crate::store) mod disk;
-pub(in crate::store) mod disk_reserve;
+mod disk;
+mod disk_reserve;
 pub(in crate::store) mod error;
 pub(in crate::store) mod examine;
 pub(in crate::store) mod files;
 mod gauges;
 mod idempotency;
 mod in_force;
-pub(in crate::store) mod interrupt;
-pub(in crate::store) mod lane_cache;
+mod interrupt;
+mod lane_cache;
 mod metrics;
 pub(in crate::store) mod missing_settings;
-pub(in crate::store) mod open_sessions;
+mod open_sessions;
 mod operator;
-pub(in crate::store) mod outbox;
-pub(in crate::store) mod probe;
+mod outbox;
+mod probe;
 pub(in crate::store) mod readers;
 pub(in crate::store) mod rekey;
 pub(in crate::store) mod reseal;
 pub(in crate::store) mod schema;
-pub(in crate::store) mod session_keys;
-pub(in crate::store) mod session_rows;
+mod session_keys;
+mod session_rows;
 mod sessions;
 pub(in crate::store) mod writer;
 
@@ -45,8 +45,10 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 
+use self::cache::{Cache, CachedNumbers};
 use self::directory::{Change, DirectoryKey};
 use self::disk::Disk;
+use self::lane_cache::LaneCache;
 pub(super) use self::operator::SqliteOperator;
 use self::probe::Probe;
 use self::readers::{Reader, Readers};
@@ -61,8 +63,6 @@ use crate::audit::AuditEvent;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::InstanceKey;
-use crate::store::sqlite::cache::{Cache, CachedNumbers};
-use crate::store::sqlite::lane_cache::LaneCache;
 
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]

@@ -38,7 +38,7 @@ pub(in crate::store) fn close_session(
     Ok(())
 }
 
-/// Counts all open sessions anew: when a gateway starts, whatever happened to the file before.
+/// Counts all open sessions again when a gateway starts, whatever happened to the file before.
 pub(in crate::store) fn recount(main: &mut Connection) -> Result<(), StoreError> {
     let transaction = begin(main)?;
     transaction.execute("DELETE FROM open_sessions", [])?;

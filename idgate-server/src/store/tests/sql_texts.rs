@@ -84,7 +84,7 @@ fn each_text_is_a_statement_on_both_databases() {
     }
 }
 
-/// Of tables that grow with what a gateway does, no text walks all rows where an index has those that are wanted.
+/// Notifications and checkpoints may be many: each text finds its rows by an index.
 #[test]
 fn no_text_walks_all_notifications_or_checkpoints_in_sqlite() {
     let dir = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ pub struct UnwrittenCheckpoint {
     pub line: String,
 }
 
-/// What came of signing the chains that are due.
+/// The result of signing the chains that are due.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SignedChains {
     /// How many have a new checkpoint.

@@ -65,21 +65,21 @@ pub struct Caller {
     pub since: Moment,
 }
 
-/// A session that was looked for beside a key; `None`: its owner has none of that id.
+/// The session that was looked up with a key; `None`: its owner has none of that id.
 pub type SessionFound = Result<Option<Session>, StoreError>;
 
-/// What every request is answered by; each the same `Arc` while nothing changed.
+/// Trust, signing keys and certificates; each is the same `Arc` while nothing changed.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    /// Who is trusted.
+    /// The trusted issuers.
     pub trust: Arc<TrustSnapshot>,
-    /// What signs requests.
+    /// The keys that sign requests.
     pub gateway_keys: Arc<GatewayKeys>,
-    /// What signs them where a certificate is the proof of who asks.
+    /// The certificates and keys that sign them where a certificate names the verifier.
     pub certificates: Arc<Certificates>,
 }
 
-/// What one session may have: `burst` requests at once, and as many again in `window_ms`.
+/// The rate of one session: `burst` requests at once, and as many again in `window_ms`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SessionRate {
     /// Rates of different names do not know each other.

@@ -1,4 +1,4 @@
-//! Sessions, their results, and what the gateway does with them by itself.
+//! Results of use cases of sessions.
 
 use super::NewPage;
 use crate::spans::Parent;
@@ -22,7 +22,7 @@ pub enum Made {
     NoRoom,
 }
 
-/// What is stored with a new session.
+/// The rows that are stored with a new session.
 #[derive(Clone, Default)]
 pub struct Beside {
     /// Its page.

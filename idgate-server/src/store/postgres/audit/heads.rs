@@ -23,44 +23,32 @@ pub(in crate::store::postgres) const COLUMNS: &str =
 /// Locks a part of the number of all entries.
 pub(in crate::store::postgres) const LOCK_SLICE: &str =
     "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
-/// What writes a head, behind something else.
-macro_rules! write_head {
-    ($first:literal) => {
-        concat!(
-            $first,
-            "UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
-             checkpoint_hash = $5, open_since = $6, mac = $7 WHERE client_id = $1"
-        )
-    };
-}
-const WRITE: &str = write_head!("");
-const WRITE_AND_COUNT: &str = write_head!(
-    "WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) "
-);
 
-/// A part of the number of all entries, which nobody else moves before the transaction ends.
+/// Writes a head, and the part of the number of all entries that its entries count to.
+const WRITE_AND_COUNT: &str = "\
+    WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) \
+    UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, checkpoint_hash = $5, \
+    open_since = $6, mac = $7 WHERE client_id = $1";
+
+/// A part of the number of all entries, which no other transaction moves before this one ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     number: i64,
     entries: u64,
 }
 
-/// Writes a head, and where so many entries more are told, the part of the number of all that they count to.
+/// Writes a head, and counts so many more entries.
 pub(super) async fn write(
     tx: &Tx<'_>,
     keys: &AuditKeys,
     head: &Head,
-    counted: Option<(Slice, usize)>,
+    (slice, more): (Slice, usize),
 ) -> Done<()> {
     let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
     let (entry_hash, checkpoint_hash) = (&head.entry_hash[..], &head.checkpoint_hash[..]);
     let (open_since, mac) = (head.open_since.map(millis), head.mac(keys));
     let of_head: Parameters<'_> =
         &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac];
-    let Some((slice, more)) = counted else {
-        execute(tx, WRITE, of_head).await?;
-        return Ok(());
-    };
     let more = u64::try_from(more).unwrap_or(u64::MAX);
     let entries = slice.entries.saturating_add(more);
     let (stored, mac) = (number(entries), keys.mac(&slice_message(slice.number, entries)));
@@ -127,7 +115,7 @@ async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
     Ok(())
 }
 
-/// Writes down anew how many entries there are, of the heads.
+/// Counts all entries again, from the heads.
 pub(in crate::store::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
     let mut slices = BTreeMap::new();
     for head in rows(tx, "SELECT client_id, seq FROM audit_heads", &[]).await? {

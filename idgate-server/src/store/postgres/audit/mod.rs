@@ -3,7 +3,7 @@
 //! and no two chains wait for one another.
 //!
 //! How many entries all chains have together is kept in several rows by the chain's name: one row
-//! would be a lock that everybody waits for. `occurred_at` and `open_since` are the callers' times.
+//! would be a lock that all transactions wait for. `occurred_at` and `open_since` are the callers' times.
 
 pub(super) mod heads;
 
@@ -61,14 +61,14 @@ impl End {
                 continue;
             }
             heads::insert_entries(tx, &client_id, &std::mem::take(&mut added)).await?;
-            // What was altered is not signed for; whoever signs what is due says so.
+            // An altered chain is not signed. The next signing of due chains reports it.
             if checkpoints::is_last_intact(&Db::Transaction(tx), &head).await? {
                 checkpoints::sign(&Db::Transaction(tx), keys, &mut head, now).await?;
             }
         }
         let (entered, moved) = tokio::join!(
             heads::insert_entries(tx, &client_id, &added),
-            heads::write(tx, keys, &head, Some((slice, count))),
+            heads::write(tx, keys, &head, (slice, count)),
         );
         entered.and(moved)
     }

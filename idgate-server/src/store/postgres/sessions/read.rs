@@ -47,7 +47,7 @@ pub(super) async fn offered(shared: &Shared, id: &str) -> Done<Option<Session>> 
 async fn find(shared: &Shared, sql: &str, id: &str) -> Done<Option<Session>> {
     let (client, before) = (shared.pool.client().await?, Moment::now());
     let Some(found) = row(&client, sql, &[&id]).await? else { return Ok(None) };
-    shared.held.noted.note(before, Numbers::at(&found, [5, 6, 7])?);
+    shared.cache.noted.note(before, Numbers::at(&found, [5, 6, 7])?);
     unlocked(shared, &found).map(Some)
 }
 
