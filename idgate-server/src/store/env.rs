@@ -17,6 +17,9 @@ use crate::seal::{InstanceKey, Sealer};
 use crate::store::key_uses::KeyUses;
 use crate::telemetry::Telemetry;
 
+/// A gateway that shares a database and sent no heartbeat for so long is gone.
+pub(super) const NODE_GONE_MS: i64 = 5_000;
+
 /// A use case. It takes its arguments, the database, and the rest that it needs.
 pub(super) type UseCase<A, T> = for<'a> fn(&'a A, &'a Db<'a>, &'a Env) -> Boxed<'a, T>;
 

@@ -6,6 +6,7 @@ use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 
 use super::db::{Db, sql};
+use super::env::NODE_GONE_MS;
 use super::failure::Done;
 use super::sql::{millis, number};
 use super::types::StoreError;
@@ -35,29 +36,28 @@ pub(super) async fn due(
     Ok(opened(&found, sealer))
 }
 
-/// Open sessions of revoked clients, once every node knows how they end. A node is gone 5 seconds after its last
-/// heartbeat.
+/// Open sessions of revoked clients, once every node knows how they end.
 pub(super) async fn of_revoked(db: &Db<'_>, sealer: &Sealer, limit: usize) -> Done<Readable> {
     // Such clients are few: only where there are any, the open sessions are looked through.
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions \
                    WHERE settled_at IS NULL AND client_id IN ( \
                        SELECT c.id FROM clients AS c JOIN open_sessions AS o ON o.client_id = c.id \
                        WHERE c.revoked_at IS NOT NULL AND o.count > 0) \
-                   AND {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - 5000 \
+                   AND {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $3 \
                        AND coalesce(CAST(nullif(split_part(version, ' ', 3), '') AS bigint), 0) < $2)\
-                       |$2 = $2} LIMIT $1");
-    let found = db.all(sql, &[&number(limit), &REASONS], Stored::read).await?;
+                       |$2 = $2 AND $3 = $3} LIMIT $1");
+    let found = db.all(sql, &[&number(limit), &REASONS, &NODE_GONE_MS], Stored::read).await?;
     Ok(opened(&found, sealer))
 }
 
-/// Sessions that a process is verifying that has ended: on PostgreSQL a node that is gone, on SQLite any other process,
-/// of which there can be none.
+/// Sessions in verification by a process that has ended: on PostgreSQL a node that is gone, on SQLite the one before
+/// this start.
 pub(super) async fn abandoned(db: &Db<'_>, sealer: &Sealer) -> Done<Readable> {
     let sql = sql("SELECT id, client_id, livemode, record FROM sessions AS s \
                    WHERE settled_at IS NULL AND lease_until IS NOT NULL \
-                   {AND NOT EXISTS (SELECT FROM nodes WHERE nodes.id = s.node_id \
-                       AND beat_at > clock_ms() - 5000)}");
-    let found = db.all(sql, &[], Stored::read).await?;
+                   AND {NOT EXISTS (SELECT FROM nodes WHERE nodes.id = s.node_id \
+                       AND beat_at > clock_ms() - $1)|$1 = $1}");
+    let found = db.all(sql, &[&NODE_GONE_MS], Stored::read).await?;
     Ok(opened(&found, sealer))
 }
 

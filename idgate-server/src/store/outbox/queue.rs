@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 use serde_json::json;
 
 use super::super::db::{Db, Row, sql};
-use super::super::env::Env;
+use super::super::env::{Env, NODE_GONE_MS};
 use super::super::failure::Done;
 use super::super::sql::{millis, number};
 use super::super::types::{DeliveryResult, HostStatus, Lane, Leased, Target, Wanted};
@@ -31,15 +31,15 @@ struct Times {
     lease_ms: i64,
 }
 
-/// Takes the leases from processes that have ended: from nodes that said nothing for 5 seconds. Before whatever was
-/// queued later, so that what is released in order stays in order.
+/// Takes the leases from processes that have ended; on PostgreSQL from nodes that are gone. The notifications are due
+/// before all that were queued later, so that their order stays.
 pub(in crate::store) async fn release(db: &Db<'_>, env: &Env, now: UnixMillis) -> Done<usize> {
     let sql = sql("UPDATE webhook_deliveries AS d SET lease_until = NULL, {node_id = NULL,} \
                    due_at = {least|min}(queued_at, \
                        {coalesce(CAST($1 AS bigint), clock_ms())|$1}) \
-                   WHERE lease_until IS NOT NULL {AND NOT EXISTS (SELECT FROM nodes \
-                       WHERE nodes.id = d.node_id AND beat_at > clock_ms() - 5000)}");
-    let released = db.run(sql, &[&env.lease_clock(now)]).await?;
+                   WHERE lease_until IS NOT NULL AND {NOT EXISTS (SELECT FROM nodes \
+                       WHERE nodes.id = d.node_id AND beat_at > clock_ms() - $2)|$2 = $2}");
+    let released = db.run(sql, &[&env.lease_clock(now), &NODE_GONE_MS]).await?;
     Ok(usize::try_from(released).unwrap_or(usize::MAX))
 }
 

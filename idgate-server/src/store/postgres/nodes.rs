@@ -22,15 +22,13 @@ use super::sql::{execute, row};
 use crate::audit::hex;
 use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
+use crate::store::env::NODE_GONE_MS;
 use crate::store::session_upkeep::REASONS;
 
 /// How often a node says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
 /// After so long all others know of a new one.
 const KNOWN: Duration = Duration::from_millis(1500);
-/// A node that said nothing for so long is gone.
-pub(super) const GONE_MS: i64 = 5_000;
-
 /// A name that no node had before.
 pub(super) fn name() -> Result<String, StoreError> {
     let mut bytes = [0; 8];
@@ -102,7 +100,7 @@ pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<Option<Check>
 pub(super) async fn require_one_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     let sql = "SELECT FROM nodes \
                WHERE beat_at > clock_ms() - $1 AND split_part(version, ' ', 2) <> $2 LIMIT 1";
-    if row(tx, sql, &[&GONE_MS, &sealer.key_name()?]).await?.is_some() {
+    if row(tx, sql, &[&NODE_GONE_MS, &sealer.key_name()?]).await?.is_some() {
         return Err(Failure::failed(
             "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node to both, \
              the new one first, start them again, and run `idgate keys reseal` then",
@@ -124,7 +122,7 @@ async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
              VALUES ($1, $2, clock_ms(), clock_ms()) \
              ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at) \
          SELECT 1 + count(*) FROM nodes WHERE id <> $1 AND beat_at > clock_ms() - $3",
-        &[&shared.env.node, &version, &GONE_MS],
+        &[&shared.env.node, &version, &NODE_GONE_MS],
     )
     .await?;
     if let Some(found) = found {

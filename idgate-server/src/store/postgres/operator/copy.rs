@@ -10,7 +10,6 @@ use super::super::audit::{self as log, heads};
 use super::super::claims::{SLOT_MS, SLOTS};
 use super::super::error::{Done, Failure};
 use super::super::instance::{self, COPYING};
-use super::super::nodes;
 use super::super::pool::Tx;
 use super::super::schema;
 use super::super::sql::{execute, row, rows};
@@ -20,6 +19,7 @@ use crate::entropy::OsEntropy;
 use crate::seal::InstanceKey;
 use crate::store::copy::source::Batch;
 use crate::store::copy::tables::{SESSION_KEYS, TABLES, Table};
+use crate::store::env::NODE_GONE_MS;
 use crate::store::sql::{millis, number, unsigned};
 use crate::store::types::StoreError;
 
@@ -268,7 +268,7 @@ async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
         (None, _) => {}
     }
     let sql = "SELECT FROM nodes WHERE beat_at > clock_ms() - $1 LIMIT 1";
-    if row(tx, sql, &[&nodes::GONE_MS]).await?.is_some() {
+    if row(tx, sql, &[&NODE_GONE_MS]).await?.is_some() {
         return Err(Failure::failed("a gateway runs on the database; stop it, and copy again"));
     }
     Ok(())
