@@ -37,10 +37,10 @@ export CARGO_TARGET_{X86_64,AARCH64}_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
 for target; do
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || rustup target add "$target"
     # Cargo does not look at it.
-    [ ! release/cold.ld -nt "$CARGO_TARGET_DIR/$target/program/idgate" ] || touch idgate-server/src/main.rs
+    [ ! release/cold.ld -nt "$CARGO_TARGET_DIR/$target/program/idgate" ] || touch idgate-server/program/src/main.rs
 done
 # All at once: the last step of each, which optimizes the whole program, has one thread.
-cargo zigbuild --profile program --locked -p idgate-server "${@/#/--target=}"
+cargo zigbuild --profile program --locked -p idgate "${@/#/--target=}"
 
 runs_here=
 for target; do

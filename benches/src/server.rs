@@ -5,7 +5,7 @@
 //! three.
 
 #[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
-#[path = "../../idgate-server/src/store/tests/cluster.rs"]
+#[path = "../../idgate-server/store/src/tests/cluster.rs"]
 mod cluster;
 mod encrypted;
 mod floor;

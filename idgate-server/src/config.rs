@@ -1,6 +1,5 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
-mod address;
 mod dialects;
 mod rules;
 mod secret_file;
@@ -16,39 +15,14 @@ use std::time::Duration;
 use idgate_core::Verifier;
 use idgate_core::verifier::DcApi;
 
-pub use self::address::Address;
-pub(crate) use self::address::STATEMENT_LIMITS;
 pub use self::dialects::{ClientId, DRAFT_ALONE, Dialects, OwnName, ResponseMode};
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
 pub use self::wallet_origins::WalletOrigins;
-use crate::seal::InstanceKey;
 pub use idgate_fetch::Cidr;
-
-/// How strict the gateway is about trust material.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Environment {
-    /// For development and for trying things out.
-    Development,
-    /// Before production.
-    Staging,
-    /// For real.
-    Production,
-}
-
-/// What makes a folder that of a sandbox.
-pub(crate) const SANDBOX_FILE: &str = "sandbox.json";
-
-impl Environment {
-    /// Its name in the settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Development => "development",
-            Self::Staging => "staging",
-            Self::Production => "production",
-        }
-    }
-}
+use idgate_store::SANDBOX_FILE;
+use idgate_store::seal::InstanceKey;
+pub use idgate_store::{Address, Environment, Quotas};
 
 /// How requests reach wallets, and answers come back.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -164,23 +138,6 @@ pub struct DataDir {
     pub database: Option<Address>,
     /// The key that seals; `None`: the one in the data directory.
     pub instance_key: Option<InstanceKey>,
-}
-
-/// What a client may have, unless the operator gave it a quota of its own.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Quotas {
-    /// Keys that are neither revoked nor expired.
-    pub keys: u64,
-    /// Open sessions of a test-mode client.
-    pub open_sessions_test: u64,
-    /// Open sessions of a live client.
-    pub open_sessions_live: u64,
-}
-
-impl Default for Quotas {
-    fn default() -> Self {
-        Self { keys: 100, open_sessions_test: 10_000, open_sessions_live: 1_000_000 }
-    }
 }
 
 impl DataDir {
@@ -479,7 +436,7 @@ fn readable_file(text: &str) -> Result<PathBuf, String> {
 fn log_filter(text: &str) -> Result<String, String> {
     tracing_subscriber::EnvFilter::try_new(text)
         .map(|_| text.to_owned())
-        .map_err(|_| "is not a log filter; write info, or idgate_server=debug,info".into())
+        .map_err(|_| "is not a log filter; write info, or idgate=debug,info".into())
 }
 
 fn log_format(text: &str) -> Result<LogFormat, String> {

@@ -3,7 +3,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::telemetry::Use;
+use idgate_base::telemetry::Use;
 
 /// For all connections, and as many again for what is asked of others, files and the rest.
 const WANTED: u64 = 20_000;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::stdio;
-use crate::store::StoreError;
+use idgate_store::StoreError;
 
 /// Why a command did nothing.
 #[derive(Debug, Eq, PartialEq)]

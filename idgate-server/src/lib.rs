@@ -9,35 +9,16 @@ compile_error!(
 );
 
 pub mod admin;
-pub mod admin_token;
-pub mod api_key;
 pub mod app;
-pub mod audit;
-mod checksummed;
-pub mod cli;
-pub mod clock;
 pub mod config;
-#[cfg(feature = "sandbox")]
-pub mod demo;
 mod descriptors;
-pub mod entropy;
 pub mod failure;
-pub mod gateway_key;
 pub mod http;
 mod limits;
 pub mod log;
 pub mod openapi;
 mod panics;
-mod rate_limit;
-#[cfg(feature = "sandbox")]
-pub mod sandbox;
-pub mod seal;
 pub mod serve;
 mod service_manager;
-pub mod sketch;
-pub mod spans;
-mod stdio;
-pub mod store;
-mod task;
-pub mod telemetry;
+pub mod stdio;
 pub mod work;

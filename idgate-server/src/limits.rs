@@ -16,12 +16,6 @@ pub(crate) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 /// A writer that takes longer is not ready for sessions.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Spans that wait for the collector of traces: some 2 MiB. More are lost and counted.
-pub(crate) const MAX_WAITING_SPANS: usize = 4096;
-/// Spans in one request to the collector: some 150 KiB.
-pub(crate) const SPANS_IN_A_BATCH: usize = 512;
-/// Spans of one request: an answer in four parts, each with its fetches, has about 20.
-pub(crate) const SPANS_OF_A_REQUEST: u64 = 64;
 /// Of what a collector answers: it says how many spans it refused, and why.
 pub(crate) const MAX_COLLECTOR_ANSWER: usize = 64 * 1024;
 
@@ -163,9 +157,6 @@ pub(crate) const MAX_FRAMES_PER_PING: u32 = 200;
 pub(crate) const MAX_CONTROL_BYTES: u8 = 125;
 /// A frame that announces more is called too large, and not only out of place (decisions 12).
 pub(crate) const MAX_FRAME_BYTES: u64 = 1024;
-/// Parties of one generation whose rates are remembered: as many as a table of 2^20 places of 17 bytes
-/// takes. Two generations stay below 48 MiB, also while the younger grows.
-pub(crate) const LIMITED_PARTIES: usize = 917_504;
 /// Peers that the log tells apart: past twice as many the first are forgotten.
 pub(crate) const LOGGED_PEERS: usize = 16 * 1024;
 /// Clients and faults that the log tells apart.
@@ -197,9 +188,6 @@ pub(crate) const DEFAULT_PAGE: usize = 50;
 pub(crate) const MAX_PAGE: usize = 100;
 /// The longest window of the metrics: 30 days.
 pub(crate) const MAX_WINDOW_HOURS: usize = 720;
-/// Credential types counted by name in one hour. Document types are the tenants' words; beyond so
-/// many they are counted together.
-pub(crate) const MAX_COUNTED_TYPES: i64 = 1000;
 /// The name of an API key (specification 8).
 pub(crate) const MAX_API_KEY_NAME_CHARS: usize = 100;
 /// The logo of a client, which is shown small.
@@ -234,18 +222,5 @@ pub(crate) const MAX_REMEMBERED_RECEIVERS: usize = 10_000;
 
 // Fetches of trusted lists. What those of status lists and CRLs cost stands in idgate-fetch.
 
-/// URLs that trusted lists are fetched from. There are three lists of issuers in the EU; some more are for
-/// pilots.
-pub(crate) const MAX_LIST_SOURCES: usize = 32;
 /// How long one fetch of a trusted list may take.
 pub(crate) const LIST_FETCH_TIME: Duration = Duration::from_secs(30);
-
-/// A body that the sandbox takes: as large as a wallet's answer may be.
-#[cfg(feature = "sandbox")]
-pub(crate) const MAX_SANDBOX_BODY_BYTES: usize = 1024 * 1024;
-/// Connections to one of the sandbox's own listeners: a browser, a phone and the gateway itself.
-#[cfg(feature = "sandbox")]
-pub(crate) const MAX_SANDBOX_CONNECTIONS: usize = 128;
-/// For one exchange of the sandbox: longer than a verification that fetches.
-#[cfg(feature = "sandbox")]
-pub(crate) const SANDBOX_EXCHANGE_TIME: Duration = Duration::from_secs(15);

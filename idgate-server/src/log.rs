@@ -20,8 +20,8 @@ use tracing_subscriber::fmt::format::{self, JsonFields};
 use self::ids::WithIds;
 pub(crate) use self::noise::{Line, Noise, What};
 use self::outlet::Outlet;
-use crate::clock::{Clock as _, SystemClock};
 use crate::config::{Config, LogFormat};
+use idgate_base::clock::{Clock as _, SystemClock};
 
 /// For what still waits when the process ends.
 const LAST_LINES: Duration = Duration::from_millis(500);
@@ -76,7 +76,7 @@ pub(crate) fn lost_lines() -> u64 {
 }
 
 /// Waits for the last lines to be written, for a bounded time.
-pub(crate) fn flush() {
+pub fn flush() {
     if let Some(outlet) = OUTLET.get() {
         outlet.flush(LAST_LINES);
     }

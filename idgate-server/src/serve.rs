@@ -16,17 +16,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::app::{App, AppError, WebhookRules};
-use crate::clock::{Clock, WatchedClock};
 use crate::config::{Config, DRAFT_ALONE, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
 use crate::service_manager;
-use crate::spans::Tracer;
 use crate::stdio;
-use crate::store::{Store, StoreError};
-use crate::task::boxed;
 use crate::work;
 use crate::work::certificate_watch::CertificateWatch;
 use crate::work::checkpoints::Checkpoints;
@@ -35,6 +31,11 @@ use crate::work::list_refresh::ListRefresh;
 use crate::work::spans::SpanExport;
 use crate::work::supervisor::Supervisor;
 use crate::work::sweeper::Sweeper;
+use idgate_base::clock::{Clock, WatchedClock};
+use idgate_base::spans::Tracer;
+use idgate_base::task::boxed;
+use idgate_store::upkeep::Upkeep;
+use idgate_store::{Store, StoreError};
 
 /// For work that has begun when everything else has stopped: a sweep, a large answer.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -110,14 +111,14 @@ pub async fn start_with_limits(
     store: Arc<Store>,
     limits: HttpLimits,
 ) -> Result<RunningGateway, String> {
-    let sweeper =
-        Sweeper::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
+    let upkeep =
+        Upkeep::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
     let wait = Wait { clock: &*clock, most: config.database_wait };
-    let purging = wait.out(|| sweeper.purge(), is_away);
+    let purging = wait.out(|| upkeep.purge(), is_away);
     unless_full(step(&*clock, "erasing what fell due", purging).await)?;
     // Nobody else can have begun a verification: the store is ours alone.
-    let releasing = wait.out(|| sweeper.release(), is_away);
+    let releasing = wait.out(|| upkeep.release(), is_away);
     let what = "giving back verifications that were cut off";
     unless_full(step(&*clock, what, releasing).await)?;
     let file = config.audit_checkpoint_file.as_deref();
@@ -170,6 +171,7 @@ pub async fn start_with_limits(
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     tokio::spawn(boxed(leave(gateway.clone(), stopped, config.drain_delay, close)));
+    let sweeper = Sweeper::new(upkeep);
     let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans };
     #[cfg(test)]
     let seen = gateway.clone();

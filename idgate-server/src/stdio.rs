@@ -12,12 +12,12 @@ use idgate_core::codec::is_bidi_control;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Writes `text` to stderr, or gives up. Whether somebody reads it is not our concern.
-pub(crate) fn to_stderr(text: String) {
+pub fn to_stderr(text: String) {
     soon(move || io::stderr().write_all(text.as_bytes()));
 }
 
 /// Writes `text` to stdout, or gives up. Whether somebody reads it is not our concern.
-pub(crate) fn to_stdout(text: String) {
+pub fn to_stdout(text: String) {
     soon(move || {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -27,12 +27,12 @@ pub(crate) fn to_stdout(text: String) {
 
 /// The text that a command prints for people: names of certificates, issuers and clients in it cannot give orders to the
 /// terminal, nor change the direction of the text.
-pub(crate) fn for_people(text: &str) -> String {
+pub fn for_people(text: &str) -> String {
     without_orders(text, &['\n', '\t'])
 }
 
 /// The text with control characters and those of direction escaped, but for those that are `kept`.
-pub(crate) fn without_orders(text: &str, kept: &[char]) -> String {
+pub fn without_orders(text: &str, kept: &[char]) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if (c.is_control() || is_bidi_control(c)) && !kept.contains(&c) {

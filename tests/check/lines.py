@@ -9,7 +9,16 @@ import sys
 import surface
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CRATES = ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi")
+CRATES = (
+    "idgate-core",
+    "idgate-fetch",
+    "idgate-server/base",
+    "idgate-server/store",
+    "idgate-server",
+    "idgate-server/sandbox",
+    "idgate-server/program",
+    "idgate-ffi",
+)
 FOR_TESTS = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*")
 MODULE = re.compile(r"(?:pub(?:\([^)]*\))? )?mod (\w+);")
 

@@ -4,7 +4,7 @@
 library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
 wallet_paths="$program_paths tests/testkit tests/wallets tests/harness"
-page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/src/sandbox tests/page tests/wallets/node tests/harness"
+page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/sandbox/src tests/page tests/wallets/node tests/harness"
 
 # With a virtual environment of this name, the packages of a file, and nothing of the machine.
 python_with() {
@@ -14,7 +14,7 @@ python_with() {
 
 # Builds everything that is measured, packed or shown as a release is built.
 release_build() {
-    cargo build --release --locked -p idgate-server -p idgate-ffi -p idgate-bench -p idgate-examples
+    cargo build --release --locked -p idgate -p idgate-ffi -p idgate-bench -p idgate-examples
 }
 
 core_alone() {

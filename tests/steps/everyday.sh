@@ -109,7 +109,8 @@ lints() {
 # The library without a provider, and the program for production: no sample issuers and no sample wallet.
 fewest_features() {
     cargo check --profile tested --locked -p idgate-core --no-default-features &&
-        cargo clippy --profile tested --locked -p idgate-server --no-default-features -- -D warnings
+        cargo clippy --profile tested --locked -p idgate -p idgate-server -p idgate-store -p idgate-base \
+            --no-default-features -- -D warnings
 }
 
 # Most of them wait most of the time: two at a time on each core.

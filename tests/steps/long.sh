@@ -115,7 +115,7 @@ can_release() {
 }
 
 long_chain() {
-    IDGATE_LONG=1 cargo test --release --locked -p idgate-server --lib a_long_chain_is_verified_in_time
+    IDGATE_LONG=1 cargo test --release --locked -p idgate-store --lib a_long_chain_is_verified_in_time
 }
 
 under_valgrind() {

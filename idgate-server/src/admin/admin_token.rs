@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
-use crate::store::OperatorStore;
+use idgate_store::OperatorStore;
 
 /// Commands on admin tokens.
 #[derive(Debug, Subcommand)]
@@ -97,7 +97,7 @@ fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output
 mod tests {
     use super::*;
     use crate::admin::fixture::{NOW, store};
-    use crate::admin_token::AdminToken;
+    use idgate_base::admin_token::AdminToken;
 
     #[test]
     fn create_shows_the_token_and_list_does_not() {

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::admin::output::Output;
-use crate::audit::{Breach, SignedCheckpoint};
 use crate::failure::Failure;
-use crate::store::{AuditReport, ExportError, OperatorStore};
+use idgate_store::audit_chain::{Breach, SignedCheckpoint};
+use idgate_store::{AuditReport, ExportError, OperatorStore};
 
 /// A check that failed (decisions 2).
 const INTEGRITY: u8 = 3;

@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::admin::output::Output;
 use crate::config::DataDir;
 use crate::failure::Failure;
-use crate::store;
 
 /// Where the backup goes.
 #[derive(Args, Debug)]
@@ -31,7 +30,7 @@ pub fn run(options: &BackupOptions, dir: &DataDir) -> Result<Output, Failure> {
                 .into(),
         ));
     }
-    let made = store::back_up(&dir.path, &options.file)?;
+    let made = idgate_store::back_up(&dir.path, &options.file)?;
     let file = options.file.display().to_string();
     let text = format!(
         "{file}: {} bytes, schema {}, SHA-256 {}\n\

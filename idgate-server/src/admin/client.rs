@@ -15,9 +15,9 @@ use self::key::KeyCommand;
 use self::settings::{OriginCommand, SetArgs};
 use self::verifier_info::VerifierInfoCommand;
 use crate::admin::output::{Output, check_name};
-use crate::api_key::SCOPES;
 use crate::failure::Failure;
-use crate::store::{ClientRecord, OperatorStore};
+use idgate_base::api_key::SCOPES;
+use idgate_store::{ClientRecord, OperatorStore};
 
 /// Commands on clients.
 #[derive(Debug, Subcommand)]
@@ -159,7 +159,7 @@ fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output
 mod tests {
     use super::*;
     use crate::admin::fixture::{NOW, store};
-    use crate::api_key::ApiKey;
+    use idgate_base::api_key::ApiKey;
 
     #[test]
     fn create_prints_four_members_and_list_shows_no_secret() {

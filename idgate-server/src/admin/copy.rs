@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use crate::admin::output::Output;
 use crate::config::DataDir;
 use crate::failure::Failure;
-use crate::store;
 
 /// What is copied.
 #[derive(Args, Debug)]
@@ -31,7 +30,7 @@ pub fn run(options: &CopyOptions, dir: &DataDir, now: UnixMillis) -> Result<Outp
                 .into(),
         ));
     };
-    let copied = store::copy(&options.from, address, key, now)?;
+    let copied = idgate_store::copy(&options.from, address, key, now)?;
     let from = options.from.display();
     let mut text = String::new();
     for (table, rows) in &copied.rows {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::admin::output::Output;
 use crate::failure::Failure;
-use crate::store::OperatorStore;
+use idgate_store::OperatorStore;
 
 /// Commands on dead letters.
 #[derive(Debug, Subcommand)]

@@ -10,7 +10,7 @@ use super::trust;
 use crate::admin::output::Output;
 use crate::config::{Config, DRAFT_ALONE, DataDir, Environment, Settings};
 use crate::http::{Tls, certificates};
-use crate::store::{self, Finding, Health};
+use idgate_store::{Finding, Health};
 
 mod certificate;
 mod live;
@@ -147,8 +147,8 @@ fn about_directory(
     deep: bool,
 ) -> Vec<Finding> {
     let found = match (&dir.database, &dir.instance_key) {
-        (Some(address), Some(key)) => store::examine_database(address, key, now, deep),
-        _ => store::examine(&dir.path, dir.instance_key.as_ref(), now, deep),
+        (Some(address), Some(key)) => idgate_store::examine_database(address, key, now, deep),
+        _ => idgate_store::examine(&dir.path, dir.instance_key.as_ref(), now, deep),
     };
     let mut findings = found.findings;
     if let Some(records) = &found.certificates {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::admin::output::Output;
 use crate::config::OwnName;
 use crate::failure::Failure;
-use crate::store::{GatewayKeyRecord, OperatorStore, Resealed};
+use idgate_store::{GatewayKeyRecord, OperatorStore, Resealed};
 
 /// A check that failed (decisions 2).
 const INTEGRITY: u8 = 3;

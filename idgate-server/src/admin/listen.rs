@@ -13,15 +13,15 @@ use serde_json::json;
 use tokio::runtime::Builder;
 use url::{Host, Url};
 
-use crate::api_key::ApiKey;
-use crate::audit::AuditEntry;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Cidr;
 use crate::failure::Failure;
 use crate::limits::WEBHOOK_TIME;
 use crate::stdio;
-use crate::store::{Listener, OperatorStore, Target, notification_id};
 use crate::work::delivery::{Courier, Message};
+use idgate_base::api_key::ApiKey;
+use idgate_base::clock::{Clock, SystemClock};
+use idgate_store::audit_chain::AuditEntry;
+use idgate_store::{Listener, OperatorStore, Target, notification_id};
 
 /// How late a settlement is noticed.
 const POLL: Duration = Duration::from_millis(200);
@@ -78,7 +78,7 @@ pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result
         for entry in store.entries_after(&listener.client_id, seen, BATCH)? {
             seen = entry.seq;
             let Some(notice) = Notice::of(&entry) else { continue };
-            let target = listener.target(&to);
+            let target = target(&listener, &to);
             let outcome = runtime.block_on(notice.send(&courier, &target, SystemClock.now()));
             notice.report(json, outcome);
         }
@@ -116,11 +116,9 @@ fn followed(store: &OperatorStore, digest: &[u8; 32]) -> Result<Listener, Failur
     })
 }
 
-impl Listener {
-    fn target(&self, to: &Url) -> Target {
-        let (secret, previous) = (self.secret.clone(), self.previous.clone());
-        Target { url: to.to_string(), livemode: self.livemode, secret, previous }
-    }
+fn target(listener: &Listener, to: &Url) -> Target {
+    let (secret, previous) = (listener.secret.clone(), listener.previous.clone());
+    Target { url: to.to_string(), livemode: listener.livemode, secret, previous }
 }
 
 /// What a webhook would get.

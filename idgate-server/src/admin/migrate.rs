@@ -5,7 +5,6 @@ use serde_json::json;
 use crate::admin::output::Output;
 use crate::config::DataDir;
 use crate::failure::Failure;
-use crate::store;
 
 /// Brings the schema of the database up to date. A data directory needs no such command: whatever
 /// opens it does that.
@@ -20,7 +19,7 @@ pub fn run(dir: &DataDir) -> Result<Output, Failure> {
                 .into(),
         ));
     };
-    let (from, to) = store::migrate(address)?;
+    let (from, to) = idgate_store::migrate(address)?;
     let text = match from {
         _ if from >= to => format!("{address}: schema {from}, nothing to do\n"),
         0 => format!("{address}: schema {to} is made\n"),

@@ -28,7 +28,7 @@ pub use crate::failure::Failure;
 pub(crate) mod fixture {
     use idgate_core::time::UnixMillis;
 
-    use crate::store::OperatorStore;
+    use idgate_store::OperatorStore;
 
     pub(crate) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::admin::output::{Output, on_one_line};
 use crate::failure::Failure;
-use crate::store::OperatorStore;
+use idgate_store::OperatorStore;
 
 /// Commands on sessions.
 #[derive(Debug, Subcommand)]

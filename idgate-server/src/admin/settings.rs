@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::admin::output::Output;
 use crate::config::{Config, SETTINGS, Settings};
-use crate::store;
 
 const HOW_TO_SET: &str = "\
 Each setting is an environment variable, a flag before or after the command, and a key of the settings
@@ -50,7 +49,7 @@ pub fn check(settings: &Settings, config: &Config) -> Output {
     }
     let mut output = Output::new(json!({ "settings": rows }), text);
     if config.database.is_none() {
-        output.warnings = store::exposed(&config.data_dir);
+        output.warnings = idgate_store::exposed(&config.data_dir);
     }
     output
 }

@@ -25,7 +25,7 @@ use self::show::{to_json, to_text};
 use self::x509::X509Options;
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
-use crate::store::{OperatorStore, TrustChange, TrustRecord};
+use idgate_store::{OperatorStore, TrustChange, TrustRecord};
 
 /// Commands on the trust store.
 #[derive(Debug, Subcommand)]

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
 use crate::limits::MAX_REVIEW_NOTE_CHARS;
-use crate::store::{HostStatus, OperatorStore, Review};
 use crate::work::webhook_url::host_named;
+use idgate_store::{HostStatus, OperatorStore, Review};
 
 /// Commands on the hosts of webhooks.
 #[derive(Debug, Subcommand)]

@@ -7,10 +7,10 @@ use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
-use crate::api_key::{ApiKey, SCOPES};
-use crate::entropy::OsEntropy;
 use crate::limits::MAX_API_KEY_NAME_CHARS;
-use crate::store::{
+use idgate_base::api_key::{ApiKey, SCOPES};
+use idgate_base::entropy::OsEntropy;
+use idgate_store::{
     ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
 

@@ -1,7 +1,7 @@
 //! A tenant reads its audit log.
 
 use super::{App, AppError};
-use crate::store::{AuditPage, Caller};
+use idgate_store::{AuditPage, Caller};
 
 impl App {
     /// At most `limit` entries of the caller's chain, newest first, from `cursor` on.

@@ -12,8 +12,8 @@ use idgate_core::verify::WalletReply;
 use idgate_core::{UnixMillis, Verifier};
 
 use super::{App, AppError, SessionView};
-use crate::clock::Moment;
-use crate::store::Caller;
+use idgate_base::clock::Moment;
+use idgate_store::Caller;
 
 impl App {
     /// Whether pages pass requests to their browser here.

@@ -8,7 +8,7 @@ use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
 
 use super::{App, AppError};
-use crate::store::Caller;
+use idgate_store::Caller;
 
 impl App {
     /// Why the answer to a session of the caller was refused, as a JSON text.

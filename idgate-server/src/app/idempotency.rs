@@ -6,8 +6,8 @@ use idgate_core::error::{ErrorCode, RequestError};
 use zeroize::Zeroizing;
 
 use super::{App, AppError, CreatedSession};
-use crate::spans;
-use crate::store::{Answered, Beside, Caller, MadeOnce, Once};
+use idgate_base::spans;
+use idgate_store::{Answered, Beside, Caller, MadeOnce, Once};
 
 impl App {
     /// Makes a session from a creation body and gives the answer that `render` makes of it; under a

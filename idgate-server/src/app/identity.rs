@@ -9,10 +9,10 @@ use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
 use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
-use crate::clock::Moment;
 use crate::config::{ClientId, RequestMode};
-use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
-use crate::store::InForce;
+use idgate_base::clock::Moment;
+use idgate_store::InForce;
+use idgate_store::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
 /// The text of a refusal where the gateway speaks `draft` alone and a tenant asks for more (decisions 31).
 const DRAFT_ALONE: &str =

@@ -5,8 +5,8 @@ use idgate_core::time::UnixMillis;
 use super::{App, AppError};
 use crate::descriptors;
 use crate::log;
-use crate::store::MetricsSummary;
-use crate::telemetry::Use;
+use idgate_base::telemetry::Use;
+use idgate_store::MetricsSummary;
 
 impl App {
     /// The live-mode sessions that settled in the last `window_hours`.

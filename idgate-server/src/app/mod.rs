@@ -43,13 +43,13 @@ pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
 pub use self::webhooks::{Tested, WebhookRules};
-use crate::admin_token::AdminToken;
-use crate::api_key::ApiKey;
-use crate::clock::Clock;
 use crate::config::{Dialects, PageRules, RequestMode};
 use crate::limits::WEBHOOK_TESTS;
-use crate::rate_limit::Excess;
-use crate::store::{Caller, PageError, Store, StoreError};
+use idgate_base::admin_token::AdminToken;
+use idgate_base::api_key::ApiKey;
+use idgate_base::clock::Clock;
+use idgate_base::rate_limit::Excess;
+use idgate_store::{Caller, PageError, Store, StoreError};
 
 /// Half of the lease that a hold has: its end is for what the verdict takes to be stored.
 const VERIFICATION_TIME: Duration = Duration::from_millis(VERIFYING_LEASE_MS / 2);
@@ -295,9 +295,9 @@ mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
 
     use super::*;
-    use crate::clock::VirtualClock;
-    use crate::store::temporary::{ISSUER_JWK, TemporaryStore};
-    use crate::store::wait::Wait as _;
+    use idgate_base::clock::VirtualClock;
+    use idgate_store::temporary::{ISSUER_JWK, TemporaryStore};
+    use idgate_store::wait::Wait as _;
 
     #[test]
     fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {

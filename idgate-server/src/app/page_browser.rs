@@ -4,7 +4,7 @@ use super::pages::{
     PageKey, PageView, Phase, TAKEN_LATE, cookie_name, is_key_of, sha256, unavailable,
 };
 use super::{App, AppError};
-use crate::store::PageRecord;
+use idgate_store::PageRecord;
 
 impl App {
     /// Gives the page to this browser; what it has to show from now on, or `None` when the page is

@@ -7,8 +7,8 @@ use idgate_core::session::{DcApiProtocol, Offer};
 
 use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
 use super::{App, AppError};
-use crate::clock::Moment;
-use crate::store::Committed;
+use idgate_base::clock::Moment;
+use idgate_store::Committed;
 
 impl PageView {
     /// What the page can pass on to its browser; `None`: it does not ask there.

@@ -21,11 +21,11 @@ use self::key::is_of_base62;
 pub(super) use self::key::{is_key_of, sha256};
 use self::way_back::with_code;
 use super::{App, AppError};
-use crate::clock::Stopwatch;
 use crate::config::PageRules;
-use crate::entropy::OsEntropy;
 use crate::limits::{PAGE_LOOK, PAGE_WAIT};
-use crate::store::{Face, NewPage, PageRecord, Picture};
+use idgate_base::clock::Stopwatch;
+use idgate_base::entropy::OsEntropy;
+use idgate_store::{Face, NewPage, PageRecord, Picture};
 
 /// What is remembered of a page whose own browser's dialogue was answered.
 pub(super) const ANSWERED_HERE: &str = "dialogue";

@@ -7,9 +7,9 @@ use idgate_core::request::{PresentationRequest, VerifierInfo};
 use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
-use crate::gateway_key::{CertifiedKey, Registration};
 use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
-use crate::rate_limit::{Policy, RateLimiter};
+use idgate_base::rate_limit::{Policy, RateLimiter};
+use idgate_store::gateway_key::{CertifiedKey, Registration};
 
 /// Each thing is told of a client once in five minutes.
 const NOTICE: Policy = Policy::new("registration", 1, 300);

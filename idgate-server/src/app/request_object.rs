@@ -6,9 +6,9 @@ use idgate_core::request::RequestObjectJwt;
 use idgate_core::session::{Status, Transition};
 
 use super::{Admission, App, AppError, Handle, Visit};
-use crate::clock::Moment;
-use crate::spans::{Stage, stage};
-use crate::store::Committed;
+use idgate_base::clock::Moment;
+use idgate_base::spans::{Stage, stage};
+use idgate_store::Committed;
 
 /// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
 /// makes the session PENDING, and then by nothing that leaves it open but a lost lease.

@@ -8,9 +8,9 @@ use idgate_core::time::UnixMillis;
 use idgate_core::verifier::NewSession;
 
 use super::{App, AppError, Visit};
-use crate::entropy::OsEntropy;
-use crate::spans::{self, Stage, stage, stage_of_each};
-use crate::store::{Beside, Caller, Committed, Made, NewPage};
+use idgate_base::entropy::OsEntropy;
+use idgate_base::spans::{self, Stage, stage, stage_of_each};
+use idgate_store::{Beside, Caller, Committed, Made, NewPage};
 
 /// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
 /// because it counts by another clock.

@@ -15,9 +15,9 @@ use idgate_fetch::{Allowance, Asked, Scope};
 
 use super::wallet::computing;
 use super::{App, AppError};
-use crate::clock::Stopwatch;
-use crate::spans::{Key, Kind, Span, Value};
-use crate::task::boxed;
+use idgate_base::clock::Stopwatch;
+use idgate_base::spans::{Key, Kind, Span, Value};
+use idgate_base::task::boxed;
 
 /// Between two tries to take a hold back.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);

@@ -9,7 +9,7 @@ use idgate_core::ids::SessionId;
 
 use super::{App, AppError};
 use crate::limits::{STREAMS_PER_CLIENT, STREAMS_PER_SESSION};
-use crate::store::{Caller, StatusEvent, Watch};
+use idgate_store::{Caller, StatusEvent, Watch};
 
 /// Events read at a time.
 const PAGE: usize = 32;
@@ -107,8 +107,8 @@ impl StatusStream {
     }
 }
 
-impl From<crate::store::StoreError> for StreamEnd {
-    fn from(error: crate::store::StoreError) -> Self {
+impl From<idgate_store::StoreError> for StreamEnd {
+    fn from(error: idgate_store::StoreError) -> Self {
         Self::Fault(error.to_string())
     }
 }
@@ -186,7 +186,7 @@ mod tests {
             digest: [0; 32],
             livemode: true,
             scopes: None,
-            since: crate::clock::Moment::now(),
+            since: idgate_base::clock::Moment::now(),
         }
     }
 

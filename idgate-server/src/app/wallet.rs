@@ -15,12 +15,12 @@ use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;
 use super::{Admission, App, AppError, Handle};
-use crate::clock::Moment;
-use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
-use crate::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
-use crate::store::{Committed, Write};
+use idgate_base::clock::Moment;
+use idgate_base::entropy::OsEntropy;
+use idgate_base::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
+use idgate_store::{Committed, Write};
 
 impl App {
     /// Whether an answer may be read for this session, before anything is.

@@ -10,16 +10,16 @@ use idgate_fetch::{Answer, Egress, EgressError};
 use url::Url;
 
 use super::{App, AppError};
-use crate::api_key::signing_secret;
-use crate::clock::Stopwatch;
-use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TEST_TIME;
-use crate::store::{
+use crate::work::delivery::{Courier, Message};
+use crate::work::webhook_url::WebhookUrl;
+use idgate_base::api_key::signing_secret;
+use idgate_base::clock::Stopwatch;
+use idgate_base::entropy::OsEntropy;
+use idgate_store::{
     Caller, DeadLetterPage, EndpointRecord, EndpointRequest, HostStatus, PendingPage, Removed,
     Replay,
 };
-use crate::work::delivery::{Courier, Message};
-use crate::work::webhook_url::WebhookUrl;
 
 /// What the operator allows besides https to public hosts.
 #[derive(Clone, Default)]

@@ -220,7 +220,12 @@ pub static SETTINGS: &[Setting] = &[
         Some("1000000"),
         "Open sessions of one live client",
     ),
-    setting("IDGATE_LOG", "log", Some("info"), "Filter of the log, as info or idgate_server=debug"),
+    setting(
+        "IDGATE_LOG",
+        "log",
+        Some("info"),
+        "Filter of the log, for example info or idgate=debug",
+    ),
     setting("IDGATE_LOG_FORMAT", "log_format", Some("text"), "text or json"),
     setting(
         "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -8,7 +8,7 @@ use url::{Host, Url};
 use zeroize::Zeroizing;
 
 use super::{Settings, located, optional, rules};
-use crate::spans::Sampler;
+use idgate_base::spans::Sampler;
 
 /// Under what name the gateway is known there.
 const SERVICE_NAME: &str = "idgate";

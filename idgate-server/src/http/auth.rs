@@ -9,10 +9,10 @@ use idgate_core::ids::SessionId;
 use idgate_core::session::Session;
 
 use super::error::HttpError;
-use crate::admin_token::AdminToken;
-use crate::api_key::ApiKey;
 use crate::app::{App, AppError};
-use crate::store::Caller;
+use idgate_base::admin_token::AdminToken;
+use idgate_base::api_key::ApiKey;
+use idgate_store::Caller;
 
 /// A scope of an API key (specification 5).
 #[derive(Clone, Copy, Debug)]
@@ -134,9 +134,9 @@ mod tests {
     use idgate_fetch::Fetcher;
 
     use super::*;
-    use crate::clock::VirtualClock;
-    use crate::store::temporary::TemporaryStore;
-    use crate::store::wait::Wait as _;
+    use idgate_base::clock::VirtualClock;
+    use idgate_store::temporary::TemporaryStore;
+    use idgate_store::wait::Wait as _;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
         let mut map = HeaderMap::new();
@@ -153,7 +153,7 @@ mod tests {
             digest: [0; 32],
             livemode: true,
             scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
-            since: crate::clock::Moment::now(),
+            since: idgate_base::clock::Moment::now(),
         })
     }
 

@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use super::error::HttpError;
 use super::memory::{BodyMemory, Held, Part, Payer};
 use super::turns::TooMany;
-use crate::clock::Clock;
 use crate::limits::LARGE_ANSWER_BYTES;
+use idgate_base::clock::Clock;
 
 /// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
 /// and twice as much each time.

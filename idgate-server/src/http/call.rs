@@ -28,12 +28,12 @@ use super::time_limit::TimeLimit;
 use super::traceparent;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
-use crate::api_key::ApiKey;
 use crate::app::{Admission, App, AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
-use crate::rate_limit::{Excess, Standing};
-use crate::spans::{self, Span, Stage, stage_of_each};
-use crate::store::{Caller, PageRecord};
+use idgate_base::api_key::ApiKey;
+use idgate_base::rate_limit::{Excess, Standing};
+use idgate_base::spans::{self, Span, Stage, stage_of_each};
+use idgate_store::{Caller, PageRecord};
 
 /// A request on its way through the checks of its route.
 pub(crate) struct Call<'a> {

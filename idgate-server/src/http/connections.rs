@@ -20,8 +20,8 @@ use tokio::sync::Notify;
 
 use self::open::Open;
 use super::peer;
-use crate::clock::Clock;
-use crate::telemetry::Telemetry;
+use idgate_base::clock::Clock;
+use idgate_base::telemetry::Telemetry;
 
 /// Open connections: in total, and per network that is capped.
 pub(crate) struct Connections {

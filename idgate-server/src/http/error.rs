@@ -9,7 +9,7 @@ use idgate_core::ErrorCode;
 use super::json::{self, Body};
 use super::rates;
 use crate::app::{AppError, StreamEnd};
-use crate::rate_limit::Excess;
+use idgate_base::rate_limit::Excess;
 
 /// A request that ends in `{"error","message"}`.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use super::status_event::message;
 use super::stop::stopped;
 use crate::app::{StatusStream, StreamEnd};
 use crate::limits::StreamTimes;
-use crate::store::StatusEvent;
+use idgate_store::StatusEvent;
 
 /// What comes next, and the talk that goes on behind it.
 type Next = Pin<Box<dyn Future<Output = Option<(Bytes, Option<Talk>)>> + Send>>;

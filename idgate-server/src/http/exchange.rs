@@ -22,12 +22,12 @@ use super::routes::page;
 use super::time_limit::TimeLimit;
 use super::ws::Upgrade;
 use super::{cors, head, peer, rates, router};
-use crate::clock::Stopwatch;
-use crate::entropy::OsEntropy;
 use crate::log::{Line, RequestLine, What};
 use crate::panics::{Panicked, unpanicked};
-use crate::rate_limit::Standing;
-use crate::spans::{Key, Kind, Recording, Value};
+use idgate_base::clock::Stopwatch;
+use idgate_base::entropy::OsEntropy;
+use idgate_base::rate_limit::Standing;
+use idgate_base::spans::{Key, Kind, Recording, Value};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");

@@ -11,12 +11,12 @@ use super::rates::Rates;
 use super::tls::Tls;
 use super::turns::Turns;
 use crate::app::App;
-use crate::clock::Clock;
 use crate::config::{Cidr, WalletOrigins};
 use crate::limits::{BODY_MEMORY, HttpLimits};
 use crate::log::Noise;
-use crate::spans::Tracer;
 use crate::work::supervisor::Supervisor;
+use idgate_base::clock::Clock;
+use idgate_base::spans::Tracer;
 
 /// Between two summaries of what left no line in the log.
 const SUMMARY_EVERY: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use crate::clock::{self, Clock};
 use crate::limits::{LINGER_PACE_BYTES, LINGER_SILENCE, LINGER_TIME, MAX_DISCARDED_BYTES};
+use idgate_base::clock::{self, Clock};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
@@ -157,7 +157,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
-    use crate::clock::VirtualClock;
+    use idgate_base::clock::VirtualClock;
 
     const PATIENCE: Duration = Duration::from_secs(15);
 

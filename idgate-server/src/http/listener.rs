@@ -24,9 +24,9 @@ use super::peer;
 use super::refusal::Explained;
 use super::stop::stopped;
 use super::ws::Upgrade;
-use crate::clock::Clock;
 use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::log::{Line, What};
+use idgate_base::clock::Clock;
 
 /// After an accept that failed, as for want of file descriptors, so that it does not spin.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::peer::{self, Network};
 use crate::limits::{MAX_REMEMBERED_PAYERS, MEMORY_PER_BODY_BYTE, PROXY_SHARES};
-use crate::telemetry::Use;
+use idgate_base::telemetry::Use;
 
 /// The largest body, and what it may cost: a share is never smaller.
 const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * MEMORY_PER_BODY_BYTE;

@@ -36,6 +36,7 @@ mod turns;
 mod ws;
 
 pub use self::gateway::Gateway;
+pub use self::page::{Html, Qr};
 pub use self::router::routes;
 pub use self::tls::{Tls, certificates};
 pub use crate::limits::{HttpLimits, StreamTimes};

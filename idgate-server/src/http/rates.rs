@@ -9,8 +9,8 @@ use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
 use super::peer::{self, Network};
-use crate::rate_limit::{Excess, Policy, RateLimiter, Standing};
-use crate::store::{Caller, SessionRate, Store, StoreError};
+use idgate_base::rate_limit::{Excess, Policy, RateLimiter, Standing};
+use idgate_store::{Caller, SessionRate, Store, StoreError};
 
 /// Limits of a tenant's requests, per client.
 pub(crate) struct TenantRate {
@@ -109,7 +109,7 @@ pub(crate) struct Rates {
 
 impl Rates {
     pub(crate) fn new(on: bool, store: Arc<Store>) -> Self {
-        Self { limiter: on.then(|| Arc::new(RateLimiter::new())), store }
+        Self { limiter: on.then(|| Arc::new(RateLimiter::default())), store }
     }
 
     /// Charges a request of a tenant, and says what is left to it; `None`: there are no limits.

@@ -11,7 +11,7 @@ use idgate_core::ids::random_id;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::json::Object;
-use crate::entropy::OsEntropy;
+use idgate_base::entropy::OsEntropy;
 
 /// A stream on which bare refusals get a body.
 pub(crate) struct Explained<T> {

@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::json::Object;
 use crate::app::StatusStream;
-use crate::store::StatusEvent;
+use idgate_store::StatusEvent;
 
 /// `StatusEvent`
 pub(crate) fn message(stream: &StatusStream, event: &StatusEvent) -> Zeroizing<Vec<u8>> {

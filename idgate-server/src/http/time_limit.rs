@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use idgate_base::clock::Clock;
 
 /// The time for one request.
 pub(crate) struct TimeLimit {
@@ -41,7 +41,7 @@ impl TimeLimit {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::clock::VirtualClock;
+    use idgate_base::clock::VirtualClock;
     use idgate_testkit::patience::in_time;
 
     const TIME: Duration = Duration::from_secs(15);

@@ -2,7 +2,7 @@
 
 use hyper::HeaderMap;
 
-use crate::spans::Parent;
+use idgate_base::spans::Parent;
 
 /// The span that the request says it belongs to. Whatever breaks a rule of the standard counts as
 /// absent, and so do several.

@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::LogFormat;
-use crate::spans::{self, Parent};
+use idgate_base::spans::{self, Parent};
 
 /// Lines as `inner` makes them, which are of the form `format`.
 pub(super) struct WithIds<F> {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use idgate_core::time::UnixMillis;
 
 use crate::limits::{LOGGED_OTHERS, LOGGED_PEERS, MAX_LOGGED_SUMS};
-use crate::rate_limit::{Policy, RateLimiter};
+use idgate_base::rate_limit::{Policy, RateLimiter};
 
 /// Lines of one peer, of one client beyond its limits, or of one fault at one route: what it takes to
 /// see what it is about.

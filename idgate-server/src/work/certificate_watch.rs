@@ -7,9 +7,9 @@ use idgate_core::time::UnixMillis;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::clock::Clock;
-use crate::gateway_key::{CertifiedKey, RENEW_BEFORE_MS, Registration};
-use crate::store::Store;
+use idgate_base::clock::Clock;
+use idgate_store::Store;
+use idgate_store::gateway_key::{CertifiedKey, RENEW_BEFORE_MS, Registration};
 
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::clock::Clock;
-use crate::store::{Store, StoreError, UnwrittenCheckpoint};
+use idgate_base::clock::Clock;
+use idgate_store::{Store, StoreError, UnwrittenCheckpoint};
 
 /// How late a checkpoint may be signed or written.
 const TICK: Duration = Duration::from_secs(1);

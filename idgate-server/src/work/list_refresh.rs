@@ -13,9 +13,9 @@ use idgate_fetch::{Egress, EgressError, Room};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 
-use crate::clock::Clock;
 use crate::limits::LIST_FETCH_TIME;
-use crate::store::{FetchedList, ListSource, Refreshed, Store, StoreError};
+use idgate_base::clock::Clock;
+use idgate_store::{FetchedList, ListSource, Refreshed, Store, StoreError};
 
 /// How late a list may be fetched.
 const TICK: Duration = Duration::from_secs(30);

@@ -4,7 +4,6 @@ pub mod certificate_watch;
 pub mod checkpoints;
 pub mod delivery;
 pub mod list_refresh;
-mod retention;
 pub mod spans;
 pub mod supervisor;
 pub mod sweeper;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::clock::Stopwatch;
-use crate::task::boxed;
-use crate::telemetry::Telemetry;
+use idgate_base::clock::Stopwatch;
+use idgate_base::task::boxed;
+use idgate_base::telemetry::Telemetry;
 
 /// Panics that are older are forgotten.
 const WINDOW_US: u64 = 10 * 60 * 1_000_000;

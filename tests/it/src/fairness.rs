@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use idgate_server::store::OperatorStore;
+use idgate_store::OperatorStore;
 use serde_json::json;
 
 use crate::http::{Http, Request};

@@ -62,33 +62,72 @@ const CORE: Layers = &[
     &["crate"],
 ];
 
-/// The rooms of the server, and what stands in its corridors.
-const SERVER: Layers = &[
+/// The crate that the others of the server share.
+const BASE: Layers = &[
+    &["checksummed", "clock", "entropy", "limits", "task"],
+    &["admin_token", "api_key", "rate_limit", "spans"],
+    &["telemetry"],
+    &["crate"],
+];
+
+/// The store: types, then statements, then use cases, then the two databases, then the files that bring these together.
+const STORE: Layers = &[
     &[
-        "checksummed",
-        "entropy",
+        "address",
+        "changes",
+        "columns",
+        "copied_tables",
+        "environment",
+        "finding",
+        "gateway_key",
+        "key_uses",
+        "lanes",
         "limits",
-        "openapi",
-        "panics",
-        "service_manager",
+        "seal",
         "sketch",
-        "stdio",
-        "task",
+        "sql",
+        "wait",
     ],
-    &["admin_token", "api_key", "clock", "rate_limit", "seal"],
-    &["spans"],
-    &["audit", "config", "gateway_key"],
-    &["log", "telemetry"],
-    &["descriptors", "store"],
-    &["failure", "work"],
+    &["audit_chain", "database_settings"],
+    &["types"],
+    &["claims", "cursor", "failure", "fault", "key_check", "shared_reads"],
+    &["postgres_statements", "session_keys"],
+    &["db"],
+    &["audit", "events", "idempotency", "keys", "metrics", "pages", "quotas", "version_numbers"],
+    &["api_keys", "cache", "endpoint_removal", "env", "new_secrets", "webhook_endpoints"],
+    &["certificates", "gateway_keys", "outbox", "trust"],
+    &["prepared_session", "registered"],
+    &["over_asking", "reports", "session_upkeep"],
+    &["rekey"],
+    &["postgres", "sqlite"],
+    &["audit_append", "copy"],
+    &["gateway", "operator"],
+    &["examine_database", "retention"],
+    &["upkeep"],
+    &["temporary"],
+    &["crate"],
+];
+
+/// The rooms of the gateway.
+const SERVER: Layers = &[
+    &["config", "descriptors", "limits", "openapi", "panics", "service_manager", "stdio"],
+    &["failure", "log", "work"],
     &["app"],
     &["http"],
-    &["serve"],
-    &["admin", "demo"],
-    &["sandbox"],
-    &["cli"],
+    &["admin", "serve"],
     &["crate"],
-    &["main"],
+];
+
+/// The demo, and the files of the sandbox.
+const SANDBOX: Layers = &[
+    &["certificate", "demo", "issuers", "kept", "limits", "receiver"],
+    &["published", "serving", "way"],
+    &["state", "wallet"],
+    &["page", "shell"],
+    &["options", "routes"],
+    &["front", "plan"],
+    &["stage"],
+    &["crate"],
 ];
 
 /// The files of the guarded fetcher.
@@ -182,11 +221,18 @@ fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
     }
 }
 
-/// The program for production knows no sample issuer, whose keys are for everybody to see.
+/// The program for production has no sample issuer, whose keys anyone can read, and no fixtures of tests.
 #[test]
-fn the_server_without_its_sandbox_has_no_sample_issuers() {
-    assert!(!dependencies("idgate-server", "").contains("idgate-testkit"));
-    assert!(dependencies("idgate-server", "sandbox").contains("idgate-testkit"));
+fn the_program_without_its_sandbox_has_no_sample_issuers() {
+    let of_samples = ["idgate-testkit", "idgate-sandbox", "tempfile"];
+    let production = dependencies("idgate", "");
+    assert!(production.contains("idgate-server"), "{production:?}");
+    let found: Vec<&str> =
+        of_samples.into_iter().filter(|name| production.contains(*name)).collect();
+    assert!(found.is_empty(), "{found:?}");
+    let whole = dependencies("idgate", "sandbox");
+    assert!(whole.contains("idgate-sandbox") && whole.contains("idgate-testkit"), "{whole:?}");
+    assert!(!whole.contains("tempfile"), "the fixtures of the store are in the program");
 }
 
 #[test]
@@ -206,55 +252,70 @@ fn the_files_of_the_fetcher_import_downwards_and_nothing_of_the_server() {
 
 #[test]
 fn the_rooms_of_the_server_import_downwards() {
+    check_layers("idgate_base", BASE);
+    check_layers("idgate_store", STORE);
     check_layers("idgate_server", SERVER);
+    check_layers("idgate_sandbox", SANDBOX);
     let server = imports_of("idgate_server");
     let arrows = server.between_tops();
-    for (room, only) in [("admin", "cli"), ("cli", "main")] {
-        let importers = arrows.keys().filter(|(_, to)| *to == room).map(|(from, _)| *from);
-        let importers: Vec<&str> = importers.filter(|from| *from != "crate").collect();
-        assert_eq!(importers, [only], "who imports {room}");
+    let importers = arrows.keys().filter(|(from, to)| *to == "admin" && *from != "crate");
+    let importers: Vec<_> = importers.collect();
+    assert!(importers.is_empty(), "{importers:?}");
+}
+
+/// Each crate of the server has others that it does not know.
+#[test]
+fn the_crates_of_the_server_know_only_what_is_below_them() {
+    for (name, others) in [
+        ("idgate-base", &["idgate-fetch", "idgate-store", "rusqlite", "hyper", "clap"][..]),
+        ("idgate-store", &["idgate-fetch", "idgate-server", "hyper", "clap", "idgate-testkit"]),
+        ("idgate-server", &["idgate-sandbox", "idgate-testkit", "mimalloc"]),
+    ] {
+        let crates = dependencies(name, "");
+        assert!(crates.contains("idgate-core"), "{name}: {crates:?}");
+        let found: Vec<&&str> = others.iter().filter(|other| crates.contains(**other)).collect();
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+    // The store alone has the drivers of the databases.
+    for name in ["idgate_server", "idgate_base", "idgate_sandbox", "idgate"] {
+        let users = imports_of(name);
+        let users = users.of_crates(&["rusqlite", "tokio_postgres", "deadpool_postgres"]);
+        assert!(users.is_empty(), "{name}: {users:?}");
     }
 }
 
 /// Files and folders of the store that bring its two databases together.
-const BOTH_DATABASES: [&str; 7] = [
-    "store",
-    "store::audit_append",
-    "store::copy",
-    "store::db",
-    "store::examine_database",
-    "store::gateway",
-    "store::operator",
-];
+const BOTH_DATABASES: [&str; 7] =
+    ["crate", "audit_append", "copy", "db", "examine_database", "gateway", "operator"];
 
 #[test]
 fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_neither() {
-    const DATABASES: [&str; 2] = ["store::sqlite", "store::postgres"];
-    let server = imports_of("idgate_server");
+    const DATABASES: [&str; 2] = ["sqlite", "postgres"];
+    let store = imports_of("idgate_store");
     let is_in = |file: &str, folder: &str| {
         file.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     };
-    let of_both = |file: &str| {
-        file == "store" || BOTH_DATABASES[1..].iter().any(|folder| is_in(file, folder))
-    };
+    let of_both = |file: &str| BOTH_DATABASES.iter().any(|folder| is_in(file, folder));
     let mut wrong = Vec::new();
-    for (file, imports) in server.own.iter().filter(|(file, _)| !of_both(file)) {
+    for (file, imports) in store.own.iter().filter(|(file, _)| !of_both(file)) {
         for database in DATABASES.iter().filter(|database| !is_in(file, database)) {
             let known = imports.iter().filter(|to| is_in(to, database));
             wrong.extend(known.map(|to| format!("{file} -> {to}")));
         }
     }
+    // A temporary store is one of SQLite.
+    wrong.retain(|arrow| !arrow.starts_with("temporary -> "));
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Columns and parameters have a type in each database.
-    let of_drivers = ["store::db", "store::columns", "store::copy", "store::copy::source"];
+    let of_drivers = ["db", "columns", "copy", "copy::source", "temporary"];
     for (database, drivers) in
         DATABASES.into_iter().zip([&["rusqlite"][..], &["tokio_postgres", "deadpool_postgres"]])
     {
-        let mut users = server.of_crates(drivers);
+        let mut users = store.of_crates(drivers);
         assert!(users.iter().any(|file| is_in(file, database)), "{database}");
         users.retain(|file| !is_in(file, database) && !of_drivers.contains(file));
-        // An address of a database is parsed with the settings.
-        users.remove("config::address");
+        // The parser of an address is the driver's.
+        users.retain(|file| !["address", "postgres_statements"].contains(file));
         assert!(users.is_empty(), "{database}: {users:?}");
     }
 }
@@ -316,7 +377,7 @@ fn a_crate_is_found_in_whatever_way_it_is_named() {
 
 #[test]
 fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
-    let crates = ["idgate_core", "idgate_fetch", "idgate_ffi", "idgate_server"].map(imports_of);
+    let crates = FOLDERS.map(|(name, _)| imports_of(name));
     let mut cycles: Vec<_> = crates.iter().flat_map(Imports::cycles).collect();
     cycles.retain(|cycle| !is_one_family(cycle));
     assert!(cycles.is_empty(), "{cycles:#?}");
@@ -392,9 +453,22 @@ fn every_check_has_a_title_and_a_clause() {
     assert!(titles.len() >= 25, "{} checks", titles.len());
 }
 
+/// The crates of the product, and their folders.
+const FOLDERS: [(&str, &str); 8] = [
+    ("idgate_core", "idgate-core"),
+    ("idgate_fetch", "idgate-fetch"),
+    ("idgate_ffi", "idgate-ffi"),
+    ("idgate_base", "idgate-server/base"),
+    ("idgate_store", "idgate-server/store"),
+    ("idgate_server", "idgate-server"),
+    ("idgate_sandbox", "idgate-server/sandbox"),
+    ("idgate", "idgate-server/program"),
+];
+
 fn imports_of(name: &str) -> Imports {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    Imports::of(name, &root.join(name.replace('_', "-")).join("src"))
+    let (_, folder) = FOLDERS.into_iter().find(|(own, _)| *own == name).unwrap();
+    Imports::of(name, &root.join(folder).join("src"))
 }
 
 #[track_caller]

@@ -95,7 +95,7 @@ fn clients_are_made_listed_and_revoked() {
 /// Clients gave such names before they were refused.
 #[test]
 fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
-    use idgate_server::store::OperatorStore;
+    use idgate_store::OperatorStore;
     let installation = Installation::new();
     let id = installation.create_client("shop", true).client_id;
     let mut store = OperatorStore::open(&installation.data_dir(), None).unwrap();

@@ -3,12 +3,12 @@
 
 mod away;
 mod chaos;
-#[path = "../../../idgate-server/src/store/tests/cluster.rs"]
+#[path = "../../../idgate-server/store/src/tests/cluster.rs"]
 pub(crate) mod cluster;
 mod files;
 mod nodes;
 #[allow(dead_code, reason = "the store's own tests lose more")]
-#[path = "../../../idgate-server/src/store/tests/proxy.rs"]
+#[path = "../../../idgate-server/store/src/tests/proxy.rs"]
 mod proxy;
 mod race;
 mod rates;

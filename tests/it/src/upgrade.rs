@@ -11,8 +11,8 @@ use crate::http::{Http, Request};
 use crate::killed::{restore, run_killed};
 use crate::server::Installation;
 
-const MAIN: &str = include_str!("../../../idgate-server/src/store/tests/first/idgate.sql");
-const CLAIMS: &str = include_str!("../../../idgate-server/src/store/tests/first/claims.sql");
+const MAIN: &str = include_str!("../../../idgate-server/store/src/tests/first/idgate.sql");
+const CLAIMS: &str = include_str!("../../../idgate-server/store/src/tests/first/claims.sql");
 const KEY: &str = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
 const API_KEY: &str = "sk_live_5U7FbvxkMyqiD8JqRc5PKICVDnivu3VB358jna";
 const FAILED: &str = "ses_01JDXofUsKzpDCvM6L32N1";
@@ -22,7 +22,7 @@ const ONCE: &str = "ses_gGxE7WVLM6frMW3rtbAyc1";
 const ENOUGH: u32 = 2000;
 
 /// What is sealed: file, table and column.
-const SEALED: &str = include_str!("../../../idgate-server/src/store/tests/first/sealed.txt");
+const SEALED: &str = include_str!("../../../idgate-server/store/src/tests/first/sealed.txt");
 
 /// A directory of 0.1.0, in which nothing is too old to be kept.
 fn old_directory() -> Installation {

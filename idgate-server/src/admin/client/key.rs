@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{in_order, no_such_client};
 use crate::admin::output::{Output, check_name, on_one_line};
-use crate::api_key::SCOPES;
 use crate::failure::Failure;
-use crate::store::{ApiKeyRecord, OperatorStore};
+use idgate_base::api_key::SCOPES;
+use idgate_store::{ApiKeyRecord, OperatorStore};
 
 /// Commands on the keys of a client.
 #[derive(Debug, Subcommand)]

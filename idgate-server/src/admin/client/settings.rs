@@ -11,7 +11,7 @@ use super::no_such_client;
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
 use crate::limits::{MAX_LOGO_BYTES, MAX_ORIGINS};
-use crate::store::{ClientChange, Logo, OperatorStore};
+use idgate_store::{ClientChange, Logo, OperatorStore};
 
 /// What to change of a client.
 #[derive(Args, Debug)]

@@ -12,7 +12,7 @@ use crate::admin::files::{in_file, read_at_most};
 use crate::admin::output::Output;
 use crate::failure::Failure;
 use crate::limits::MAX_KEY_FILE_BYTES;
-use crate::store::{CertificateRecord, OperatorStore};
+use idgate_store::{CertificateRecord, OperatorStore};
 
 /// Commands on what others attest of a client, for wallets.
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer as _;
 
-use crate::store::Finding;
+use idgate_store::Finding;
 
 /// Renewals by ACME come a month before the end; what is not renewed by then has failed.
 const SOON_MS: u64 = 14 * 86_400_000;
@@ -60,7 +60,7 @@ mod tests {
     use idgate_testkit::x509::{self, CertificateBuilder, Name};
 
     use super::*;
-    use crate::store::Health;
+    use idgate_store::Health;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
     const DAY_MS: u64 = 86_400_000;

@@ -21,7 +21,7 @@ use tokio_rustls::rustls::{
 
 use crate::config::{Config, TlsFiles};
 use crate::http::certificates;
-use crate::store::Finding;
+use idgate_store::Finding;
 
 /// For all of it. A gateway that takes longer serves nobody.
 const TIME: Duration = Duration::from_secs(3);

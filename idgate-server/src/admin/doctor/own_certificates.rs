@@ -6,8 +6,8 @@ use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 
 use crate::config::{ClientId, Config, RequestMode};
-use crate::gateway_key::RENEW_BEFORE_MS;
-use crate::store::{CertificateRecord, Finding};
+use idgate_store::gateway_key::RENEW_BEFORE_MS;
+use idgate_store::{CertificateRecord, Finding};
 
 const CHECK: &str = "certificates";
 
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
     use crate::config::Settings;
-    use crate::store::Health;
+    use idgate_store::Health;
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
     const DAY_MS: u64 = 86_400_000;

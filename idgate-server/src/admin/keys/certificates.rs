@@ -12,9 +12,9 @@ use crate::admin::files::read_at_most;
 use crate::admin::output::Output;
 use crate::config::{ClientId, OwnName};
 use crate::failure::Failure;
-use crate::gateway_key::{Registration, certification_request};
 use crate::limits::MAX_KEY_FILE_BYTES;
-use crate::store::{CertificateRecord, OperatorStore, RequestedKey};
+use idgate_store::gateway_key::{Registration, certification_request};
+use idgate_store::{CertificateRecord, OperatorStore, RequestedKey};
 
 /// Prints a request for a certificate for the gateway, or for this client.
 pub(super) fn request(

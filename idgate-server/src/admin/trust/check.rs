@@ -10,7 +10,7 @@ use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
 use super::list_check;
 use super::show::{fingerprint, hex, is_expired, sha256};
-use crate::store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
+use idgate_store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
 const DAY_MS: u64 = 86_400_000;
 /// A certificate that ends within this time is named.

@@ -6,7 +6,7 @@ use idgate_core::trust::{ListOutcome, ListProfile};
 
 use super::list_show::profile_of;
 use super::show::is_expired;
-use crate::store::{TrustRecord, TrustedListRecord};
+use idgate_store::{TrustRecord, TrustedListRecord};
 
 /// A list whose next issue is due within this time is named.
 const SOON_MS: u64 = 14 * 86_400_000;

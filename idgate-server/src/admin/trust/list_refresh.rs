@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Fetch;
 use crate::admin::output::Output;
 use crate::failure::Failure;
-use crate::store::{FetchedList, OperatorStore, Refreshed};
+use idgate_store::{FetchedList, OperatorStore, Refreshed};
 
 /// Fetches the lists of all entries, or of one, now.
 pub(super) fn run(

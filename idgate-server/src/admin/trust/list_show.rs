@@ -7,7 +7,7 @@ use idgate_core::trust::{ListProfile, ListedProvider, ListedService};
 use serde_json::{Value, json};
 
 use super::show::{digest, hex};
-use crate::store::{TrustRecord, TrustedListRecord};
+use idgate_store::{TrustRecord, TrustedListRecord};
 
 /// The list of an entry for programs.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {

@@ -13,7 +13,7 @@ use super::Fetch;
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
-use crate::store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecord};
+use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecord};
 
 /// The document type and the credential types that lists are about where the operator names none.
 const MDL: &str = "org.iso.18013.5.1.mDL";

@@ -9,7 +9,7 @@ use super::not_found;
 use super::show::hex;
 use crate::admin::output::Output;
 use crate::failure::Failure;
-use crate::store::{OperatorStore, RemovedMaterial};
+use idgate_store::{OperatorStore, RemovedMaterial};
 
 /// Removes the whole entry.
 pub(super) fn entry(

@@ -7,7 +7,7 @@ use idgate_core::trust::{DeviceResponseDocuments, PinnedSigner, TrustAnchor};
 use serde_json::{Value, json};
 
 use super::list_show;
-use crate::store::{TrustCertificate, TrustKey, TrustRecord};
+use idgate_store::{TrustCertificate, TrustKey, TrustRecord};
 
 /// An entry for programs.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
@@ -219,7 +219,7 @@ fn signers_json(signers: &[TrustCertificate<PinnedSigner>], now: UnixMillis) -> 
 }
 
 fn crls_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
-    let json = |crl: &crate::store::TrustCrl| {
+    let json = |crl: &idgate_store::TrustCrl| {
         let (sha256, added_at) = (hex(&crl.sha256), crl.added_at.to_string());
         match &crl.verified {
             Ok(crl) => json!({
@@ -240,7 +240,7 @@ fn crls_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
 }
 
 fn lists_json(record: &TrustRecord) -> Vec<Value> {
-    let json = |list: &crate::store::TrustList| {
+    let json = |list: &idgate_store::TrustList| {
         json!({
             "kind": list.kind,
             "sha256": list.sha256.as_deref().map(hex),

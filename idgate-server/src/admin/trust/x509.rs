@@ -17,7 +17,7 @@ use super::show::digest;
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
-use crate::store::{NewCrl, NewList, TrustChange, TrustRecord};
+use idgate_store::{NewCrl, NewList, TrustChange, TrustRecord};
 
 /// The options that name X.509 material.
 #[derive(Args, Debug)]

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use idgate_core::time::UnixMillis;
 
-use crate::store::PageRecord;
+use idgate_store::PageRecord;
 
 /// How often the address turns.
 const TURN_MS: u64 = 10_000;

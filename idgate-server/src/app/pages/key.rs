@@ -6,7 +6,7 @@ use idgate_core::EntropyUnavailable;
 use idgate_core::ids::random_id;
 use zeroize::Zeroizing;
 
-use crate::entropy::OsEntropy;
+use idgate_base::entropy::OsEntropy;
 
 /// Characters of a token, and of what a browser shows: 22 of base62 carry 128 bits.
 const TOKEN_CHARS: usize = 22;

@@ -1,21 +1,24 @@
 //! Text of a page under construction. What comes from outside goes through [`Html::text`].
 
 /// A page under construction.
-pub(crate) struct Html(String);
+pub struct Html(String);
 
-impl Html {
-    pub(crate) fn new() -> Self {
+impl Default for Html {
+    /// An empty page.
+    fn default() -> Self {
         Self(String::with_capacity(16 * 1024))
     }
+}
 
+impl Html {
     /// Markup of this program, as it is.
-    pub(crate) fn raw(&mut self, markup: &str) -> &mut Self {
+    pub fn raw(&mut self, markup: &str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
     /// Text from anywhere, between tags or in a quoted attribute.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+    pub fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
                 '&' => self.0.push_str("&amp;"),
@@ -32,7 +35,8 @@ impl Html {
         self
     }
 
-    pub(crate) fn finish(self) -> String {
+    /// The text.
+    pub fn finish(self) -> String {
         self.0
     }
 }
@@ -43,7 +47,7 @@ mod tests {
 
     #[test]
     fn no_text_becomes_markup_or_turns_what_follows_around() {
-        let mut html = Html::new();
+        let mut html = Html::default();
         html.raw("<p>").text("<script>\"'&amp;\u{202e}\u{0}\u{85}").raw("</p>");
         let expected = "<p>&lt;script&gt;&quot;&#39;&amp;amp;  </p>";
         assert_eq!(html.finish(), expected);

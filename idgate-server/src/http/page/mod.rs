@@ -15,13 +15,13 @@ use hyper::StatusCode;
 use idgate_core::ids::CredentialFormat;
 use idgate_core::request::Scheme;
 
-pub(crate) use self::html::Html;
+pub use self::html::Html;
 pub(crate) use self::language::Language;
-pub(crate) use self::qr::Qr;
+pub use self::qr::Qr;
 pub(crate) use self::shown::{cookie_of, key_of};
 use self::words::Words;
 use crate::app::{PageView, Phase, Standing};
-use crate::store::Face;
+use idgate_store::Face;
 
 /// The one script.
 pub(crate) static SCRIPT: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.js")));
@@ -85,7 +85,7 @@ pub(crate) fn refused(language: Language, status: StatusCode, own: Addresses<'_>
 /// A page as its browser sees it.
 pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addresses<'_>) -> String {
     let words = language.words();
-    let mut html = Html::new();
+    let mut html = Html::default();
     let (title, text) = match view.phase {
         Phase::Open => (words.title, ""),
         Phase::Checking => words.checking,
@@ -146,7 +146,7 @@ fn head(html: &mut Html, words: &Words, title: &str, looks_again: Option<&str>) 
 
 /// `again`: the page that may be there the next time.
 fn notice(words: &Words, (title, text): (&str, &str), again: Option<Addresses<'_>>) -> String {
-    let mut html = Html::new();
+    let mut html = Html::default();
     head(&mut html, words, title, None);
     html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
     if let Some(own) = again {

@@ -12,30 +12,30 @@ const TURN: usize = 3;
 
 /// A QR code, drawn as one line from row to row, there and back, that is dashed where modules are dark. A
 /// run of modules is two characters so, which is a third of the page where a request is long.
-pub(crate) struct Qr {
+pub struct Qr {
     width: usize,
     dashes: String,
 }
 
 impl Qr {
     /// `None`: the text is too long for one.
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    pub fn of(text: &str) -> Option<Self> {
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
         Some(Self { width: code.width(), dashes: dashes(&code.to_colors(), code.width()) })
     }
 
     /// Modules from edge to edge, with what is white around them.
-    pub(crate) fn side(&self) -> usize {
+    pub fn side(&self) -> usize {
         self.width.saturating_add(2 * QUIET)
     }
 
     /// The attribute `viewBox`: one unit is a module.
-    pub(crate) fn view_box(&self) -> String {
+    pub fn view_box(&self) -> String {
         format!("0 0 {0} {0}", self.side())
     }
 
     /// The attribute `d`: the line, which begins at the first module.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         let (left, right) = (QUIET - 1, self.width.saturating_add(QUIET + 1));
         let mut path = format!("M{QUIET} {QUIET}.5H{right}");
         for row in 1..self.width {
@@ -46,7 +46,7 @@ impl Qr {
     }
 
     /// The attribute `stroke-dasharray`: how much of the line is dark, then light, and so on.
-    pub(crate) fn dashes(&self) -> &str {
+    pub fn dashes(&self) -> &str {
         &self.dashes
     }
 }

@@ -9,7 +9,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::{json_body, paging};
-use crate::store::ApiKeyRecord;
+use idgate_store::ApiKeyRecord;
 
 /// `GET /v1/api-keys`: a page when the query asks for one, else all that live and the newest others.
 pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {

@@ -9,7 +9,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
 use crate::http::paging;
-use crate::store::{AuditPage, ListedEntry};
+use idgate_store::{AuditPage, ListedEntry};
 
 /// `GET /v1/audit-log`
 pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {

@@ -13,7 +13,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
 use crate::http::rates::RESPONSE;
-use crate::spans::carried;
+use idgate_base::spans::carried;
 
 /// `POST /v1/sessions/{sessionId}/dc-api`
 pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {

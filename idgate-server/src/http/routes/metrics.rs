@@ -17,7 +17,7 @@ use crate::http::error::HttpError;
 use crate::http::json::{self as body, Body};
 use crate::http::{paging, query};
 use crate::limits::MAX_WINDOW_HOURS;
-use crate::store::{MetricsSummary, Outcomes};
+use idgate_store::{MetricsSummary, Outcomes};
 
 const DEFAULT_HOURS: usize = 24;
 

@@ -12,7 +12,7 @@ use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
 use crate::http::{idempotency_key, json_body};
-use crate::spans::{Stage, stage};
+use idgate_base::spans::{Stage, stage};
 
 /// `POST /v1/sessions`
 pub(crate) async fn create(

@@ -12,7 +12,7 @@ use crate::http::body::{self, BodyError, Received};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
-use crate::spans::carried;
+use idgate_base::spans::carried;
 
 /// `POST /v1/oid4vp/response/{sessionId}`
 pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError> {

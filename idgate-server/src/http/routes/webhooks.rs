@@ -9,7 +9,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::{json_body, paging};
-use crate::store::{DeadLetter, EndpointRecord, HostStatus, Pending};
+use idgate_store::{DeadLetter, EndpointRecord, HostStatus, Pending};
 
 /// `GET /v1/webhook-endpoint`
 pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {

@@ -26,9 +26,9 @@ use tokio::sync::watch;
 
 use super::super::{Gateway, HttpLimits, listener};
 use crate::app::App;
-use crate::clock::VirtualClock;
 use crate::config::{PageRules, RequestMode};
-use crate::store::temporary::TemporaryStore;
+use idgate_base::clock::VirtualClock;
+use idgate_store::temporary::TemporaryStore;
 
 /// Costs that differ by less are not told apart: the cheapest of all answers costs about that.
 const NOISE: u64 = 3_000;

@@ -24,11 +24,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Gateway, HttpLimits};
-use crate::clock::VirtualClock;
 use crate::config::{Config, Settings};
 use crate::serve::{RunningGateway, start_with_limits};
-use crate::store::Mood;
-use crate::store::temporary::TemporaryStore;
+use idgate_base::clock::VirtualClock;
+use idgate_store::Mood;
+use idgate_store::temporary::TemporaryStore;
 use idgate_testkit::patience::{in_time, until};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);

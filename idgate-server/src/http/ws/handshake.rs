@@ -10,10 +10,10 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode, Version};
 
-use crate::api_key::ApiKey;
 use crate::http::auth;
 use crate::http::error::HttpError;
 use crate::http::json::Body;
+use idgate_base::api_key::ApiKey;
 
 /// The subprotocol of the status stream.
 const PROTOCOL: &str = "svc-id-v1";

@@ -15,11 +15,11 @@ use super::Close;
 use super::frame::{Incoming, Opcode};
 use super::socket::{End, Socket};
 use crate::app::{StatusStream, StreamEnd};
-use crate::clock::{Clock, Sleep};
 use crate::http::status_event::message;
 use crate::http::stop::stopped;
 use crate::limits::MAX_FRAMES_PER_PING;
 use crate::limits::StreamTimes;
+use idgate_base::clock::{Clock, Sleep};
 
 /// A connection that becomes a stream once its 101 is sent.
 pub(crate) struct Upgrade {

@@ -9,8 +9,8 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Attempt;
 use idgate_fetch::{Answer, Egress, EgressError, Post};
 
-use crate::spans;
-use crate::store::Target;
+use idgate_base::spans;
+use idgate_store::Target;
 
 /// Signs messages and takes them to their receivers, through the guarded way out.
 pub struct Courier {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::limits::{
     MAX_REMEMBERED_RECEIVERS, WEBHOOK_PLACES, WEBHOOK_PLACES_PER_HOST, WEBHOOK_PLACES_UNWELL,
 };
-use crate::store::{Lane, Leased, Wanted};
+use idgate_store::{Lane, Leased, Wanted};
 
 /// How a client's exchanges go.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -190,7 +190,7 @@ mod tests {
     use idgate_core::webhook::SigningSecret;
 
     use super::*;
-    use crate::store::Target;
+    use idgate_store::Target;
 
     fn lane(client: usize, host: &str) -> Lane {
         Lane { client_id: format!("cli_{client:04}"), host: host.into(), held: false }

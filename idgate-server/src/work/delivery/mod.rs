@@ -23,12 +23,12 @@ use tokio::time::MissedTickBehavior;
 
 pub use self::courier::{Courier, Message};
 use self::lanes::{Health, Lanes, Place};
-use crate::clock::{Clock, Stopwatch};
-use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;
-use crate::spans::{Key, Kind, Recording, Tracer, Value};
-use crate::store::{DeliveryResult, Leased, Store, StoreError};
-use crate::task::boxed;
+use idgate_base::clock::{Clock, Stopwatch};
+use idgate_base::entropy::OsEntropy;
+use idgate_base::spans::{Key, Kind, Recording, Tracer, Value};
+use idgate_base::task::boxed;
+use idgate_store::{DeliveryResult, Leased, Store, StoreError};
 
 /// Longer than an exchange and the commits around it.
 const LEASE_MS: u64 = 60_000;

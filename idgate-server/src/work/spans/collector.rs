@@ -26,7 +26,7 @@ use url::Url;
 use super::wire;
 use crate::config::Traces;
 use crate::limits::MAX_COLLECTOR_ANSWER;
-use crate::task::boxed;
+use idgate_base::task::boxed;
 
 /// What became of a message. The texts are ours: what a collector says may be anything.
 #[derive(Debug)]

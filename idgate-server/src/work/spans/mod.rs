@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use self::collector::{Collector, Taken};
-use crate::clock::Stopwatch;
 use crate::config::Traces;
-use crate::spans::{Lost, Record, Tracer};
+use idgate_base::clock::Stopwatch;
+use idgate_base::spans::{Lost, Record, Tracer};
 
 /// How long a span waits for others.
 const GATHERING: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use prost::{Message, Oneof};
 
-use crate::spans::{Kind, Record, Value};
+use idgate_base::spans::{Kind, Record, Value};
 
 /// Flags of a span: the trace is recorded; it is known whether the parent is of another process; it is.
 const SAMPLED: u32 = 0x001;

@@ -249,7 +249,7 @@ fn a_revoked_client_and_changed_trust_are_recorded() {
 /// Entries from before the retention go, behind a signed record that the rest is verified from.
 #[test]
 fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
-    use idgate_server::store::OperatorStore;
+    use idgate_store::OperatorStore;
     let installation = Installation::new().with("IDGATE_AUDIT_RETENTION", "30");
     let day = 24 * 60 * 60 * 1000;
     let past = |days: u64| idgate_core::UnixMillis(crate::tenant::now_ms() - days * day);

@@ -2,9 +2,9 @@
 //! too.
 
 use idgate_core::UnixMillis;
-use idgate_server::config::Address;
-use idgate_server::seal::InstanceKey;
-use idgate_server::store::OperatorStore;
+use idgate_store::Address;
+use idgate_store::OperatorStore;
+use idgate_store::seal::InstanceKey;
 use serde_json::json;
 
 use super::{NEW, OLD, both, only};

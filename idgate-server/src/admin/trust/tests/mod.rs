@@ -4,7 +4,7 @@ use clap::Parser;
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::OperatorStore;
+use idgate_store::OperatorStore;
 
 const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 const P256: &str = r#"{"kty":"EC","crv":"P-256","kid":"one","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;

@@ -9,8 +9,8 @@ use idgate_testkit::x509::{EXT_KEY_USAGE, Identity, ext_key_usage, key_identifie
 
 use super::*;
 use crate::config::{Environment, Quotas};
-use crate::store::wait::Wait as _;
-use crate::store::{Store, StoreOptions};
+use idgate_store::wait::Wait as _;
+use idgate_store::{Store, StoreOptions};
 
 /// 2026-11-21T00:00:00Z
 const TODAY: UnixMillis = UnixMillis(1_795_219_200_000);
@@ -191,7 +191,7 @@ fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
     let provider = idgate_core::crypto::aws_lc_rs::PROVIDER;
     let read = || idgate_core::trust::import_vical(&provider, &file, None, true, TODAY).unwrap();
     let change = |list| TrustChange {
-        lists: vec![crate::store::NewList {
+        lists: vec![idgate_store::NewList {
             origin: idgate_core::trust::RootOrigin::Vical,
             list,
             sha256: [0; 32],

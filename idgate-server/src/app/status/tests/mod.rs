@@ -22,10 +22,10 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::app::{Admission, Handle};
-use crate::clock::{Clock, VirtualClock};
-use crate::store::temporary::TemporaryStore;
-use crate::store::wait::Wait as _;
-use crate::work::sweeper::Sweeper;
+use idgate_base::clock::{Clock, VirtualClock};
+use idgate_store::temporary::TemporaryStore;
+use idgate_store::upkeep::Upkeep;
+use idgate_store::wait::Wait as _;
 use idgate_testkit::patience::until;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
@@ -357,11 +357,11 @@ async fn a_verification_that_died_leaves_its_session_when_the_lease_is_over() {
     assert!(dying.await.unwrap_err().is_cancelled());
     world.source.open_gate();
     assert!(is_closed(&post(&world.app, &open).await), "VERIFYING takes no other answer");
-    let sweeper = Sweeper::new(world.store.shared(), Arc::new(world.clock.clone()));
+    let upkeep = Upkeep::new(world.store.shared(), Arc::new(world.clock.clone()));
     world.clock.advance(19_999);
-    assert_eq!(sweeper.expire().await.unwrap(), 0);
+    assert_eq!(upkeep.expire().await.unwrap(), 0);
     world.clock.advance(1);
-    assert_eq!(sweeper.expire().await.unwrap(), 1);
+    assert_eq!(upkeep.expire().await.unwrap(), 1);
     assert_eq!(world.status(&open), Status::Pending);
     assert_eq!(world.outcome_of(&open).await, None);
 }
@@ -378,8 +378,8 @@ async fn a_verdict_after_the_lease_is_void() {
     });
     world.wait_for(&open, Status::Verifying).await;
     world.clock.advance(20_000);
-    let sweeper = Sweeper::new(world.store.shared(), Arc::new(world.clock.clone()));
-    assert_eq!(sweeper.expire().await.unwrap(), 1);
+    let upkeep = Upkeep::new(world.store.shared(), Arc::new(world.clock.clone()));
+    assert_eq!(upkeep.expire().await.unwrap(), 1);
     world.source.open_gate();
     assert!(is_closed(&late.await.unwrap()));
     assert_eq!(world.status(&open), Status::Pending);

@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::FutureExt as _;
 
 use super::*;
-use crate::clock::VirtualClock;
+use idgate_base::clock::VirtualClock;
 
 fn connections(most: usize, per_peer: usize) -> Arc<Connections> {
     Arc::new(Connections::new(most, per_peer))

@@ -19,17 +19,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::api_key::signing_secret;
-use crate::clock::{Clock, VirtualClock};
 use crate::config::{Cidr, Environment, Quotas};
-use crate::entropy::OsEntropy;
-use crate::store::wait::Wait as _;
-use crate::store::{
+use crate::work::delivery::Delivery;
+use idgate_base::api_key::signing_secret;
+use idgate_base::clock::{Clock, VirtualClock};
+use idgate_base::entropy::OsEntropy;
+use idgate_store::upkeep::Upkeep;
+use idgate_store::wait::Wait as _;
+use idgate_store::{
     Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointRequest, Made, OperatorStore,
     PageError, Replay, Review, Store, StoreOptions, TrustChange,
 };
-use crate::work::delivery::Delivery;
-use crate::work::sweeper::Sweeper;
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 pub(super) const MINUTE: u64 = 60_000;
@@ -162,8 +162,8 @@ impl Fixture {
 
     /// Says how many the sweeper settled.
     pub(super) async fn sweep(&self) -> usize {
-        let sweeper = Sweeper::new(self.store().clone(), Arc::new(self.clock.clone()));
-        sweeper.expire().await.unwrap()
+        let upkeep = Upkeep::new(self.store().clone(), Arc::new(self.clock.clone()));
+        upkeep.expire().await.unwrap()
     }
 
     pub(super) async fn delete(&self, id: &str) {
@@ -196,7 +196,7 @@ impl Fixture {
         self.delivery = deliverer(self.store(), &self.clock, true);
         let store = self.store.take().unwrap();
         // The deliverer holds it, too.
-        let nothing = crate::store::temporary::TemporaryStore::default().shared();
+        let nothing = idgate_store::temporary::TemporaryStore::default().shared();
         self.delivery =
             Delivery::new(nothing, Arc::new(self.clock.clone()), PROVIDER, egress(), true);
         drop(store);

@@ -1,7 +1,7 @@
 //! What operators decide about hosts, and what it does to what waits.
 
 use super::fixture::{Fixture, HOUR, MINUTE};
-use crate::store::{HostStatus, Review};
+use idgate_store::{HostStatus, Review};
 
 #[tokio::test]
 async fn nothing_is_sent_to_a_host_that_nobody_reviewed_and_after_72_hours_it_is_given_up() {

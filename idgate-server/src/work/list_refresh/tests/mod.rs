@@ -9,9 +9,9 @@ use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
 use idgate_testkit::x509::Identity;
 
 use super::*;
-use crate::clock::VirtualClock;
 use crate::config::{Environment, Quotas};
-use crate::store::{NewTrustedList, OperatorStore, Store, StoreOptions, TrustChange};
+use idgate_base::clock::VirtualClock;
+use idgate_store::{NewTrustedList, OperatorStore, Store, StoreOptions, TrustChange};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 const URL: &str = "https://lists.example/pid.json";

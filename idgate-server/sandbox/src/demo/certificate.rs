@@ -1,0 +1,55 @@
+//! The gateway's certificate, which HAIP asks for: from a sample CA, as an access authority makes it.
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{ImportRules, VerifierCertificate};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::x509::{
+    CertificateBuilder, Identity, KEY_USAGE, Name, SUBJECT_ALT_NAME, dns_names, key_usage,
+};
+
+use idgate_store::OperatorStore;
+
+const DAYS: u64 = 90;
+const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
+
+/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do; gives the CA's own certificate,
+/// which wallets trust.
+pub(crate) fn certify(
+    operator: &mut OperatorStore,
+    host: Option<&str>,
+    now: UnixMillis,
+) -> Result<Vec<u8>, String> {
+    let authority = authority(now);
+    let key = operator.requested_key("", now).map_err(explain)?;
+    let leaf = leaf(&authority, key.public().spki_der(), host, now);
+    let keys = operator.certificate_keys("").map_err(explain)?;
+    let rules = ImportRules { keys: &keys, host, now };
+    let imported = VerifierCertificate::import(&PROVIDER, &leaf, &rules).map_err(explain)?;
+    operator.import_certificate("", &imported.certificate, now).map_err(explain)?;
+    Ok(authority.der)
+}
+
+fn authority(now: UnixMillis) -> Identity {
+    let key = SigningKey::from_seed(Curve::P256, "idgate sample access authority");
+    let name = Name::new("UT", "Utopia access authority");
+    CertificateBuilder::issuer_root(name, &key, now.0).self_sign(&key)
+}
+
+/// For the key in `spki`, and in the name of `host`.
+fn leaf(authority: &Identity, spki: Vec<u8>, host: Option<&str>, now: UnixMillis) -> Vec<u8> {
+    let subject = Name::new("UT", "idgate demo");
+    let mut builder =
+        CertificateBuilder::new(subject.clone(), subject, &authority.key, now.0, DAYS)
+            .set(KEY_USAGE, true, key_usage(DIGITAL_SIGNATURE))
+            .under(authority);
+    builder.spki = spki;
+    if let Some(host) = host {
+        builder = builder.set(SUBJECT_ALT_NAME, false, dns_names(&[host]));
+    }
+    builder.sign(&authority.key)
+}
+
+fn explain(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

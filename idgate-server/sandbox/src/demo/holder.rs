@@ -1,0 +1,172 @@
+//! How the sample wallet reads and answers a request in each dialect.
+
+use idgate_core::discovery::DID_DOCUMENT_PATH;
+use idgate_core::request::Dialect;
+use idgate_testkit::openid4vp::{
+    Expected, Fetched, Format, Keys, Link, Prefix, Request, WALLET_NONCE,
+};
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::{Body, Transcript, Wallet};
+use serde_json::{Map, Value};
+
+use super::desk::Desk;
+use idgate_server::config::{ClientId, RequestMode, ResponseMode};
+
+/// A request as the wallet read it, and the answer that is ready to be posted.
+pub(super) struct Answered {
+    /// Who asks, as the wallet came to know it.
+    pub(super) client_id: String,
+    /// What is asked for, and the parameter that says so.
+    pub(super) query: (&'static str, Value),
+    /// What goes back, before it is encrypted.
+    pub(super) parameters: Map<String, Value>,
+    pub(super) response_uri: String,
+    pub(super) body: Body,
+}
+
+impl Desk {
+    /// What `wallet` answers to the request behind `link`.
+    pub(super) async fn answer(
+        &self,
+        wallet: &Wallet,
+        link: &str,
+        dialect: Dialect,
+        format: Format,
+        now_ms: u64,
+    ) -> Result<Answered, String> {
+        match dialect {
+            Dialect::Draft if self.is_signed(dialect) => {
+                self.answer_signed_draft(wallet, link, now_ms).await
+            }
+            Dialect::Draft => answer_draft(wallet, link, now_ms),
+            _ => self.answer_1_0(wallet, link, dialect, format, now_ms).await,
+        }
+    }
+
+    /// Whether requests are signed and fetched.
+    pub(super) fn is_signed(&self, dialect: Dialect) -> bool {
+        dialect == Dialect::Haip || self.config.request_mode == RequestMode::Jar
+    }
+
+    /// Whether answers are encrypted.
+    pub(super) fn is_encrypted(&self, dialect: Dialect) -> bool {
+        match (dialect, self.config.dialects.response_mode) {
+            (Dialect::V1_0, ResponseMode::DirectPost) => false,
+            (Dialect::V1_0, ResponseMode::DirectPostJwt) => true,
+            _ => self.is_signed(dialect),
+        }
+    }
+
+    /// Whether links say that the request may be had by POST.
+    pub(super) fn announces_post(&self, dialect: Dialect) -> bool {
+        self.config.dialects.announces_post && dialect != Dialect::Draft
+    }
+
+    async fn answer_1_0(
+        &self,
+        wallet: &Wallet,
+        link: &str,
+        dialect: Dialect,
+        format: Format,
+        now_ms: u64,
+    ) -> Result<Answered, String> {
+        let fetched = match Link::read(link).0 {
+            Link::ByValue(_) => None,
+            Link::ByReference { request_uri, post, .. } => {
+                Some(self.fetch(&request_uri, post).await?)
+            }
+        };
+        let prefix = self.prefix(dialect);
+        let by_did = prefix == Prefix::DecentralizedIdentifier;
+        let expected = Expected {
+            prefix,
+            encrypted: self.is_encrypted(dialect),
+            formats: vec![format],
+            haip: dialect == Dialect::Haip,
+            transaction_data: false,
+            anchor: self.authority.clone(),
+            did_document: if by_did { Some(self.did_document().await?) } else { None },
+            now_ms,
+        };
+        let (request, findings) =
+            Request::read(link, fetched.as_ref(), &expected, &mut Keys::default());
+        let is_plain = self.gateway.base_url().starts_with("http://");
+        findings.refusal(is_plain).map_or(Ok(()), Err)?;
+        let answer = wallet.answer_1_0(&request, now_ms).map_err(explain)?;
+        Ok(Answered {
+            query: ("dcql_query", request.query.json.clone()),
+            client_id: request.client_id,
+            body: answer.body(),
+            parameters: answer.parameters,
+            response_uri: answer.response_uri,
+        })
+    }
+
+    async fn answer_signed_draft(
+        &self,
+        wallet: &Wallet,
+        link: &str,
+        now_ms: u64,
+    ) -> Result<Answered, String> {
+        let link = JarLink::parse(link).map_err(explain)?;
+        let jwt = self.fetch(&link.request_uri, false).await?.jwt;
+        let document = self.did_document().await?;
+        let jar = JarRequest::verify(&link, &jwt, &document, now_ms).map_err(explain)?;
+        let answer =
+            wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now_ms).map_err(explain)?;
+        let query = jar.claims.get(DEFINITION).cloned().unwrap_or_default();
+        Ok(Answered {
+            client_id: link.client_id,
+            query: (DEFINITION, query),
+            body: answer.form_body(),
+            parameters: answer.payload,
+            response_uri: answer.response_uri,
+        })
+    }
+
+    /// The Request Object behind a link, by POST where the link allows it.
+    async fn fetch(&self, request_uri: &str, post: bool) -> Result<Fetched, String> {
+        let path = self.path_of(request_uri)?;
+        let reply = match post {
+            true => self.client.wallet(path, &Link::fetch_form(WALLET_NONCE)).await?,
+            false => self.client.public(path).await?,
+        };
+        Ok(Fetched::new(reply.text(), reply.content_type, post))
+    }
+
+    async fn did_document(&self) -> Result<Value, String> {
+        Ok(self.client.public(DID_DOCUMENT_PATH).await?.json())
+    }
+
+    fn prefix(&self, dialect: Dialect) -> Prefix {
+        match (dialect, self.config.dialects.client_id) {
+            (Dialect::Haip, _) => Prefix::X509Hash,
+            _ if !self.is_signed(dialect) => Prefix::RedirectUri,
+            (_, ClientId::Did) => Prefix::DecentralizedIdentifier,
+            (_, ClientId::X509SanDns) => Prefix::X509SanDns,
+            (_, ClientId::X509Hash) => Prefix::X509Hash,
+        }
+    }
+}
+
+const DEFINITION: &str = "presentation_definition";
+
+fn answer_draft(wallet: &Wallet, link: &str, now_ms: u64) -> Result<Answered, String> {
+    let answer = wallet.answer_uri(link, now_ms).map_err(explain)?;
+    let given = match Link::read(link).0 {
+        Link::ByValue(given) => given,
+        Link::ByReference { .. } => Map::new(),
+    };
+    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+    Ok(Answered {
+        client_id: text("client_id").to_owned(),
+        query: (DEFINITION, serde_json::from_str(text(DEFINITION)).unwrap_or_default()),
+        body: answer.form_body(),
+        parameters: answer.parameters(),
+        response_uri: answer.response_uri,
+    })
+}
+
+fn explain(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

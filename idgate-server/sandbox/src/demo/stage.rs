@@ -1,0 +1,117 @@
+//! What the demo needs before it can begin: sample issuers, a tenant, a certificate, the gateways.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use idgate_core::request::Dialect;
+use idgate_core::time::UnixMillis;
+use idgate_core::verifier::Verifier;
+
+use super::act::Act;
+use super::certificate::certify;
+use super::desk::Desk;
+use super::plan::Plan;
+use idgate_base::clock::Clock;
+use idgate_server::config::{ClientId, Config};
+use idgate_store::{OperatorStore, Store, StoreOptions};
+
+/// The name of the demo's tenant.
+const TENANT: &str = "demo";
+
+/// The gateways, a tenant and the two acts, ready to play.
+pub(super) struct Stage {
+    pub(super) main: Desk,
+    /// For `draft` by value, beside a gateway in the other mode.
+    pub(super) inline: Option<Desk>,
+    pub(super) acts: [Act; 2],
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Stage {
+    /// Puts the sample issuers and one test-mode tenant into the data directory, and starts the
+    /// gateways of `plan` on it.
+    ///
+    /// # Errors
+    /// The data directory is not the demo's, or a gateway cannot start.
+    pub(super) async fn set(plan: Plan, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        let Plan { main, inline } = plan;
+        let now = clock.now();
+        let acts = [Act::sd_jwt_vc(now), Act::mdoc(now)];
+        let operator = OperatorStore::open(&main.data_dir, main.instance_key.as_ref());
+        let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
+        check_owner(&operator, &main.data_dir, &acts)?;
+        let tenant = operator.create_client(TENANT, false, None, now).map_err(explain)?;
+        for act in &acts {
+            operator.add_trust(act.issuer_id, &act.trust()?, now).map_err(explain)?;
+        }
+        let authority = authority(&mut operator, &main, now)?;
+        drop(operator);
+        let options = StoreOptions {
+            instance_key: main.instance_key.as_ref(),
+            environment: main.environment,
+            quotas: main.quotas,
+        };
+        let store = Store::open(&main.data_dir, options, now).map_err(explain)?;
+        let store: Arc<Store> = Arc::new(store);
+        let open = |config| {
+            let (clock, store) = (clock.clone(), store.clone());
+            Desk::open(config, clock, store, tenant.api_key.expose(), authority.clone())
+        };
+        let main = open(main).await?;
+        let inline = match inline {
+            Some(config) => Some(open(config).await?),
+            None => None,
+        };
+        Ok(Self { main, inline, acts, clock })
+    }
+
+    /// The gateway for sessions of this dialect.
+    pub(super) fn desk(&self, dialect: Dialect) -> &Desk {
+        self.inline.as_ref().filter(|_| dialect == Dialect::Draft).unwrap_or(&self.main)
+    }
+
+    /// Ends it.
+    pub(super) async fn strike(self) {
+        let inline = async {
+            if let Some(desk) = self.inline {
+                desk.gateway.shutdown().await;
+            }
+        };
+        tokio::join!(self.main.gateway.shutdown(), inline);
+    }
+}
+
+/// The keys of the sample issuers are known to everybody: nobody else's tenants may trust them.
+fn check_owner(operator: &OperatorStore, folder: &Path, acts: &[Act]) -> Result<(), String> {
+    let is_ours = |issuer_id: &str| acts.iter().any(|act| act.issuer_id == issuer_id);
+    let clients = operator.clients().map_err(explain)?;
+    let issuers = operator.trust_entries().map_err(explain)?;
+    if clients.iter().all(|client| client.name == TENANT)
+        && issuers.iter().all(|entry| is_ours(&entry.issuer_id))
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has clients or issuers of its own, and the demo adds issuers whose keys everybody knows; \
+         choose a new directory for it, or leave --data-dir away",
+        folder.display()
+    ))
+}
+
+/// The CA behind the gateway's certificate, where a dialect asks for one.
+fn authority(
+    operator: &mut OperatorStore,
+    config: &Config,
+    now: UnixMillis,
+) -> Result<Option<Vec<u8>>, String> {
+    let dialects = &config.dialects;
+    if !dialects.enabled.contains(&Dialect::Haip) && dialects.client_id == ClientId::Did {
+        return Ok(None);
+    }
+    let host = config.base_url.as_deref().and_then(Verifier::host_name);
+    certify(operator, host.as_deref(), now).map(Some)
+}
+
+fn explain(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,159 @@
+//! `idgate sandbox`: a gateway for developing against, with sample issuers, a wallet to press buttons of,
+//! and a receiver of webhooks. Nothing of it is for production, and it does not start there.
+
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface: the program is
+
+mod certificate;
+pub mod demo;
+mod front;
+mod issuers;
+mod kept;
+mod limits;
+mod options;
+mod page;
+mod plan;
+mod published;
+mod receiver;
+mod routes;
+mod serving;
+mod shell;
+mod stage;
+mod state;
+mod wallet;
+mod way;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use self::certificate::fingerprint;
+use self::kept::PREFIX;
+pub use self::kept::running_folder;
+use self::options::SandboxCommand;
+pub use self::options::SandboxOptions;
+use self::plan::Plan;
+use self::stage::Stage;
+use self::state::{LISTS, lock};
+use crate::demo::ending::Ending;
+use crate::demo::folder::Folder;
+use crate::demo::plan::Said;
+use idgate_base::clock::{Clock, SystemClock};
+use idgate_server::failure::Failure;
+use idgate_server::log;
+use idgate_server::stdio;
+use idgate_store::SANDBOX_FILE;
+
+/// Runs the sandbox, or its wallet, with the settings that were `said`.
+pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
+    if let Some(SandboxCommand::Wallet(wallet)) = &options.command {
+        return match options.are_given() {
+            false => shell::run(wallet, said, json),
+            true => Failure::Usage(
+                "--page-listen, --https-listen, --lan and --name are for the sandbox itself, not for its \
+                 wallet"
+                    .into(),
+            )
+            .report(json),
+        };
+    }
+    let ended = serve(&options, said, json);
+    log::flush();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json),
+    }
+}
+
+fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Failure> {
+    let plan = Plan::new(options, said)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let folder = Folder::new(said, PREFIX)?;
+    if folder.is_thrown_away() && plan.names_folder() {
+        let note = "note: IDGATE_DATA_DIR is for gateways in earnest and not used here; --data-dir names a folder \
+                    for the sandbox\n";
+        stdio::to_stderr(note.to_owned());
+    }
+    runtime.block_on(async {
+        let mut ending = Ending::new()?;
+        let stage = tokio::select! {
+            stage = Stage::set(plan, said, &folder, clock) => stage?,
+            () = ending.told() => return Ok(()),
+        };
+        let told = if json { stage.object() } else { stage.words(&folder) };
+        // Before they are, so that nobody who ends it at once sees them twice.
+        stage.keys_are_shown()?;
+        stdio::to_stdout(told);
+        ending.told().await;
+        stage.strike().await;
+        Ok(())
+    })
+}
+
+impl Stage {
+    /// What it is, for programs.
+    fn object(&self) -> String {
+        let state = &self.state;
+        let [pid, mdl] = LISTS.map(|(_, path)| format!("{}{path}", state.https));
+        let kept = &lock(&state.kept).1;
+        let mut object = json!({
+            "base_url": state.base_url,
+            "gateway_url": state.gateway,
+            "page_url": format!("{}/", state.page),
+            "https_url": state.https,
+            "ca_sha256": fingerprint(&state.authority.der),
+            "client_id": kept.client_id,
+            "livemode": false,
+            "lists": { "pid": pid, "mdl": mdl },
+        });
+        if let (true, Some(members)) = (self.is_new, object.as_object_mut()) {
+            members.insert("api_key".into(), kept.api_key.as_str().into());
+            members.insert("signing_secret".into(), kept.signing_secret.as_str().into());
+        }
+        format!("{object}\n")
+    }
+
+    /// The same for people.
+    fn words(&self, folder: &Folder) -> String {
+        let state = &self.state;
+        let kept = lock(&state.kept).1.clone();
+        let keys = match self.is_new {
+            true => format!(
+                "  api_key         {}\n  signing_secret  {}\n\nThe keys are shown this once.",
+                kept.api_key, kept.signing_secret
+            ),
+            false => format!(
+                "\nIts keys were shown when the sandbox was made; API_KEY is `api_key` in {}.",
+                Path::new(folder.text()).join(SANDBOX_FILE).display()
+            ),
+        };
+        // In double quotes, where a shell puts in what a variable holds.
+        let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
+        let [ask, ..] = &page::ASKS;
+        let ends = match folder.is_thrown_away() {
+            true => "everything goes away with Ctrl-C; --data-dir keeps it",
+            false => "the folder stays",
+        };
+        format!(
+            "A sandbox: for development only, and its issuers vouch for nobody.\n\n  \
+             gateway         {}\n  page            {}/\n  https           {}\n  its CA          SHA-256 {}\n  \
+             folder          {} ({ends})\n  client_id       {}\n{keys}\n\n\
+             Ask for something, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
+             -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
+             Answer it on the page, with a phone (--lan), or from a shell:\n\n  \
+             idgate sandbox wallet 'openid4vp://…' --do accept\n\nlistening on {}\n",
+            state.base_url,
+            state.page,
+            state.https,
+            fingerprint(&state.authority.der),
+            folder.text(),
+            kept.client_id,
+            state.gateway,
+            ask.shown(&state.profiles),
+            state.base_url,
+        )
+    }
+}

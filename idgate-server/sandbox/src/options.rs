@@ -1,0 +1,43 @@
+//! The command line of the sandbox.
+
+use std::net::{IpAddr, SocketAddr};
+
+use clap::{Args, Subcommand};
+
+use crate::shell::WalletOptions;
+
+/// The options of `idgate sandbox`. Its folder is the one of --data-dir, or goes away with it: neither
+/// IDGATE_DATA_DIR nor a settings file leads there, because they name the folder of a gateway in earnest.
+#[derive(Args, Debug)]
+pub struct SandboxOptions {
+    #[command(subcommand)]
+    pub(super) command: Option<SandboxCommand>,
+    /// Where the page, the lists and the receiver of webhooks are: a port of 127.0.0.1
+    /// [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) page_listen: Option<SocketAddr>,
+    /// Where the sandbox's own https is: a port of 127.0.0.1 [default: 127.0.0.1:8443]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) https_listen: Option<SocketAddr>,
+    /// Let phones of this network answer: links lead to the sandbox's https at this machine's address
+    /// [default: the one that leads outside]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
+    pub(super) lan: Option<Option<IpAddr>>,
+    /// A name of this machine, for the certificate and, with --lan, for links
+    #[arg(long, value_name = "HOST")]
+    pub(super) name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SandboxCommand {
+    /// Answer the link of a session as the built-in wallet, on any gateway of this machine
+    Wallet(WalletOptions),
+}
+
+impl SandboxOptions {
+    /// Whether one of them is given, which the wallet has no use for.
+    pub(super) fn are_given(&self) -> bool {
+        let Self { command: _, page_listen, https_listen, lan, name } = self;
+        page_listen.is_some() || https_listen.is_some() || lan.is_some() || name.is_some()
+    }
+}

@@ -1,0 +1,307 @@
+//! What a sandbox sets up before it serves: listeners, issuers and lists, a tenant, the gateway, and what
+//! the gateway trusts.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::request::Dialect;
+use idgate_core::trust::{RootOrigin, TrustAnchor};
+use idgate_core::verifier::Verifier;
+use idgate_core::webhook::SigningSecret;
+use idgate_testkit::keys::pem;
+use idgate_testkit::mdoc::MDL;
+use idgate_testkit::samples;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+
+use super::issuers::{PID, Provider};
+use super::kept::{Kept, Running};
+use super::page::{EU_MDL, EU_PID};
+use super::plan::Plan;
+use super::published::list_signer;
+use super::state::{LISTS, Lists, State, lock};
+use super::way::Way;
+use super::{certificate, front, routes, serving};
+use crate::demo::certificate::certify;
+use crate::demo::folder::Folder;
+use crate::demo::plan::Said;
+use idgate_base::clock::Clock;
+use idgate_base::task::boxed;
+use idgate_server::config::{ClientId, Config};
+use idgate_server::log;
+use idgate_server::serve::{self, RunningGateway};
+use idgate_server::work::{self, list_refresh};
+use idgate_store::{NewTrustedList, OperatorStore, Review, Store, StoreOptions, TrustChange};
+
+/// The name of the sandbox's tenant.
+const TENANT: &str = "sandbox";
+
+/// A sandbox that runs.
+pub(super) struct Stage {
+    pub(super) state: Arc<State>,
+    /// Whether its keys have never been shown.
+    pub(super) is_new: bool,
+    gateway: RunningGateway,
+    listeners: Vec<JoinHandle<()>>,
+}
+
+impl Stage {
+    /// Sets it up in `folder`.
+    ///
+    /// # Errors
+    /// The folder is somebody else's, an address is taken, or the gateway cannot start.
+    pub(super) async fn set(
+        plan: Plan,
+        said: Said<'_>,
+        folder: &Folder,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, String> {
+        let now = clock.now();
+        let dir = Path::new(folder.text());
+        let pages = bind("--page-listen", plan.page_listen).await?;
+        let https = bind("--https-listen", plan.https_listen).await?;
+        let (page_at, https_at) = (address_of(&pages)?, address_of(&https)?);
+        let on_lan = match plan.lan {
+            Some(address) => Some(bind("--lan", (address, https_at.port()).into()).await?),
+            None => None,
+        };
+        let mut kept = Kept::of(dir, now)?;
+        let is_new = !kept.shown;
+        let page = format!("http://{page_at}");
+        let providers = Provider::all(&kept.seed, kept.made_at, &page);
+        let names: Vec<String> = plan.name.iter().cloned().collect();
+        let addresses: Vec<_> = plan.lan.into_iter().collect();
+        let authority = certificate::authority(&kept.seed, kept.made_at, &names, &addresses, now.0);
+        let acceptor = certificate::acceptor(&authority, &names, &addresses, now.0)?;
+        let ca = ca_files(dir, &authority.der, plan.extra_ca_file().as_deref())?;
+        let config = plan.config(said, dir, &ca, https_at)?;
+        log::init(&config)?;
+        let operator = operator(&config, &mut kept, &providers, &clock)?;
+        let gateway = start(&config, &clock).await?;
+        let (here, base_url) = (gateway.local_addr(), gateway.base_url().to_owned());
+        let lists = page.clone();
+        kept.running = Some(Running { base_url: base_url.clone(), gateway: here, lists });
+        kept.write(dir)?;
+        let egress = work::way_out(config.fetch_allow_cidrs.clone(), Some(&ca))?;
+        let state = State {
+            clock,
+            list_signer: list_signer(&kept.seed, kept.made_at),
+            providers,
+            authority,
+            gateway: format!("http://{here}"),
+            way: Way::default().over(&base_url, here),
+            base_url,
+            page,
+            https: format!("https://localhost:{}", https_at.port()),
+            profiles: config.dialects.enabled.iter().map(|dialect| dialect.name()).collect(),
+            egress: Arc::new(egress),
+            secret: SigningSecret::new(&*kept.signing_secret).map_err(explain)?,
+            operator: Arc::new(Mutex::new(operator)),
+            kept: Mutex::new((dir.to_owned(), kept)),
+            lists: Mutex::new(Lists::default()),
+            deliveries: Mutex::default(),
+            made: Mutex::new(BTreeMap::new()),
+            outcomes: Mutex::new(VecDeque::new()),
+        };
+        let state = Arc::new(state);
+        state.publish([true; 2])?;
+        let mut listeners = vec![tokio::spawn(boxed(serving::serve(pages, None, {
+            let state = state.clone();
+            move |request| routes::handle(state.clone(), page_at, request)
+        })))];
+        for listener in [Some(https), on_lan].into_iter().flatten() {
+            let state = state.clone();
+            let handle = move |request| front::handle(state.clone(), here, request);
+            let serving = serving::serve(listener, Some(acceptor.clone()), handle);
+            listeners.push(tokio::spawn(boxed(serving)));
+        }
+        let stage = Self { state, is_new, gateway, listeners };
+        stage.follow_lists().await?;
+        stage.receive_webhooks().await?;
+        Ok(stage)
+    }
+
+    /// The keys were shown, and are not shown again.
+    ///
+    /// # Errors
+    /// That cannot be kept.
+    pub(super) fn keys_are_shown(&self) -> Result<(), String> {
+        let mut kept = lock(&self.state.kept);
+        kept.1.shown = true;
+        kept.1.write(&kept.0)
+    }
+
+    /// Ends it.
+    pub(super) async fn strike(self) {
+        self.gateway.shutdown().await;
+        self.listeners.iter().for_each(JoinHandle::abort);
+        let mut kept = lock(&self.state.kept);
+        kept.1.running = None;
+        // A folder that goes away need not be right.
+        let _unwritten = kept.1.write(&kept.0);
+    }
+
+    /// Trusts the lists by their URLs, as an operator does.
+    async fn follow_lists(&self) -> Result<(), String> {
+        let state = &self.state;
+        let entries = [(EU_PID, Some(vec![String::from(samples::VCT)]), PID), (EU_MDL, None, MDL)];
+        for ((issuer_id, vct, doc_type), (_, path)) in entries.into_iter().zip(LISTS) {
+            let url = format!("{}{path}", state.https);
+            let (egress, now) = (state.egress.clone(), state.clock.now());
+            let anchor = state.list_signer.der.clone();
+            let follow = move |operator: &mut OperatorStore| {
+                let token = list_refresh::fetch_once(&egress, &url);
+                let token = token.map_err(|why| format!("{url}: {why}"))?;
+                let change = TrustChange {
+                    vct,
+                    doc_types: Some(vec![doc_type.into()]),
+                    trusted_list: Some(NewTrustedList {
+                        url: Some(url),
+                        token,
+                        anchors: Some(anchor),
+                        crls: None,
+                        accept_rollback: false,
+                    }),
+                    test_only: true,
+                    ..TrustChange::default()
+                };
+                operator.add_trust(issuer_id, &change, now).map(drop).map_err(explain)
+            };
+            state.operate(follow).await?;
+        }
+        Ok(())
+    }
+
+    /// Has the tenant notified at the receiver, unless it is notified elsewhere.
+    async fn receive_webhooks(&self) -> Result<(), String> {
+        const PATH: &str = "/v1/webhook-endpoint";
+        let (state, now) = (&self.state, self.state.clock.now());
+        let approve = move |operator: &mut OperatorStore| {
+            for host in ["127.0.0.1", "[::1]", "localhost"] {
+                operator.review_webhook_host(host, Review::Approve, now).map_err(explain)?;
+            }
+            Ok(())
+        };
+        state.operate(approve).await?;
+        let before = state.tenant("GET", PATH, None).await?;
+        let before = before.get("url").and_then(Value::as_str).map(String::from);
+        let receiver = format!("{}/webhooks", state.page);
+        let own = lock(&state.kept).1.receiver.clone();
+        // Its own of the last time may have been at another port; every other one is the developer's.
+        if before.is_some_and(|url| url != receiver && own.as_deref() != Some(&*url)) {
+            return Ok(());
+        }
+        let wish = json!({ "url": receiver, "signing_secret": state.secret.expose() });
+        let put = state.tenant("PUT", PATH, Some(&wish)).await?;
+        if put.get("url").is_none() {
+            return Err(format!("the gateway does not take the receiver of webhooks: {put}"));
+        }
+        let mut kept = lock(&state.kept);
+        kept.1.receiver = Some(receiver);
+        kept.1.write(&kept.0)
+    }
+}
+
+/// Makes the tenant, and trusts the first provider by its key and its root.
+fn operator(
+    config: &Config,
+    kept: &mut Kept,
+    providers: &[Provider; 2],
+    clock: &Arc<dyn Clock>,
+) -> Result<Box<OperatorStore>, String> {
+    let now = clock.now();
+    let operator = OperatorStore::open(&config.data_dir, config.instance_key.as_ref());
+    let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
+    if kept.client_id.is_empty() {
+        let made = operator.create_client(TENANT, false, None, now).map_err(explain)?;
+        kept.client_id = made.client_id;
+        made.api_key.expose().clone_into(&mut kept.api_key);
+        made.signing_secret.as_str().clone_into(&mut kept.signing_secret);
+        // At once: nobody could ask for them a second time.
+        kept.write(&config.data_dir)?;
+    }
+    let [first, _] = providers;
+    let jwk = Jwk::parse(first.key.public_jwk().to_string().as_bytes()).map_err(explain)?;
+    let root = TrustAnchor::from_der(&PROVIDER, &first.root.der, RootOrigin::RootFile);
+    for (issuer_id, change) in [
+        (
+            samples::ISSUER,
+            TrustChange {
+                vct: Some(vec![samples::VCT.into()]),
+                keys: vec![(jwk.key, jwk.kid)],
+                test_only: true,
+                ..TrustChange::default()
+            },
+        ),
+        (
+            samples::MDL_ISSUER,
+            TrustChange {
+                roots: vec![root.map_err(explain)?],
+                test_only: true,
+                ..TrustChange::default()
+            },
+        ),
+    ] {
+        operator.add_trust(issuer_id, &change, now).map_err(explain)?;
+    }
+    let dialects = &config.dialects;
+    if dialects.enabled.contains(&Dialect::Haip) || dialects.client_id != ClientId::Did {
+        let host = config.base_url.as_deref().and_then(Verifier::host_name);
+        certify(&mut operator, host.as_deref(), now)?;
+    }
+    Ok(operator)
+}
+
+async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway, String> {
+    let options = StoreOptions {
+        instance_key: config.instance_key.as_ref(),
+        environment: config.environment,
+        quotas: config.quotas,
+    };
+    let store = Store::open(&config.data_dir, options, clock.now()).map_err(explain)?;
+    let store: Arc<Store> = Arc::new(store);
+    serve::start(config, clock.clone(), store).await
+}
+
+/// The CA of the sandbox's https as a file, for those that take lists from there and to be brought to a
+/// phone. Gives the file of what the gateway is to trust: the same, or one with those of `given` as well.
+fn ca_files(folder: &Path, der: &[u8], given: Option<&Path>) -> Result<PathBuf, String> {
+    let own = pem("CERTIFICATE", der);
+    let put = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let written = std::fs::write(&path, text);
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    };
+    let alone = put("sandbox-ca.pem", &own)?;
+    let Some(given) = given else { return Ok(alone) };
+    let wrong =
+        |why: &dyn std::fmt::Display| format!("IDGATE_EXTRA_CA_FILE: {}: {why}", given.display());
+    let text = std::fs::read_to_string(given).map_err(|error| wrong(&error))?;
+    let all = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+    if all.map_err(|_| wrong(&"is not PEM; convert it to PEM"))?.is_empty() {
+        return Err(wrong(&"holds no certificate in PEM"));
+    }
+    put("sandbox-ca-and-given.pem", &format!("{own}\n{text}"))
+}
+
+async fn bind(option: &str, address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| {
+        format!("{option}: cannot listen on {address}: {error}; choose another address or port")
+    })
+}
+
+fn address_of(listener: &TcpListener) -> Result<SocketAddr, String> {
+    listener.local_addr().map_err(|error| error.to_string())
+}
+
+fn explain(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,93 @@
+//! Heads and the number of all entries as rows.
+
+use super::super::db::{Db, Row, Sql, sql};
+use super::super::failure::{Done, Failure};
+use super::super::sql::{millis, number, unsigned};
+use super::head::{Found, Head, SLICES, slice_message, total_message};
+use crate::audit_chain::{AuditKeys, Hash};
+
+/// A row of all columns in their order.
+pub(crate) fn read_row(keys: &AuditKeys, row: &Row<'_>) -> Done<Found> {
+    // A hash of another length is none of ours: the MAC will not match.
+    let hash =
+        |column| Ok::<Hash, Failure>(row.get::<Vec<u8>>(column)?.try_into().unwrap_or_default());
+    let head = Head {
+        client_id: row.get(0)?,
+        seq: unsigned(row.get(1)?),
+        entry_hash: hash(2)?,
+        checkpoint_seq: unsigned(row.get(3)?),
+        checkpoint_hash: hash(4)?,
+        open_since: row.time_if_any(5)?,
+    };
+    Ok(head.checked(keys, &row.bytes(6)?))
+}
+
+/// Reads the end of a chain, and locks it.
+pub(crate) const LOCK: Sql =
+    sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+         FROM audit_heads WHERE client_id = $1 {FOR UPDATE}");
+
+/// The end of a chain, which no other transaction moves before this one ends.
+pub(crate) async fn lock(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
+    if let Some(found) = find(db, keys, client_id).await? {
+        return Ok(Head::genuine(Some(found), client_id)?);
+    }
+    // Of all that find none, one makes it, and the others wait for that one.
+    insert(db, keys, &Head::before_the_first(client_id)).await?;
+    let found = find(db, keys, client_id).await?;
+    Ok(Head::genuine(found, client_id)?)
+}
+
+pub(crate) async fn find(db: &Db<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
+    db.one(LOCK, &[&client_id], |row| read_row(keys, row)).await
+}
+
+/// Stores the head of a chain that has none.
+pub(crate) async fn insert(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+                   checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                   ON CONFLICT DO NOTHING");
+    store(db, sql, keys, head).await
+}
+
+/// Writes where a chain ends now.
+pub(crate) async fn write(db: &Db<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    let sql = sql("INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+                   checkpoint_hash, open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) \
+                   ON CONFLICT (client_id) DO UPDATE SET seq = excluded.seq, \
+                   entry_hash = excluded.entry_hash, checkpoint_seq = excluded.checkpoint_seq, \
+                   checkpoint_hash = excluded.checkpoint_hash, open_since = excluded.open_since, \
+                   mac = excluded.mac");
+    store(db, sql, keys, head).await
+}
+
+async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()> {
+    let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
+    let (entry_hash, checkpoint_hash) =
+        (head.entry_hash.as_slice(), head.checkpoint_hash.as_slice());
+    let (open_since, mac) = (head.open_since.map(millis), head.mac(keys));
+    db.run(
+        sql,
+        &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac],
+    )
+    .await
+    .map(drop)
+}
+
+/// How many entries all chains have together; `None`: the number, or a part of it, is missing, or is not one that the
+/// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
+pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
+    let sql = sql("SELECT {slice|0}, entries, mac FROM {audit_totals|audit_total}");
+    let is_whole = matches!(db, Db::Sqlite(_));
+    let read = |row: &Row<'_>| {
+        let (slice, entries) = (row.get(0)?, unsigned(row.get(1)?));
+        let message = if is_whole { total_message(entries) } else { slice_message(slice, entries) };
+        Ok(keys.is_mac(&message, &row.bytes(2)?).then_some(entries))
+    };
+    let found = db.all(sql, &[], read).await?;
+    // All parts are there from the beginning.
+    if number(found.len()) != if is_whole { 1 } else { SLICES } {
+        return Ok(None);
+    }
+    Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))
+}

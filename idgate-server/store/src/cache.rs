@@ -1,0 +1,96 @@
+//! What is read rarely and used by every request: kept until its number in the database is another.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::version_numbers::Numbers;
+use idgate_base::clock::Moment;
+
+/// Something that is stored under a number which grows with each change.
+pub(super) trait Numbered {
+    /// The number that it was read under.
+    fn number(&self) -> u64;
+}
+
+/// The latest that was read.
+pub(super) struct Latest<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T: Numbered> Latest<T> {
+    /// What is held, unless it is older: a request that read its number earlier must not bring an
+    /// older one back.
+    pub(super) fn at_least(&self, number: u64) -> Option<Arc<T>> {
+        let latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.clone().filter(|held| held.number() >= number)
+    }
+
+    pub(super) fn keep(&self, loaded: T) -> Arc<T> {
+        let loaded = Arc::new(loaded);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
+        loaded
+    }
+}
+
+/// The latest numbers that were read, which all reads of a row bring along, and when.
+#[derive(Default)]
+pub(super) struct Noted(Mutex<Option<(Moment, Numbers)>>);
+
+impl Noted {
+    /// As they were at `since` or later, if that is known.
+    pub(super) fn since(&self, since: Moment) -> Option<Numbers> {
+        let latest = *self.latest();
+        latest.filter(|(read_at, _)| *read_at >= since).map(|(_, numbers)| numbers)
+    }
+
+    /// Numbers that were read after `before`; gives the latest that are known. They only grow, so that of
+    /// two reads at the same time neither takes anything back.
+    pub(super) fn note(&self, before: Moment, numbers: Numbers) -> Numbers {
+        let mut latest = self.latest();
+        let (read_at, numbers) = match *latest {
+            None => (before, numbers),
+            Some((read_at, known)) => (read_at.max(before), known.max(numbers)),
+        };
+        *latest = Some((read_at, numbers));
+        numbers
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::temporary::TemporaryStore;
+
+    fn numbers(trust: u64) -> Numbers {
+        Numbers { trust, gateway_keys: 1, certificates: 1 }
+    }
+
+    #[test]
+    fn what_comes_with_a_key_serves_its_request() {
+        let store = TemporaryStore::default();
+        let caller = store.caller();
+        assert!(
+            store.sqlite().numbers.noted.since(caller.since).is_some(),
+            "nothing has to be asked for"
+        );
+    }
+
+    #[test]
+    fn of_reads_at_the_same_time_none_takes_anything_back() {
+        let noted = Noted::default();
+        let (first, second) = (Moment::now(), Moment::now());
+        // The second began later and saw less.
+        assert_eq!(noted.note(second, numbers(1)).trust, 1);
+        assert_eq!(noted.note(first, numbers(2)).trust, 2);
+        assert_eq!(noted.note(second, numbers(1)).trust, 2);
+        assert!(noted.since(second).is_some() && noted.since(Moment::now()).is_none());
+    }
+}

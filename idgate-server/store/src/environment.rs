@@ -1,0 +1,23 @@
+//! How strict a gateway is.
+
+/// How strict the gateway is about trust material.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Environment {
+    /// For development and for trying things out.
+    Development,
+    /// Before production.
+    Staging,
+    /// For real.
+    Production,
+}
+
+impl Environment {
+    /// Its name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Development => "development",
+            Self::Staging => "staging",
+            Self::Production => "production",
+        }
+    }
+}

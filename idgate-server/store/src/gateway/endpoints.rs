@@ -1,0 +1,77 @@
+//! Where clients are notified.
+
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::SigningSecret;
+
+use super::Store;
+use crate::endpoint_removal::{remove, removed_event};
+use crate::keys;
+use crate::lanes::LaneKey;
+use crate::outbox::{ENDPOINT_MISSING, give_up};
+use crate::types::{
+    Caller, EndpointRecord, EndpointRequest, HostStatus, Read, Removed, Target, Write,
+};
+use crate::webhook_endpoints::{put, read, set_event, target};
+
+/// Endpoints.
+impl Store {
+    /// The endpoint of this caller and mode.
+    pub fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
+        self.read(LaneKey::of(&caller.client_id), caller.clone(), |caller, db, _| {
+            Box::pin(read(db, caller))
+        })
+    }
+
+    /// The endpoint of this caller with the secrets that sign at `now`, and the operators' verdict on its host; `None`: it
+    /// has no endpoint.
+    pub fn webhook_target(
+        &self,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Target, HostStatus)>> {
+        let with = (caller.clone(), now);
+        self.read(LaneKey::of(&caller.client_id), with, |(caller, now), db, env| {
+            Box::pin(target(db, &env.sealer, caller, *now))
+        })
+    }
+
+    /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
+    /// `None`: the caller's key is not in force any more; nothing is stored.
+    pub fn put_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        wish: EndpointRequest,
+        now: UnixMillis,
+    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
+        self.record(caller, (caller.clone(), wish, now), |(caller, wish, now), db, env| {
+            Box::pin(async move {
+                if keys::in_force(db, caller, *now).await?.is_none() {
+                    return Ok((None, None));
+                }
+                let put = put(db, &env.sealer, caller, wish, *now).await?;
+                Ok((Some(put), Some(set_event(caller, *now))))
+            })
+        })
+    }
+
+    /// Removes the caller's endpoint with its secrets, and records it. Waiting notifications become dead letters. The
+    /// removed secret never signs again: `fresh` is in force once the client names an endpoint without a secret.
+    pub fn remove_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        fresh: SigningSecret,
+        now: UnixMillis,
+    ) -> Write<'_, Removed> {
+        self.record(caller, (caller.clone(), fresh, now), |(caller, fresh, now), db, env| {
+            Box::pin(async move {
+                let removed = remove(db, &env.sealer, caller, fresh, *now).await?;
+                if removed != Removed::Yes {
+                    return Ok((removed, None));
+                }
+                let times = (*now, env.lease_clock(*now));
+                give_up::of_client(db, caller.client_id.as_str(), ENDPOINT_MISSING, times).await?;
+                Ok((removed, Some(removed_event(caller, *now))))
+            })
+        })
+    }
+}

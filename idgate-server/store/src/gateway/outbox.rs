@@ -1,0 +1,173 @@
+//! Notifications that wait to be sent. The clock of leases decides when a lease ends. Callers say how long it takes,
+//! by two times of their own: only their difference counts.
+
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+use tokio::sync::Notify;
+
+use super::Store;
+use crate::cursor::List;
+use crate::db::Db;
+use crate::lanes::LaneKey;
+use crate::outbox::{dead_letters, give_up, pending, queue};
+use crate::types::{
+    Caller, DeadLetterPage, DeliveryResult, Lane, Leased, PageError, PendingPage, Read, Replay,
+    Wanted, Write,
+};
+
+const LIST: List = List("cursor webhook-failures");
+const PENDING: List = List("cursor webhook-pending");
+
+/// Notifications.
+impl Store {
+    /// Rings after a commit that left something to send. Commands of operators run in other processes and do not ring.
+    pub fn outbox_bell(&self) -> Arc<Notify> {
+        self.env.outbox_bell.clone()
+    }
+
+    /// Makes everything due that a process had leased when it died. For the start, when no other
+    /// process can be at it.
+    pub fn release_leases(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(LaneKey::GATEWAY, now, |now, db, env| Box::pin(queue::release(db, env, *now)))
+    }
+
+    /// Clients with notifications that are due at `now` and may be sent or given up; oldest first.
+    pub fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>> {
+        self.read_long(LaneKey::GATEWAY, now, |now, db, env| {
+            Box::pin(queue::due_lanes(db, env, *now))
+        })
+    }
+
+    /// Leases notifications until `lease_until`, oldest first. Host and client are looked at in the
+    /// same transaction: a notification that may not be sent is held or given up instead.
+    pub fn lease(
+        &self,
+        mut wanted: Vec<Wanted>,
+        now: UnixMillis,
+        lease_until: UnixMillis,
+    ) -> Write<'_, Vec<Leased>> {
+        // As every node asks for them: none waits for a lane that waits for another's.
+        wanted.sort_by(|one, other| one.client_id.cmp(&other.client_id));
+        let with = (wanted, now, lease_until);
+        self.change(LaneKey::GATEWAY, with, |(wanted, now, until), db, env| {
+            Box::pin(queue::lease(db, env, wanted, (*now, *until)))
+        })
+    }
+
+    /// Ends a lease with the result of the attempt. `false`: the lease was lost, or the notification
+    /// is gone; nothing changed.
+    pub fn end_lease(
+        &self,
+        seq: i64,
+        lease_until: UnixMillis,
+        verdict: DeliveryResult,
+        now: UnixMillis,
+    ) -> Write<'_, bool> {
+        let with = ((seq, lease_until), verdict, now);
+        self.write(LaneKey::GATEWAY, with, |(lease, verdict, now), db, env| {
+            Box::pin(queue::end(db, env, *lease, verdict, *now))
+        })
+    }
+
+    /// Gives up notifications that have waited for a review of their host since `before` or longer, at most `limit`; says
+    /// how many.
+    pub fn give_up_unreviewed(
+        &self,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Write<'_, usize> {
+        self.change(LaneKey::GATEWAY, (before, limit, now), |(before, limit, now), db, env| {
+            let times = (*now, env.lease_clock(*now));
+            Box::pin(give_up::unreviewed(db, *before, *limit, times))
+        })
+    }
+
+    /// Removes dead letters from before `before`, at most `limit`; says how many.
+    pub fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.write(LaneKey::GATEWAY, (before, limit), |(before, limit), db, _| {
+            Box::pin(dead_letters::remove(db, *before, *limit))
+        })
+    }
+
+    /// At most `limit` dead letters of this caller and mode, newest first, from `cursor` on.
+    pub fn dead_letters(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, DeadLetterPage, PageError> {
+        let with = (caller.clone(), limit);
+        let page = self.list_page(
+            LIST,
+            caller,
+            (cursor, now),
+            (with, |with, db, _| {
+                let ((caller, limit), before) = with;
+                Box::pin(dead_letters::page(db, caller, *before, *limit))
+            }),
+        );
+        Box::pin(async move {
+            let (letters, next_cursor) = page.await?;
+            Ok(DeadLetterPage { letters, next_cursor })
+        })
+    }
+
+    /// At most `limit` notifications of this caller and mode that wait to be sent, newest first, from
+    /// `cursor` on.
+    pub fn pending_notifications(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, PendingPage, PageError> {
+        let with = (caller.clone(), limit, now);
+        let page = self.list_page(
+            PENDING,
+            caller,
+            (cursor, now),
+            (with, |with, db, env| {
+                Box::pin(async move {
+                    let ((caller, limit, now), before) = with;
+                    let now = env.lease_now(db, *now).await?;
+                    pending::page(db, caller, *before, *limit, now).await
+                })
+            }),
+        );
+        Box::pin(async move {
+            let (notifications, next_cursor) = page.await?;
+            Ok(PendingPage { notifications, next_cursor })
+        })
+    }
+
+    /// Asks for one attempt to deliver a dead letter of this caller; `None`: there is none of that
+    /// id.
+    pub fn replay_dead_letter(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: UnixMillis,
+    ) -> Write<'_, Option<Replay>> {
+        let (lane, with) = (LaneKey::of(&caller.client_id), (caller.clone(), id.to_owned(), now));
+        let replayed = self.write(lane, with, |(caller, id, now), db, env| {
+            Box::pin(async move {
+                let whose = Some((caller.client_id.as_str(), caller.livemode));
+                let due_at = env.lease_now(db, *now).await?;
+                let replayed = dead_letters::replay(db, id, whose, due_at).await?;
+                // Committed already, unless it is in a group of SQLite's writer.
+                if let Db::Client(_) = db {
+                    env.outbox_bell.notify_one();
+                }
+                Ok(replayed)
+            })
+        });
+        Box::pin(async move {
+            let replayed = replayed.await?;
+            self.env.outbox_bell.notify_one();
+            Ok(replayed)
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Pages for people.
+
+use idgate_core::ids::{SessionId, TenantId};
+
+use super::Store;
+use crate::lanes::LaneKey;
+use crate::pages;
+use crate::types::{Face, PageRecord, Picture, Read, Write};
+
+/// Pages for people.
+impl Store {
+    /// The page whose token has this digest.
+    pub fn page(&self, digest: &[u8; 32]) -> Read<'_, Option<PageRecord>> {
+        let read = self.read(self.lane_of(digest), *digest, |digest, db, env| {
+            Box::pin(pages::read(db, &env.sealer, digest))
+        });
+        self.env.fault.read(read)
+    }
+
+    /// The page of a session, if it has one.
+    pub fn page_of(&self, id: &SessionId) -> Read<'_, Option<PageRecord>> {
+        let read = self.read(self.lane_of(id.as_str()), id.clone(), |id, db, env| {
+            Box::pin(pages::of_session(db, &env.sealer, id.as_str()))
+        });
+        self.env.fault.read(read)
+    }
+
+    /// Notes that the page was opened.
+    pub fn open_page(&self, digest: &[u8; 32]) -> Write<'_, ()> {
+        self.write(LaneKey::of(digest), *digest, |digest, db, _| {
+            Box::pin(pages::set_opened(db, digest))
+        })
+    }
+
+    /// Gives it to the browser that shows what has the digest `browser`, unless it is another one's:
+    /// of any number of browsers exactly one gets it. `false`: it is another one's, or gone.
+    pub fn take_page(&self, digest: &[u8; 32], browser: [u8; 32]) -> Write<'_, bool> {
+        self.write(LaneKey::of(digest), (*digest, browser), |(digest, browser), db, _| {
+            Box::pin(pages::take(db, digest, browser))
+        })
+    }
+
+    /// Remembers `note`, which has no spaces, once. A page has room for some dozens.
+    pub fn note_on_page(&self, digest: &[u8; 32], note: &str) -> Write<'_, ()> {
+        self.write(LaneKey::of(digest), (*digest, note.to_owned()), |(digest, note), db, _| {
+            Box::pin(pages::note(db, digest, note))
+        })
+    }
+
+    /// How a client is shown to people.
+    pub fn face(&self, client_id: &TenantId) -> Read<'_, Option<Face>> {
+        let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
+            Box::pin(pages::face(db, client_id.as_str()))
+        });
+        self.env.fault.read(read)
+    }
+
+    /// Its logo, if it has one.
+    pub fn logo(&self, client_id: &TenantId) -> Read<'_, Option<Picture>> {
+        let read = self.read(LaneKey::of(client_id), client_id.clone(), |client_id, db, _| {
+            Box::pin(pages::logo(db, client_id.as_str()))
+        });
+        self.env.fault.read(read)
+    }
+}

@@ -1,0 +1,48 @@
+//! Why answers were refused: with the session, sealed, and gone with it; 24 hours at most.
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::Transition;
+use idgate_core::time::UnixMillis;
+
+use super::Store;
+use crate::lanes::LaneKey;
+use crate::prepared_session::Prepared;
+use crate::reports;
+use crate::types::{Caller, Committed, Read, Write};
+
+/// Reports on refused answers.
+impl Store {
+    /// Stores a refusal as [`Store::commit`] does, and in the same commit `report`, which
+    /// says what was checked.
+    pub fn commit_refused(
+        &self,
+        transition: Transition,
+        processing_us: u64,
+        report: Vec<u8>,
+    ) -> Write<'_, Committed> {
+        let (lane, sealer) = (LaneKey::of(transition.session.tenant()), &self.env.sealer);
+        let prepared = Prepared::new(sealer, transition, Some(processing_us));
+        self.commit_prepared(lane, prepared.and_then(|it| it.with_report(sealer, &report)))
+    }
+
+    /// The report on a session of this caller and mode; `None`: there is none, or it is too old.
+    pub fn report(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Vec<u8>>> {
+        let with = (caller.clone(), id.clone(), now);
+        self.read(LaneKey::of(&caller.client_id), with, |(caller, id, now), db, env| {
+            Box::pin(async move {
+                let found = reports::of_caller(db, caller, id, *now).await?;
+                Ok(found.map(|sealed| sealed.open(&env.sealer)).transpose()?)
+            })
+        })
+    }
+
+    /// Removes reports that are too old, at most `limit`, and says how many.
+    pub fn forget_reports(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.erase((now, limit), |(now, limit), db, _| Box::pin(reports::forget(db, *now, *limit)))
+    }
+}

@@ -1,0 +1,206 @@
+//! Sessions and their results. Each database has its own way: claims are
+//! in a second file or in a ring of tables, and settlements are committed in groups.
+
+use std::time::Duration;
+
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+
+use super::{Engine, Store};
+use crate::lanes::LaneKey;
+use crate::prepared_session::Prepared;
+use crate::session_upkeep;
+use crate::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use idgate_base::spans::Parent;
+
+/// How long the gateway that does a duty of all of them has it: so late another one takes over.
+const LEASE: Duration = Duration::from_secs(2);
+
+/// Sessions of clients and of wallets.
+impl Store {
+    /// Inserts a new session of this caller (`transition.from` is 0) with its status events.
+    pub fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+        self.create_session_with(caller, transition, Beside::default())
+    }
+
+    /// The same, and more with it.
+    pub fn create_session_with(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        beside: Beside,
+    ) -> Write<'_, Made> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.create_session_with(caller, transition, beside),
+            Engine::Postgres(store) => store.create_session_with(caller, transition, &beside),
+        }
+    }
+
+    /// Stores a transition where the stored revision is `transition.from`: session, status events
+    /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
+    /// the verification took, when there was one. Answers to sessions of revoked clients are not stored.
+    pub fn commit(
+        &self,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Write<'_, Committed> {
+        let lane = LaneKey::of(transition.session.tenant());
+        let prepared = Prepared::new(&self.env.sealer, transition, processing_us);
+        self.commit_prepared(lane, prepared)
+    }
+
+    /// The same for a session that the gateway settles by itself. It takes none of the room of the client and its wallets.
+    pub fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
+        let prepared = Prepared::new(&self.env.sealer, transition, None);
+        self.commit_prepared(LaneKey::GATEWAY, prepared)
+    }
+
+    pub(super) fn commit_prepared(
+        &self,
+        lane: LaneKey,
+        prepared: Result<Prepared, StoreError>,
+    ) -> Write<'_, Committed> {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        match &self.engine {
+            Engine::Sqlite(store) => store.commit_prepared(lane, prepared),
+            Engine::Postgres(store) => store.commit_prepared(lane, prepared),
+        }
+    }
+
+    /// A session for the wallet routes, without its result; one of a revoked client is not there.
+    pub fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.session(id),
+            Engine::Postgres(store) => store.session(id),
+        }
+    }
+
+    /// The same by the id of one of its offers that is not its own, while it is open.
+    pub fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.session_of_offer(id),
+            Engine::Postgres(store) => store.session_of_offer(id),
+        }
+    }
+
+    /// The span that made a session, if that was recorded: later spans of the session belong to it.
+    pub fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
+        self.read(self.lane_of(id.as_str()), id.clone(), |id, db, _| {
+            Box::pin(session_upkeep::parent_span(db, id.as_str()))
+        })
+    }
+
+    /// A session of this caller and mode, with its result while it may be read at `now`.
+    pub fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Session>> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.callers_session(caller, id, now),
+            Engine::Postgres(store) => store.callers_session(caller, id, now),
+        }
+    }
+
+    /// Whether the result of a session of this caller is gone although its time is not over: the
+    /// database that had it crashed. A store that keeps results as it keeps everything loses none.
+    pub fn has_lost_claims(&self, caller: &Caller, id: &SessionId) -> Read<'_, bool> {
+        match &self.engine {
+            Engine::Sqlite(_) => Box::pin(async { Ok(false) }),
+            Engine::Postgres(store) => store.has_lost_claims(caller, id),
+        }
+    }
+
+    /// Removes a session of this caller and everything stored about it but its audit entries. Resolves when no file has
+    /// its row or its claims any more. Where another program reads the files, it resolves without waiting for it, and the
+    /// files are emptied as soon as that program ends. `false`: there is no such session.
+    pub fn delete_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Write<'_, bool> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.delete_session(caller, id, now),
+            Engine::Postgres(store) => store.delete_session(caller, id, now),
+        }
+    }
+}
+
+/// The gateway's own work on sessions.
+impl Store {
+    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`; an
+    /// error in the place of each that cannot be read.
+    pub fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.where_it_leads("expiry", move || {
+            self.read_long(LaneKey::GATEWAY, (now, limit), |(now, limit), db, env| {
+                Box::pin(session_upkeep::due(db, &env.sealer, *now, *limit))
+            })
+        })
+    }
+
+    /// Open sessions of revoked clients, at most `limit`; an error in the place of each that cannot be read.
+    /// None, while a node shares the store that does not know how such a session ends.
+    pub fn sessions_of_revoked(&self, limit: usize) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.where_it_leads("revoked", move || {
+            self.read_long(LaneKey::GATEWAY, limit, |limit, db, env| {
+                Box::pin(session_upkeep::of_revoked(db, &env.sealer, *limit))
+            })
+        })
+    }
+
+    /// Reads where this gateway is the one that does `duty`; elsewhere there is nothing to do.
+    fn where_it_leads<'s, T: Send + 'static>(
+        &'s self,
+        duty: &'static str,
+        read: impl FnOnce() -> Read<'s, Vec<T>> + Send + 's,
+    ) -> Read<'s, Vec<T>> {
+        let leads = self.leads(duty, LEASE);
+        self.env
+            .fault
+            .read(Box::pin(async move { if leads.await? { read().await } else { Ok(Vec::new()) } }))
+    }
+
+    /// Removes the results due at `now` from every file, and reports how many there were; with them
+    /// those that are due later than any could be: the clock was set back since. An erasure that a
+    /// reader held up is finished by a later call.
+    pub fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.purge_results(now),
+            Engine::Postgres(store) => store.purge_results(now),
+        }
+    }
+
+    /// Removes settled sessions from before `before`, at most `limit`.
+    pub fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        let remove = move || {
+            self.erase((before, limit), |(before, limit), db, _| {
+                Box::pin(session_upkeep::remove_settled(db, *before, *limit))
+            })
+        };
+        match &self.engine {
+            Engine::Sqlite(_) => remove(),
+            Engine::Postgres(store) => Box::pin(async move {
+                store.forget_rates().await?;
+                remove().await
+            }),
+        }
+    }
+
+    /// Verifications that this process cannot have begun, because it has only just opened the store
+    /// for itself alone; an error in the place of each that cannot be read.
+    pub fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.read_long(LaneKey::GATEWAY, (), |(), db, env| {
+            Box::pin(session_upkeep::abandoned(db, &env.sealer))
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! A bounded queue in lanes that take turns: who asks for much waits behind itself, and finds its
+//! own lane full when the others still have room. What the gateway does by itself has a lane without
+//! a bound: its own tasks bound it, and erasing must not wait for room.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use idgate_base::telemetry::Use;
+
+/// Whose lane: a client's, that of its wallets, that of strangers.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct LaneKey(u64);
+
+impl LaneKey {
+    /// The gateway's own.
+    pub(super) const GATEWAY: Self = Self(0);
+
+    /// Of all who gave a name that nobody has.
+    pub(super) const STRANGERS: Self = Self(1);
+
+    /// Of this name, which must not be anybody's to choose. Two that share a lane by chance only
+    /// wait a little longer.
+    pub(super) fn of(name: impl Hash) -> Self {
+        Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(name))
+    }
+}
+
+/// What may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// In one lane.
+    pub(super) per_lane: usize,
+    /// In all lanes.
+    pub(super) in_all: usize,
+}
+
+/// Work of type `T`, taken by threads that wait for it.
+pub(super) struct Lanes<T> {
+    room: Room,
+    state: Mutex<State<T>>,
+    wake: Condvar,
+}
+
+struct State<T> {
+    lanes: HashMap<LaneKey, VecDeque<T>>,
+    /// The lanes that are not empty, in the order of their turns.
+    turns: VecDeque<LaneKey>,
+    queued: usize,
+    asleep: usize,
+    /// One of them is called, and not yet up.
+    called: bool,
+    closed: bool,
+}
+
+/// Why nothing is queued.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum NoRoom {
+    /// The lane is full, or all are.
+    Full,
+    /// Nobody takes anything any more.
+    Closed,
+}
+
+impl<T> Lanes<T> {
+    pub(super) fn new(room: Room) -> Self {
+        let (lanes, turns) = (HashMap::new(), VecDeque::new());
+        let state = State { lanes, turns, queued: 0, asleep: 0, called: false, closed: false };
+        Self { room, state: Mutex::new(state), wake: Condvar::new() }
+    }
+
+    /// Puts `job` at the end of a lane.
+    pub(super) fn push(&self, whose: LaneKey, job: T) -> Result<(), NoRoom> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(NoRoom::Closed);
+        }
+        let State { lanes, turns, queued, .. } = &mut *state;
+        let waiting = lanes.get(&whose).map_or(0, VecDeque::len);
+        let full = *queued >= self.room.in_all || waiting >= self.room.per_lane;
+        if full && whose != LaneKey::GATEWAY {
+            return Err(NoRoom::Full);
+        }
+        let lane = lanes.entry(whose).or_default();
+        if lane.is_empty() {
+            turns.push_back(whose);
+        }
+        lane.push_back(job);
+        *queued = queued.saturating_add(1);
+        self.call_one(state);
+        Ok(())
+    }
+
+    /// The next job, of the lane whose turn it is, as soon as there is one; `None`: the lanes are
+    /// closed and empty.
+    pub(super) fn recv(&self) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.take() {
+                self.call_one(state);
+                return Some(job);
+            }
+            if state.closed {
+                return None;
+            }
+            state.lie_down();
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.get_up();
+        }
+    }
+
+    /// The same for a while.
+    pub(super) fn recv_timeout(&self, patience: Duration) -> Result<T, RecvTimeoutError> {
+        let mut state = self.state();
+        let mut late = false;
+        loop {
+            if let Some(job) = state.take() {
+                self.call_one(state);
+                return Ok(job);
+            }
+            if state.closed {
+                return Err(RecvTimeoutError::Disconnected);
+            }
+            if late {
+                return Err(RecvTimeoutError::Timeout);
+            }
+            state.lie_down();
+            let woken = self.wake.wait_timeout(state, patience);
+            let (woken, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+            (state, late) = (woken, timeout.timed_out());
+            state.get_up();
+        }
+    }
+
+    /// How many wait, and how many may.
+    pub(super) fn waiting(&self) -> Use {
+        Use::of(self.state().queued, self.room.in_all)
+    }
+
+    /// What is queued now, in the order of turns.
+    pub(super) fn try_iter(&self) -> impl Iterator<Item = T> {
+        std::iter::from_fn(|| self.state().take())
+    }
+
+    /// Takes no more; what is queued is still given out.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.wake.notify_all();
+    }
+
+    /// Takes no more, and throws away what is queued.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        let (lanes, turns) = (std::mem::take(&mut state.lanes), std::mem::take(&mut state.turns));
+        drop(state);
+        self.wake.notify_all();
+        drop((lanes, turns));
+    }
+
+    /// Calls a thread if there is work that none is called for. Whoever comes calls the next one: who
+    /// takes one job after the other needs nobody else.
+    fn call_one(&self, mut state: MutexGuard<'_, State<T>>) {
+        if state.queued > 0 && state.asleep > 0 && !state.called {
+            state.called = true;
+            drop(state);
+            self.wake.notify_one();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> State<T> {
+    fn lie_down(&mut self) {
+        self.asleep = self.asleep.saturating_add(1);
+    }
+
+    /// Whether called or not: who is up looks for work before lying down again.
+    fn get_up(&mut self) {
+        self.asleep = self.asleep.saturating_sub(1);
+        self.called = false;
+    }
+
+    fn take(&mut self) -> Option<T> {
+        let whose = self.turns.pop_front()?;
+        let lane = self.lanes.get_mut(&whose)?;
+        let job = lane.pop_front();
+        if lane.is_empty() {
+            self.lanes.remove(&whose);
+        } else {
+            self.turns.push_back(whose);
+        }
+        self.queued = self.queued.saturating_sub(1);
+        job
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use idgate_base::clock::Stopwatch;
+
+    const ROOM: Room = Room { per_lane: 512, in_all: 4096 };
+
+    #[test]
+    fn lanes_take_turns_however_long_one_is() {
+        let lanes = Lanes::new(ROOM);
+        for n in 0..100 {
+            lanes.push(LaneKey::of("much"), ("much", n)).unwrap();
+        }
+        lanes.push(LaneKey::of("little"), ("little", 0)).unwrap();
+        let order: Vec<_> = lanes.try_iter().take(4).collect();
+        assert_eq!(order, [("much", 0), ("little", 0), ("much", 1), ("much", 2)]);
+    }
+
+    #[test]
+    fn a_full_lane_refuses_its_own_and_nobody_else() {
+        let lanes = Lanes::new(ROOM);
+        for n in 0..ROOM.per_lane {
+            lanes.push(LaneKey::of("much"), n).unwrap();
+        }
+        assert_eq!(lanes.push(LaneKey::of("much"), 0), Err(NoRoom::Full));
+        lanes.push(LaneKey::of("little"), 0).unwrap();
+        lanes.recv().unwrap();
+        lanes.push(LaneKey::of("much"), 0).unwrap();
+    }
+
+    #[test]
+    fn all_lanes_together_are_bounded_but_for_the_gateways_own() {
+        let lanes = Lanes::new(ROOM);
+        for n in 0..ROOM.in_all {
+            lanes.push(LaneKey::of(n), n).unwrap();
+        }
+        assert_eq!(lanes.push(LaneKey::of("another"), 0), Err(NoRoom::Full));
+        lanes.push(LaneKey::GATEWAY, 0).unwrap();
+        assert_eq!(lanes.try_iter().count(), ROOM.in_all + 1);
+        // Emptied ones leave nothing behind.
+        let state = lanes.state();
+        assert_eq!((state.lanes.len(), state.turns.len(), state.queued), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_was_queued_before_the_end_is_given_out_unless_it_is_abandoned() {
+        let lanes = Lanes::new(ROOM);
+        lanes.push(LaneKey::GATEWAY, 1).unwrap();
+        lanes.close();
+        assert_eq!(lanes.push(LaneKey::GATEWAY, 2), Err(NoRoom::Closed));
+        assert_eq!((lanes.recv(), lanes.recv()), (Some(1), None));
+        let lanes = Lanes::new(ROOM);
+        lanes.push(LaneKey::GATEWAY, 1).unwrap();
+        lanes.abandon();
+        assert_eq!(lanes.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Disconnected));
+    }
+
+    #[test]
+    fn threads_are_called_one_at_a_time_while_there_is_more_to_do() {
+        const THREADS: usize = 3;
+        let lanes = Lanes::new(ROOM);
+        let (at_work, left_alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait_for = |is_so: &dyn Fn() -> bool| {
+            let watch = Stopwatch::new();
+            while !is_so() && watch.elapsed_us() < 10_000_000 {
+                std::thread::yield_now();
+            }
+            is_so()
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..THREADS {
+                threads.spawn(|| {
+                    while lanes.recv().is_some() {
+                        at_work.fetch_add(1, Ordering::SeqCst);
+                        // Each job is done when all others are being done as well.
+                        if !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
+                            left_alone.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let all_sleep = wait_for(&|| lanes.state().asleep == THREADS);
+                at_work.store(0, Ordering::SeqCst);
+                for job in 0..THREADS {
+                    lanes.push(LaneKey::GATEWAY, job).unwrap();
+                }
+                // Until they have come, those who were called count among those who sleep.
+                if !all_sleep || !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
+                    left_alone.fetch_add(1, Ordering::SeqCst);
+                    break;
+                }
+            }
+            lanes.close();
+        });
+        assert_eq!(left_alone.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn patience_ends() {
+        let lanes = Lanes::<()>::new(ROOM);
+        let waited = lanes.recv_timeout(Duration::from_millis(1));
+        assert_eq!(waited, Err(RecvTimeoutError::Timeout));
+    }
+}

@@ -1,0 +1,8 @@
+//! Every number that bounds what is stored, with its reason.
+
+/// Credential types counted by name in one hour. Document types are the tenants' words; beyond so
+/// many they are counted together.
+pub(crate) const MAX_COUNTED_TYPES: i64 = 1000;
+/// URLs that trusted lists are fetched from. There are three lists of issuers in the EU; some more are for
+/// pilots.
+pub(crate) const MAX_LIST_SOURCES: usize = 32;

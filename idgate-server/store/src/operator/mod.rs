@@ -1,0 +1,175 @@
+//! The operator's side of a store. It works beside running gateways: each call is atomic, and every
+//! gateway sees it with its next read.
+
+mod admin_tokens;
+mod audit_log;
+mod certificates;
+mod clients;
+mod dead_letters;
+mod gateway_keys;
+mod listening;
+mod reseal;
+mod sessions;
+mod trust;
+mod webhook_hosts;
+
+use std::path::Path;
+
+pub use self::admin_tokens::AdminTokenRecord;
+pub use self::certificates::RequestedKey;
+pub use self::clients::{ClientChange, ClientSettings, Logo};
+pub use self::gateway_keys::GatewayKeyRecord;
+pub use self::listening::Listener;
+pub use self::sessions::SessionLine;
+pub use self::webhook_hosts::{HostRecord, Review};
+use super::audit_append::append;
+use super::db::Db;
+use super::failure::{Done, Failure};
+use super::postgres::PostgresOperator;
+use super::sqlite::SqliteOperator;
+use super::types::StoreError;
+use crate::address::Address;
+use crate::audit_chain::{AuditEvent, AuditKeys};
+use crate::seal::{InstanceKey, Sealer};
+
+/// What an operator does with a store. A call waits for its answer: commands have nothing else to do.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // there is one of them in a process
+#[non_exhaustive]
+pub enum OperatorStore {
+    /// A data directory.
+    #[doc(hidden)]
+    Sqlite(SqliteOperator),
+    /// A PostgreSQL database.
+    #[doc(hidden)]
+    Postgres(PostgresOperator),
+}
+
+impl OperatorStore {
+    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// the one in the directory.
+    ///
+    /// # Errors
+    /// It cannot be used, or the key is not its key; the text says what to do.
+    pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        SqliteOperator::open(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Opens the data directory if there is one.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open`], and when there is none.
+    pub fn open_existing(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        SqliteOperator::open_existing(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Connects to a database whose schema is up to date.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub fn connect(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
+        PostgresOperator::open(address, instance_key).map(Self::Postgres)
+    }
+
+    /// Opens the data directory to reseal it. A key that is asked for and not given does not matter where nothing
+    /// is sealed under it.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open_existing`].
+    pub fn open_to_reseal(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        SqliteOperator::open_to_reseal(dir, instance_key).map(Self::Sqlite)
+    }
+
+    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::connect`].
+    pub fn connect_to_reseal(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
+        PostgresOperator::open_to_reseal(address, instance_key).map(Self::Postgres)
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        match self {
+            Self::Sqlite(store) => store.sealer(),
+            Self::Postgres(store) => store.sealer(),
+        }
+    }
+
+    fn audit_keys(&self) -> &AuditKeys {
+        match self {
+            Self::Sqlite(store) => store.audit_keys(),
+            Self::Postgres(store) => store.audit_keys(),
+        }
+    }
+
+    pub(crate) fn read<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.read(work),
+            Self::Postgres(store) => store.read(work),
+        }
+    }
+
+    /// The same of one moment.
+    fn look<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.look(work),
+            Self::Postgres(store) => store.look(work),
+        }
+    }
+
+    /// In one transaction.
+    fn change<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.change(work),
+            Self::Postgres(store) => store.change(work),
+        }
+    }
+
+    /// Erased values leave SQLite's log as well, unless a reader is in the way: then with the next checkpoint.
+    fn cut_log(&self) {
+        if let Self::Sqlite(store) = self {
+            store.cut_log();
+        }
+    }
+}
+
+/// Records a change that is made in any case: an altered audit log must not keep a key alive. The outcome is then the
+/// reason why nothing is recorded.
+async fn record_if_possible(
+    db: &Db<'_>,
+    keys: &AuditKeys,
+    chain: &str,
+    events: impl IntoIterator<Item = AuditEvent>,
+) -> Done<Result<(), String>> {
+    db.command("SAVEPOINT entries").await?;
+    for event in events {
+        match append(db, keys, chain, event).await {
+            Ok(()) => {}
+            Err(Failure::Store(StoreError::Failed(why))) => {
+                db.command("ROLLBACK TO SAVEPOINT entries").await?;
+                return Ok(Err(why));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,78 @@
+//! What an operator asks about sessions.
+
+use idgate_core::time::UnixMillis;
+
+use super::OperatorStore;
+use crate::db::{Row, sql};
+use crate::failure::Done;
+use crate::reports;
+use crate::sql::number;
+use crate::types::StoreError;
+
+/// Commands about sessions.
+impl OperatorStore {
+    /// The report on the answer to a session that was refused, whosever it is; `None`: there is none,
+    /// or it is too old.
+    ///
+    /// # Errors
+    /// The database failed, or the report cannot be opened.
+    pub fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.read(async |db| reports::find(db, id, None, now).await)?;
+        found.map(|sealed| sealed.open(self.sealer())).transpose()
+    }
+
+    /// The newest sessions, whosever they are, at most `limit`.
+    ///
+    /// # Errors
+    /// The database failed, or a session cannot be read.
+    pub fn list_sessions(&self, limit: usize) -> Result<Vec<SessionLine>, StoreError> {
+        self.read(async |db| {
+            let sql =
+                sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
+                           issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1");
+            db.all(sql, &[&number(limit)], SessionLine::read).await
+        })
+    }
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SessionLine {
+    /// `ses_…`
+    pub id: String,
+    /// Whose it is.
+    pub client_id: String,
+    /// As the API has it.
+    pub status: String,
+    /// Why it is not verified.
+    pub reason: Option<String>,
+    /// When it was made.
+    pub created_at: UnixMillis,
+    /// Until when it may be answered.
+    pub expires_at: UnixMillis,
+    /// The format of each credential.
+    pub formats: Vec<String>,
+    /// The trust entry of each credential.
+    pub issuer_ids: Vec<String>,
+}
+
+impl SessionLine {
+    fn read(row: &Row<'_>) -> Done<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            client_id: row.get(1)?,
+            status: row.get(2)?,
+            reason: row.get(3)?,
+            created_at: row.time(4)?,
+            expires_at: row.time(5)?,
+            formats: texts(&row.get::<String>(6)?)?,
+            issuer_ids: texts(&row.get::<String>(7)?)?,
+        })
+    }
+}
+
+/// The elements of a column that is a JSON array.
+fn texts(json: &str) -> Result<Vec<String>, StoreError> {
+    serde_json::from_str(json)
+        .map_err(|error| StoreError::Damaged(format!("a session cannot be read: {error}")))
+}

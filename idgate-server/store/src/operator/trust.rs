@@ -1,0 +1,138 @@
+//! The trust store, as operators change it.
+
+use idgate_core::time::UnixMillis;
+
+use super::{OperatorStore, record_if_possible};
+use crate::audit_append::append;
+use crate::audit_chain::{AuditEvent, AuditKeys, OPERATOR, OPERATOR_CHAIN};
+use crate::db::Db;
+use crate::failure::Done;
+use crate::trust::{
+    RemovedMaterial, TrustChange, TrustRecord, entries, listed_rows, remove_material,
+};
+use crate::types::{FetchedList, Refreshed, StoreError};
+
+/// Commands about the trust store.
+impl OperatorStore {
+    /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
+    /// `None`: it would stay without any material, so nothing was stored.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn add_trust(
+        &mut self,
+        issuer_id: &str,
+        change: &TrustChange,
+        now: UnixMillis,
+    ) -> Result<Option<TrustRecord>, StoreError> {
+        let keys = self.audit_keys();
+        self.change(async |db| {
+            db.command("SAVEPOINT entry").await?;
+            entries::add(db, issuer_id, change, now).await?;
+            let record = entries::find(db, issuer_id).await?.filter(TrustRecord::has_material);
+            if record.is_none() {
+                db.command("ROLLBACK TO SAVEPOINT entry").await?;
+                return Ok(None);
+            }
+            let event = AuditEvent::trust_changed(issuer_id, now);
+            append(db, keys, OPERATOR_CHAIN, event).await?;
+            Ok(record)
+        })
+    }
+
+    /// All trust entries by name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
+        self.look(async |db| entries::records(db, None).await)
+    }
+
+    /// The trust entry of that name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
+        self.look(async |db| entries::find(db, issuer_id).await)
+    }
+
+    /// Removes a trust entry with its material; `false`: there is none.
+    ///
+    /// # Errors
+    /// The database failed; or the entry is removed, as the text says then, and only the audit log
+    /// was altered: that must not keep anything trusted.
+    pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+        let keys = self.audit_keys();
+        let (found, recorded) = self.change(async |db| {
+            let found = entries::remove(db, issuer_id).await?;
+            Ok((found, record_change(db, keys, issuer_id, found, now).await?))
+        })?;
+        recorded.map_err(|why| StoreError::Failed(format!("{issuer_id} is removed, but {why}")))?;
+        Ok(found)
+    }
+
+    /// Gives every entry that takes its trusted list from there the one that was fetched.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn refresh_list(
+        &mut self,
+        list: &FetchedList,
+        now: UnixMillis,
+    ) -> Result<Refreshed, StoreError> {
+        let keys = self.audit_keys();
+        self.change(async |db| {
+            let (outcome, events) = listed_rows::refresh(db, list, (OPERATOR, now)).await?;
+            for event in events {
+                append(db, keys, OPERATOR_CHAIN, event).await?;
+            }
+            Ok(outcome)
+        })
+    }
+
+    /// Keeps that nothing could be fetched from `url`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn note_list_failure(
+        &mut self,
+        url: &str,
+        why: &str,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        self.change(async |db| listed_rows::note(db, url, Some(why), now).await)
+    }
+
+    /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
+    /// is none. `None`: there is no such entry.
+    ///
+    /// # Errors
+    /// The database failed; or the audit log was altered, and the text says that the material is removed all the same.
+    pub fn remove_trust_material(
+        &mut self,
+        issuer_id: &str,
+        sha256: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Vec<RemovedMaterial>>, StoreError> {
+        let keys = self.audit_keys();
+        let (removed, recorded) = self.change(async |db| {
+            let removed = remove_material(db, issuer_id, sha256).await?;
+            let changed = removed.as_ref().is_some_and(|removed| !removed.is_empty());
+            Ok((removed, record_change(db, keys, issuer_id, changed, now).await?))
+        })?;
+        recorded.map_err(|why| StoreError::Failed(format!("it is removed, but {why}")))?;
+        Ok(removed)
+    }
+}
+
+/// Records a change of an entry, if there was one.
+async fn record_change(
+    db: &Db<'_>,
+    keys: &AuditKeys,
+    issuer_id: &str,
+    changed: bool,
+    now: UnixMillis,
+) -> Done<Result<(), String>> {
+    let event = changed.then(|| AuditEvent::trust_changed(issuer_id, now));
+    record_if_possible(db, keys, OPERATOR_CHAIN, event).await
+}

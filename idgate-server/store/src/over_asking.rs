@@ -1,0 +1,57 @@
+//! Which registered clients ask for more than is registered, as their stored sessions show.
+
+use idgate_core::session::ClientIdForm;
+
+use crate::db::{Db, sql};
+use crate::failure::Done;
+use crate::finding::Finding;
+use crate::gateway_key::Registration;
+use crate::prepared_session::Stored;
+use crate::seal::Sealer;
+
+const CHECK: &str = "registrations";
+/// Newest sessions of a client that are looked at.
+const LOOKED_AT: i64 = 1000;
+
+/// Looks at the sessions of a client with a registration certificate.
+pub(super) async fn look(
+    db: &Db<'_>,
+    sealer: &Sealer,
+    registration: &Registration,
+) -> Done<Finding> {
+    let newest = newest(db, &registration.client_id).await?;
+    Ok(judge(sealer, registration, &newest))
+}
+
+/// The newest sessions of a client.
+async fn newest(db: &Db<'_>, client_id: &str) -> Done<Vec<Stored>> {
+    let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE client_id = $1 \
+                   ORDER BY created_at DESC LIMIT $2");
+    db.all(sql, &[&client_id, &LOOKED_AT], Stored::read).await
+}
+
+/// Compares the requests of a client with its registration.
+fn judge(sealer: &Sealer, registration: &Registration, sessions: &[Stored]) -> Finding {
+    let client_id = &registration.client_id;
+    let mut seen = 0_u64;
+    for stored in sessions {
+        // What does not open is found elsewhere.
+        let Ok(session) = stored.open(sealer) else { continue };
+        // Wallets see what is registered where the certificate's hash names the client.
+        if !session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash)) {
+            continue;
+        }
+        seen = seen.saturating_add(1);
+        let beyond = registration.certificate.exceeded_by(session.request());
+        if !beyond.is_empty() {
+            let what = format!(
+                "{client_id} asks for more than is registered, and wallets warn or refuse: {}; have \
+                 it registered, or have the client ask for less",
+                beyond.join(", ")
+            );
+            return Finding::warning(CHECK, what);
+        }
+    }
+    let good = format!("{client_id} asked for no more than is registered ({seen} sessions)");
+    Finding::good(CHECK, good)
+}

@@ -1,0 +1,154 @@
+//! Heads and the number of all entries as rows.
+
+use std::collections::BTreeMap;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use tokio_postgres::Row;
+
+use super::super::error::Done;
+use super::super::pool::{Pool, Tx};
+use super::is_altered;
+use crate::audit::Head;
+use crate::audit::head::{Added, SLICES, slice_message};
+use crate::audit::heads::insert;
+use crate::audit_chain::AuditKeys;
+use crate::db::Db;
+use crate::postgres_statements::{Parameters, execute, row, rows};
+use crate::sql::{millis, number, unsigned};
+
+/// The columns of [`read_row`](crate::audit::heads::read_row).
+pub(in crate::postgres) const COLUMNS: &str =
+    "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
+
+/// Locks a part of the number of all entries.
+pub(in crate::postgres) const LOCK_SLICE: &str =
+    "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
+
+/// Writes a head, and the part of the number of all entries that its entries count to.
+const WRITE_AND_COUNT: &str = "\
+    WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) \
+    UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, checkpoint_hash = $5, \
+    open_since = $6, mac = $7 WHERE client_id = $1";
+
+/// A part of the number of all entries, which no other transaction moves before this one ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice {
+    number: i64,
+    entries: u64,
+}
+
+/// Writes a head, and counts so many more entries.
+pub(super) async fn write(
+    tx: &Tx<'_>,
+    keys: &AuditKeys,
+    head: &Head,
+    (slice, more): (Slice, usize),
+) -> Done<()> {
+    let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
+    let (entry_hash, checkpoint_hash) = (&head.entry_hash[..], &head.checkpoint_hash[..]);
+    let (open_since, mac) = (head.open_since.map(millis), head.mac(keys));
+    let of_head: Parameters<'_> =
+        &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac];
+    let more = u64::try_from(more).unwrap_or(u64::MAX);
+    let entries = slice.entries.saturating_add(more);
+    let (stored, mac) = (number(entries), keys.mac(&slice_message(slice.number, entries)));
+    let of_slice: Parameters<'_> = &[&slice.number, &stored, &mac];
+    execute(tx, WRITE_AND_COUNT, &[of_head, of_slice].concat()).await?;
+    Ok(())
+}
+
+pub(super) async fn insert_entries(tx: &Tx<'_>, client_id: &str, added: &[Added]) -> Done<()> {
+    if added.is_empty() {
+        return Ok(());
+    }
+    let seqs: Vec<i64> = added.iter().map(|entry| number(entry.seq)).collect();
+    let fields: Vec<&str> = added.iter().map(|entry| &*entry.fields).collect();
+    let before: Vec<&[u8]> = added.iter().map(|entry| &entry.prev_hash[..]).collect();
+    let hashes: Vec<&[u8]> = added.iter().map(|entry| &entry.entry_hash[..]).collect();
+    execute(
+        tx,
+        "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
+         SELECT $1, a.seq, a.fields, a.prev_hash, a.entry_hash \
+         FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::bytea[]) \
+         AS a (seq, fields, prev_hash, entry_hash)",
+        &[&client_id, &seqs, &fields, &before, &hashes],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives a head to every client that has none, and writes down how many entries there are when that
+/// was never done: from here on none of it may be missing.
+pub(in crate::postgres) async fn begin(pool: &Pool, keys: &AuditKeys) -> Done<()> {
+    pool.transact(keys, |keys, tx| Box::pin(begin_all(tx, keys))).await
+}
+
+async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
+    let db = Db::Transaction(tx);
+    let without = rows(
+        tx,
+        "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
+         AND id NOT IN (SELECT client_id FROM audit_entries) ORDER BY id",
+        &[],
+    )
+    .await?;
+    for client in without {
+        insert(&db, keys, &Head::before_the_first(client.try_get(0)?)).await?;
+    }
+    let has_begun = row(
+        tx,
+        "SELECT 1 FROM audit_totals UNION ALL SELECT 1 FROM audit_heads WHERE seq > 0 LIMIT 1",
+        &[],
+    )
+    .await?;
+    if has_begun.is_none() {
+        for slice in 0..SLICES {
+            execute(
+                tx,
+                "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, 0, $2) \
+                 ON CONFLICT DO NOTHING",
+                &[&slice, &keys.mac(&slice_message(slice, 0))],
+            )
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts all entries again, from the heads.
+pub(in crate::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
+    let mut slices = BTreeMap::new();
+    for head in rows(tx, "SELECT client_id, seq FROM audit_heads", &[]).await? {
+        let (client_id, seq): (String, i64) = (head.try_get(0)?, head.try_get(1)?);
+        let entries: &mut u64 = slices.entry(slice_of(&client_id)).or_default();
+        *entries = entries.saturating_add(unsigned(seq));
+    }
+    for slice in 0..SLICES {
+        let entries = slices.get(&slice).copied().unwrap_or(0);
+        let sql = "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, $2, $3) \
+                   ON CONFLICT (slice) DO UPDATE SET entries = excluded.entries, mac = excluded.mac";
+        execute(tx, sql, &[&slice, &number(entries), &keys.mac(&slice_message(slice, entries))])
+            .await?;
+    }
+    Ok(())
+}
+
+/// The part of the number of all entries that those of `client_id` count to.
+pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Slice> {
+    let number = slice_of(client_id);
+    let found = row(tx, LOCK_SLICE, &[&number]).await?;
+    let entries = found.map(|found| counted(keys, &found)).transpose()?.flatten();
+    // It is there from the beginning.
+    Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
+}
+
+fn counted(keys: &AuditKeys, row: &Row) -> Done<Option<u64>> {
+    let (slice, entries): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let entries = unsigned(entries);
+    Ok(keys.is_mac(&slice_message(slice, entries), row.try_get(2)?).then_some(entries))
+}
+
+fn slice_of(client_id: &str) -> i64 {
+    let first = digest(&SHA256, client_id.as_bytes()).as_ref().first().copied().unwrap_or(0);
+    i64::from(first).checked_rem(SLICES).unwrap_or(0)
+}

@@ -1,0 +1,408 @@
+//! A gateway's store: opened, asked and closed.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::time::UnixMillis;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::error::{Done, Failure, panicked};
+use super::order::Place;
+use super::pool::{ANSWER, Pool};
+use super::shared::Shared;
+use super::threads::Threads;
+use super::{
+    audit, authentication, claims, instance, leases, listen, nodes, probe, rates, schema, turns,
+};
+use crate::address::Address;
+use crate::audit_chain::AuditEvent;
+use crate::db::Db;
+use crate::env::{Env, LeaseClock, UseCase};
+use crate::environment::Environment;
+use crate::failure::Boxed;
+use crate::key_check::FirstKey;
+use crate::lanes::LaneKey;
+use crate::postgres::cache;
+use crate::postgres::cache::moment;
+use crate::quotas::Quotas;
+use crate::seal::InstanceKey;
+use crate::types::{Read, SessionRate, StoreError, Write};
+use idgate_base::clock::{Clock, SystemClock};
+use idgate_base::spans::{Key, Kind, Span, Value};
+
+/// Connections that requests never have.
+const ASIDE: usize = 2;
+
+/// A write with the span of it, where there is one.
+pub(super) fn committing<T>(
+    write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Write<'static, T> {
+    let mut span = Span::begin("commit", Kind::Client);
+    span.set(Key::Database, || Some(Value::Word("postgresql")));
+    Box::pin(async move {
+        let written = write.await;
+        drop(span);
+        written
+    })
+}
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct PostgresOptions<'a> {
+    /// Where the database is.
+    pub address: &'a Address,
+    /// The same on all nodes; the database never has it.
+    pub instance_key: &'a InstanceKey,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+    /// Whether an older schema is brought up to date.
+    pub migrates: bool,
+}
+
+/// The store of one gateway, which may be one of several.
+pub(crate) struct PostgresStore {
+    pub(crate) shared: Arc<Shared>,
+    /// Dropped last.
+    pub(super) threads: Threads,
+}
+
+impl PostgresStore {
+    /// Connects to a database that may be in use by other nodes. Results that are due are gone before
+    /// anything can be read.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub(crate) fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
+        Self::open_with(options, LeaseClock::Databases, Arc::new(SystemClock), now)
+    }
+
+    /// The same where a test moves the clock that says when results are due.
+    #[cfg(test)]
+    pub(crate) fn open_at(
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, LeaseClock::Callers, Arc::new(SystemClock), now)
+    }
+
+    /// The same where the test also says when what is waited for takes too long.
+    #[cfg(test)]
+    pub(crate) fn open_waiting_by(
+        clock: Arc<dyn Clock>,
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, LeaseClock::Callers, clock, now)
+    }
+
+    fn open_with(
+        options: PostgresOptions<'_>,
+        lease_clock: LeaseClock,
+        clock: Arc<dyn Clock>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let threads = Threads::start(cores)?;
+        let leases = (lease_clock, nodes::name()?);
+        let env =
+            Arc::new(Env::new(options.instance_key, options.environment, options.quotas, leases)?);
+        let (news, to_tell) = listen::News::new();
+        let size = (4 * cores).clamp(8, 32);
+        let shared = Arc::new(Shared {
+            env: env.clone(),
+            clock: clock.clone(),
+            pool: Pool::new(options.address, size)?.counted(env.telemetry.clone()),
+            aside: Pool::new(options.address, ASIDE)?,
+            turns: turns::Turns::of(size, clock.clone()),
+            groups: Arc::default(),
+            deletions: Arc::default(),
+            live: nodes::Live::default(),
+            cache: cache::All::default(),
+            probe: probe::Latest::default(),
+            news,
+            claims_looked: claims::Looked::default(),
+        });
+        let (opened, migrates) = (shared.clone(), options.migrates);
+        threads.wait(async move { Ok(opened.begin(migrates, now).await?) })?;
+        threads.spawn(nodes::beat(shared.clone()));
+        threads.spawn(listen::run(shared.clone(), options.address.clone(), to_tell));
+        Ok(Self { shared, threads })
+    }
+
+    /// Reads. When nobody waits for it any more, it is broken off.
+    pub(super) fn run_read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Read<'static, T> {
+        let Asked { task, answer } = self.spawn(work(self.shared.clone()));
+        let reading = Reading(task);
+        Box::pin(async move {
+            let _reading = reading;
+            answer.await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    /// Writes, whether or not anybody waits for it.
+    pub(super) fn run_write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        whose: LaneKey,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Write<'static, T> {
+        self.run_write_at(None, whose, work)
+    }
+
+    /// The same when those before it in a row have written.
+    pub(super) fn run_write_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        place: Option<Place>,
+        whose: LaneKey,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Write<'static, T> {
+        self.shared.env.fault.write(whose, || {
+            let (turns, work) = (self.shared.turns.clone(), work(self.shared.clone()));
+            let writing = self.spawn(async move {
+                if let Some(place) = &place {
+                    place.come().await;
+                }
+                let _turn = turns.take(whose).await?;
+                work.await
+            });
+            committing(async move { writing.answer.await.unwrap_or_else(|_| Err(panicked())) })
+        })
+    }
+
+    /// What is asked is of a hundred kinds: each is boxed, so that it is one kind of task.
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Done<T>> + Send + 'static,
+    ) -> Asked<T> {
+        let (reply, answer) = oneshot::channel();
+        let in_time = in_time(self.shared.clock.clone(), Box::pin(work), reply);
+        Asked { task: self.threads.spawn(in_time), answer }
+    }
+}
+
+/// Answers with what comes of it, or that nothing did in time. Who no longer waits does not need to know.
+async fn in_time<T>(
+    clock: Arc<dyn Clock>,
+    work: Boxed<'static, T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+) {
+    let _ = reply.send(match clock.timeout(ANSWER, work).await {
+        Ok(done) => done.map_err(StoreError::from),
+        Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+    });
+}
+
+/// What is under way on the threads of the store, and what comes of it; nothing, if it panics.
+struct Asked<T> {
+    task: JoinHandle<()>,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
+}
+
+/// Brings the schema of a database up to date; says from which number to which.
+///
+/// # Errors
+/// It cannot be reached, or its schema is newer than this program can work with.
+pub fn migrate(address: &Address) -> Result<(i64, i64), StoreError> {
+    migrate_at(&Threads::start(1)?, address)
+}
+
+pub(crate) fn migrate_at(threads: &Threads, address: &Address) -> Result<(i64, i64), StoreError> {
+    let pool = Pool::of_a_command(address, 1)?;
+    threads.wait(async move { Ok(schema::migrate(&pool).await?) })
+}
+
+/// A read that ends with whoever waits for it.
+struct Reading(JoinHandle<()>);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Shared {
+    /// What comes before the first request.
+    async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
+        schema::prepare(&self.pool, migrates).await?;
+        let first = instance::check_key(&self.pool, &self.env.sealer).await?;
+        let first = Arc::new(FirstKey::new(first, &self.env.sealer, &self.env.audit));
+        [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
+        claims::erase_due(self, now).await?;
+        audit::begin(&self.pool, &self.env.audit).await?;
+        cache::begin(self, now).await?;
+        if let Some(check) = nodes::join(self, now).await? {
+            first.is_missing(check);
+        }
+        Ok(())
+    }
+
+    /// What comes after the last one.
+    async fn end(&self) -> Done<()> {
+        authentication::store_uses(self, self.env.uses.unstored()).await?;
+        leases::leave(self).await?;
+        nodes::leave(self).await
+    }
+}
+
+/// Stores the uses of keys, and tells the other nodes that this one is gone.
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        let shared = self.shared.clone();
+        let ended = self.threads.wait(async move {
+            let ended = tokio::time::timeout(Duration::from_secs(2), shared.end()).await;
+            ended.map_or(Ok(()), |ended| Ok(ended?))
+        });
+        if let Err(error) = ended {
+            tracing::warn!(cause = %error, "the database was left without a word");
+        }
+    }
+}
+
+/// How use cases get to the database.
+impl PostgresStore {
+    pub(crate) fn read<A, T>(&self, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run_read(move |shared| async move {
+            let client = shared.pool.client().await?;
+            work(&with, &Db::Client(&client), &shared.env).await
+        })
+    }
+
+    pub(crate) fn look<A, T>(&self, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run_read(move |shared| async move {
+            let mut client = shared.pool.client().await?;
+            let moment = moment(&mut client).await?;
+            work(&with, &Db::Transaction(&moment), &shared.env).await
+        })
+    }
+
+    pub(crate) fn write<A, T>(
+        &self,
+        lane: LaneKey,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run_write(lane, move |shared| async move {
+            let client = shared.pool.client().await?;
+            work(&with, &Db::Client(&client), &shared.env).await
+        })
+    }
+
+    pub(crate) fn change<A, T>(
+        &self,
+        lane: LaneKey,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.run_write(lane, move |shared| async move {
+            let with = (&*shared.env, &with, work);
+            let change = shared.pool.transact(&with, |&(env, with, work), tx| {
+                Box::pin(async move { work(with, &Db::Transaction(tx), env).await })
+            });
+            change.await
+        })
+    }
+
+    /// `stored`: finds out what became of a COMMIT that was not answered. The end of the chain is held before the
+    /// change looks at anything, so that all changes before are committed.
+    pub(crate) fn record<A, T>(
+        &self,
+        client_id: &TenantId,
+        with: A,
+        work: UseCase<A, (T, Option<AuditEvent>)>,
+        stored: Option<UseCase<A, Option<T>>>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let client_id = client_id.clone();
+        self.run_write(LaneKey::of(&client_id), move |shared| async move {
+            let needs = (&*shared.env, client_id.as_str(), &with, work);
+            let recorded = shared.pool.transact(&needs, |&(env, client_id, with, work), tx| {
+                Box::pin(async move {
+                    audit::hold(tx, &env.audit, client_id).await?;
+                    let (done, event) = work(with, &Db::Transaction(tx), env).await?;
+                    if let Some(event) = event {
+                        audit::append(tx, &env.audit, client_id, event).await?;
+                    }
+                    Ok(done)
+                })
+            });
+            match (recorded.await, stored) {
+                (Err(Failure::InDoubt(why)), Some(stored)) => {
+                    let client = shared.pool.client().await?;
+                    let found = stored(&with, &Db::Client(&client), &shared.env).await?;
+                    found.ok_or(Failure::InDoubt(why))
+                }
+                (recorded, _) => recorded,
+            }
+        })
+    }
+}
+
+/// Duties, limits and probes of a gateway that may be one of several.
+impl PostgresStore {
+    pub(crate) fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
+        self.run_read(move |shared| async move { leases::hold(&shared, duty, lasting).await })
+    }
+
+    pub(crate) fn nodes(&self) -> u64 {
+        self.shared.live.count()
+    }
+
+    pub(crate) fn joined(&self) -> UnixMillis {
+        self.shared.live.joined()
+    }
+
+    pub(crate) fn charge_session(
+        &self,
+        id: &SessionId,
+        rate: SessionRate,
+    ) -> Write<'_, Option<u64>> {
+        let (whose, id) = (LaneKey::of(id.as_str()), id.as_str().to_owned());
+        self.run_write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
+    }
+
+    /// Forgets limits that are full again.
+    pub(crate) fn forget_rates(&self) -> Write<'static, ()> {
+        self.run_write(LaneKey::GATEWAY, move |shared| async move { rates::forget(&shared).await })
+    }
+
+    pub(crate) fn next_start(&self) -> Read<'_, Option<String>> {
+        self.run_read(|shared| async move {
+            match instance::require_key(&shared.pool, &shared.env.sealer).await {
+                Err(Failure::Store(StoreError::Failed(why))) => Ok(Some(why)),
+                found => found.map(|_| None),
+            }
+        })
+    }
+
+    pub(crate) fn probe(&self) -> Write<'_, ()> {
+        self.run_write(LaneKey::GATEWAY, |shared| async move { probe::ask(&shared).await })
+    }
+}

@@ -1,0 +1,286 @@
+//! Group commit: what is asked for in one lane while a transaction of that lane is under way is written
+//! by the next one, together. A lane is a client's, whose transactions would wait for one another at the
+//! end of its audit chain anyway; so hardly anybody waits who would not have waited, and a client that asks
+//! for much takes one connection. Who asks alone waits for no others to come. What comes while a node waits
+//! for its turn goes with those who wait already.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::super::lanes::LaneKey;
+use super::super::types::StoreError;
+use super::error::panicked;
+use idgate_base::clock::Clock;
+
+/// Changes in one transaction.
+const MOST: usize = 64;
+/// How long a change waits behind others of its lane before load is shed.
+pub(super) const TURN: Duration = Duration::from_secs(3);
+/// The same for what the gateway does by itself.
+const OWN_TURN: Duration = Duration::from_secs(14);
+
+type Teller<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// Changes of type `J` that wait, each of which comes to a `T`.
+pub(super) struct Groups<J, T>(Mutex<HashMap<LaneKey, VecDeque<Waiting<J, T>>>>);
+
+struct Waiting<J, T> {
+    job: J,
+    teller: Teller<T>,
+    place: Arc<()>,
+}
+
+/// What is waited for.
+pub(super) struct Place<J, T> {
+    groups: Arc<Groups<J, T>>,
+    whose: LaneKey,
+    own: Arc<()>,
+    told: oneshot::Receiver<Result<T, StoreError>>,
+}
+
+/// A lane that somebody has to write until it is empty.
+pub(super) struct Lane<J, T> {
+    groups: Arc<Groups<J, T>>,
+    whose: LaneKey,
+    is_left: bool,
+}
+
+/// What is written together.
+pub(super) struct Group<J, T> {
+    pub(super) jobs: Vec<J>,
+    tellers: Vec<Teller<T>>,
+}
+
+impl<J, T> Default for Groups<J, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<J, T> Groups<J, T> {
+    /// Waits with the others of a lane. With the lane if nobody is at it.
+    pub(super) fn join(
+        self: &Arc<Self>,
+        whose: LaneKey,
+        job: J,
+    ) -> (Place<J, T>, Option<Lane<J, T>>) {
+        let (teller, told) = oneshot::channel();
+        let own = Arc::new(());
+        let mut lanes = self.lanes();
+        let is_new = !lanes.contains_key(&whose);
+        let waiting = Waiting { job, teller, place: own.clone() };
+        lanes.entry(whose).or_default().push_back(waiting);
+        drop(lanes);
+        let lane = is_new.then(|| Lane { groups: self.clone(), whose, is_left: false });
+        (Place { groups: self.clone(), whose, own, told }, lane)
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, HashMap<LaneKey, VecDeque<Waiting<J, T>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<J, T> Lane<J, T> {
+    /// What waits now, as much as goes together; `None`: nothing does, and nobody is at the lane any
+    /// more. `fits` says whether a job may be with those before it.
+    pub(super) fn next(&mut self, fits: impl Fn(&[J], &J) -> bool) -> Option<Group<J, T>> {
+        let mut lanes = self.groups.lanes();
+        let group = take(lanes.get_mut(&self.whose), MOST, fits);
+        if group.jobs.is_empty() {
+            lanes.remove(&self.whose);
+            self.is_left = true;
+            return None;
+        }
+        Some(group)
+    }
+
+    /// What has come since a group was taken, as much as goes with it.
+    pub(super) fn more(&self, first: &Group<J, T>, fits: impl Fn(&[J], &J) -> bool) -> Group<J, T> {
+        let room = MOST.saturating_sub(first.jobs.len());
+        let fits = |more: &[J], next: &J| fits(&first.jobs, next) && fits(more, next);
+        take(self.groups.lanes().get_mut(&self.whose), room, fits)
+    }
+
+    /// Whether it is the gateway's own.
+    pub(super) fn is_gateways(&self) -> bool {
+        self.whose == LaneKey::GATEWAY
+    }
+}
+
+/// Takes from the front of a lane what fits, `most` at most.
+fn take<J, T>(
+    lane: Option<&mut VecDeque<Waiting<J, T>>>,
+    most: usize,
+    fits: impl Fn(&[J], &J) -> bool,
+) -> Group<J, T> {
+    let mut group = Group { jobs: Vec::new(), tellers: Vec::new() };
+    let Some(lane) = lane else { return group };
+    while lane.front().is_some_and(|next| fits(&group.jobs, &next.job))
+        && group.jobs.len() < most
+        && let Some(waiting) = lane.pop_front()
+    {
+        group.jobs.push(waiting.job);
+        group.tellers.push(waiting.teller);
+    }
+    group
+}
+
+/// Whoever is at a lane when it panics leaves it to the next one.
+impl<J, T> Drop for Lane<J, T> {
+    fn drop(&mut self) {
+        if !self.is_left {
+            self.groups.lanes().remove(&self.whose);
+        }
+    }
+}
+
+impl<J, T> Group<J, T> {
+    /// Tells what became of the jobs, in their order.
+    pub(super) fn tell(self, outcomes: Vec<Result<T, StoreError>>) {
+        for (teller, outcome) in self.tellers.into_iter().zip(outcomes) {
+            // Who no longer waits does not need to know.
+            let _ = teller.send(outcome);
+        }
+    }
+}
+
+impl<J, T> Place<J, T> {
+    /// What became of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`]: its turn does not come soon. Others as the store has them.
+    pub(super) async fn told(mut self, clock: &dyn Clock) -> Result<T, StoreError> {
+        let turn = if self.whose == LaneKey::GATEWAY { OWN_TURN } else { TURN };
+        let told = match clock.timeout(turn, &mut self.told).await {
+            Ok(told) => told,
+            Err(_) if self.leave() => return Err(StoreError::Busy),
+            Err(_) => (&mut self.told).await,
+        };
+        told.unwrap_or_else(|_| Err(panicked()))
+    }
+
+    /// Whether it was still waiting.
+    fn leave(&self) -> bool {
+        let mut lanes = self.groups.lanes();
+        let Some(lane) = lanes.get_mut(&self.whose) else { return false };
+        let before = lane.len();
+        lane.retain(|waiting| !Arc::ptr_eq(&waiting.place, &self.own));
+        lane.len() < before
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use idgate_base::clock::{SystemClock, VirtualClock};
+
+    type Numbers = Arc<Groups<u32, u32>>;
+
+    const LANE: LaneKey = LaneKey::STRANGERS;
+
+    fn unlike(group: &[u32], next: &u32) -> bool {
+        !group.contains(next)
+    }
+
+    fn jobs(lane: &mut Lane<u32, u32>) -> Option<Vec<u32>> {
+        lane.next(unlike).map(|group| group.jobs)
+    }
+
+    #[test]
+    fn what_waits_goes_together_in_its_order_and_one_writer_is_at_a_lane() {
+        let groups = Numbers::default();
+        let (_first, lane) = groups.join(LANE, 1);
+        let mut lane = lane.unwrap();
+        assert_eq!(jobs(&mut lane), Some(vec![1]));
+        let places: Vec<_> = (2..=70).map(|job| groups.join(LANE, job)).collect();
+        assert!(places.iter().all(|(_, lane)| lane.is_none()));
+        assert_eq!(jobs(&mut lane), Some((2..=65).collect()));
+        assert_eq!(jobs(&mut lane), Some((66..=70).collect()));
+        assert_eq!(jobs(&mut lane), None);
+        let (_later, again) = groups.join(LANE, 71);
+        drop(lane);
+        assert_eq!(jobs(&mut again.unwrap()), Some(vec![71]));
+    }
+
+    #[test]
+    fn changes_of_one_session_do_not_go_together() {
+        let groups = Numbers::default();
+        let (_first, lane) = groups.join(LANE, 1);
+        let _others: Vec<_> = [2, 1, 3].map(|job| groups.join(LANE, job)).into();
+        let mut lane = lane.unwrap();
+        assert_eq!(jobs(&mut lane), Some(vec![1, 2]));
+        assert_eq!(jobs(&mut lane), Some(vec![1, 3]));
+    }
+
+    #[test]
+    fn what_comes_later_goes_with_a_group_as_far_as_it_fits_and_there_is_room() {
+        let groups = Numbers::default();
+        let (_first, lane) = groups.join(LANE, 1);
+        let mut lane = lane.unwrap();
+        let mut first = lane.next(unlike).unwrap();
+        assert!(lane.more(&first, unlike).jobs.is_empty());
+        let _others: Vec<_> = [2, 3, 1, 4].map(|job| groups.join(LANE, job)).into();
+        assert_eq!(lane.more(&first, unlike).jobs, [2, 3]);
+        first.jobs = (10..72).collect();
+        let _later: Vec<_> = [5, 6].map(|job| groups.join(LANE, job)).into();
+        assert_eq!(lane.more(&first, unlike).jobs, [1, 4]);
+        assert_eq!(jobs(&mut lane), Some(vec![5, 6]));
+    }
+
+    #[tokio::test]
+    async fn each_is_told_its_own_outcome() {
+        let groups = Numbers::default();
+        let ((first, lane), (second, _)) = (groups.join(LANE, 1), groups.join(LANE, 2));
+        let group = lane.unwrap().next(unlike).unwrap();
+        group.tell(vec![Ok(10), Err(StoreError::Full)]);
+        assert_eq!(first.told(&SystemClock).await.unwrap(), 10);
+        assert!(matches!(second.told(&SystemClock).await, Err(StoreError::Full)));
+    }
+
+    /// The outcome at `place`, whose time to wait for a turn has passed.
+    async fn waited_for(place: Place<u32, u32>) -> JoinHandle<Result<u32, StoreError>> {
+        let clock = VirtualClock::default();
+        let waiting = clock.clone();
+        let told = tokio::spawn(async move { place.told(&waiting).await });
+        clock.until_waiting_for(TURN, 1).await;
+        clock.pass(TURN).await;
+        told
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_long_is_not_written_any_more() {
+        let groups = Numbers::default();
+        let (_first, lane) = groups.join(LANE, 1);
+        let mut lane = lane.unwrap();
+        assert_eq!(jobs(&mut lane), Some(vec![1]));
+        let (waiting, _) = groups.join(LANE, 2);
+        let told = waited_for(waiting).await.await.unwrap();
+        assert!(matches!(told, Err(StoreError::Busy)));
+        assert_eq!(jobs(&mut lane), None);
+    }
+
+    #[tokio::test]
+    async fn who_is_at_it_is_waited_for() {
+        let groups = Numbers::default();
+        let (first, lane) = groups.join(LANE, 1);
+        let group = lane.unwrap().next(unlike).unwrap();
+        let told = waited_for(first).await;
+        group.tell(vec![Ok(10)]);
+        assert_eq!(told.await.unwrap().unwrap(), 10);
+    }
+
+    #[tokio::test]
+    async fn a_lane_whose_writer_panicked_is_free_again() {
+        let groups = Numbers::default();
+        let (first, lane) = groups.join(LANE, 1);
+        drop(lane);
+        assert!(first.told(&SystemClock).await.is_err());
+        assert!(groups.join(LANE, 2).1.is_some());
+    }
+}

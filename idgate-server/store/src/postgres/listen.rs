@@ -1,0 +1,193 @@
+//! Word of changes between nodes. NOTIFY wakes those who watch a session elsewhere, after the commit and
+//! on a connection of its own, so that no commit waits for it. It may be lost: what counts is that
+//! every session that somebody watches is looked at each second.
+
+use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use idgate_core::ids::SessionId;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{AsyncMessage, NoTls, Socket};
+
+use super::super::types::StoreError;
+use super::error::{Done, Failure};
+use super::shared::Shared;
+use super::tls;
+use crate::address::Address;
+use crate::audit_chain::hex;
+use crate::postgres_statements::{execute, rows};
+
+/// How often what is watched is looked at, and how soon a lost connection is made again.
+const LOOK: Duration = Duration::from_secs(1);
+/// Changes that wait to be told; more are found by looking.
+const WAITING: usize = 4096;
+/// Changes in one notification, which may have 8000 bytes.
+const AT_ONCE: usize = 100;
+/// How long what follows a notification waits for more to go with it: each one wakes every node.
+const GATHER: Duration = Duration::from_millis(20);
+/// Bytes that stand for a session: two that share them are looked at for nothing.
+const WORD: usize = 16;
+const CHANNEL: &str = "idgate_sessions";
+
+/// Where changes of this node are told.
+pub(super) struct News(Sender<String>);
+
+impl News {
+    /// And who passes them on.
+    pub(super) fn new() -> (Self, Receiver<String>) {
+        let (tell, told) = mpsc::channel(WAITING);
+        (Self(tell), told)
+    }
+
+    /// Tells other nodes that a session changed, if there is room.
+    pub(super) fn tell(&self, id: &str) {
+        // What is not told is found by looking.
+        let _ = self.0.try_send(word(id));
+    }
+}
+
+/// Tells, listens and looks until the store is closed.
+pub(super) async fn run(shared: Arc<Shared>, address: Address, told: Receiver<String>) {
+    tokio::join!(tell(&shared, told), listen(&shared, &address), look(&shared));
+}
+
+async fn tell(shared: &Shared, mut told: Receiver<String>) {
+    let mut words = Vec::new();
+    while told.recv_many(&mut words, AT_ONCE).await > 0 {
+        let text = format!("{} {}", shared.env.node, words.join(" "));
+        if let Err(error) = notify(shared, &text).await {
+            tracing::debug!(cause = ?error, "other nodes are not told of changes");
+        }
+        if words.len() < AT_ONCE {
+            tokio::time::sleep(GATHER).await;
+        }
+        words.clear();
+    }
+}
+
+async fn notify(shared: &Shared, text: &str) -> Done<()> {
+    let client = shared.aside.client().await?;
+    execute(&client, "SELECT pg_notify($1, $2)", &[&CHANNEL, &text]).await?;
+    Ok(())
+}
+
+async fn listen(shared: &Shared, address: &Address) {
+    loop {
+        let heard = if address.is_encrypted {
+            match tls::connector(address.roots_file.as_deref()) {
+                Ok(tls) => hear(shared, address, tls).await,
+                Err(error) => Err(Failure::Store(StoreError::Failed(error))),
+            }
+        } else {
+            hear(shared, address, NoTls).await
+        };
+        if let Err(error) = heard {
+            tracing::debug!(cause = ?error, "changes on other nodes are found by looking");
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Listens on a connection of its own until it breaks.
+async fn hear<T>(shared: &Shared, address: &Address, tls: T) -> Done<()>
+where
+    T: MakeTlsConnect<Socket>,
+{
+    let (client, mut connection) = address.config.connect(tls).await?;
+    let listening = async {
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        // The connection ends with its client.
+        std::future::pending::<Done<()>>().await
+    };
+    let hearing = async {
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(heard) = message? {
+                shared.hear(heard.payload());
+            }
+        }
+        Ok(())
+    };
+    tokio::select! {
+        done = listening => done,
+        done = hearing => done,
+    }
+}
+
+impl Shared {
+    fn hear(&self, text: &str) {
+        let mut words = text.split(' ');
+        // Its own changes were told when they were made.
+        if words.next() == Some(&self.env.node) {
+            return;
+        }
+        let words: HashSet<&str> = words.collect();
+        for id in self.env.changes.watched() {
+            if words.contains(&*word(&id)) {
+                self.env.changes.publish(&SessionId::new(id));
+            }
+        }
+    }
+}
+
+/// What stands for a session in a notification, which every role of the database may hear: whoever knows
+/// the id of an open session can answer it.
+fn word(id: &str) -> String {
+    let digest = digest(&SHA256, id.as_bytes());
+    hex(digest.as_ref().get(..WORD).unwrap_or_default())
+}
+
+/// The revision that a watched session had, and how often it was looked at.
+type LaneCache = HashMap<String, (Option<i64>, usize)>;
+
+async fn look(shared: &Shared) {
+    let mut known = LaneCache::new();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let watched = shared.env.changes.watched();
+        let still: HashSet<&str> = watched.iter().map(String::as_str).collect();
+        known.retain(|id, _| still.contains(&**id));
+        if watched.is_empty() {
+            continue;
+        }
+        if let Err(error) = look_once(shared, &watched, &mut known).await {
+            tracing::debug!(cause = ?error, "watched sessions cannot be looked at");
+        }
+    }
+}
+
+async fn look_once(shared: &Shared, watched: &[String], known: &mut LaneCache) -> Done<()> {
+    let client = shared.aside.client().await?;
+    let sql = "SELECT id, revision FROM sessions WHERE id = ANY($1)";
+    let mut revisions = HashMap::new();
+    for row in rows(&client, sql, &[&watched]).await? {
+        revisions.insert(row.try_get::<_, String>(0)?, row.try_get::<_, i64>(1)?);
+    }
+    for id in watched {
+        let revision = revisions.get(id).copied();
+        let (before, looks) = known.entry(id.clone()).or_insert((revision, 0));
+        *looks = looks.saturating_add(1);
+        // What changed between the beginning of a watch and the first look is told with the second.
+        if *before != revision || *looks == 2 {
+            *before = revision;
+            shared.env.changes.publish(&SessionId::new(id.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_names_no_session() {
+        let (one, other) = (word("ses_one"), word("ses_other"));
+        assert_eq!(one, word("ses_one"));
+        assert_ne!(one, other);
+        assert!(one.len() == 2 * WORD && !one.contains("ses_one"));
+    }
+}

@@ -1,0 +1,224 @@
+//! The operator's side of a database. It works beside running gateways: each call is one transaction,
+//! and every node sees it with its next read.
+
+mod copy;
+mod reseal;
+mod server_settings;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::error::{Done, Failure};
+use super::pool::{Pool, TRIES};
+use super::{audit, instance, schema};
+use crate::address::Address;
+use crate::audit::proof::EntryRow;
+use crate::audit::report::{Log, Moment};
+use crate::audit::rows as log;
+use crate::audit_chain::AuditKeys;
+use crate::db::Db;
+use crate::failure::Boxed;
+use crate::key_check::FirstKey;
+use crate::postgres::cache::moment;
+use crate::seal::{InstanceKey, Sealer};
+use crate::types::{Resealed, StoreError};
+
+/// How long a command usually waits for the database.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// One, and one beside a transaction that holds a key.
+const CONNECTIONS: usize = 2;
+
+/// The operator's side of one database.
+pub struct PostgresOperator {
+    desk: Desk,
+    /// How long a step of a command waits for the database.
+    answer: Duration,
+    /// `None` once it is dropped.
+    runtime: Option<Runtime>,
+}
+
+/// What commands work with.
+struct Desk {
+    pool: Pool,
+    sealer: Sealer,
+    audit: AuditKeys,
+    /// Whether each key that is asked for has to be given.
+    needs_all_keys: bool,
+}
+
+impl PostgresOperator {
+    /// Connects to a database whose schema is up to date.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub(crate) fn open(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
+        let operator = Self::connect(address, instance_key)?;
+        let desk = &operator.desk;
+        let first = operator.run(async {
+            schema::prepare(&desk.pool, false).await?;
+            let first = instance::first_key(&desk.pool, &desk.sealer).await?;
+            audit::begin(&desk.pool, &desk.audit).await?;
+            Ok(first)
+        })?;
+        desk.pool.note(&Arc::new(FirstKey::new(first, &desk.sealer, &desk.audit)));
+        Ok(operator)
+    }
+
+    /// Connects to reseal. A key that is asked for and not given does not matter where nothing is sealed under it.
+    ///
+    /// # Errors
+    /// As [`PostgresOperator::open`].
+    pub(crate) fn open_to_reseal(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
+        let refused = match Self::open(address, instance_key) {
+            Err(error @ StoreError::Failed(_)) => error,
+            opened => return opened,
+        };
+        let mut operator = Self::connect(address, instance_key)?;
+        operator.run(async { schema::prepare(&operator.desk.pool, false).await })?;
+        operator.desk.needs_all_keys = false;
+        match operator.sealed()? {
+            Resealed { unreadable: 0, .. } => Ok(operator),
+            _ => Err(refused),
+        }
+    }
+
+    fn connect(address: &Address, instance_key: &InstanceKey) -> Result<Self, StoreError> {
+        let cannot = |error| StoreError::Unavailable(format!("cannot start: {error}"));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+        let desk = Desk {
+            pool: Pool::of_a_command(address, CONNECTIONS)?,
+            sealer: Sealer::new(instance_key)?,
+            audit: AuditKeys::new(instance_key)?,
+            needs_all_keys: true,
+        };
+        Ok(Self { desk, answer: ANSWER, runtime: Some(runtime) })
+    }
+
+    /// Waits for it, on a thread of its own: the caller's may belong to another runtime.
+    fn run<T: Send>(&self, work: impl Future<Output = Done<T>> + Send) -> Result<T, StoreError> {
+        let mut done = None;
+        self.wait(Box::pin(async {
+            done = Some(work.await?);
+            Ok(())
+        }))?;
+        done.ok_or_else(stopped)
+    }
+
+    pub(crate) const fn sealer(&self) -> &Sealer {
+        &self.desk.sealer
+    }
+
+    pub(crate) const fn audit_keys(&self) -> &AuditKeys {
+        &self.desk.audit
+    }
+
+    pub(crate) fn read<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || work(&Db::Client(&self.desk.pool.client().await?)).await)
+    }
+
+    /// The same of one moment.
+    pub(crate) fn look<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || {
+            let mut client = self.desk.pool.client().await?;
+            let moment = moment(&mut client).await?;
+            work(&Db::Transaction(&moment)).await
+        })
+    }
+
+    /// In one transaction.
+    pub(crate) fn change<T: Send>(
+        &self,
+        work: impl AsyncFn(&Db<'_>) -> Done<T> + Sync,
+    ) -> Result<T, StoreError> {
+        self.block(async || {
+            let mut tried = 0;
+            loop {
+                tried += 1;
+                match self.change_once(&work).await {
+                    Err(Failure::Again(_)) if tried < TRIES => {}
+                    done => return done,
+                }
+            }
+        })
+    }
+
+    async fn change_once<T>(&self, work: &impl AsyncFn(&Db<'_>) -> Done<T>) -> Done<T> {
+        let mut client = self.desk.pool.client().await?;
+        let tx = client.transaction().await?;
+        let done = work(&Db::Transaction(&tx)).await?;
+        self.desk.pool.finish(tx, 1).await?;
+        Ok(done)
+    }
+
+    /// The same as [`PostgresOperator::run`] for work that stays on one thread.
+    fn block<T: Send>(&self, work: impl AsyncFnOnce() -> Done<T> + Send) -> Result<T, StoreError> {
+        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
+        std::thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                runtime.block_on(async { tokio::time::timeout(self.answer, work()).await })
+            });
+            Ok(work.join().map_err(|_| stopped())?.map_err(|_| silent())??)
+        })
+    }
+
+    /// One function for all commands.
+    fn wait(&self, work: Boxed<'_, ()>) -> Result<(), StoreError> {
+        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
+        let wait = async { tokio::time::timeout(self.answer, work).await };
+        std::thread::scope(|scope| {
+            let done = scope.spawn(|| runtime.block_on(wait)).join().map_err(|_| stopped())?;
+            Ok(done.map_err(|_| silent())??)
+        })
+    }
+}
+
+impl Log for PostgresOperator {
+    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+        self.look(async |db| log::moment(db, &self.desk.audit, client).await)
+    }
+
+    fn entries(
+        &self,
+        client_id: &str,
+        bounds: (i64, u64),
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        self.read(async |db| log::entries(db, client_id, bounds, limit).await)
+    }
+}
+
+fn silent() -> StoreError {
+    StoreError::Unavailable("PostgreSQL does not answer".into())
+}
+
+fn stopped() -> StoreError {
+    StoreError::Failed("the command was stopped".into())
+}
+
+impl Drop for PostgresOperator {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for PostgresOperator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PostgresOperator")
+    }
+}

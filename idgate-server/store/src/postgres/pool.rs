@@ -1,0 +1,224 @@
+//! Connections, and what is done on them: one statement, or one transaction that is tried again when
+//! another one was in its way.
+//!
+//! Locks are taken in this order, so that no two transactions wait for one another: the turn of a client,
+//! by a node that writes its changes together, then session rows of one client in the order of their ids,
+//! then how many sessions the client has open, then the head of a chain and its part of the number of
+//! entries, then notifications. Who takes several chains takes them in the order of their names. Who
+//! changes what is trusted takes the number of that first.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Client, Manager, ManagerConfig, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
+    Transaction,
+};
+use tokio_postgres::NoTls;
+
+use super::super::key_check::FirstKey;
+use super::super::types::StoreError;
+use super::error::{Done, Failure};
+use super::{instance, tls};
+use crate::address::Address;
+use crate::failure::Boxed;
+use idgate_base::clock::Stopwatch;
+use idgate_base::telemetry::{PoolLoad, Telemetry};
+
+/// How long a use case may take: a database that does not answer is not waited for any longer.
+pub(super) const ANSWER: Duration = Duration::from_secs(14);
+
+/// How often a transaction is tried.
+pub(super) const TRIES: usize = 3;
+/// How long a request waits for a connection before load is shed.
+const TURN: Duration = Duration::from_secs(3);
+/// How long making a connection may take, TLS and authentication included.
+const MAKING: Duration = Duration::from_millis(1900);
+/// The same for a command, which one person waits for and no request.
+const MAKING_FOR_A_COMMAND: Duration = Duration::from_secs(30);
+
+/// A transaction that is open.
+pub(crate) type Tx<'c> = Transaction<'c>;
+
+/// The connections of one process.
+#[derive(Clone)]
+pub(crate) struct Pool {
+    connections: deadpool_postgres::Pool,
+    /// Who is told how long commits take.
+    telemetry: Option<Arc<Telemetry>>,
+    /// The key that seals: noted with the first change that it seals something of.
+    first: OnceLock<Arc<FirstKey>>,
+}
+
+impl Pool {
+    /// At most `size` connections to the database, made when they are needed.
+    ///
+    /// # Errors
+    /// TLS cannot be set up; the text says what to do.
+    pub(crate) fn new(address: &Address, size: usize) -> Result<Self, StoreError> {
+        Self::making_within(MAKING, address, size)
+    }
+
+    /// The same for a command, which waits for a database that is slow to take a connection.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub(crate) fn of_a_command(address: &Address, size: usize) -> Result<Self, StoreError> {
+        Self::making_within(MAKING_FOR_A_COMMAND, address, size)
+    }
+
+    fn making_within(making: Duration, address: &Address, size: usize) -> Result<Self, StoreError> {
+        let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = if address.is_encrypted {
+            let tls = tls::connector(address.roots_file.as_deref()).map_err(StoreError::Failed)?;
+            Manager::from_config(address.config.clone(), tls, settings)
+        } else {
+            Manager::from_config(address.config.clone(), NoTls, settings)
+        };
+        let timeouts = Timeouts { wait: Some(TURN), create: Some(making), recycle: Some(making) };
+        let pool = deadpool_postgres::Pool::builder(manager)
+            .max_size(size)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build();
+        let connections = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { connections, telemetry: None, first: OnceLock::new() })
+    }
+
+    /// The same, and what it commits is counted.
+    pub(crate) fn counted(mut self, telemetry: Arc<Telemetry>) -> Self {
+        self.telemetry = Some(telemetry);
+        self
+    }
+
+    /// The same for work that seals nothing that stays.
+    pub(crate) fn not_noting(&self) -> Self {
+        Self { first: OnceLock::new(), ..self.clone() }
+    }
+
+    /// From now on a transaction that seals something notes the key.
+    pub(crate) fn note(&self, first: &Arc<FirstKey>) {
+        // The first one is of the start, and stays.
+        let _kept = self.first.set(first.clone());
+    }
+
+    /// A connection, when it is this request's turn.
+    pub(crate) async fn client(&self) -> Done<Client> {
+        self.connections.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Failure::Store(StoreError::Busy),
+            PoolError::Backend(error) => error.into(),
+            error => Failure::Store(StoreError::Unavailable(format!("PostgreSQL: {error}"))),
+        })
+    }
+
+    /// How many connections are in use, how many are not, how many requests wait for one, and how many
+    /// connections there may be.
+    pub(crate) fn load(&self) -> PoolLoad {
+        let status = self.connections.status();
+        let (idle, waiting) = (status.available, status.waiting);
+        let (busy, limit) = (status.size.saturating_sub(idle), status.max_size);
+        PoolLoad { busy, idle, waiting, limit }
+    }
+
+    /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
+    /// another one was in its way.
+    pub(crate) async fn transact<E: Sync + ?Sized, T: Send>(
+        &self,
+        with: &E,
+        work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+    ) -> Done<T> {
+        self.transact_all(with, |_| 1, work).await
+    }
+
+    /// The same for changes together: how many, is asked when they are to be committed.
+    pub(crate) async fn transact_all<E: Sync + ?Sized, T: Send>(
+        &self,
+        with: &E,
+        changes: impl Fn(&E) -> usize + Sync,
+        work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+    ) -> Done<T> {
+        let job = Job { with, changes, work, done: Mutex::new(None) };
+        self.try_job(&job).await?;
+        let done = job.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.ok_or_else(|| Failure::failed("a transaction ended without its outcome"))
+    }
+
+    /// One function for all transactions, of which there are a hundred.
+    async fn try_job(&self, job: &dyn Work) -> Done<()> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            match self.try_once(job).await {
+                Err(Failure::Again(_)) if tried < TRIES => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_once(&self, job: &dyn Work) -> Done<()> {
+        let mut client = self.client().await?;
+        let tx = client.transaction().await?;
+        job.work(&tx).await?;
+        self.finish(tx, job.changes()).await
+    }
+
+    /// Commits, and notes the key that seals if something was sealed.
+    pub(super) async fn finish(&self, tx: Tx<'_>, changes: usize) -> Done<()> {
+        let due = self.first.get().and_then(|first| Some((first, first.due()?)));
+        if let Some((_, check)) = due {
+            instance::note(&tx, check).await?;
+        }
+        let begun = Stopwatch::new();
+        commit(tx).await?;
+        if let Some((first, _)) = due {
+            first.is_noted();
+        }
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.commit(begun.elapsed_us(), changes);
+        }
+        Ok(())
+    }
+}
+
+/// What a transaction does, whatever it gives.
+trait Work: Sync {
+    fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()>;
+
+    /// How much it does.
+    fn changes(&self) -> usize;
+}
+
+/// What is done with what, and what the last attempt gave.
+struct Job<'e, E: ?Sized, N, W, T> {
+    with: &'e E,
+    changes: N,
+    work: W,
+    done: Mutex<Option<T>>,
+}
+
+impl<E: Sync + ?Sized, N, W, T: Send> Work for Job<'_, E, N, W, T>
+where
+    N: Fn(&E) -> usize + Sync,
+    W: for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+{
+    fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()> {
+        let work = (self.work)(self.with, tx);
+        Box::pin(async move {
+            let done = work.await?;
+            *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            Ok(())
+        })
+    }
+
+    fn changes(&self) -> usize {
+        (self.changes)(self.with)
+    }
+}
+
+async fn commit(tx: Tx<'_>) -> Done<()> {
+    tx.commit().await.map_err(|error| match Failure::from(error) {
+        // The server may have committed before the answer was lost.
+        Failure::Store(StoreError::Unavailable(text)) => Failure::InDoubt(text),
+        failure => failure,
+    })
+}

@@ -1,0 +1,147 @@
+//! Sessions, their results and their events.
+
+mod change;
+mod insert;
+pub(super) mod read;
+mod remove;
+mod step;
+
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+
+use super::super::lanes::LaneKey;
+use super::super::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use super::change::{Change, Stored};
+use super::claims;
+use super::gateway::{PostgresStore, committing};
+use crate::prepared_session::Prepared;
+
+pub(super) use self::change::surely;
+use self::change::write;
+pub(super) use self::step::store;
+
+impl PostgresStore {
+    pub(crate) fn create_session_with(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        beside: &Beside,
+    ) -> Write<'_, Made> {
+        let prepared = self.prepared_new(transition, beside);
+        let change = prepared.map(|prepared| Change::new(prepared, &caller.key_id));
+        let made = self.together(LaneKey::of(&caller.client_id), change);
+        Box::pin(async {
+            match made.await? {
+                Stored::Yes => Ok(Made::Yes),
+                Stored::NoRoom => Ok(Made::NoRoom),
+                Stored::LostRace => Err(StoreError::Failed("a new session is not stored".into())),
+            }
+        })
+    }
+
+    pub(crate) fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+        let id = id.as_str().to_owned();
+        self.shared
+            .env
+            .fault
+            .read(self.run_read(move |shared| async move { read::with_key(&shared, &id).await }))
+    }
+
+    pub(crate) fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
+        let id = id.as_str().to_owned();
+        self.shared
+            .env
+            .fault
+            .read(self.run_read(move |shared| async move { read::offered(&shared, &id).await }))
+    }
+
+    pub(crate) fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Session>> {
+        let (caller, id) = (caller.clone(), id.as_str().to_owned());
+        self.shared.env.fault.read(
+            self.run_read(
+                move |shared| async move { read::callers(&shared, &caller, &id, now).await },
+            ),
+        )
+    }
+
+    pub(crate) fn has_lost_claims(&self, caller: &Caller, id: &SessionId) -> Read<'_, bool> {
+        let (caller, id) = (caller.clone(), id.as_str().to_owned());
+        self.run_read(
+            move |shared| async move { read::has_lost_claims(&shared, &caller, &id).await },
+        )
+    }
+
+    pub(crate) fn delete_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Write<'_, bool> {
+        let (whose, caller, id) = (LaneKey::of(&caller.client_id), caller.clone(), id.clone());
+        let place = self.shared.deletions.next(&id);
+        self.run_write_at(Some(place), whose, move |shared| async move {
+            let deleted = remove::delete(&shared, &caller, &id, now).await?;
+            shared.tell(&id);
+            Ok(deleted)
+        })
+    }
+
+    pub(crate) fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.run_write(LaneKey::GATEWAY, move |shared| async move {
+            claims::erase_due(&shared, now).await
+        })
+    }
+}
+
+impl PostgresStore {
+    /// Writes a change of a session with others of the same lane.
+    fn together(
+        &self,
+        whose: LaneKey,
+        change: Result<Change, StoreError>,
+    ) -> Write<'static, Stored> {
+        let change = match change {
+            Ok(change) => change,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        self.shared.env.fault.write(whose, || {
+            let (place, lane) = self.shared.groups.join(whose, change);
+            if let Some(lane) = lane {
+                drop(self.threads.spawn(write(self.shared.clone(), lane)));
+            }
+            let clock = self.shared.clock.clone();
+            committing(async move { place.told(&*clock).await })
+        })
+    }
+
+    /// Seals a new session and what is beside it, on the thread of whoever asks.
+    pub(super) fn prepared_new(
+        &self,
+        transition: Transition,
+        beside: &Beside,
+    ) -> Result<Prepared, StoreError> {
+        let sealer = &self.shared.env.sealer;
+        Prepared::new(sealer, transition, None)?.with(sealer, beside)
+    }
+
+    /// Stores a transition of a session that there is.
+    pub(crate) fn commit_prepared(
+        &self,
+        whose: LaneKey,
+        prepared: Prepared,
+    ) -> Write<'_, Committed> {
+        let committed = self.together(whose, Ok(Change::of(prepared)));
+        Box::pin(async {
+            Ok(match committed.await? {
+                Stored::Yes => Committed::Yes,
+                Stored::NoRoom | Stored::LostRace => Committed::LostRace,
+            })
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Removing sessions.
+
+use idgate_core::ids::SessionId;
+use idgate_core::time::UnixMillis;
+
+use super::super::super::types::{Caller, StoreError};
+use super::super::error::{Done, Failure};
+use super::super::shared::Shared;
+use super::super::{audit, claims, outbox};
+use super::step::close_sessions;
+use crate::audit_chain::AuditEvent;
+use crate::postgres_statements::row;
+
+/// Removes a caller's session with its events, its result and its notification.
+pub(super) async fn delete(
+    shared: &Shared,
+    caller: &Caller,
+    id: &SessionId,
+    now: UnixMillis,
+) -> Done<bool> {
+    let with = (shared, caller, id.as_str());
+    let work = shared.pool.transact(&with, |&(shared, caller, id), tx| {
+        Box::pin(async move {
+            let client_id = caller.client_id.as_str();
+            let deleted = row(
+                tx,
+                "DELETE FROM sessions WHERE id = $1 AND client_id = $2 AND livemode = $3 \
+                 RETURNING settled_at IS NULL, claims_slot",
+                &[&id, &client_id, &caller.livemode],
+            )
+            .await?;
+            let Some(deleted) = deleted else { return Ok(false) };
+            if let Some(slot) = deleted.try_get::<_, Option<i16>>(1)? {
+                claims::remove(tx, slot, id).await?;
+            }
+            if deleted.try_get(0)? {
+                close_sessions(tx, client_id, 1).await?;
+            }
+            let event = AuditEvent::deleted(id, now).by(&caller.key_id);
+            audit::append(tx, &shared.env.audit, client_id, event).await?;
+            outbox::remove_of_session(tx, id).await?;
+            Ok(true)
+        })
+    });
+    match work.await {
+        // Sessions do not come back: one that is not there was deleted, by whomever.
+        Err(Failure::InDoubt(why)) => {
+            let client = shared.pool.client().await?;
+            let sql = "SELECT FROM sessions WHERE id = $1 FOR UPDATE";
+            match row(&client, sql, &[&id.as_str()]).await? {
+                None => Ok(true),
+                Some(_) => Err(Failure::Store(StoreError::Unavailable(why))),
+            }
+        }
+        done => done,
+    }
+}

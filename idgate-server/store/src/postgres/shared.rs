@@ -1,0 +1,32 @@
+//! What all use cases of one gateway work with.
+
+use std::sync::Arc;
+
+use super::change::{Change, Stored};
+use super::claims;
+use super::groups::Groups;
+use super::pool::Pool;
+use super::{listen, nodes, order, probe, turns};
+use crate::env::Env;
+use crate::postgres::cache;
+use idgate_base::clock::Clock;
+
+/// What the use cases work with.
+pub(crate) struct Shared {
+    pub(crate) env: Arc<Env>,
+    /// By which everything is waited for.
+    pub(super) clock: Arc<dyn Clock>,
+    /// For requests and the gateway's own work.
+    pub(super) pool: Pool,
+    /// For what must not wait behind those: heartbeats, leases, word of changes.
+    pub(super) aside: Pool,
+    pub(super) turns: Arc<turns::Turns>,
+    pub(super) groups: Arc<Groups<Change, Stored>>,
+    pub(super) deletions: Arc<order::Order>,
+    /// How many nodes there are.
+    pub(super) live: nodes::Live,
+    pub(super) cache: cache::All,
+    pub(super) probe: probe::Latest,
+    pub(super) news: listen::News,
+    pub(super) claims_looked: claims::Looked,
+}

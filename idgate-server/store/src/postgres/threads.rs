@@ -1,0 +1,59 @@
+//! Threads of the store's own, so that connections live on while whoever asks waits without any.
+
+use std::future::Future;
+use std::sync::mpsc;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
+
+use super::super::types::StoreError;
+use idgate_base::task::boxed;
+
+/// The threads that speak to the database. Dropping it stops what is under way.
+pub(crate) struct Threads(Option<Runtime>, Handle);
+
+impl Threads {
+    /// Starts so many.
+    ///
+    /// # Errors
+    /// The system gives none.
+    pub(crate) fn start(count: usize) -> Result<Self, StoreError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(count)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Unavailable(format!("cannot start threads: {error}")))?;
+        let handle = runtime.handle().clone();
+        Ok(Self(Some(runtime), handle))
+    }
+
+    /// Runs it there, whether or not anybody waits.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.1.spawn(boxed(work))
+    }
+
+    /// Runs it there while this thread waits, which may belong to another runtime.
+    ///
+    /// # Errors
+    /// It panicked.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (tell, told) = mpsc::sync_channel(1);
+        drop(self.spawn(async move {
+            // Who waits is there until it is told.
+            let _ = tell.send(work.await);
+        }));
+        told.recv().unwrap_or_else(|_| Err(StoreError::Failed("the store panicked".into())))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Sessions in the form that is stored, whatever stores them.
+
+use idgate_core::error::Reason;
+use idgate_core::session::{Effect, Phase, Session, Transition};
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+
+use crate::db::Row;
+use crate::failure::Done;
+use crate::outbox::Notice;
+use crate::pages::SealedPage;
+use crate::seal::{Place, Sealer};
+use crate::sql::millis;
+use crate::types::{Beside, StoreError};
+use crate::{claims, session_keys};
+use idgate_base::spans::{Stage, stage};
+
+/// A transition in the form that is stored; made outside the writing thread.
+pub(super) struct Prepared {
+    pub(super) session: Session,
+    pub(super) from: u64,
+    pub(super) events: String,
+    pub(super) record: Vec<u8>,
+    pub(super) processing_us: Option<u64>,
+    pub(super) result: Option<(UnixMillis, Vec<u8>)>,
+    /// When it settles.
+    pub(super) notice: Option<Notice>,
+    /// The sealed key of the session, when it was just made and has one.
+    pub(super) key: Option<Vec<u8>>,
+    /// Its page, when it was just made and has one.
+    pub(super) page: Option<SealedPage>,
+    /// The span that makes it, when it is just made and that is recorded.
+    pub(super) parent_span: Option<String>,
+    /// The sealed report on the answer that it refuses.
+    pub(super) report: Option<Vec<u8>>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        sealer: &Sealer,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        stage(Stage::Seal, || Self::seal(sealer, transition, processing_us))
+    }
+
+    fn seal(
+        sealer: &Sealer,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let mut session = transition.session;
+        // It is found again by when the settlement says that it ends.
+        let ends = session.settlement().and_then(|ended| ended.redact_at());
+        let result = match session.take_result().zip(ends) {
+            Some((result, ends)) => Some((ends, claims::seal(sealer, &session, &result)?)),
+            None => None,
+        };
+        // Stored once, with the new session; no transition changes it.
+        let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
+        let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
+        let record = sealer.seal(place(&session), &session.to_snapshot())?;
+        let (from, events) = (transition.from.0, events(&transition.effects));
+        let notice = session.settlement().as_ref().map(Notice::of);
+        Ok(Self {
+            session,
+            from,
+            events,
+            record,
+            processing_us,
+            result,
+            key,
+            notice,
+            page: None,
+            parent_span: None,
+            report: None,
+        })
+    }
+
+    /// The same with what is stored beside a new session.
+    pub(super) fn with(mut self, sealer: &Sealer, beside: &Beside) -> Result<Self, StoreError> {
+        let page = beside.page.as_ref();
+        let sealed = page.map(|page| SealedPage::new(sealer, &self.session, page));
+        self.page = sealed.transpose()?;
+        self.parent_span = beside.parent.map(|parent| parent.to_string());
+        Ok(self)
+    }
+}
+
+impl Prepared {
+    /// Whether it is what an answer comes to, a hold among it: no answer counts for a client that is revoked.
+    pub(super) fn is_answer(&self) -> bool {
+        match self.session.phase() {
+            Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
+            Phase::Failed { reason, .. } => *reason != Reason::ClientRevoked,
+            _ => true,
+        }
+    }
+}
+
+/// Whether answers to the session are encrypted to a key of its own.
+pub(super) fn has_key(session: &Session) -> bool {
+    session.takes_encrypted_answers()
+}
+
+/// What is added to the column `events`.
+fn events(effects: &[Effect]) -> String {
+    let event = |effect: &Effect| match effect {
+        Effect::PublishStatus { status, reason, wallet_error, occurred_at } => {
+            let reason = reason.map(|reason| reason.as_str());
+            let event = match wallet_error {
+                None => json!([status.as_str(), reason, millis(*occurred_at)]),
+                Some(error) => {
+                    json!([status.as_str(), reason, millis(*occurred_at), error.as_str()])
+                }
+            };
+            Some(event.to_string() + ",")
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(event).collect()
+}
+
+/// Where the record of a session stands.
+fn place(session: &Session) -> Place<'_> {
+    place_of(session.id().as_str(), session.tenant().as_str())
+}
+
+pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
+    Place { purpose: "sessions", object: session_id, client: client_id }
+}
+
+/// What of a row says whose session it is.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) client_id: String,
+    pub(super) livemode: bool,
+    pub(super) record: Vec<u8>,
+}
+
+impl Stored {
+    /// From the columns `id`, `client_id`, `livemode` and `record`.
+    pub(super) fn read(row: &Row<'_>) -> Done<Self> {
+        let (id, client_id) = (row.get(0)?, row.get(1)?);
+        Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
+    }
+
+    /// The session, if the record is the one of this row: not another session's, client's or mode's.
+    pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
+        let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
+        let record = record.map_err(|error| self.unreadable(&error))?;
+        self.parse(&record)
+    }
+
+    /// The session that an opened record describes, if it is the one of this row.
+    pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
+        let session = Session::from_snapshot(record).map_err(|error| self.unreadable(&error))?;
+        let same = session.id().as_str() == self.id
+            && session.tenant().as_str() == self.client_id
+            && session.livemode() == self.livemode;
+        same.then_some(session)
+            .ok_or_else(|| self.unreadable(&"its row was changed outside idgate"))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
+    }
+}

@@ -1,0 +1,54 @@
+//! Registration certificates: whether they go with the certificates that sign, and how long they last.
+
+use idgate_core::time::UnixMillis;
+
+use crate::certificates::{CertificateRecord, records, registrations};
+use crate::db::Db;
+use crate::failure::Done;
+use crate::finding::Finding;
+use crate::gateway_key::{RENEW_BEFORE_MS, Registration};
+
+const CHECK: &str = "registrations";
+
+/// Looks at the registration certificates of all clients.
+pub(super) async fn look(db: &Db<'_>, now: UnixMillis) -> Done<Vec<Finding>> {
+    Ok(judge(&records(db, None).await?, &registrations(db).await?, now))
+}
+
+/// What is wrong with them, or will be.
+fn judge(
+    records: &[CertificateRecord],
+    registrations: &[Registration],
+    now: UnixMillis,
+) -> Vec<Finding> {
+    let about = |registration: &Registration| {
+        [party(registration, records), end(registration, now)].into_iter().flatten()
+    };
+    registrations.iter().flat_map(about).collect()
+}
+
+fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<Finding> {
+    let client_id = &registration.client_id;
+    let signing = CertificateRecord::signing_for(records, client_id)?;
+    registration.is_of_another(&signing.certificate).then(|| {
+        let what = format!(
+            "that of {client_id} is of {}, not of the party in the certificate that signs, and is \
+             not sent; have one of the two issued anew",
+            registration.certificate.subject
+        );
+        Finding::bad(CHECK, what)
+    })
+}
+
+fn end(registration: &Registration, now: UnixMillis) -> Option<Finding> {
+    let client_id = &registration.client_id;
+    let until = registration.certificate.expires_at?;
+    if !registration.certificate.is_valid_at(now) {
+        let what = format!("that of {client_id} expired at {until} and is not sent; renew it");
+        return Some(Finding::bad(CHECK, what));
+    }
+    (until.since(now) < RENEW_BEFORE_MS).then(|| {
+        let what = format!("that of {client_id} ends on {until}; renew it");
+        Finding::warning(CHECK, what)
+    })
+}

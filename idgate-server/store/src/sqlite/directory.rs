@@ -1,0 +1,283 @@
+//! The data directory: made private, guarded by a lock and by the instance key.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::ops::Deref;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
+
+use crate::key_check;
+use crate::key_check::{CHECK, Check, FirstKey};
+use crate::seal::first::FirstSealer;
+use crate::seal::{InstanceKey, Sealer};
+use crate::sqlite::files::{holds_anything, main_path};
+use crate::types::StoreError;
+
+/// A folder with this file is that of a sandbox.
+pub const SANDBOX_FILE: &str = "sandbox.json";
+
+const KEY_FILE: &str = "instance.key";
+const NEW_KEY_FILE: &str = "instance.key.new";
+
+/// Makes the directory with mode 0700 when there is none.
+pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| {
+        StoreError::Failed(format!(
+            "the data directory {} cannot be made: {error}; set IDGATE_DATA_DIR",
+            dir.display()
+        ))
+    })
+}
+
+/// What of an existing data directory others than its owner may read; a line for each.
+pub fn exposed(dir: &Path) -> Vec<String> {
+    let shared = |path: &Path| {
+        let mode = std::fs::metadata(path).ok()?.permissions().mode();
+        let line = format!("{} can be read by others; chmod go= it", path.display());
+        (mode & 0o044 != 0).then_some(line)
+    };
+    [dir, &dir.join(KEY_FILE)].into_iter().filter_map(shared).collect()
+}
+
+/// Keeps a second server away as long as the file is held.
+pub(crate) fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join("serve.lock");
+    let failed = |why: &dyn std::fmt::Display| {
+        StoreError::Failed(format!("{} cannot be locked: {why}", path.display()))
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|error| failed(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Failed(format!(
+            "another server runs on the data directory {}; stop it, or set IDGATE_DATA_DIR",
+            dir.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+/// The instance key of a directory that is about to be opened.
+pub(crate) struct DirectoryKey {
+    pub(crate) key: InstanceKey,
+    /// Where the key of a new directory waits until there is a database that it belongs to.
+    new: Option<PathBuf>,
+}
+
+impl DirectoryKey {
+    /// The given instance key, or the one of the directory; a new one for a directory that was never
+    /// used.
+    ///
+    /// # Errors
+    /// The directory was used, and its key or its database is missing: neither is made anew, since
+    /// the other one would be of no use with it.
+    pub(crate) fn find(dir: &Path, given: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        require_database(dir)?;
+        if let Some(key) = given {
+            return Ok(Self { key: key.clone(), new: None });
+        }
+        let (path, new) = (dir.join(KEY_FILE), dir.join(NEW_KEY_FILE));
+        let load = |path: &Path| InstanceKey::load_or_create(path).map_err(StoreError::Failed);
+        if path.exists() {
+            return Ok(Self { key: load(&path)?, new: None });
+        }
+        if !new.exists() && holds_anything(dir)? {
+            return Err(StoreError::Failed(format!(
+                "{} is missing; restore it, or set IDGATE_INSTANCE_KEY to the key of this data \
+                 directory",
+                path.display()
+            )));
+        }
+        let key = load(&new)?;
+        // Another process may have come first, and be done with it.
+        if path.exists() {
+            let _ = std::fs::remove_file(&new);
+            return Ok(Self { key: load(&path)?, new: None });
+        }
+        Ok(Self { key, new: Some(new) })
+    }
+
+    /// Gives a new key its name. To be called when the database is there and knows the key: from here
+    /// on one without the other is a loss.
+    pub(crate) fn keep(&self, dir: &Path) -> Result<(), StoreError> {
+        let Some(new) = &self.new else { return Ok(()) };
+        let path = dir.join(KEY_FILE);
+        let kept = match std::fs::hard_link(new, &path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked.and_then(|()| File::open(dir)?.sync_all()),
+        };
+        kept.map_err(|error| {
+            StoreError::Failed(format!("{} cannot be written: {error}", path.display()))
+        })?;
+        let _ = std::fs::remove_file(new);
+        Ok(())
+    }
+}
+
+/// Refuses a directory that was used and has lost its database.
+///
+/// # Errors
+/// The text says what to do.
+pub(crate) fn require_database(dir: &Path) -> Result<(), StoreError> {
+    // In this order: a process that just makes the directory makes the database first.
+    let Some(trace) = trace_of_use(dir) else { return Ok(()) };
+    let path = main_path(dir);
+    if holds_anything(dir)? {
+        return Ok(());
+    }
+    let state = if path.exists() { "is empty" } else { "is missing" };
+    Err(StoreError::Damaged(format!(
+        "{} {state}, but {trace} says that this data directory was used: restore the database from a \
+         backup (docs/operate.md, \"Backup and restore\"); to begin anew, set IDGATE_DATA_DIR to an \
+         empty directory",
+        path.display()
+    )))
+}
+
+/// What only a directory has that was used. Each is made after the database.
+fn trace_of_use(dir: &Path) -> Option<&'static str> {
+    let has = |name: &&&str| std::fs::metadata(dir.join(name)).is_ok_and(|file| file.len() > 0);
+    [KEY_FILE, "claims.db", "idgate.db-wal"].iter().find(has).copied()
+}
+
+/// Refuses a main database that is not the one that `claims` was used with. A new `claims` gets to
+/// know it.
+///
+/// # Errors
+/// The text says what to do.
+pub(crate) fn same_database(main: &Connection, claims: &Connection) -> Result<(), StoreError> {
+    let ours: Vec<u8> =
+        main.query_row("SELECT sealed FROM instance WHERE name = 'database_id'", [], |row| {
+            row.get(0)
+        })?;
+    let known = claims.query_row("SELECT database_id FROM belongs_to", [], |row| row.get(0));
+    match known.optional()? {
+        Some(id) if ours == Vec::<u8>::as_slice(&id) => Ok(()),
+        None => {
+            claims.execute("INSERT INTO belongs_to VALUES (?1)", [ours])?;
+            Ok(())
+        }
+        Some(_) => Err(StoreError::Damaged(
+            "idgate.db is not the database that this data directory was used with: claims.db knows \
+             another one; put its own back, or use this one in a directory without claims.db"
+                .into(),
+        )),
+    }
+}
+
+/// The given instance key, or the one of the directory if it is there; none is made.
+pub(crate) fn existing_key(
+    dir: &Path,
+    given: Option<&InstanceKey>,
+) -> Result<Option<InstanceKey>, StoreError> {
+    let path = dir.join(KEY_FILE);
+    match given {
+        Some(key) => Ok(Some(key.clone())),
+        None if !path.exists() => Ok(None),
+        None => InstanceKey::load_or_create(&path).map(Some).map_err(StoreError::Failed),
+    }
+}
+
+/// Seals the check of the key anew, which idgate 0.1.0 made; `false`: there is none yet.
+///
+/// # Errors
+/// It is the check of another key: nothing may be changed with this one.
+pub(crate) fn reseal_check(
+    main: &Connection,
+    old: &FirstSealer,
+    new: &Sealer,
+) -> Result<bool, StoreError> {
+    let Some((_, stored)) = checks(main)?.pop() else { return Ok(false) };
+    old.open("instance", CHECK, &stored).map_err(|_| another_key())?;
+    let sealed = key_check::seal(new, CHECK)?;
+    main.execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (CHECK, sealed))?;
+    Ok(true)
+}
+
+/// Refuses another key than the one that 0.1.0 made the database with, without a change.
+pub(crate) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<(), StoreError> {
+    for (name, stored) in checks(main)? {
+        old.open("instance", &name, &stored).map_err(|_| another_key())?;
+    }
+    Ok(())
+}
+
+/// Refuses other keys than those that the database is sealed with; a new database takes any. Gives what is to be noted
+/// with the first value that the key seals.
+pub(crate) fn first_key(main: &Connection, sealer: &Sealer) -> Result<Option<Check>, StoreError> {
+    let mut checks = checks(main)?;
+    if checks.is_empty() {
+        note(main, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?))?;
+        // Another process may have come first, with another key.
+        checks = self::checks(main)?;
+    }
+    key_check::judge(sealer, &checks, another_key)
+}
+
+/// A transaction of a command. The key that seals is noted with it if it seals something.
+pub(crate) struct Change<'c> {
+    transaction: Transaction<'c>,
+    first: &'c FirstKey,
+}
+
+impl<'c> Change<'c> {
+    /// Begins it.
+    pub(crate) fn begin(main: &'c Connection, first: &'c FirstKey) -> Result<Self, StoreError> {
+        let transaction = Transaction::new_unchecked(main, TransactionBehavior::Immediate)?;
+        Ok(Self { transaction, first })
+    }
+
+    pub(crate) fn commit(self) -> Result<(), StoreError> {
+        let due = self.first.due();
+        if let Some(check) = due {
+            note(&self.transaction, check)?;
+        }
+        self.transaction.commit()?;
+        if due.is_some() {
+            self.first.is_noted();
+        }
+        Ok(())
+    }
+}
+
+impl<'c> Deref for Change<'c> {
+    type Target = Transaction<'c>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.transaction
+    }
+}
+
+/// Without a change: a database that no key is known of yet takes any.
+pub(crate) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
+    let checks = checks(main)?;
+    if checks.is_empty() {
+        return Ok(());
+    }
+    key_check::judge(sealer, &checks, another_key).map(drop)
+}
+
+fn checks(main: &Connection) -> Result<Vec<Check>, StoreError> {
+    let mut statement = main.prepare(key_check::CHECKS)?;
+    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+pub(crate) fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
+    main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (&check.0, &check.1))?;
+    Ok(())
+}
+
+fn another_key() -> StoreError {
+    StoreError::Failed(
+        "the instance key is not the one that this data directory was made with; \
+         set IDGATE_INSTANCE_KEY, or restore instance.key, to that key"
+            .into(),
+    )
+}

@@ -1,0 +1,193 @@
+//! What a long look finds: everything sealed is opened, and what is stored is compared with what the
+//! audit log says was stored.
+
+use idgate_core::time::UnixMillis;
+use rusqlite::Connection;
+
+use crate::prepared_session::Stored;
+use crate::seal::{Place, Sealer};
+use crate::sql::millis;
+use crate::sqlite::examine::{Finding, or_bad};
+use crate::types::StoreError;
+use crate::{certificates, gateway_keys, keys, webhook_endpoints};
+
+/// Settled sessions may be removed after 7 days; an hour before, nobody has done so yet.
+const SURELY_KEPT_MS: u64 = (7 * 24 - 1) * 3_600_000;
+
+/// The last entry about each session, by client.
+const LAST: &str = "WITH last AS MATERIALIZED (
+    SELECT client_id, fields ->> 'session_id' AS id, fields ->> 'status' AS status,
+           unixepoch(fields ->> 'occurred_at') * 1000 AS at, max(seq)
+    FROM audit_entries WHERE json_valid(fields) AND fields ->> 'session_id' IS NOT NULL
+    GROUP BY client_id, 2)";
+
+/// Where a value of the object with this id stands.
+type PlaceOf = fn(&str) -> Place<'_>;
+
+/// Keys that ended are removed after 90 days, and no earlier.
+const KEYS_KEPT_MS: u64 = 90 * 24 * 3_600_000;
+
+/// A few of what was found, for people.
+const NAMED: usize = 3;
+
+/// Looks at every row.
+pub(super) fn look(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Vec<Finding> {
+    vec![
+        or_bad("sealed", everything_opens(main, sealer)),
+        or_bad("sessions", sessions_are_there(main, now)),
+        or_bad("api_keys", keys_are_known(main, now)),
+    ]
+}
+
+/// Everything sealed opens in its place, and sessions are what their rows say.
+fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, StoreError> {
+    let mut bad = Vec::new();
+    let mut rows = 0_u64;
+    let secrets: [(&str, PlaceOf); 4] = [
+        ("SELECT id, signing_secret FROM clients", keys::secret_place),
+        ("SELECT client_id, secret FROM webhook_endpoints", webhook_endpoints::place),
+        (
+            "SELECT client_id, previous_secret FROM webhook_endpoints \
+             WHERE previous_secret IS NOT NULL",
+            webhook_endpoints::place,
+        ),
+        ("SELECT id, sealed FROM gateway_keys WHERE sealed IS NOT NULL", gateway_keys::place),
+    ];
+    for (select, place) in secrets {
+        let mut statement = main.prepare(select)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            let (id, sealed): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            rows = rows.saturating_add(1);
+            if sealer.open(place(&id), &sealed).is_err() {
+                bad.push(id);
+            }
+        }
+    }
+    let mut statement = main.prepare("SELECT id, client_id, sealed FROM certificate_keys")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
+        rows = rows.saturating_add(1);
+        if sealer.open(certificates::place(&id, &client_id), &row.get::<_, Vec<u8>>(2)?).is_err() {
+            bad.push(id);
+        }
+    }
+    let mut statement =
+        main.prepare("SELECT id, client_id, livemode, record, status FROM sessions")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let stored = Stored::from_row(row)?;
+        let status: String = row.get(4)?;
+        rows = rows.saturating_add(1);
+        let session = stored.open(sealer).ok();
+        if session.is_none_or(|session| session.phase().status().as_str() != status) {
+            bad.push(stored.id);
+        }
+    }
+    Ok(match bad.as_slice() {
+        [] => Finding::good("sealed", format!("{rows} rows open")),
+        bad => Finding::bad(
+            "sealed",
+            format!(
+                "{} of {rows} rows were changed outside idgate and cannot be read ({}); restore a \
+                 backup, or delete those sessions",
+                bad.len(),
+                named(bad)
+            ),
+        ),
+    })
+}
+
+/// Sessions that the audit log says should be there are, and no others.
+fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
+    let moment = main.unchecked_transaction()?;
+    let since = millis(now.minus(SURELY_KEPT_MS));
+    let found = |select: &str| ids(&moment, &format!("{LAST} {select}"), since);
+    let lost = found(
+        "SELECT last.id FROM last LEFT JOIN sessions AS s ON s.id = last.id \
+         WHERE s.id IS NULL AND last.id NOT IN (SELECT session_id FROM left_out) \
+         AND (last.status = 'CREATED' OR (last.status <> 'DELETED' AND last.at > ?1))",
+    )?;
+    // A chain may begin later than its sessions: what is older than its first entry is not in it.
+    let foreign = found(
+        "SELECT s.id FROM sessions AS s \
+         LEFT JOIN last ON last.id = s.id AND last.client_id = s.client_id \
+         WHERE ?1 IS NOT NULL AND (last.status = 'DELETED' OR (last.id IS NULL \
+         AND s.created_at >= coalesce((SELECT unixepoch(fields ->> 'occurred_at') * 1000 \
+         FROM audit_entries AS e WHERE e.client_id = s.client_id AND json_valid(fields) \
+         ORDER BY seq LIMIT 1), 0)))",
+    )?;
+    let changed = found(
+        "SELECT s.id FROM sessions AS s \
+         JOIN last ON last.id = s.id AND last.client_id = s.client_id \
+         WHERE ?1 IS NOT NULL AND last.status <> 'DELETED' \
+         AND iif(last.status = 'CREATED', s.settled_at IS NOT NULL, s.status <> last.status)",
+    )?;
+    let count: i64 = moment.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?;
+    moment.finish()?;
+    let mut wrong = Vec::new();
+    for (ids, what) in [
+        (lost, "are in the audit log and lost"),
+        (foreign, "are in no audit log, or were deleted and are back"),
+        (changed, "ended otherwise, as the audit log says"),
+    ] {
+        if !ids.is_empty() {
+            wrong.push(format!("{} sessions {what} ({})", ids.len(), named(&ids)));
+        }
+    }
+    Ok(if wrong.is_empty() {
+        Finding::good("sessions", format!("{count}, as the audit log says"))
+    } else {
+        Finding::bad("sessions", format!("{}; restore a backup", wrong.join("; ")))
+    })
+}
+
+/// No client has more keys than it was given, nor fewer that are good: those of the last 90 days, since
+/// what ended longer ago may be removed.
+fn keys_are_known(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
+    // A chain that begins with anything else is younger than its client.
+    let wrong = ids(
+        main,
+        "SELECT c.id FROM clients AS c WHERE ?1 IS NOT NULL AND
+         (SELECT fields ->> 'status' FROM audit_entries AS e
+          WHERE e.client_id = c.id AND e.seq = 1 AND json_valid(fields)) = 'API_KEY_CREATED'
+         AND ((SELECT count(*) FROM api_keys AS k WHERE k.client_id = c.id)
+            > (SELECT count(*) FROM audit_entries AS e WHERE e.client_id = c.id
+               AND json_valid(fields) AND fields ->> 'status' = 'API_KEY_CREATED')
+         OR (SELECT count(*) FROM api_keys AS k WHERE k.client_id = c.id AND k.revoked_at IS NULL)
+            > (SELECT coalesce(sum(CASE fields ->> 'status' WHEN 'API_KEY_CREATED' THEN 1
+               WHEN 'API_KEY_REVOKED' THEN -1 END), 0) FROM audit_entries AS e
+               WHERE e.client_id = c.id AND json_valid(fields))
+         OR (SELECT count(*) FROM api_keys AS k WHERE k.client_id = c.id AND k.revoked_at IS NULL)
+            < (SELECT coalesce(sum(CASE fields ->> 'status' WHEN 'API_KEY_CREATED' THEN 1
+               WHEN 'API_KEY_REVOKED' THEN -1 END), 0) FROM audit_entries AS e
+               WHERE e.client_id = c.id AND json_valid(fields)
+               AND unixepoch(fields ->> 'occurred_at') * 1000 > ?1))",
+        millis(now.minus(KEYS_KEPT_MS)),
+    )?;
+    Ok(match wrong.as_slice() {
+        [] => Finding::good("api_keys", "as many as the audit log says"),
+        wrong => Finding::bad(
+            "api_keys",
+            format!(
+                "{} clients have other keys than the audit log says ({}): look at them, revoke those \
+                 clients, or restore a backup",
+                wrong.len(),
+                named(wrong)
+            ),
+        ),
+    })
+}
+
+fn ids(main: &Connection, sql: &str, since: i64) -> Result<Vec<String>, StoreError> {
+    let mut statement = main.prepare(sql)?;
+    let found = statement.query_map([since], |row| row.get(0))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn named(ids: &[String]) -> String {
+    let shown: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
+    let more = if ids.len() > NAMED { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

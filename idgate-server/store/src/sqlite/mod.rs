@@ -1,0 +1,301 @@
+//! The store in SQLite: two files, one writing thread, one reader per core.
+//!
+//! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
+//! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
+
+pub(crate) mod audit;
+mod authentication;
+pub(crate) mod backup;
+pub(crate) mod cache;
+pub(crate) mod claims;
+pub(crate) mod claims_file;
+pub(crate) mod directory;
+mod disk;
+mod disk_reserve;
+pub(crate) mod error;
+pub(crate) mod examine;
+pub(crate) mod files;
+mod gauges;
+mod idempotency;
+mod in_force;
+mod interrupt;
+mod lane_cache;
+mod metrics;
+pub(crate) mod missing_settings;
+mod open_sessions;
+mod operator;
+mod outbox;
+mod probe;
+pub(crate) mod readers;
+pub(crate) mod rekey;
+pub(crate) mod reseal;
+pub(crate) mod schema;
+mod session_keys;
+mod session_rows;
+mod sessions;
+pub(crate) mod writer;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use idgate_core::ids::TenantId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+use rusqlite::Connection;
+
+use self::cache::{Cache, CachedNumbers};
+use self::directory::{Change, DirectoryKey};
+use self::disk::Disk;
+use self::lane_cache::LaneCache;
+pub(super) use self::operator::SqliteOperator;
+use self::probe::Probe;
+use self::readers::{Reader, Readers};
+use self::writer::Writer;
+use super::db::{Db, at_once, at_one_moment};
+use super::env::{Env, LeaseClock, UseCase};
+use super::key_check::FirstKey;
+use super::lanes::LaneKey;
+use super::types::{Read, StoreError, Write};
+use super::{certificates, gateway_keys};
+use crate::audit_chain::AuditEvent;
+use crate::environment::Environment;
+use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::quotas::Quotas;
+use crate::seal::InstanceKey;
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions<'a> {
+    /// `None`: the one in the data directory.
+    pub instance_key: Option<&'a InstanceKey>,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+}
+
+/// The store of one gateway on one data directory.
+pub(super) struct SqliteStore {
+    pub(super) env: Arc<Env>,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
+    pub(super) numbers: Arc<CachedNumbers>,
+    trust: Arc<Cache<TrustSnapshot>>,
+    gateway_keys: Arc<Cache<GatewayKeys>>,
+    certificates: Arc<Cache<Certificates>>,
+    pub(super) known_keys: LaneCache,
+    pub(super) known_sessions: LaneCache,
+    probe: Probe,
+    dir: PathBuf,
+    disk: Arc<Disk>,
+    /// Dropped last: the directory is free again when everything is written.
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the data directory, which is made when there is none, for this process alone. Results
+    /// due at `now` are gone from every file before anything can be read.
+    ///
+    /// # Errors
+    /// It cannot be used, another server uses it, or the key is not its key; the text says what to
+    /// do.
+    pub(super) fn open(
+        dir: &Path,
+        options: StoreOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        directory::create(dir)?;
+        let lock = directory::lock(dir)?;
+        let disk = Arc::new(Disk::of(dir));
+        claims_file::erase_first(dir, &disk, now)?;
+        let found = DirectoryKey::find(dir, options.instance_key)?;
+        let key = &found.key;
+        let clock = (LeaseClock::Callers, String::new());
+        let env = Arc::new(Env::new(key, options.environment, options.quotas, clock)?);
+        let mut main = schema::open_main(dir, key)?;
+        let first =
+            FirstKey::new(directory::first_key(&main, &env.sealer)?, &env.sealer, &env.audit);
+        let change = Change::begin(&main, &first)?;
+        at_once(gateway_keys::ensure(&Db::sqlite(&change), &env.sealer, now))?;
+        change.commit()?;
+        if at_once(certificates::forget(&Db::sqlite(&main), now))? > 0 {
+            // Unless a command is reading: then with the next checkpoint.
+            let _later = files::truncate_log(&main);
+        }
+        found.keep(dir)?;
+        let mut claims = files::open_claims(dir)?;
+        directory::same_database(&main, &claims)?;
+        reseal::claims(&mut claims, &main, key, &first)?;
+        // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
+        // stays longer.
+        let ordered = claims::order_by_end(&mut claims);
+        for tidied in [ordered, open_sessions::recount(&mut main), remove_orphans(&claims, &main)] {
+            disk.note(&tidied);
+            if !matches!(tidied, Err(StoreError::Full)) {
+                tidied?;
+            }
+        }
+        let cores = available_parallelism().map_or(1, usize::from);
+        // What cannot be read now is known with its first use.
+        let known_keys = lane_cache::keys(&main).unwrap_or_default();
+        let known_sessions = lane_cache::sessions(&main).unwrap_or_default();
+        Ok(Self {
+            readers: Readers::open(dir, cores)?,
+            writer: Writer::start(main, claims, first, &env, disk.clone())?,
+            env,
+            numbers: Arc::default(),
+            trust: Arc::default(),
+            gateway_keys: Arc::default(),
+            certificates: Arc::default(),
+            known_keys,
+            known_sessions,
+            probe: Probe::default(),
+            dir: dir.to_owned(),
+            disk,
+            _lock: lock,
+        })
+    }
+
+    pub(super) fn next_start(&self) -> Read<'static, Option<String>> {
+        let env = self.env.clone();
+        let look = move |reader: &Reader| match directory::require_key(&reader.main, &env.sealer) {
+            Err(StoreError::Failed(why)) => Ok(Some(why)),
+            found => found.map(|()| None),
+        };
+        self.readers.read(LaneKey::GATEWAY, look)
+    }
+
+    pub(super) fn probe(&self) -> Write<'_, ()> {
+        let was_written = || self.writer.has_just_written();
+        Box::pin(self.probe.ask(was_written, || self.writer.submit(probe::write)))
+    }
+}
+
+/// How use cases get to the files.
+impl SqliteStore {
+    pub(super) fn read<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.readers.read(lane, move |reader| at_once(work(&with, &Db::sqlite(&reader.main), &env)))
+    }
+
+    pub(super) fn read_long<A, T>(
+        &self,
+        lane: LaneKey,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.readers
+            .read_long(lane, move |reader| at_once(work(&with, &Db::sqlite(&reader.main), &env)))
+    }
+
+    pub(super) fn look<A, T>(&self, lane: LaneKey, with: A, work: UseCase<A, T>) -> Read<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.readers.read_long(lane, move |reader| {
+            at_one_moment(&reader.main, async |db| work(&with, db, &env).await)
+        })
+    }
+
+    pub(super) fn write<A, T>(
+        &self,
+        lane: LaneKey,
+        with: A,
+        work: UseCase<A, T>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.writer
+            .submit_for(lane, move |batch| at_once(work(&with, &Db::sqlite(batch.main), &env)))
+    }
+
+    pub(super) fn erase<A, T>(&self, with: A, work: UseCase<A, T>) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.writer.submit_erasing(LaneKey::GATEWAY, move |batch| {
+            at_once(work(&with, &Db::sqlite(batch.main), &env))
+        })
+    }
+
+    pub(super) fn erase_soon<A>(&self, with: A, work: UseCase<A, usize>) -> Write<'static, usize>
+    where
+        A: Send + Sync + 'static,
+    {
+        let env = self.env.clone();
+        self.writer.submit_erasing(LaneKey::GATEWAY, move |batch| {
+            let erased = at_once(work(&with, &Db::sqlite(batch.main), &env))?;
+            if erased > 0 {
+                batch.erase_main_soon();
+            }
+            Ok(erased)
+        })
+    }
+
+    pub(super) fn change_chains<A, T>(&self, with: A, work: UseCase<A, T>) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let env = self.env.clone();
+        self.writer.submit(move |batch| {
+            batch.chains.write()?;
+            at_once(work(&with, &Db::sqlite(batch.main), &env))
+        })
+    }
+
+    pub(super) fn record<A, T>(
+        &self,
+        client_id: &TenantId,
+        with: A,
+        work: UseCase<A, (T, Option<AuditEvent>)>,
+    ) -> Write<'static, T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let (env, client_id) = (self.env.clone(), client_id.clone());
+        self.writer.submit_for(LaneKey::of(&client_id), move |batch| {
+            let (done, event) = at_once(work(&with, &Db::sqlite(batch.main), &env))?;
+            if let Some(event) = event {
+                batch.audit(client_id.as_str(), event)?;
+            }
+            Ok(done)
+        })
+    }
+}
+
+/// Stores the uses of keys that are not stored yet, before the writer ends.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        let unstored = self.env.uses.unstored();
+        if !unstored.is_empty() {
+            self.touch(unstored);
+        }
+    }
+}
+
+/// Erases what belongs to no session, or to none that is open: a process died in between.
+fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
+    claims::remove_orphans(claims, main)?;
+    session_keys::remove_orphans(claims, main)?;
+    claims_file::empty_log(claims)
+}

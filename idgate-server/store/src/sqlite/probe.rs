@@ -1,0 +1,102 @@
+//! Whether something can be stored. Anybody may ask, so that asking must cost nothing: one write is
+//! tried at a time, and what came of it holds for a second: a failure here, a success in the writer,
+//! which knows when the disk fills up meanwhile.
+
+use tokio::sync::Mutex;
+
+use crate::sqlite::writer::Batch;
+use crate::types::{StoreError, Write};
+use idgate_base::clock::Stopwatch;
+
+/// How long a failure holds.
+const KEPT_US: u64 = 1_000_000;
+
+/// The latest attempt.
+#[derive(Default)]
+pub(crate) struct Probe(Mutex<Attempt>);
+
+#[derive(Default)]
+struct Attempt {
+    underway: Option<Write<'static, ()>>,
+    failed: Option<(Stopwatch, StoreError)>,
+}
+
+impl Probe {
+    /// `Ok` if something `was_written` a moment ago; else what came of the latest attempt, which is
+    /// a new one by `write` when that is too long ago.
+    pub(crate) async fn ask(
+        &self,
+        was_written: impl Fn() -> bool,
+        write: impl FnOnce() -> Write<'static, ()>,
+    ) -> Result<(), StoreError> {
+        let mut attempt = self.0.lock().await;
+        if was_written() {
+            return Ok(());
+        }
+        if let Some((at, error)) = &attempt.failed
+            && at.elapsed_us() < KEPT_US
+        {
+            return Err(error.clone());
+        }
+        // Whoever began it may have gone since: it is waited for all the same.
+        let outcome = attempt.underway.get_or_insert_with(write).await;
+        attempt.underway = None;
+        attempt.failed = outcome.clone().err().map(|error| (Stopwatch::new(), error));
+        outcome
+    }
+}
+
+/// A write that says nothing.
+pub(crate) fn write(batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    batch
+        .main
+        .prepare_cached(
+            "INSERT INTO probe (id, writes) VALUES (1, 1) \
+             ON CONFLICT (id) DO UPDATE SET writes = writes + 1",
+        )?
+        .execute([])?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_who_ask_at_once_make_one_write_also_when_the_first_gives_up() {
+        let (probe, writes) = (Arc::new(Probe::default()), Arc::new(AtomicUsize::new(0)));
+        let (done, outcome) = oneshot::channel::<Result<(), StoreError>>();
+        let mut outcome = Some(outcome);
+        let mut write = || -> Write<'static, ()> {
+            let outcome = outcome.take().unwrap();
+            Box::pin(async { outcome.await.unwrap() })
+        };
+        // Asked once before it is given up.
+        let first = probe.ask(|| false, &mut write);
+        let given_up = tokio::time::timeout(std::time::Duration::ZERO, first).await;
+        assert!(given_up.is_err());
+        let others: Vec<_> = (0..50)
+            .map(|_| {
+                let (probe, writes) = (probe.clone(), writes.clone());
+                tokio::spawn(async move {
+                    let count = || -> Write<'static, ()> {
+                        writes.fetch_add(1, Ordering::Relaxed);
+                        Box::pin(async { Ok(()) })
+                    };
+                    probe.ask(|| false, count).await
+                })
+            })
+            .collect();
+        done.send(Err(StoreError::Full)).unwrap();
+        for other in others {
+            assert!(matches!(other.await.unwrap(), Err(StoreError::Full)));
+        }
+        assert_eq!(writes.load(Ordering::Relaxed), 0, "one was under way");
+    }
+}

@@ -1,0 +1,63 @@
+//! The rows of session keys, in the file of claims.
+
+use idgate_core::session::Session;
+use rusqlite::{Connection, OptionalExtension as _};
+use zeroize::Zeroizing;
+
+use crate::claims::open_padded;
+use crate::seal::Sealer;
+use crate::session_keys::place;
+use crate::types::StoreError;
+
+pub(crate) fn insert(
+    claims: &Connection,
+    session_id: &str,
+    sealed: &[u8],
+) -> Result<(), StoreError> {
+    claims
+        .prepare_cached("INSERT INTO session_keys (session_id, sealed) VALUES (?1, ?2)")?
+        .execute((session_id, sealed))?;
+    Ok(())
+}
+
+/// The key of a session, while it is open.
+pub(crate) fn read(
+    claims: &Connection,
+    sealer: &Sealer,
+    session: &Session,
+) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+    let sealed: Option<Vec<u8>> = claims
+        .prepare_cached("SELECT sealed FROM session_keys WHERE session_id = ?1")?
+        .query_row([session.id().as_str()], |row| row.get(0))
+        .optional()?;
+    sealed.map(|sealed| open_padded(sealer, place(session), &sealed)).transpose()
+}
+
+/// Removes the keys of these sessions; says how many there were.
+pub(crate) fn remove<'s>(
+    claims: &Connection,
+    session_ids: impl IntoIterator<Item = &'s String>,
+) -> Result<usize, StoreError> {
+    let mut delete = claims.prepare_cached("DELETE FROM session_keys WHERE session_id = ?1")?;
+    let mut removed: usize = 0;
+    for id in session_ids {
+        removed = removed.saturating_add(delete.execute([id])?);
+    }
+    Ok(removed)
+}
+
+/// Removes keys whose session is not open in `main`: a crash came before they were removed, or
+/// between two commits.
+pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<usize, StoreError> {
+    let mut statement = claims.prepare("SELECT session_id FROM session_keys")?;
+    let mut ids = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let mut is_open = main
+        .prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND settled_at IS NULL)")?;
+    let mut orphans = Vec::new();
+    for id in ids.drain(..) {
+        if !is_open.query_row([&id], |row| row.get::<_, bool>(0))? {
+            orphans.push(id);
+        }
+    }
+    remove(claims, &orphans)
+}
