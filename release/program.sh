@@ -40,7 +40,7 @@ for target; do
     [ ! release/cold.ld -nt "$CARGO_TARGET_DIR/$target/program/idgate" ] || touch idgate-server/program/src/main.rs
 done
 # All at once: the last step of each, which optimizes the whole program, has one thread.
-cargo zigbuild --profile program --locked -p idgate "${@/#/--target=}"
+cargo zigbuild --profile program --locked -p idgate-program "${@/#/--target=}"
 
 runs_here=
 for target; do

@@ -39,7 +39,7 @@ class Kind:
 
 
 KINDS = {
-    "program": Kind("idgate", "application", "pkg:generic/idgate"),
+    "program": Kind("idgate-program", "application", "pkg:generic/idgate"),
     "c": Kind("idgate-ffi", "library", "pkg:generic/idgate-c"),
     "wheel": Kind("idgate-ffi", "library", "pkg:pypi/idgate"),
     "npm": Kind("idgate-ffi", "library", "pkg:npm/idgate"),

@@ -14,7 +14,7 @@ python_with() {
 
 # Builds everything that is measured, packed or shown as a release is built.
 release_build() {
-    cargo build --release --locked -p idgate -p idgate-ffi -p idgate-bench -p idgate-examples
+    cargo build --release --locked -p idgate-program -p idgate-ffi -p idgate-bench -p idgate-examples
 }
 
 core_alone() {

@@ -109,7 +109,7 @@ lints() {
 # The library without a provider, and the program for production: no sample issuers and no sample wallet.
 fewest_features() {
     cargo check --profile tested --locked -p idgate-core --no-default-features &&
-        cargo clippy --profile tested --locked -p idgate -p idgate-server -p idgate-store -p idgate-base \
+        cargo clippy --profile tested --locked -p idgate-program -p idgate-server -p idgate-store -p idgate-base \
             --no-default-features -- -D warnings
 }
 

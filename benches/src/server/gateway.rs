@@ -186,5 +186,5 @@ fn binary() -> Result<PathBuf, String> {
     if path.is_file() {
         return Ok(path);
     }
-    Err(format!("there is no {}; cargo build --release -p idgate", path.display()))
+    Err(format!("there is no {}; cargo build --release", path.display()))
 }

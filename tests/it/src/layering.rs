@@ -225,12 +225,12 @@ fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
 #[test]
 fn the_program_without_its_sandbox_has_no_sample_issuers() {
     let of_samples = ["idgate-testkit", "idgate-sandbox", "tempfile"];
-    let production = dependencies("idgate", "");
+    let production = dependencies("idgate-program", "");
     assert!(production.contains("idgate-server"), "{production:?}");
     let found: Vec<&str> =
         of_samples.into_iter().filter(|name| production.contains(*name)).collect();
     assert!(found.is_empty(), "{found:?}");
-    let whole = dependencies("idgate", "sandbox");
+    let whole = dependencies("idgate-program", "sandbox");
     assert!(whole.contains("idgate-sandbox") && whole.contains("idgate-testkit"), "{whole:?}");
     assert!(!whole.contains("tempfile"), "the fixtures of the store are in the program");
 }
@@ -277,7 +277,7 @@ fn the_crates_of_the_server_know_only_what_is_below_them() {
         assert!(found.is_empty(), "{name}: {found:?}");
     }
     // The store alone has the drivers of the databases.
-    for name in ["idgate_server", "idgate_base", "idgate_sandbox", "idgate"] {
+    for name in ["idgate_server", "idgate_base", "idgate_sandbox", "idgate_program"] {
         let users = imports_of(name);
         let users = users.of_crates(&["rusqlite", "tokio_postgres", "deadpool_postgres"]);
         assert!(users.is_empty(), "{name}: {users:?}");
@@ -462,7 +462,7 @@ const FOLDERS: [(&str, &str); 8] = [
     ("idgate_store", "idgate-server/store"),
     ("idgate_server", "idgate-server"),
     ("idgate_sandbox", "idgate-server/sandbox"),
-    ("idgate", "idgate-server/program"),
+    ("idgate_program", "idgate-server/program"),
 ];
 
 fn imports_of(name: &str) -> Imports {

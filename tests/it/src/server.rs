@@ -475,7 +475,7 @@ fn binary() -> PathBuf {
     let binary = test.ancestors().nth(2).unwrap().join("idgate");
     assert!(
         binary.is_file(),
-        "there is no {}: run `cargo build --profile tested -p idgate` first, or set IDGATE_BIN",
+        "there is no {}: run `cargo build --profile tested -p idgate-program` first, or set IDGATE_BIN",
         binary.display()
     );
     binary
