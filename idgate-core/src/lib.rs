@@ -160,6 +160,7 @@ mod jose;
 pub mod jose;
 pub mod limits;
 pub mod manual;
+mod mode;
 pub mod request;
 pub mod response;
 pub mod session;
@@ -178,14 +179,17 @@ pub use self::crypto::CryptoProvider;
 pub use self::entropy::{Entropy, EntropyUnavailable};
 pub use self::error::{ErrorCode, Reason, WalletError};
 pub use self::ids::{IssuerId, TenantId};
+pub use self::mode::Mode;
 pub use self::request::PresentationRequest;
 pub use self::response::WalletResponse;
 pub use self::session::{Effect, Revision, Session, Status, Transition};
 pub use self::time::UnixMillis;
-pub use self::trust::{TrustEntry, TrustSnapshot, TrustedKey};
+pub use self::trust::{Issuer, ListFile, Trust, TrustEntry, TrustError, TrustSnapshot, TrustedKey};
 pub use self::verifier::{Verifier, VerifierBuilder};
+pub use self::verify::presentation::Expected;
 pub use self::verify::{
-    Decision, Need, Step, Supplied, Verification, VerifiedCredential, WalletReply,
+    ClaimsError, Decision, Need, Presentation, PresentationStep, Refused, Sent, Step, Supplied,
+    Transcript, TranscriptError, Verification, Verified, VerifiedCredential, WalletReply,
 };
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ mod bare_key;
 pub(crate) mod certificate;
 pub(crate) mod crl;
 mod entry;
+mod issuer;
+mod issuers;
 pub(crate) mod known_signers;
+mod list_file;
 mod listed_profile;
 pub(crate) mod listing;
 mod master_list;
@@ -28,7 +31,10 @@ pub use self::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 pub use self::bare_key::TrustedKey;
 use self::entry::Places;
 pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
+pub use self::issuer::{Field, Issuer, TrustError};
+pub use self::issuers::Trust;
 use self::known_signers::KnownSigners;
+pub use self::list_file::{ListFile, ListReport, ListState, NotAListState};
 pub use self::listing::{ListProfile, ListRole, ListType, ListedBy, Provider};
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
@@ -66,6 +72,11 @@ impl TrustSnapshot {
         };
         let entries = Arc::new(entries.into_iter().map(placed).collect());
         Self { version, entries, known_signers: Arc::default() }
+    }
+
+    /// The same entries under another number.
+    pub(crate) fn numbered(&self, version: u64) -> Self {
+        Self { version, ..self.clone() }
     }
 
     /// The number its maker gave it.

@@ -40,14 +40,14 @@ impl CapturedEncryption {
     /// # Errors
     /// It is not an EC key on a known curve, or its `d` is not a scalar of that curve.
     pub fn with_jwk(mut self, provider: &CryptoProvider, jwk: &[u8]) -> Result<Self, JwkError> {
-        let mut tape = Tape::default();
-        let id = tape.parse(jwk).map_err(|_| JwkError("is not strict JSON"))?;
-        let jwk = tape.value(id);
-        let key = PublicKey::from_public_members(jwk)?;
-        self.private = jwk.get("d").map(|scalar| private_key(&key, scalar)).transpose()?;
-        self.thumbprint = Some(key.thumbprint(provider));
-        self.key = Some(key);
+        self.encrypted_to(provider, CapturedKey::parse(jwk)?);
         Ok(self)
+    }
+
+    pub(super) fn encrypted_to(&mut self, provider: &CryptoProvider, key: CapturedKey) {
+        self.private = key.private;
+        self.thumbprint = Some(key.public.thumbprint(provider));
+        self.key = Some(key.public);
     }
 
     /// Adds the `apu` of the answer's header, in base64url as it stands there: the nonce that the
@@ -112,6 +112,25 @@ impl CapturedEncryption {
     /// The handover of an answer that came through the browser of a page from `origin`.
     pub fn handover_of_origin<'h>(&'h self, origin: &'h str) -> Handover<'h> {
         Handover::OpenId4VpDcApi { origin, jwk_thumbprint: self.thumbprint.as_ref() }
+    }
+}
+
+/// The key that an answer was encrypted to, with its private half where that is known.
+#[derive(Clone)]
+pub(super) struct CapturedKey {
+    public: PublicKey,
+    private: Option<EcdhPrivateKey>,
+}
+
+impl CapturedKey {
+    /// From the JSON text of its JWK.
+    pub(super) fn parse(jwk: &[u8]) -> Result<Self, JwkError> {
+        let mut tape = Tape::default();
+        let id = tape.parse(jwk).map_err(|_| JwkError("is not strict JSON"))?;
+        let jwk = tape.value(id);
+        let public = PublicKey::from_public_members(jwk)?;
+        let private = jwk.get("d").map(|scalar| private_key(&public, scalar)).transpose()?;
+        Ok(Self { public, private })
     }
 }
 

@@ -11,6 +11,7 @@ mod expected;
 mod key_binding;
 mod mdoc;
 mod party;
+pub(crate) mod presentation;
 mod proof;
 mod reply;
 mod report;
@@ -29,6 +30,10 @@ use self::evaluate::note;
 pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
+pub use self::presentation::{
+    ClaimsError, Hint, Presentation, PresentationStep, Refused, Sent, Transcript, TranscriptError,
+    Verified,
+};
 pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
 pub use self::reply::WalletReply;
 pub use self::report::{CredentialReport, Report};

@@ -100,6 +100,8 @@ mod offer_rules;
 #[cfg(test)]
 mod offers_http;
 #[cfg(test)]
+mod one_presentation;
+#[cfg(test)]
 mod openid4vp_1_0;
 #[cfg(test)]
 mod operator;

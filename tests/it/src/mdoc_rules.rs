@@ -7,7 +7,8 @@ mod elements;
 mod issuer;
 mod structure;
 
-use idgate_core::Reason;
+use std::sync::Arc;
+
 use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
@@ -18,7 +19,8 @@ use idgate_core::verify::Handover;
 use idgate_core::verify::{
     CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
 };
-use idgate_testkit::codec::HashAlg;
+use idgate_core::{Expected, Mode, Reason, Refused, Sent, Transcript, Trust};
+use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{
     Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, iso_18013_7,
@@ -148,7 +150,35 @@ impl Case {
             let again = verdict_of(PROVIDERS[0], &expected);
             assert_eq!(one.as_ref().err(), again.as_ref().err(), "with a known signer");
         }
+        if self.mdoc_generated_nonce.is_none()
+            && self.reader_key.is_none()
+            && self.documents == DeviceResponseDocuments::Any
+        {
+            self.is_the_same_by_the_front_door(&one, bytes, trust.clone());
+        }
         one
+    }
+
+    /// A program that verifies one presentation gets the same verdict and the same claims.
+    #[track_caller]
+    fn is_the_same_by_the_front_door(&self, verdict: &Verdict, bytes: &[u8], trust: TrustSnapshot) {
+        let now = UnixMillis(self.now);
+        let claims: Vec<&str> = self.claims.iter().map(String::as_str).collect();
+        let sent = Sent { client_id: REQUEST.client_id, nonce: REQUEST.nonce, at: now };
+        let transcript = Transcript::draft(REQUEST.response_uri);
+        let issuer = self.trust.issuer_id.as_str();
+        let mode = if self.livemode { Mode::Live } else { Mode::Test };
+        let expected = Expected::mdoc(issuer, self.doc_type, MDL_NAME_SPACE, transcript, sent);
+        let mut expected = expected.claims(&claims).mode(mode);
+        if let Some(alg) = self.alg {
+            expected = expected.alg(alg);
+        }
+        let trust = Trust::of_snapshot(PROVIDERS[0], Arc::new(trust));
+        let door = trust.verify(&base64url(bytes), &expected, now);
+        assert_eq!(verdict.as_ref().err().copied(), door.as_ref().err().map(Refused::reason));
+        if let (Ok(verdict), Ok(door)) = (verdict, &door) {
+            assert_eq!(verdict.claims().as_json(), door.claims_json());
+        }
     }
 }
 

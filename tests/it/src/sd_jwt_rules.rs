@@ -9,12 +9,14 @@ mod key_binding;
 mod structure;
 mod x5c;
 
-use idgate_core::Reason;
+use std::sync::Arc;
+
 use idgate_core::crypto::{Alg, CryptoProvider, Jwk, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, VerifiedCredential, verify_sd_jwt_vc};
+use idgate_core::{Reason, Refused, Sent, Trust};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::disclosure::{Disclosure, Segment};
@@ -123,7 +125,26 @@ impl Case {
             let again = verdict_of(PROVIDERS[0], &expected);
             assert_eq!(first.as_ref().err(), again.as_ref().err(), "with a known signer");
         }
+        self.is_the_same_by_the_front_door(&first, text, trust);
         first
+    }
+
+    /// A program that verifies one presentation gets the same verdict and the same claims.
+    fn is_the_same_by_the_front_door(&self, verdict: &Verdict, text: &str, trust: TrustSnapshot) {
+        let now = UnixMillis::from_secs(NOW);
+        let claims: Vec<&str> = self.claims.iter().map(String::as_str).collect();
+        let sent = Sent { client_id: AUDIENCE, nonce: NONCE, at: now };
+        let expected = idgate_core::Expected::sd_jwt_vc(self.trust.issuer_id.as_str(), sent);
+        let mut expected = expected.claims(&claims);
+        if let Some(alg) = self.alg {
+            expected = expected.alg(alg);
+        }
+        let trust = Trust::of_snapshot(PROVIDERS[0], Arc::new(trust));
+        let door = trust.verify(text, &expected, now);
+        assert_eq!(verdict.as_ref().err().copied(), door.as_ref().err().map(Refused::reason));
+        if let (Ok(verdict), Ok(door)) = (verdict, &door) {
+            assert_eq!(verdict.claims().as_json(), door.claims_json());
+        }
     }
 
     /// What is reported of that presentation.

@@ -1,0 +1,161 @@
+//! The outcome of one presentation.
+
+use alloc::string::String;
+use core::fmt;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Check, Reason, VerifyError};
+use crate::status::{Revocation, RevocationDetails};
+use crate::verify::proof::{CredentialFacts, VerifiedCredential};
+use crate::verify::report::CredentialReport;
+
+/// A presentation whose every check passed. Only verification makes one.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    pub(super) credential: VerifiedCredential,
+    pub(super) report: CredentialReport,
+}
+
+impl Verified {
+    /// The claims as `T` has them: those that were asked for, and no others.
+    ///
+    /// ```
+    /// # use idgate_core::{ClaimsError, Verified};
+    /// #[derive(serde::Deserialize)]
+    /// struct Person { birthdate: String }
+    ///
+    /// fn birthdate(verified: &Verified) -> Result<String, ClaimsError> {
+    ///     Ok(verified.claims::<Person>()?.birthdate)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// `T` has a claim that was not asked for, or takes another type of value than the issuer gave.
+    pub fn claims<T: DeserializeOwned>(&self) -> Result<T, ClaimsError> {
+        read(self.credential.claims().as_json())
+    }
+
+    /// The claims as a JSON object.
+    pub fn claims_json(&self) -> &str {
+        self.credential.claims().as_json()
+    }
+
+    /// Facts in addition to the claims: issuer, type, dates, and the proof of the holder.
+    pub fn facts(&self) -> &CredentialFacts {
+        self.credential.facts()
+    }
+
+    /// How the status was settled, in one word.
+    pub fn revocation(&self) -> Revocation {
+        self.credential.revocation()
+    }
+
+    /// The same of the credential and of its signer apart.
+    pub fn revocation_details(&self) -> RevocationDetails {
+        self.credential.revocation_details()
+    }
+
+    /// Every check that was made; all of them passed.
+    pub fn checks(&self) -> impl Iterator<Item = (Check, bool)> {
+        self.report.checks()
+    }
+
+    /// The proof itself.
+    pub fn credential(&self) -> &VerifiedCredential {
+        &self.credential
+    }
+}
+
+/// Claims that do not have the form that was asked for. The text has names of claims, and no values.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ClaimsError(String);
+
+impl fmt::Display for ClaimsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ClaimsError {}
+
+/// Reads claims without saying what they are: texts of serde quote values.
+pub(crate) fn read<T: DeserializeOwned>(claims: &str) -> Result<T, ClaimsError> {
+    serde_json::from_str(claims).map_err(|error| {
+        let text = alloc::string::ToString::to_string(&error);
+        let said = text.split(" at line ").next().unwrap_or_default();
+        // These two name a member of `T`, or one of the claims.
+        let is_about_names =
+            said.starts_with("missing field `") || said.starts_with("unknown field `");
+        ClaimsError(match is_about_names {
+            true => alloc::format!("the claims do not fit: {said}"),
+            false => "the claims do not fit: one has another type than is read".into(),
+        })
+    })
+}
+
+/// A presentation that was refused: which check failed, and why.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub(super) error: VerifyError,
+    pub(super) report: CredentialReport,
+    pub(super) hint: Option<Hint>,
+}
+
+/// A remedy that the caller has for a refusal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The trust has no issuer of the expected name.
+    AddIssuer,
+    /// A status list or a CRL is needed, and nothing was fetched: verify in steps, and supply it.
+    SupplyStatus,
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AddIssuer => "the trust has no issuer of that name; add it",
+            Self::SupplyStatus => {
+                "a status list or a CRL is needed: begin the verification, fetch what its step needs, \
+                 supply it, and step again"
+            }
+        })
+    }
+}
+
+impl Refused {
+    /// The reason, by its word in the API.
+    pub const fn reason(&self) -> Reason {
+        self.error.reason
+    }
+
+    /// The check that failed.
+    pub const fn check(&self) -> Check {
+        self.error.check
+    }
+
+    /// The fault, in a sentence without a value of the credential.
+    pub const fn detail(&self) -> &'static str {
+        self.error.detail
+    }
+
+    /// The remedy that the caller has, if there is one.
+    pub const fn hint(&self) -> Option<Hint> {
+        self.hint
+    }
+
+    /// Every check that was made; the last one failed.
+    pub fn checks(&self) -> impl Iterator<Item = (Check, bool)> {
+        self.report.checks()
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.reason().as_str(), self.detail(), self.check().clause())?;
+        self.hint.map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
+impl core::error::Error for Refused {}
