@@ -4,7 +4,6 @@
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
-use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
@@ -13,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use idgate_core::Verification;
-use idgate_core::error::ResponseError;
 use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Decision, Need, Step};
@@ -22,6 +20,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::cache::Scope;
+use crate::decide::NotDecided;
 use crate::egress::Egress;
 use crate::fetch::{Fetcher, NotAsked, Outcomes};
 use crate::flights::{Allowance, Asked};
@@ -58,31 +57,6 @@ pub struct UnderWay {
     engine: Arc<Engine>,
 }
 
-/// Why there is no decision. Nothing is to be stored besides what was committed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NotDecided<E> {
-    /// The verification cannot go on: the session was settled meanwhile.
-    Response(ResponseError),
-    /// A transition could not be committed.
-    Commit(E),
-    /// A source could not be asked by a fault of our own; the hold was given back, so that the same
-    /// answer is taken again. Tell the wallet to come back.
-    NotAsked(NotAsked),
-}
-
-impl<E: fmt::Display> fmt::Display for NotDecided<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Response(error) => error.fmt(f),
-            Self::Commit(error) => write!(f, "a transition could not be committed: {error}"),
-            Self::NotAsked(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
-
 impl BlockingFetcher {
     /// A fetcher that knows nothing yet, and has not started anything.
     pub fn new(egress: Egress) -> Self {
@@ -113,12 +87,12 @@ impl BlockingFetcher {
                 continue;
             }
             let held = hold.session.clone();
-            commit(*hold).map_err(NotDecided::Commit)?;
+            commit(*hold).map_err(NotDecided::Store)?;
             match self.ask(verification, needs, scope, allowance, &now) {
                 Ok(left) => allowance = left,
                 Err(not_asked) => {
                     if let Some(released) = held.released(now()) {
-                        commit(released).map_err(NotDecided::Commit)?;
+                        commit(released).map_err(NotDecided::Store)?;
                     }
                     return Err(NotDecided::NotAsked(not_asked));
                 }

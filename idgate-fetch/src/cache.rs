@@ -7,7 +7,7 @@ use crate::limits::{MAX_CACHED_BYTES, MAX_CACHED_LISTS, MAX_FRESH_MS, STALE_GRAC
 use idgate_core::ids::IssuerId;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Need, VerifiedSource};
+use idgate_core::verify::{Need, Presentation, VerifiedSource};
 
 /// For which verifications a source was authenticated: same trust, same mode, same issuers asked
 /// for the same formats. The core looks again at every reuse.
@@ -27,6 +27,14 @@ impl Scope {
         asked.sort_unstable();
         asked.dedup();
         Self { trust_version, livemode: session.livemode(), asked }
+    }
+
+    /// Of a presentation outside a session.
+    pub(crate) fn of_presentation(presentation: &Presentation<'_>) -> Self {
+        let expected = presentation.expected();
+        let asked = vec![(IssuerId::new(expected.issuer()), expected.format().name())];
+        let trust_version = presentation.trust().version();
+        Self { trust_version, livemode: !expected.takes_tests(), asked }
     }
 }
 

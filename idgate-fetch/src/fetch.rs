@@ -25,6 +25,7 @@ use crate::egress::{Body, Egress, EgressError, Room, Wanted};
 use crate::flights::{Allowance, Asked, Flights, Stage};
 use crate::limits::{FETCH_PATIENCE, FETCH_TIME, MAX_REQUESTS};
 use crate::permits::{Permits, Place};
+use crate::questions::Questions;
 use crate::requests::Requests;
 
 impl Allowance {
@@ -92,11 +93,21 @@ impl Fetcher {
         scope: &Scope,
         now: UnixMillis,
     ) -> bool {
+        self.recall_for(verification, needs, scope, now)
+    }
+
+    pub(crate) fn recall_for(
+        &self,
+        questions: &mut impl Questions,
+        needs: &[Need],
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> bool {
         let mut served = false;
         for need in needs {
             let fresh = lock(&self.cache).fresh(&(need.clone(), scope.clone()), now);
             for source in fresh {
-                served |= verification.reuse(&source);
+                served |= questions.reuse(&source);
             }
         }
         served
@@ -116,10 +127,20 @@ impl Fetcher {
         scope: &Scope,
         now: UnixMillis,
     ) -> Result<(), NotAsked> {
+        self.settle_for(verification, outcomes, scope, now)
+    }
+
+    pub(crate) fn settle_for(
+        &self,
+        questions: &mut impl Questions,
+        outcomes: &Outcomes,
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> Result<(), NotAsked> {
         for (need, came) in &outcomes.0 {
             match came {
                 Delivery::Body(body) => {
-                    let authentic = verification.supply(need, Supplied::Bytes(body.as_ref()), now);
+                    let authentic = questions.supply(need, Supplied::Bytes(body.as_ref()), now);
                     authentic.iter().for_each(warn_of_missing_number);
                     self.keep(need, scope, authentic, now);
                 }
@@ -127,14 +148,14 @@ impl Fetcher {
                     let last_good =
                         lock(&self.cache).last_good(&(need.clone(), scope.clone()), now);
                     for source in last_good {
-                        verification.reuse(&source);
+                        questions.reuse(&source);
                     }
                     // For whoever was not served; and the verdict then builds on the hold.
                     let what = match came {
                         Delivery::Nothing(fault) => Supplied::Failed(*fault),
                         _ => Supplied::Unavailable,
                     };
-                    verification.supply(need, what, now);
+                    questions.supply(need, what, now);
                 }
                 Delivery::NotAsked => {}
             }

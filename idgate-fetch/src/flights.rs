@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
 use super::delivery::Delivery;
+use super::questions::Questions;
 #[cfg(any(test, feature = "internals"))]
 use crate::limits::MAX_REQUESTS;
 
@@ -52,8 +53,12 @@ pub struct Asked {
 impl Asked {
     /// What `verification` needs.
     pub fn all(verification: &Verification<'_>, needs: Vec<Need>) -> Vec<Self> {
+        Self::all_of(verification, needs)
+    }
+
+    pub(crate) fn all_of(questions: &impl Questions, needs: Vec<Need>) -> Vec<Self> {
         let asked = needs.into_iter().map(|need| {
-            let issuers = verification.issuers_of(&need).into_iter().cloned().collect();
+            let issuers = questions.issuers_of(&need);
             Self { need, issuers }
         });
         asked.collect()

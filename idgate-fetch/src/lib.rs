@@ -20,6 +20,8 @@
 mod address;
 mod blocking;
 mod cache;
+mod clock;
+mod decide;
 mod delivery;
 mod egress;
 mod fetch;
@@ -30,20 +32,24 @@ mod limits;
 pub mod loopback;
 pub mod own_fault;
 mod permits;
+mod questions;
 mod range;
 mod requests;
 #[cfg(any(test, feature = "internals"))]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod silence;
+mod store;
 mod tls;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tls_loopback;
 
-pub use self::blocking::{BlockingFetcher, NotDecided, UnderWay};
+pub use self::blocking::{BlockingFetcher, UnderWay};
 pub use self::cache::Scope;
+pub use self::decide::NotDecided;
 pub use self::egress::{Answer, Body, Egress, EgressError, Post, Room, has_usual_port};
 pub use self::fetch::{Fetcher, NotAsked, Outcomes};
 pub use self::flights::{Allowance, Asked};
 pub use self::range::Cidr;
+pub use self::store::{Committed, Store};
 pub use self::tls::UnusableRoots;

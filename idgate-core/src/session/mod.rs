@@ -149,6 +149,13 @@ impl Session {
         &self.id
     }
 
+    /// The last segments of the paths that its wallets use: its id, and those of its further offers. A store finds
+    /// it by each.
+    pub fn handles(&self) -> impl Iterator<Item = &str> {
+        let offers = self.offers.iter().filter_map(|offer| offer.id().map(OfferId::as_str));
+        core::iter::once(self.id.as_str()).chain(offers)
+    }
+
     /// The owner.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant

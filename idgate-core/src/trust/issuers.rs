@@ -86,6 +86,16 @@ impl Trust {
         self
     }
 
+    /// The entries that it was made of.
+    pub fn snapshot(&self) -> &Arc<TrustSnapshot> {
+        &self.snapshot
+    }
+
+    /// Its number.
+    pub fn version(&self) -> u64 {
+        self.snapshot.version()
+    }
+
     /// The names of the issuers.
     pub fn issuers(&self) -> impl Iterator<Item = &IssuerId> {
         self.snapshot.entries().map(|entry| &entry.issuer_id)

@@ -280,10 +280,6 @@ impl<'s> Verification<'s> {
         json
     }
 
-    pub(super) fn session(&self) -> &crate::session::Session {
-        self.session
-    }
-
     pub(super) fn offer(&self) -> &crate::session::Offer {
         self.offer
     }

@@ -184,6 +184,16 @@ impl<'s> Verification<'s> {
 }
 
 impl Verification<'_> {
+    /// The session that is answered.
+    pub fn session(&self) -> &Session {
+        self.session
+    }
+
+    /// The number of the trust that decides.
+    pub fn trust_version(&self) -> u64 {
+        self.basis.trust.version()
+    }
+
     /// Goes as far as possible without the world.
     ///
     /// # Errors

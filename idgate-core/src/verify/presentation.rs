@@ -260,6 +260,16 @@ struct Opened {
 }
 
 impl Presentation<'_> {
+    /// The trust that decides.
+    pub fn trust(&self) -> &Trust {
+        self.trust
+    }
+
+    /// The credential that is expected.
+    pub fn expected(&self) -> &Expected<'_> {
+        self.expected
+    }
+
     /// Goes as far as possible without the world. After [`PresentationStep::Done`] it is over: a further step
     /// refuses.
     pub fn step(&mut self) -> PresentationStep {

@@ -132,11 +132,23 @@ const SANDBOX: Layers = &[
 
 /// The files of the guarded fetcher.
 const FETCH: Layers = &[
-    &["address", "limits", "loopback", "own_fault", "range", "requests", "tls"],
+    &[
+        "address",
+        "clock",
+        "limits",
+        "loopback",
+        "own_fault",
+        "questions",
+        "range",
+        "requests",
+        "store",
+        "tls",
+    ],
     &["egress"],
     &["cache", "delivery", "permits", "silence"],
     &["flights"],
     &["fetch"],
+    &["decide"],
     &["blocking"],
     &["crate"],
 ];

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::codec::base64url;
 use crate::crypto::{Alg, JwkError};
-use crate::ids::ClaimsPath;
+use crate::ids::{ClaimsPath, CredentialFormat};
 use crate::mode::Mode;
 use crate::time::UnixMillis;
 use crate::verify::captured::CapturedKey;
@@ -95,6 +95,24 @@ impl<'a> Expected<'a> {
     fn new(issuer: &'a str, sent: Sent<'a>, kind: Kind<'a>) -> Self {
         let (mode, claim_paths) = (Mode::Live, Vec::new());
         Self { issuer, sent, kind, claims: &[], claim_paths, mode, alg: None }
+    }
+
+    /// The issuer, by its name in the trust.
+    pub fn issuer(&self) -> &'a str {
+        self.issuer
+    }
+
+    /// The format.
+    pub fn format(&self) -> CredentialFormat {
+        match self.kind {
+            Kind::SdJwtVc => CredentialFormat::SdJwtVc,
+            Kind::Mdoc(_) => CredentialFormat::Mdoc,
+        }
+    }
+
+    /// Whether material for tests serves.
+    pub fn takes_tests(&self) -> bool {
+        !self.mode.is_live()
     }
 
     /// The claims that must be there. Only these come back.

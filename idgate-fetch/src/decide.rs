@@ -1,0 +1,139 @@
+//! From an answer to the stored verdict, with everything that has to be fetched on the way.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use idgate_core::error::ResponseError;
+use idgate_core::status::Supplied;
+use idgate_core::verify::{Decision, Need, Step, Verification};
+use idgate_core::{Expected, PresentationStep, Refused, Session, Transition, Trust, Verified};
+
+use crate::cache::Scope;
+use crate::clock;
+use crate::fetch::{Fetcher, NotAsked};
+use crate::flights::{Allowance, Asked};
+use crate::questions::Questions;
+use crate::store::{Committed, Store};
+
+/// Why there is no decision.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotDecided<E> {
+    /// The session takes no answer any more: it was settled meanwhile, or is being settled.
+    Response(ResponseError),
+    /// The store failed.
+    Store(E),
+    /// A source could not be asked by a fault of our own. The hold was given back, so that the same answer is
+    /// taken again: tell the wallet to come back.
+    NotAsked(NotAsked),
+}
+
+impl<E: fmt::Display> fmt::Display for NotDecided<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response(error) => error.fmt(f),
+            Self::Store(error) => write!(f, "the store failed: {error}"),
+            Self::NotAsked(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
+
+impl Fetcher {
+    /// Takes a verification to its decision, and stores that. Before the first fetch it stores the hold; it fetches
+    /// all needs of a round at once, and uses again what it knows.
+    ///
+    /// Reply to the wallet once this is done. Run it to its end: dropped on the way, it leaves the session
+    /// VERIFYING until its lease is over.
+    ///
+    /// # Errors
+    /// There is no decision, and nothing is to be stored.
+    pub async fn decide<S: Store>(
+        self: &Arc<Self>,
+        mut verification: Verification<'_>,
+        store: &S,
+    ) -> Result<Decision, NotDecided<S::Error>> {
+        let scope = Scope::of(verification.session(), verification.trust_version());
+        let mut allowance = Allowance::of_one_answer();
+        loop {
+            let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
+                Step::Done(decision) => {
+                    stored(store, &decision.transition).await?;
+                    return Ok(*decision);
+                }
+                Step::Need { hold, needs } => (hold, needs),
+                _ => return Err(NotDecided::NotAsked(NotAsked)),
+            };
+            if self.recall_for(&mut verification, &needs, &scope, clock::now()) {
+                continue;
+            }
+            stored(store, &hold).await?;
+            let asked = self.ask(&mut verification, needs, &scope, &mut allowance).await;
+            if let Err(not_asked) = asked {
+                give_back(store, &hold.session).await?;
+                return Err(NotDecided::NotAsked(not_asked));
+            }
+        }
+    }
+
+    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches what it needs. A source
+    /// that cannot be asked counts as unavailable.
+    ///
+    /// # Errors
+    /// The first check that failed.
+    pub async fn verify(
+        self: &Arc<Self>,
+        trust: &Trust,
+        vp_token: &str,
+        expected: &Expected<'_>,
+    ) -> Result<Verified, Refused> {
+        let mut presentation = trust.begin(vp_token, expected, clock::now());
+        let scope = Scope::of_presentation(&presentation);
+        let mut allowance = Allowance::of_one_answer();
+        loop {
+            let needs = match presentation.step() {
+                PresentationStep::Done(outcome) => return *outcome,
+                PresentationStep::Need(needs) => needs,
+            };
+            if self.recall_for(&mut presentation, &needs, &scope, clock::now()) {
+                continue;
+            }
+            let asked = self.ask(&mut presentation, needs.clone(), &scope, &mut allowance).await;
+            if asked.is_err() {
+                for need in &needs {
+                    presentation.supply(need, Supplied::Unavailable, clock::now());
+                }
+            }
+        }
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        questions: &mut impl Questions,
+        needs: Vec<Need>,
+        scope: &Scope,
+        allowance: &mut Allowance,
+    ) -> Result<(), NotAsked> {
+        let asked = Asked::all_of(questions, needs);
+        let outcomes = self.fetch(asked, allowance).await;
+        self.settle_for(questions, &outcomes, scope, clock::now())
+    }
+}
+
+async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotDecided<S::Error>> {
+    match store.commit(transition).await.map_err(NotDecided::Store)? {
+        Committed::Stored => Ok(()),
+        Committed::LostRace => Err(NotDecided::Response(ResponseError::SessionClosed)),
+    }
+}
+
+/// Ends a hold without a verdict, unless the session went on meanwhile.
+async fn give_back<S: Store>(store: &S, held: &Session) -> Result<(), NotDecided<S::Error>> {
+    let Some(released) = held.released(clock::now()) else { return Ok(()) };
+    store.commit(&released).await.map(drop).map_err(NotDecided::Store)
+}

@@ -1,0 +1,256 @@
+//! A whole verification over a real socket, with a store that counts, loses races and fails.
+
+use std::fmt;
+use std::future::{Future, ready};
+use std::io;
+use std::sync::Mutex;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::TenantId;
+use idgate_core::response::WalletResponse;
+use idgate_core::{
+    Issuer, PresentationRequest, Reason, Revision, Sent, Status, UnixMillis, Verifier,
+};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::samples::{self, ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::numeric_date;
+use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
+
+use super::*;
+use crate::egress::Egress;
+use crate::loopback::Loopback;
+
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        out.fill(0);
+        Ok(())
+    }
+}
+
+/// The fetcher reads the time of the system, so the samples are made for it; they are good for a year.
+fn now() -> UnixMillis {
+    clock::now()
+}
+
+#[derive(Debug)]
+struct Down;
+
+impl fmt::Display for Down {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("down")
+    }
+}
+
+impl std::error::Error for Down {}
+
+/// One session. It keeps every status that was committed.
+struct One {
+    session: Mutex<Session>,
+    committed: Mutex<Vec<Status>>,
+    fails: bool,
+}
+
+impl One {
+    fn of(session: &Session) -> Self {
+        Self { session: Mutex::new(session.clone()), committed: Mutex::default(), fails: false }
+    }
+
+    fn committed(&self) -> Vec<Status> {
+        self.committed.lock().unwrap().clone()
+    }
+}
+
+impl Store for One {
+    type Error = Down;
+
+    fn load(&self, handle: &str) -> impl Future<Output = Result<Option<Session>, Down>> + Send {
+        let session = self.session.lock().unwrap().clone();
+        let is_it = session.handles().any(|own| own == handle);
+        ready(Ok(is_it.then_some(session)))
+    }
+
+    fn commit(&self, t: &Transition) -> impl Future<Output = Result<Committed, Down>> + Send {
+        if self.fails {
+            return ready(Err(Down));
+        }
+        let mut session = self.session.lock().unwrap();
+        if session.revision() != t.from {
+            return ready(Ok(Committed::LostRace));
+        }
+        *session = t.session.clone();
+        self.committed.lock().unwrap().push(t.session.status_at(now()));
+        ready(Ok(Committed::Stored))
+    }
+}
+
+/// A session of one credential, and the answer of a wallet.
+struct Flow {
+    verifier: Verifier,
+    session: Session,
+    body: Body,
+}
+
+fn trust() -> Trust {
+    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    Trust::new(PROVIDER, [Issuer::new(ISSUER).jwk(jwk)]).unwrap()
+}
+
+/// A presentation of the sample credential with that status, which answers this request.
+fn shown(request: &AuthorizationRequest, status: Option<(u64, &str)>) -> String {
+    let holder = samples::holder_key(Curve::P256);
+    let mut credential = samples::identity(&holder, now().0);
+    if let Some((idx, uri)) = status {
+        credential = credential.plain("status", status_claim(idx, uri));
+    }
+    let shown = Presentation::whole(&credential.issue(&samples::issuer_key(Curve::P256)));
+    present(&shown, Some(&KbJwt::new(&holder, &shown, request, now().0).sign()))
+}
+
+impl Flow {
+    fn new(status: Option<(u64, &str)>) -> Self {
+        let trust = trust();
+        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+        let verifier = builder.trust(trust.snapshot().clone()).build().unwrap();
+        let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
+            "claims":["given_name"]}]}"#;
+        let request = PresentationRequest::parse(asked, verifier.trust(), true).unwrap();
+        let tenant = TenantId::new("shop");
+        let made = verifier.create_session(request, tenant, true, &mut Zeros, now()).unwrap();
+        let uri = made.session.invitation().qr_code_url;
+        let request = AuthorizationRequest::parse(&uri).unwrap();
+        let answer = Answer::new(&request, vec![shown(&request, status)]);
+        let body = Body::form(&answer.parameters());
+        Self { verifier, session: made.session, body }
+    }
+
+    fn begin(&self) -> Verification<'_> {
+        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
+        self.verifier.begin(&self.session, None, response, &mut Zeros, now()).unwrap()
+    }
+}
+
+/// A list that revokes 1.
+fn list(uri: &str) -> Vec<u8> {
+    let list = StatusList::new(2, 8).with(1, 1);
+    let list = StatusJwt::new(&list, uri, numeric_date(now().0));
+    list.sign(&samples::issuer_key(Curve::P256)).into_bytes()
+}
+
+fn fetcher() -> Arc<Fetcher> {
+    Fetcher::reaching(&["127.0.0.0/8"])
+}
+
+#[tokio::test]
+async fn the_hold_is_stored_before_the_fetch_and_the_verdict_after_it() {
+    let (source, fetcher) = (Loopback::start().await, fetcher());
+    source.give(&list(&source.url()));
+    for (idx, reason) in [(0, None), (1, Some(Reason::CredentialRevoked))] {
+        let flow = Flow::new(Some((idx, &source.url())));
+        let store = One::of(&flow.session);
+        let decision = fetcher.decide(flow.begin(), &store).await.unwrap();
+        assert_eq!(decision.transition.session.reason_at(now()), reason);
+        // The second answer needs no fetch, so it needs no hold.
+        let settled = if reason.is_none() { Status::Verified } else { Status::Failed };
+        let expected = if idx == 0 { vec![Status::Verifying, settled] } else { vec![settled] };
+        assert_eq!(store.committed(), expected);
+        let loaded = store.load(flow.session.id().as_str()).await.unwrap().unwrap();
+        assert_eq!(loaded.revision(), decision.transition.session.revision());
+    }
+    assert_eq!(source.connections(), 1);
+}
+
+#[tokio::test]
+async fn without_a_status_there_is_one_commit() {
+    let flow = Flow::new(None);
+    let store = One::of(&flow.session);
+    let _decision = fetcher().decide(flow.begin(), &store).await.unwrap();
+    assert_eq!(store.committed(), [Status::Verified]);
+}
+
+#[tokio::test]
+async fn a_source_that_is_down_is_a_verdict() {
+    let source = Loopback::start().await;
+    source.give_with("503 Service Unavailable", "", b"");
+    let flow = Flow::new(Some((0, &source.url())));
+    let store = One::of(&flow.session);
+    let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
+    assert_eq!(decision.transition.session.reason_at(now()), Some(Reason::RevocationUnknown));
+    assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_gives_the_hold_back() {
+    // This process has no file descriptor left to ask for a name with.
+    let look_up = |_: &str, _: u16| Err(io::Error::from_raw_os_error(24));
+    let fetcher = Arc::new(Fetcher::new(Egress::new(vec![], None).unwrap().looking_up(look_up)));
+    let flow = Flow::new(Some((0, "https://status.example/1")));
+    let store = One::of(&flow.session);
+    let refused = fetcher.decide(flow.begin(), &store).await;
+    assert!(matches!(refused, Err(NotDecided::NotAsked(_))), "{refused:?}");
+    assert_eq!(store.committed(), [Status::Verifying, Status::Pending]);
+    assert_eq!(refused.unwrap_err().to_string(), "a status source could not be asked");
+}
+
+#[tokio::test]
+async fn a_lost_race_is_no_decision() {
+    let flow = Flow::new(None);
+    let store = One::of(&flow.session);
+    let first = fetcher().decide(flow.begin(), &store).await;
+    assert!(first.is_ok());
+    let second = fetcher().decide(flow.begin(), &store).await;
+    assert!(matches!(second, Err(NotDecided::Response(ResponseError::SessionClosed))));
+    assert_eq!(store.committed().len(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_no_decision() {
+    let flow = Flow::new(None);
+    let store = One { fails: true, ..One::of(&flow.session) };
+    let failed = fetcher().decide(flow.begin(), &store).await.unwrap_err();
+    assert_eq!(failed.to_string(), "the store failed: down");
+    assert_eq!(store.session.lock().unwrap().revision(), flow.session.revision());
+    assert_ne!(flow.session.revision(), Revision(0));
+}
+
+/// One presentation outside a session.
+async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Reason> {
+    let request = AuthorizationRequest {
+        client_id: "x509_san_dns:shop.example".into(),
+        response_uri: String::new(),
+        nonce: "n-0S6_WzA2Mj".into(),
+        state: String::new(),
+        definition_id: String::new(),
+        descriptors: Vec::new(),
+    };
+    let text = shown(&request, Some((idx, uri)));
+    let (client_id, nonce) = (&*request.client_id, &*request.nonce);
+    let expected = Expected::sd_jwt_vc(ISSUER, Sent { client_id, nonce, at: now() });
+    let verified = fetcher.verify(&trust(), &text, &expected.claims(&["given_name"])).await;
+    verified.map_err(|refused| refused.reason())
+}
+
+#[tokio::test]
+async fn the_status_of_one_presentation_is_fetched_and_remembered() {
+    let (source, fetcher) = (Loopback::start().await, fetcher());
+    source.give(&list(&source.url()));
+    let good = verify(&fetcher, 0, &source.url()).await.unwrap();
+    assert_eq!(good.claims_json(), r#"{"given_name":"Erika"}"#);
+    let revoked = verify(&fetcher, 1, &source.url()).await;
+    assert_eq!(revoked.err(), Some(Reason::CredentialRevoked));
+    assert_eq!(source.connections(), 1);
+}
+
+#[tokio::test]
+async fn one_presentation_whose_source_is_not_reached_is_refused() {
+    let source = Loopback::start().await;
+    source.give(&list(&source.url()));
+    let strict = Fetcher::reaching(&[]);
+    let refused = verify(&strict, 0, &source.url()).await;
+    assert_eq!(refused.err(), Some(Reason::RevocationUnknown));
+    assert_eq!(source.connections(), 0);
+}

@@ -1,0 +1,77 @@
+//! Where an embedder keeps sessions.
+
+use std::error::Error;
+use std::future::Future;
+
+use idgate_core::{Session, Transition};
+
+/// Where sessions are kept: a table with a row for each, keyed by its id and by the ids of its offers.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::convert::Infallible;
+/// use std::future::{Future, ready};
+/// use std::sync::Mutex;
+///
+/// use idgate_core::{Revision, Session, Transition};
+/// use idgate_fetch::{Committed, Store};
+///
+/// /// Sessions of one process, by their handles, until it ends.
+/// #[derive(Default)]
+/// struct Memory(Mutex<HashMap<String, Session>>);
+///
+/// impl Store for Memory {
+///     type Error = Infallible;
+///
+///     fn load(
+///         &self,
+///         handle: &str,
+///     ) -> impl Future<Output = Result<Option<Session>, Infallible>> + Send {
+///         ready(Ok(self.0.lock().unwrap().get(handle).cloned()))
+///     }
+///
+///     fn commit(
+///         &self,
+///         transition: &Transition,
+///     ) -> impl Future<Output = Result<Committed, Infallible>> + Send {
+///         let (mut all, session) = (self.0.lock().unwrap(), &transition.session);
+///         let stored = all.get(session.id().as_str()).map_or(Revision(0), Session::revision);
+///         if stored != transition.from {
+///             return ready(Ok(Committed::LostRace));
+///         }
+///         for handle in session.handles() {
+///             all.insert(handle.to_owned(), session.clone());
+///         }
+///         ready(Ok(Committed::Stored))
+///     }
+/// }
+/// ```
+pub trait Store: Send + Sync {
+    /// Why the store failed.
+    type Error: Error + Send + Sync + 'static;
+
+    /// The session with that handle: its id, or the id of one of its offers ([`Session::handles`]).
+    /// `None`: there is none.
+    fn load(
+        &self,
+        handle: &str,
+    ) -> impl Future<Output = Result<Option<Session>, Self::Error>> + Send;
+
+    /// Stores `transition.session` if the revision that is stored still is `transition.from`, 0 for a session
+    /// that is new; then carries out `transition.effects`. Both in one transaction.
+    fn commit(
+        &self,
+        transition: &Transition,
+    ) -> impl Future<Output = Result<Committed, Self::Error>> + Send;
+}
+
+/// The outcome of a commit.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "a race may be lost"]
+#[allow(clippy::exhaustive_enums)] // a third outcome would be a break anyway
+pub enum Committed {
+    /// It is stored.
+    Stored,
+    /// Another revision is stored, or the session is gone: nothing was changed.
+    LostRace,
+}
