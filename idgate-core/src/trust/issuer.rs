@@ -288,6 +288,7 @@ impl Issuer {
         };
         part(self.entry.issuer_id.as_str().as_bytes());
         part(&[u8::from(self.test_only)]);
+        part(&self.entry.status_max_age_days.to_be_bytes());
         self.entry.countries.iter().for_each(|country| part(country.as_bytes()));
         for Material { field, list, bytes } in &self.material {
             part(field.name().as_bytes());
