@@ -136,8 +136,20 @@ impl App {
         caller: &Caller,
         id: &SessionId,
     ) -> Result<SessionView, AppError> {
-        let session = self.store.callers_session(caller, id, self.now()).await?;
+        let session = self.callers_session(caller, id).await?;
         self.view_session(caller, session).await
+    }
+
+    /// The session of that id, if the caller has it, for [`App::view_session`].
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<Option<Session>, AppError> {
+        Ok(self.store.callers_session(caller, id, self.now()).await?)
     }
 
     /// A session of the caller that was read with its key.

@@ -51,8 +51,6 @@ pub(crate) struct Call<'a> {
     pub(super) connection: Option<OnUpgrade>,
     /// The page that it names, once it passed the limits of pages.
     pub(crate) page: Option<PageRecord>,
-    /// The session that it names, where that is read with the caller's key.
-    pub(crate) session: SessionLookup,
     /// It counts the request, on the routes of wallets.
     pub(super) meter: Option<Meter>,
 }
@@ -98,15 +96,8 @@ impl Meter {
     }
 }
 
-/// A session that is read with its caller's key.
-pub(crate) enum SessionLookup {
-    /// It is not: the route has no use for it, or reads it itself.
-    No,
-    /// It is to be read.
-    Yes,
-    /// It was, or cannot be; `None`: the caller has none of that id.
-    Found(Result<Option<Box<Session>>, AppError>),
-}
+/// A session that was read with its caller's key, or why it cannot be; `None`: the caller has none of that id.
+pub(crate) type FoundSession = Result<Option<Box<Session>>, AppError>;
 
 /// What is known about a request once it is answered, panic or not.
 #[derive(Default)]
@@ -142,7 +133,7 @@ impl<'a> Call<'a> {
         let key = auth::api_key(&self.head.headers);
         match rate {
             None => self.authorize_key(scope, key.as_ref()).await,
-            Some(rate) => self.authorize_limited(scope, rate, key.as_ref()).await,
+            Some(rate) => Ok(self.authorize_limited(scope, rate, key.as_ref(), None).await?.0),
         }
     }
 
@@ -152,40 +143,46 @@ impl<'a> Call<'a> {
         scope: Scope,
         key: Option<&ApiKey>,
     ) -> Result<Authorized, HttpError> {
-        Authorized::require(self.authenticate(key).await?, scope)
+        Authorized::require(self.authenticate(key, None).await?.0, scope)
     }
 
-    /// The owner of a good key, once it is its turn.
-    async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
+    /// The same on a limited row, and the session that its path names, which is read with the key.
+    pub(crate) async fn authorize_for_session(
+        &mut self,
+        scope: Scope,
+        rate: &TenantRate,
+    ) -> Result<(Authorized, FoundSession), HttpError> {
+        let (key, id) = (auth::api_key(&self.head.headers), self.session_id());
+        let (tenant, found) = self.authorize_limited(scope, rate, key.as_ref(), Some(&id)).await?;
+        let found = match found {
+            Some(found) => found,
+            None => self.gateway.app.callers_session(tenant.caller(), &id).await.map(boxed),
+        };
+        Ok((tenant, found))
+    }
+
+    /// The owner of a good key, once it is its turn, and the session that is read with the key. `None`: the
+    /// caller waited for its turn, so the session may have changed, or be gone.
+    async fn authenticate(
+        &mut self,
+        key: Option<&ApiKey>,
+        session: Option<&SessionId>,
+    ) -> Result<(Arc<Caller>, Option<FoundSession>), HttpError> {
         let span = Span::begin("authenticate", spans::Kind::Internal);
         let found = {
-            let looking = pin!(self.look_up(key));
+            let looking = pin!(look_up(&self.gateway.app, key, session));
             span.around(stage_of_each(Stage::Authenticate, looking)).await
         };
         drop(span);
-        let caller = found.map_err(|error| self.refuse_authentication(error))?;
+        let (caller, session) = found.map_err(|error| self.refuse_authentication(error))?;
         spans::join(|| traceparent::read(&self.head.headers));
         self.trace.caller = Some(caller.clone());
         self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
         let turn = turn.map_err(|refused| self.refuse_too_many(refused))?;
-        if turn.has_waited() {
-            // What was read before may have changed, or be gone: it is read again.
-            self.session = SessionLookup::No;
-        }
+        let session = session.filter(|_| !turn.has_waited());
         self.trace.turn = Some(turn);
-        Ok(caller)
-    }
-
-    /// The owner of a good key, and the session that is sought with it.
-    async fn look_up(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
-        let app = &self.gateway.app;
-        if !matches!(self.session, SessionLookup::Yes) {
-            return auth::authenticate(app, key).await;
-        }
-        let (caller, session) = auth::authenticate_for(app, key, &self.session_id()).await?;
-        self.session = SessionLookup::Found(session.map(|session| session.map(Box::new)));
-        Ok(caller)
+        Ok((caller, session))
     }
 
     /// What one is answered for whom there is no room to wait: a 429, or a 503 where that is not in
@@ -212,13 +209,14 @@ impl<'a> Call<'a> {
         scope: Scope,
         rate: &TenantRate,
         key: Option<&ApiKey>,
-    ) -> Result<Authorized, HttpError> {
-        let caller = self.authenticate(key).await;
+        session: Option<&SessionId>,
+    ) -> Result<(Authorized, Option<FoundSession>), HttpError> {
+        let found = self.authenticate(key, session).await;
         let (rates, now) = (&self.gateway.rates, self.gateway.app.now());
-        if let (Err(_), Some(caller)) = (&caller, &self.trace.caller) {
+        if let (Err(_), Some(caller)) = (&found, &self.trace.caller) {
             self.trace.standing = rates.tenant_standing(rate, caller, now);
         }
-        let caller = caller?;
+        let (caller, session) = found?;
         let authorized = Authorized::require(caller.clone(), scope).inspect_err(|_| {
             self.trace.standing = rates.tenant_standing(rate, &caller, now);
         })?;
@@ -226,7 +224,7 @@ impl<'a> Call<'a> {
             Ok(standing) => self.trace.standing = standing,
             Err(excess) => return Err(self.refuse_excess(excess).await),
         }
-        Ok(authorized)
+        Ok((authorized, session))
     }
 
     /// Proves that the request carries a good admin token.
@@ -386,6 +384,26 @@ impl<'a> Call<'a> {
         self.trace.body_read = true;
         Ok(received)
     }
+}
+
+/// The owner of a good key, and the session that is read with it.
+async fn look_up(
+    app: &App,
+    key: Option<&ApiKey>,
+    session: Option<&SessionId>,
+) -> Result<(Arc<Caller>, Option<FoundSession>), HttpError> {
+    match session {
+        None => Ok((auth::authenticate(app, key).await?, None)),
+        Some(id) => {
+            let (caller, session) = auth::authenticate_for(app, key, id).await?;
+            Ok((caller, Some(session.map(boxed))))
+        }
+    }
+}
+
+/// Boxed, so that requests that read no session are no larger for it.
+fn boxed(session: Option<Session>) -> Option<Box<Session>> {
+    session.map(Box::new)
 }
 
 /// Whether the key that was good still is.

@@ -12,7 +12,7 @@ use hyper::{Request, Response, StatusCode};
 use idgate_core::ErrorCode;
 use idgate_core::ids::random_id;
 
-use super::call::{Call, SessionLookup, Trace};
+use super::call::{Call, Trace};
 use super::connections::Slot;
 use super::error::HttpError;
 use super::gateway::Gateway;
@@ -74,7 +74,6 @@ async fn answer_in(
         body,
         connection,
         page: None,
-        session: SessionLookup::No,
         meter: None,
     };
     let answered = {

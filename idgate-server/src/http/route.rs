@@ -7,7 +7,7 @@ use std::pin::Pin;
 use hyper::Response;
 
 use super::auth::{Authorized, Scope};
-use super::call::{Call, SessionLookup};
+use super::call::{Call, FoundSession};
 use super::error::HttpError;
 use super::json::Body;
 use super::rates::{TenantRate, WalletRate};
@@ -27,7 +27,7 @@ pub(crate) enum Door {
     /// A tenant whose key has the scope. Without a rate it is not limited.
     Tenant(Scope, Option<&'static TenantRate>, ForTenant),
     /// The same where the session that `{id}` names is read with the key.
-    OfSession(Scope, &'static TenantRate, ForTenant),
+    OfSession(Scope, &'static TenantRate, ForSession),
     /// The same where pages ask through their browser; elsewhere there is no such path, but for sessions
     /// from before.
     Relay(Scope, &'static TenantRate, ForTenant),
@@ -53,6 +53,7 @@ pub(crate) type Answer<'a> =
     Pin<Box<dyn Future<Output = Result<Response<Body>, HttpError>> + Send + 'a>>;
 pub(crate) type Handler = fn(Call<'_>) -> Answer<'_>;
 pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
+pub(crate) type ForSession = fn(Call<'_>, Authorized, FoundSession) -> Answer<'_>;
 
 impl Route {
     /// Whether the interface has a 429 for it (specification 4, decisions 25).
@@ -110,9 +111,8 @@ impl Route {
                 handler(call, tenant).await
             }
             Door::OfSession(scope, rate, handler) => {
-                call.session = SessionLookup::Yes;
-                let tenant = call.authorize(scope, Some(rate)).await?;
-                handler(call, tenant).await
+                let (tenant, session) = call.authorize_for_session(scope, rate).await?;
+                handler(call, tenant, session).await
             }
             Door::Relay(scope, rate, handler) => {
                 let tenant = call.authorize(scope, Some(rate)).await?;

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::app::{AppError, CreatedSession, SessionView, Visit};
 use crate::http::auth::Authorized;
-use crate::http::call::{Call, SessionLookup};
+use crate::http::call::{Call, FoundSession};
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
@@ -34,17 +34,14 @@ pub(crate) async fn create(
 }
 
 /// `GET /v1/sessions/{sessionId}`
-pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
-    let app = &call.gateway.app;
+pub(crate) async fn read(
+    call: Call<'_>,
+    tenant: Authorized,
+    session: FoundSession,
+) -> Result<Response<Body>, HttpError> {
     let code = query::single(call.head.uri.query(), "response_code");
-    let view = match call.session {
-        SessionLookup::Found(session) => {
-            app.view_session(tenant.caller(), session?.map(|session| *session)).await?
-        }
-        SessionLookup::No | SessionLookup::Yes => {
-            app.read_session(tenant.caller(), &call.session_id()).await?
-        }
-    };
+    let session = session?.map(|session| *session);
+    let view = call.gateway.app.view_session(tenant.caller(), session).await?;
     let code = match code {
         // To such a session it is unknown, as any other.
         Err(_) if !view.session.names_profile() => None,

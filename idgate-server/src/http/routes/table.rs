@@ -17,7 +17,8 @@ use crate::http::route::Door::{
 };
 use crate::http::route::{Door, Route};
 
-/// A handler as the table holds it; after `tenant` one that takes the proof of who calls.
+/// A handler as the table holds it. `tenant`: it takes the proof of the caller's key. `session`: it takes the
+/// session as well.
 macro_rules! to {
     ($handler:path) => {
         |call| Box::pin($handler(call))
@@ -25,12 +26,15 @@ macro_rules! to {
     (tenant $handler:path) => {
         |call, tenant| Box::pin($handler(call, tenant))
     };
+    (session $handler:path) => {
+        |call, tenant, session| Box::pin($handler(call, tenant, session))
+    };
 }
 
 /// Methods of one path stand together.
 pub(crate) static ROUTES: &[Route] = &[
     post("/v1/sessions", Tenant(SessionCreate, Some(&CREATE), to!(tenant sessions::create))),
-    get("/v1/sessions/{id}", OfSession(SessionRead, &READ, to!(tenant sessions::read))),
+    get("/v1/sessions/{id}", OfSession(SessionRead, &READ, to!(session sessions::read))),
     delete("/v1/sessions/{id}", Tenant(SessionCreate, Some(&DELETE), to!(tenant sessions::delete))),
     get("/v1/sessions/{id}/report", Tenant(AuditRead, None, to!(tenant sessions::report))),
     get("/v1/sessions/{id}/open", Public(to!(sessions::open))),
