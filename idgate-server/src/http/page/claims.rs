@@ -1,7 +1,7 @@
 //! Words for what is asked: documents by their type, claims by their name in a PID, an mDL or a photo ID.
 //! What no table knows is shown by its own name.
 
-use super::words::{CLAIMS, Words};
+use super::words::Words;
 use crate::limits::MAX_SHOWN_CHARS;
 
 /// Other names of the same.
@@ -54,17 +54,17 @@ const ALIASES: [(&str, &str); 43] = [
 /// A document by its types.
 pub(super) fn document(types: &[&str], words: &Words) -> String {
     let kind = types.iter().find_map(|one| match *one {
-        "org.iso.18013.5.1.mDL" => Some(words.driving_licence),
-        "org.iso.23220.photoid.1" | "org.iso.23220.photoID.1" => Some(words.photo_id),
+        "org.iso.18013.5.1.mDL" => Some(words.text("driving_licence")),
+        "org.iso.23220.photoid.1" | "org.iso.23220.photoID.1" => Some(words.text("photo_id")),
         one if one == "eu.europa.ec.eudi.pid.1" || one.starts_with("urn:eudi:pid:") => {
-            Some(words.identity_card)
+            Some(words.text("identity_card"))
         }
         _ => None,
     });
     match (kind, types.first()) {
         (Some(kind), _) => kind.to_owned(),
-        (None, Some(name)) => words.document.replace("{type}", &shortened(name)),
-        (None, None) => words.any_document.to_owned(),
+        (None, Some(name)) => words.text("document").replace("{type}", &shortened(name)),
+        (None, None) => words.text("any_document").to_owned(),
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn name_of<'p>(path: impl Iterator<Item = Option<&'p str>>) -> String
 /// A claim by its name.
 pub(super) fn claim(name: &str, words: &Words) -> String {
     if let Some(age) = age_of(name) {
-        return words.age_over.replace("{age}", age);
+        return words.text("age_over").replace("{age}", age);
     }
     if let Some(word) = word(name, words) {
         return word.to_owned();
@@ -99,9 +99,7 @@ pub(super) fn shortened(name: &str) -> String {
 
 fn word(name: &str, words: &Words) -> Option<&'static str> {
     let alias = ALIASES.iter().find(|(other, _)| *other == name);
-    let name = alias.map_or(name, |(_, name)| *name);
-    let at = CLAIMS.iter().position(|known| *known == name)?;
-    words.claims.get(at).copied()
+    words.claim(alias.map_or(name, |(_, name)| *name))
 }
 
 /// The age that a claim says somebody has.
@@ -112,19 +110,20 @@ fn age_of(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::EN;
     use super::*;
 
     #[test]
     fn every_alias_leads_to_a_claim_and_none_is_one() {
+        let words = Words::english();
         for (alias, name) in ALIASES {
-            assert!(CLAIMS.contains(&name), "{alias}");
-            assert!(!CLAIMS.contains(&alias), "{alias}");
+            assert!(words.claim(name).is_some(), "{alias}");
+            assert!(words.claim(alias).is_none(), "{alias}");
         }
     }
 
     #[test]
     fn claims_have_words_and_others_their_name() {
+        let words = Words::english();
         for (name, shown) in [
             ("given_name", "First name"),
             ("birthdate", "Date of birth"),
@@ -135,16 +134,17 @@ mod tests {
             ("age_over_NN", "age_over_NN"),
             ("loyalty_level", "loyalty_level"),
         ] {
-            assert_eq!(claim(name, &EN), shown);
+            assert_eq!(claim(name, words), shown);
         }
-        assert_eq!(claim(&"x".repeat(500), &EN).chars().count(), MAX_SHOWN_CHARS + 1);
+        assert_eq!(claim(&"x".repeat(500), words).chars().count(), MAX_SHOWN_CHARS + 1);
     }
 
     #[test]
     fn documents_have_words_and_others_their_type() {
-        assert_eq!(document(&["org.iso.18013.5.1.mDL"], &EN), EN.driving_licence);
-        assert_eq!(document(&["urn:x", "urn:eudi:pid:de:1"], &EN), EN.identity_card);
-        assert_eq!(document(&["urn:x"], &EN), "From a document of the kind urn:x");
-        assert_eq!(document(&[], &EN), EN.any_document);
+        let words = Words::english();
+        assert_eq!(document(&["org.iso.18013.5.1.mDL"], words), words.text("driving_licence"));
+        assert_eq!(document(&["urn:x", "urn:eudi:pid:de:1"], words), words.text("identity_card"));
+        assert_eq!(document(&["urn:x"], words), "From a document of the kind urn:x");
+        assert_eq!(document(&[], words), words.text("any_document"));
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Language(&'static Words);
 impl Language {
     /// The one that the browser likes best of those there are; English, if it likes none.
     pub(crate) fn of(accepted: Option<&str>) -> Self {
-        let mut best = (0, &words::EN);
+        let mut best = (0, Words::english());
         for range in accepted.unwrap_or_default().split(',').take(MAX_LANGUAGES) {
             let (tag, parameter) = range.split_once(';').unwrap_or((range, "q=1"));
             let primary = tag.trim().split('-').next().unwrap_or_default();

@@ -63,22 +63,22 @@ impl Addresses<'_> {
 /// What a page says that has nothing to show: its link leads nowhere.
 pub(crate) fn gone(language: Language) -> String {
     let words = language.words();
-    notice(words, words.gone, None)
+    notice(words, words.notice("gone"), None)
 }
 
 /// What another browser sees.
 pub(crate) fn taken(language: Language) -> String {
     let words = language.words();
-    notice(words, words.taken, None)
+    notice(words, words.notice("taken"), None)
 }
 
 /// What a person sees where the page would stand, had the gateway not answered with this status.
 pub(crate) fn refused(language: Language, status: StatusCode, own: Addresses<'_>) -> String {
     let words = language.words();
     match status {
-        StatusCode::TOO_MANY_REQUESTS => notice(words, words.busy, Some(own)),
-        status if status.is_server_error() => notice(words, words.unavailable, Some(own)),
-        _ => notice(words, words.gone, None),
+        StatusCode::TOO_MANY_REQUESTS => notice(words, words.notice("busy"), Some(own)),
+        status if status.is_server_error() => notice(words, words.notice("unavailable"), Some(own)),
+        _ => notice(words, words.notice("gone"), None),
     }
 }
 
@@ -87,11 +87,11 @@ pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addres
     let words = language.words();
     let mut html = Html::default();
     let (title, text) = match view.phase {
-        Phase::Open => (words.title, ""),
-        Phase::Checking => words.checking,
-        Phase::Done => words.done,
-        Phase::Refused => words.refused,
-        Phase::Over => words.over,
+        Phase::Open => (words.text("title"), ""),
+        Phase::Checking => words.notice("checking"),
+        Phase::Done => words.notice("done"),
+        Phase::Refused => words.notice("refused"),
+        Phase::Over => words.notice("over"),
     };
     let title = named(title, face);
     head(&mut html, words, &title, looks_again(view));
@@ -151,7 +151,7 @@ fn notice(words: &Words, (title, text): (&str, &str), again: Option<Addresses<'_
     html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
     if let Some(own) = again {
         html.raw("</p><p><a class=\"button\" href=\"").text(&own.page()).raw("\">");
-        html.text(words.refresh).raw("</a>");
+        html.text(words.text("refresh")).raw("</a>");
     }
     html.raw("</p></main></body></html>");
     html.finish()
@@ -162,12 +162,12 @@ fn banner(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Add
         html.raw("<img class=\"logo\" alt=\"\" src=\"").text(&own.of("logo")).raw("\">");
     }
     if !view.session.livemode() {
-        html.raw("<p class=\"test\">").text(words.test).raw("</p>");
+        html.raw("<p class=\"test\">").text(words.text("test")).raw("</p>");
     }
 }
 
 fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
-    html.raw("<h1>").text(&named(words.asks, face)).raw("</h1>");
+    html.raw("<h1>").text(&named(words.text("asks"), face)).raw("</h1>");
     for credential in &view.session.request().credentials {
         let doc_type = credential.doc_type.as_ref().map(|doc_type| doc_type.as_str());
         let types: Vec<_> = match credential.format {
@@ -176,7 +176,7 @@ fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addre
         };
         html.raw("<h2>").text(&claims::document(&types, words)).raw("</h2><ul>");
         if credential.claims.is_empty() {
-            html.raw("<li>").text(words.nothing).raw("</li>");
+            html.raw("<li>").text(words.text("nothing")).raw("</li>");
         }
         for claim in &credential.claims {
             let path = credential.claim_paths.iter().find(|(name, _)| name == claim);
@@ -186,11 +186,11 @@ fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addre
         }
         html.raw("</ul>");
     }
-    html.raw("<p>").text(&named(words.why, face)).raw("</p><div class=\"ways\">");
+    html.raw("<p>").text(&named(words.text("why"), face)).raw("</p><div class=\"ways\">");
     dialogue(html, view, words);
     on_this_device(html, view, words, own);
     by_scan(html, view, words);
-    html.raw("</div><p>").text(words.left).raw(" <time id=\"left\" role=\"timer\">");
+    html.raw("</div><p>").text(words.text("left")).raw(" <time id=\"left\" role=\"timer\">");
     html.raw(&clock(view.left_ms())).raw("</time></p>");
     status(html, words);
 }
@@ -200,17 +200,25 @@ fn dialogue(html: &mut Html, view: &PageView, words: &Words) {
     let Some(protocols) = view.dialogue() else { return };
     let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
     html.raw("<section id=\"dialogue\" hidden data-protocols=\"");
-    html.raw(&protocols.join(" ")).raw("\" data-cancelled=\"").text(words.cancelled);
-    html.raw("\" data-failed=\"").text(words.failed);
-    html.raw("\"><h2>").text(words.browser).raw("</h2><p><button id=\"choose\" type=\"button\">");
-    html.text(words.choose).raw("</button></p></section>");
+    html.raw(&protocols.join(" ")).raw("\" data-cancelled=\"").text(words.text("cancelled"));
+    html.raw("\" data-failed=\"").text(words.text("failed"));
+    html.raw("\"><h2>")
+        .text(words.text("browser"))
+        .raw("</h2><p><button id=\"choose\" type=\"button\">");
+    html.text(words.text("choose")).raw("</button></p></section>");
 }
 
 fn on_this_device(html: &mut Html, view: &PageView, words: &Words, own: Addresses<'_>) {
     let scheme = view.scheme();
-    html.raw("<section><h2>").text(words.here).raw("</h2><p><a class=\"button\" data-scheme=\"");
-    html.raw(scheme.key()).raw("\" href=\"").text(&view.link(scheme)).raw("\">").text(words.open);
-    html.raw("</a></p><details><summary>").text(words.others).raw("</summary><ul>");
+    html.raw("<section><h2>")
+        .text(words.text("here"))
+        .raw("</h2><p><a class=\"button\" data-scheme=\"");
+    html.raw(scheme.key())
+        .raw("\" href=\"")
+        .text(&view.link(scheme))
+        .raw("\">")
+        .text(words.text("open"));
+    html.raw("</a></p><details><summary>").text(words.text("others")).raw("</summary><ul>");
     // By way of the gateway: a request by value is long, and these are for few.
     for other in Scheme::ALL.into_iter().filter(|other| *other != scheme) {
         html.raw("<li><a href=\"").text(&own.of("open")).raw(if own.framed {
@@ -218,7 +226,7 @@ fn on_this_device(html: &mut Html, view: &PageView, words: &Words, own: Addresse
         } else {
             "?"
         });
-        html.raw("scheme=").raw(other.key()).raw("\">").text(words.open).raw(" (");
+        html.raw("scheme=").raw(other.key()).raw("\">").text(words.text("open")).raw(" (");
         html.raw(other.prefix().trim_end_matches('?')).raw(")</a></li>");
     }
     html.raw("</ul></details></section>");
@@ -229,8 +237,8 @@ fn by_scan(html: &mut Html, view: &PageView, words: &Words) {
     let Some(qr) = view.qr_code().as_deref().and_then(Qr::of) else { return };
     let is_large = qr.side() > LARGE_CODE;
     html.raw(if is_large { "<section class=\"wide\"><h2>" } else { "<section><h2>" });
-    html.text(words.elsewhere).raw("</h2><p>").text(words.scan).raw("</p>");
-    html.raw("<svg id=\"qr\" role=\"img\" aria-label=\"").text(words.code_name);
+    html.text(words.text("elsewhere")).raw("</h2><p>").text(words.text("scan")).raw("</p>");
+    html.raw("<svg id=\"qr\" role=\"img\" aria-label=\"").text(words.text("code_name"));
     html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"");
     if is_large {
         html.raw(" width=\"").raw(&qr.side().saturating_mul(MODULE_PIXELS).to_string()).raw("\"");
@@ -244,8 +252,10 @@ fn by_scan(html: &mut Html, view: &PageView, words: &Words) {
 
 /// Where the script says what it cannot do; without it a link asks again.
 fn status(html: &mut Html, words: &Words) {
-    html.raw("<p id=\"notice\" role=\"status\" data-offline=\"").text(words.offline);
-    html.raw("\"></p><noscript><p><a href=\"\">").text(words.refresh).raw("</a></p></noscript>");
+    html.raw("<p id=\"notice\" role=\"status\" data-offline=\"").text(words.text("offline"));
+    html.raw("\"></p><noscript><p><a href=\"\">")
+        .text(words.text("refresh"))
+        .raw("</a></p></noscript>");
 }
 
 fn back(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
@@ -254,11 +264,11 @@ fn back(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addre
         if way.has_code {
             html.raw(" data-auto");
         }
-        html.raw(" rel=\"noreferrer\" target=\"_top\">").text(&named(words.back, face));
+        html.raw(" rel=\"noreferrer\" target=\"_top\">").text(&named(words.text("back"), face));
         html.raw("</a></p>");
     } else if view.leads_back_once_taken() {
         html.raw("<form method=\"post\" action=\"").text(&own.of("take")).raw("\"><button>");
-        html.text(&named(words.back, face)).raw("</button></form>");
+        html.text(&named(words.text("back"), face)).raw("</button></form>");
     }
 }
 
