@@ -31,264 +31,120 @@ impl Setting {
     }
 }
 
-const fn setting(
-    variable: &'static str,
-    key: &'static str,
-    default: Option<&'static str>,
-    help: &'static str,
-) -> Setting {
-    Setting { variable, key, default, secret: false, help }
+/// A row is the variable, the key, the default or `secret`, and below them the help.
+macro_rules! settings {
+    ($($variable:literal $key:literal $(= $default:literal)? $($secret:ident)?: $help:literal;)*) => {
+        &[$(Setting {
+            variable: $variable,
+            key: $key,
+            default: the_one_of(&[$($default)?]),
+            secret: the_one_of(&[$(stringify!($secret))?]).is_some(),
+            help: $help,
+        }),*]
+    };
+}
+
+const fn the_one_of(given: &[&'static str]) -> Option<&'static str> {
+    given.first().copied()
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: &[Setting] = &[
-    setting(
-        "IDGATE_DATA_DIR",
-        "data_dir",
-        Some("./idgate-data"),
-        "Directory of the databases and the instance key",
-    ),
-    Setting {
-        variable: "IDGATE_DATABASE_URL",
-        key: "database_url",
-        default: None,
-        secret: true,
-        help: "PostgreSQL that several gateways share, as postgres://user@host/database [default: the data directory]",
-    },
-    setting(
-        "IDGATE_LISTEN",
-        "listen",
-        Some("127.0.0.1:8080"),
-        "Address and port to listen on; port 0 lets the system choose",
-    ),
-    setting(
-        "IDGATE_BASE_URL",
-        "base_url",
-        None,
-        "Where wallets reach the gateway [default: http://<listen address>]",
-    ),
-    setting(
-        "IDGATE_BEHIND_TLS_PROXY",
-        "behind_tls_proxy",
-        Some("false"),
-        "true: a proxy in front terminates TLS",
-    ),
-    setting(
-        "IDGATE_DRAIN_DELAY",
-        "drain_delay",
-        None,
-        "Seconds to go on accepting, not ready, when told to stop [default: 5 behind a TLS proxy, else 0]",
-    ),
-    setting("IDGATE_TLS_CERT", "tls_cert", None, "Certificate chain for TLS in-process"),
-    setting("IDGATE_TLS_KEY", "tls_key", None, "Private key for TLS in-process"),
-    setting("OID4VP_REQUEST_MODE", "oid4vp_request_mode", Some("inline"), "inline or jar"),
-    setting(
-        "IDGATE_PROFILES",
-        "profiles",
-        Some("draft,1.0"),
-        "Profiles that sessions may speak: draft, 1.0, haip; sessions that name none speak the first",
-    ),
-    setting(
-        "IDGATE_CLIENT_ID",
-        "client_id",
-        Some("did"),
-        "Client identifier of signed requests of 1.0: did, x509_san_dns or x509_hash",
-    ),
-    setting(
-        "IDGATE_REQUEST_URI_METHOD",
-        "request_uri_method",
-        None,
-        "post: tell wallets of 1.0 and haip that they may POST for the request",
-    ),
-    setting(
-        "IDGATE_RESPONSE_MODE",
-        "response_mode",
-        Some("auto"),
-        "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt",
-    ),
-    setting(
-        "IDGATE_DC_API",
-        "dc_api",
-        Some("off"),
-        "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned",
-    ),
-    setting("IDGATE_PAGE", "page", Some("off"), "on: sessions have a page for people"),
-    setting(
-        "IDGATE_PAGE_TURNING_QR",
-        "page_turning_qr",
-        Some("on"),
-        "off: the QR code of a page stays the same, also of requests by reference",
-    ),
-    setting(
-        "IDGATE_ENVIRONMENT",
-        "environment",
-        Some("development"),
-        "development, staging or production",
-    ),
-    Setting {
-        variable: "IDGATE_INSTANCE_KEY",
-        key: "instance_key",
-        default: None,
-        secret: true,
-        help: "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]",
-    },
-    Setting {
-        variable: "IDGATE_INSTANCE_KEYS",
-        key: "instance_keys",
-        default: None,
-        secret: true,
-        help: "Several instance keys, while one takes another's place: the first seals, all open",
-    },
-    setting(
-        "IDGATE_DATABASE_WAIT",
-        "database_wait",
-        Some("30"),
-        "Seconds that a start waits for a database that is not there yet, 0 to 300",
-    ),
-    setting("IDGATE_RATE_LIMITS", "rate_limits", Some("on"), "on or off"),
-    setting("IDGATE_BODY_MEMORY", "body_memory", Some("256"), "MiB for request bodies in flight"),
-    setting(
-        "IDGATE_TRUSTED_PROXIES",
-        "trusted_proxies",
-        Some(""),
-        "Address ranges whose X-Forwarded-For is believed",
-    ),
-    setting(
-        "IDGATE_WALLET_ORIGINS",
-        "wallet_origins",
-        Some(""),
-        "Origins of wallets that run in a browser, commas between several, or *",
-    ),
-    setting(
-        "IDGATE_WEBHOOK_ALLOW_CIDRS",
-        "webhook_allow_cidrs",
-        Some(""),
-        "Address ranges that webhooks may reach besides public ones",
-    ),
-    setting(
-        "IDGATE_WEBHOOK_ALLOW_HTTP",
-        "webhook_allow_http",
-        Some("false"),
-        "true: test-mode clients may have http webhooks",
-    ),
-    setting(
-        "IDGATE_FETCH_ALLOW_CIDRS",
-        "fetch_allow_cidrs",
-        Some(""),
-        "Address ranges that status lists and CRLs may come from besides public ones",
-    ),
-    setting(
-        "IDGATE_EXTRA_CA_FILE",
-        "extra_ca_file",
-        None,
-        "Additional roots for outgoing TLS, PEM",
-    ),
-    setting(
-        "IDGATE_AUDIT_CHECKPOINT_FILE",
-        "audit_checkpoint_file",
-        None,
-        "File that audit checkpoints are appended to",
-    ),
-    setting(
-        "IDGATE_TRUST_REFRESH",
-        "trust_refresh",
-        Some("on"),
-        "off: trusted lists are fetched by `idgate trust refresh` alone",
-    ),
-    setting(
-        "IDGATE_TRUST_REFRESH_HOURS",
-        "trust_refresh_hours",
-        Some("6"),
-        "Hours between two fetches of a trusted list, 1 to 24",
-    ),
-    setting(
-        "IDGATE_AUDIT_RETENTION",
-        "audit_retention",
-        Some("0"),
-        "Days after which audit entries are removed; 0: never",
-    ),
-    setting("IDGATE_MAX_KEYS", "max_keys", Some("100"), "Live API keys of one client"),
-    setting(
-        "IDGATE_MAX_OPEN_SESSIONS_TEST",
-        "max_open_sessions_test",
-        Some("10000"),
-        "Open sessions of one test-mode client",
-    ),
-    setting(
-        "IDGATE_MAX_OPEN_SESSIONS_LIVE",
-        "max_open_sessions_live",
-        Some("1000000"),
-        "Open sessions of one live client",
-    ),
-    setting(
-        "IDGATE_LOG",
-        "log",
-        Some("info"),
-        "Filter of the log, for example info or idgate=debug",
-    ),
-    setting("IDGATE_LOG_FORMAT", "log_format", Some("text"), "text or json"),
-    setting(
-        "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "otel_exporter_otlp_endpoint",
-        None,
-        "Collector of traces, as http://localhost:4318; /v1/traces is appended [default: no traces]",
-    ),
-    setting(
-        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-        "otel_exporter_otlp_traces_endpoint",
-        None,
-        "The same as a whole URL, with nothing appended",
-    ),
-    setting(
-        "OTEL_EXPORTER_OTLP_PROTOCOL",
-        "otel_exporter_otlp_protocol",
-        Some("http/protobuf"),
-        "http/protobuf",
-    ),
-    Setting {
-        variable: "OTEL_EXPORTER_OTLP_HEADERS",
-        key: "otel_exporter_otlp_headers",
-        default: None,
-        secret: true,
-        help: "What the collector wants to be sent, as authorization=Bearer%20TOKEN; commas between several",
-    },
-    setting(
-        "OTEL_EXPORTER_OTLP_TIMEOUT",
-        "otel_exporter_otlp_timeout",
-        Some("10000"),
-        "Milliseconds for one request to the collector",
-    ),
-    setting(
-        "OTEL_SERVICE_NAME",
-        "otel_service_name",
-        None,
-        "What the gateway is called in traces [default: idgate]",
-    ),
-    setting(
-        "OTEL_RESOURCE_ATTRIBUTES",
-        "otel_resource_attributes",
-        None,
-        "What else traces say of it, as deployment.environment.name=blue; commas between several",
-    ),
-    setting(
-        "OTEL_TRACES_SAMPLER",
-        "otel_traces_sampler",
-        Some("parentbased_always_on"),
-        "Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ before one of them",
-    ),
-    setting(
-        "OTEL_TRACES_SAMPLER_ARG",
-        "otel_traces_sampler_arg",
-        None,
-        "The part that a ratio takes, 0 to 1 [default: 1]",
-    ),
-    setting(
-        "OTEL_SDK_DISABLED",
-        "otel_sdk_disabled",
-        Some("false"),
-        "true: no traces, whatever else is set",
-    ),
-];
+pub static SETTINGS: &[Setting] = settings! {
+    "IDGATE_DATA_DIR" "data_dir" = "./idgate-data":
+        "Directory of the databases and the instance key";
+    "IDGATE_DATABASE_URL" "database_url" secret:
+        "PostgreSQL that several gateways share, as postgres://user@host/database [default: the data directory]";
+    "IDGATE_LISTEN" "listen" = "127.0.0.1:8080":
+        "Address and port to listen on; port 0 lets the system choose";
+    "IDGATE_BASE_URL" "base_url":
+        "Where wallets reach the gateway [default: http://<listen address>]";
+    "IDGATE_BEHIND_TLS_PROXY" "behind_tls_proxy" = "false":
+        "true: a proxy in front terminates TLS";
+    "IDGATE_DRAIN_DELAY" "drain_delay":
+        "Seconds to go on accepting, not ready, when told to stop [default: 5 behind a TLS proxy, else 0]";
+    "IDGATE_TLS_CERT" "tls_cert":
+        "Certificate chain for TLS in-process";
+    "IDGATE_TLS_KEY" "tls_key":
+        "Private key for TLS in-process";
+    "OID4VP_REQUEST_MODE" "oid4vp_request_mode" = "inline":
+        "inline or jar";
+    "IDGATE_PROFILES" "profiles" = "draft,1.0":
+        "Profiles that sessions may speak: draft, 1.0, haip; sessions that name none speak the first";
+    "IDGATE_CLIENT_ID" "client_id" = "did":
+        "Client identifier of signed requests of 1.0: did, x509_san_dns or x509_hash";
+    "IDGATE_REQUEST_URI_METHOD" "request_uri_method":
+        "post: tell wallets of 1.0 and haip that they may POST for the request";
+    "IDGATE_RESPONSE_MODE" "response_mode" = "auto":
+        "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt";
+    "IDGATE_DC_API" "dc_api" = "off":
+        "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned";
+    "IDGATE_PAGE" "page" = "off":
+        "on: sessions have a page for people";
+    "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":
+        "off: the QR code of a page stays the same, also of requests by reference";
+    "IDGATE_ENVIRONMENT" "environment" = "development":
+        "development, staging or production";
+    "IDGATE_INSTANCE_KEY" "instance_key" secret:
+        "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]";
+    "IDGATE_INSTANCE_KEYS" "instance_keys" secret:
+        "Several instance keys, while one takes another's place: the first seals, all open";
+    "IDGATE_DATABASE_WAIT" "database_wait" = "30":
+        "Seconds that a start waits for a database that is not there yet, 0 to 300";
+    "IDGATE_RATE_LIMITS" "rate_limits" = "on":
+        "on or off";
+    "IDGATE_BODY_MEMORY" "body_memory" = "256":
+        "MiB for request bodies in flight";
+    "IDGATE_TRUSTED_PROXIES" "trusted_proxies" = "":
+        "Address ranges whose X-Forwarded-For is believed";
+    "IDGATE_WALLET_ORIGINS" "wallet_origins" = "":
+        "Origins of wallets that run in a browser, commas between several, or *";
+    "IDGATE_WEBHOOK_ALLOW_CIDRS" "webhook_allow_cidrs" = "":
+        "Address ranges that webhooks may reach besides public ones";
+    "IDGATE_WEBHOOK_ALLOW_HTTP" "webhook_allow_http" = "false":
+        "true: test-mode clients may have http webhooks";
+    "IDGATE_FETCH_ALLOW_CIDRS" "fetch_allow_cidrs" = "":
+        "Address ranges that status lists and CRLs may come from besides public ones";
+    "IDGATE_EXTRA_CA_FILE" "extra_ca_file":
+        "Additional roots for outgoing TLS, PEM";
+    "IDGATE_AUDIT_CHECKPOINT_FILE" "audit_checkpoint_file":
+        "File that audit checkpoints are appended to";
+    "IDGATE_TRUST_REFRESH" "trust_refresh" = "on":
+        "off: trusted lists are fetched by `idgate trust refresh` alone";
+    "IDGATE_TRUST_REFRESH_HOURS" "trust_refresh_hours" = "6":
+        "Hours between two fetches of a trusted list, 1 to 24";
+    "IDGATE_AUDIT_RETENTION" "audit_retention" = "0":
+        "Days after which audit entries are removed; 0: never";
+    "IDGATE_MAX_KEYS" "max_keys" = "100":
+        "Live API keys of one client";
+    "IDGATE_MAX_OPEN_SESSIONS_TEST" "max_open_sessions_test" = "10000":
+        "Open sessions of one test-mode client";
+    "IDGATE_MAX_OPEN_SESSIONS_LIVE" "max_open_sessions_live" = "1000000":
+        "Open sessions of one live client";
+    "IDGATE_LOG" "log" = "info":
+        "Filter of the log, for example info or idgate=debug";
+    "IDGATE_LOG_FORMAT" "log_format" = "text":
+        "text or json";
+    "OTEL_EXPORTER_OTLP_ENDPOINT" "otel_exporter_otlp_endpoint":
+        "Collector of traces, as http://localhost:4318; /v1/traces is appended [default: no traces]";
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" "otel_exporter_otlp_traces_endpoint":
+        "The same as a whole URL, with nothing appended";
+    "OTEL_EXPORTER_OTLP_PROTOCOL" "otel_exporter_otlp_protocol" = "http/protobuf":
+        "http/protobuf";
+    "OTEL_EXPORTER_OTLP_HEADERS" "otel_exporter_otlp_headers" secret:
+        "What the collector wants to be sent, as authorization=Bearer%20TOKEN; commas between several";
+    "OTEL_EXPORTER_OTLP_TIMEOUT" "otel_exporter_otlp_timeout" = "10000":
+        "Milliseconds for one request to the collector";
+    "OTEL_SERVICE_NAME" "otel_service_name":
+        "What the gateway is called in traces [default: idgate]";
+    "OTEL_RESOURCE_ATTRIBUTES" "otel_resource_attributes":
+        "What else traces say of it, as deployment.environment.name=blue; commas between several";
+    "OTEL_TRACES_SAMPLER" "otel_traces_sampler" = "parentbased_always_on":
+        "Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ before one of them";
+    "OTEL_TRACES_SAMPLER_ARG" "otel_traces_sampler_arg":
+        "The part that a ratio takes, 0 to 1 [default: 1]";
+    "OTEL_SDK_DISABLED" "otel_sdk_disabled" = "false":
+        "true: no traces, whatever else is set";
+};
 
 /// Where a value came from.
 #[derive(Clone, Debug, Eq, PartialEq)]
