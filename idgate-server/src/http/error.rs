@@ -11,6 +11,9 @@ use super::rates;
 use crate::app::{AppError, StreamEnd};
 use idgate_base::rate_limit::Excess;
 
+/// An answer, or the refusal in its place.
+pub(crate) type Answered = Result<Response<Body>, HttpError>;
+
 /// A request that ends in `{"error","message"}`.
 #[derive(Debug)]
 pub(crate) struct HttpError {

@@ -14,7 +14,7 @@ use idgate_core::ids::random_id;
 
 use super::call::{Call, Trace};
 use super::connections::Slot;
-use super::error::HttpError;
+use super::error::{Answered, HttpError};
 use super::gateway::Gateway;
 use super::json::Body;
 use super::page::ROOT;
@@ -140,7 +140,7 @@ fn end(recording: &Recording, trace: &Trace, method: &'static str, status: u16) 
     recording.end(name, attributes, status >= 500);
 }
 
-async fn check_and_dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+async fn check_and_dispatch(call: Call<'_>) -> Answered {
     head::check(call.head)?;
     router::dispatch(call).await
 }

@@ -4,12 +4,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use hyper::Response;
-
 use super::auth::{Authorized, Scope};
 use super::call::{Call, FoundSession};
-use super::error::HttpError;
-use super::json::Body;
+use super::error::Answered;
 use super::rates::{TenantRate, WalletRate};
 use crate::app::App;
 
@@ -49,8 +46,7 @@ pub(crate) enum Door {
 }
 
 /// What a handler makes.
-pub(crate) type Answer<'a> =
-    Pin<Box<dyn Future<Output = Result<Response<Body>, HttpError>> + Send + 'a>>;
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>;
 pub(crate) type Handler = fn(Call<'_>) -> Answer<'_>;
 pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
 pub(crate) type ForSession = fn(Call<'_>, Authorized, FoundSession) -> Answer<'_>;
@@ -104,7 +100,7 @@ impl Route {
     }
 
     /// Answers a call that found its way here, once it passed the door.
-    pub(crate) async fn answer(&self, mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    pub(crate) async fn answer(&self, mut call: Call<'_>) -> Answered {
         match self.door {
             Door::Tenant(scope, rate, handler) => {
                 let tenant = call.authorize(scope, rate).await?;

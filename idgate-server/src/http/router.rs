@@ -2,13 +2,12 @@
 
 use std::sync::LazyLock;
 
-use hyper::{Method, Response};
+use hyper::Method;
 
 use super::auth::api_key;
 use super::call::Call;
 use super::cors;
-use super::error::HttpError;
-use super::json::Body;
+use super::error::{Answered, HttpError};
 use super::route::Route;
 use super::routes::table::ROUTES;
 
@@ -40,7 +39,7 @@ impl Router {
 }
 
 /// Path 404, method 405; the rest of the order is the route's (decisions 17).
-pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn dispatch(mut call: Call<'_>) -> Answered {
     let head = call.head;
     let (rows, id) = ROUTER.find(head.uri.path()).ok_or_else(HttpError::no_such_path)?;
     call.id = id;
@@ -68,10 +67,7 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpE
 }
 
 /// Answers a preflight, which is limited as its route is.
-async fn answer_preflight(
-    mut call: Call<'_>,
-    rows: &'static [Route],
-) -> Result<Response<Body>, HttpError> {
+async fn answer_preflight(mut call: Call<'_>, rows: &'static [Route]) -> Answered {
     let methods: Vec<&str> = rows.iter().map(Route::allow).collect();
     if let Some(rate) = rows.iter().find_map(Route::wallets_rate) {
         call.limit_wallet(rate).await?.admit_stranger()?;

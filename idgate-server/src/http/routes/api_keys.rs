@@ -1,18 +1,18 @@
 //! API keys for tenants (specification 2, 4; decisions 10).
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use serde_json::json;
 
 use crate::app::{ApiKeySecret, AppError};
 use crate::http::auth::Authorized;
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body, Object};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json::{self, Object};
 use crate::http::{json_body, paging};
 use idgate_store::ApiKeyRecord;
 
 /// `GET /v1/api-keys`: a page when the query asks for one, else all that live and the newest others.
-pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Answered {
     let (app, query) = (&call.gateway.app, call.head.uri.query());
     let keys = |keys: &[ApiKeyRecord]| {
         Object::new().array("api_keys", keys.iter().map(key_json).map(Object::finish))
@@ -29,10 +29,7 @@ pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<
 }
 
 /// `POST /v1/api-keys`
-pub(crate) async fn create(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn create(call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
     let made = app.create_api_key(tenant.caller(), &received.bytes).await?;
@@ -40,20 +37,14 @@ pub(crate) async fn create(
 }
 
 /// `DELETE /v1/api-keys/{id}`
-pub(crate) async fn revoke(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn revoke(call: Call<'_>, tenant: Authorized) -> Answered {
     let revoked = call.gateway.app.revoke_api_key(tenant.caller(), call.id).await;
     revoked.map_err(no_such_key)?;
     Ok(json::no_content())
 }
 
 /// `POST /v1/api-keys/{id}/rotate`
-pub(crate) async fn rotate(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn rotate(call: Call<'_>, tenant: Authorized) -> Answered {
     let rotated = call.gateway.app.rotate_api_key(tenant.caller(), call.id).await;
     Ok(json::answer(StatusCode::OK, secret_json(&rotated.map_err(no_such_key)?)))
 }

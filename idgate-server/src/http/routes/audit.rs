@@ -1,18 +1,18 @@
 //! A tenant's own audit log (specification 4, decisions 13).
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::http::auth::Authorized;
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json;
 use crate::http::paging;
 use idgate_store::{AuditPage, ListedEntry};
 
 /// `GET /v1/audit-log`
-pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Answered {
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
     let page = app.audit_page(tenant.caller(), page.cursor.as_deref(), page.limit).await?;

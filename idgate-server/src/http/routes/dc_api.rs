@@ -1,7 +1,7 @@
 //! What a page got from its browser, relayed by the tenant's server (decisions 27, OpenID4VP A.4): only
 //! who made the session can answer it so.
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 
 use super::sessions::{self, Reader};
@@ -10,13 +10,13 @@ use crate::app::AppError;
 use crate::http::auth::{Authorized, Scope};
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json;
 use crate::http::rates::RESPONSE;
 use idgate_base::spans::carried;
 
 /// `POST /v1/sessions/{sessionId}/dc-api`
-pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Answered {
     if !body::has_content_type(&call.head.headers, "application/json") {
         return Err(HttpError::invalid_request("Content-Type must be application/json"));
     }

@@ -1,19 +1,19 @@
 //! Liveness and readiness, as booleans per check.
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body, Object};
+use crate::http::error::Answered;
+use crate::http::json::{self, Object};
 use crate::limits::PROBE_TIMEOUT;
 
 /// `GET /healthz`: the process answers. Nothing else is asked.
-pub(crate) async fn alive(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn alive(_: Call<'_>) -> Answered {
     Ok(json::answer(StatusCode::OK, Object::new().boolean("alive", true).finish()))
 }
 
 /// `GET /readyz`: the gateway can do its work.
-pub(crate) async fn ready(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn ready(call: Call<'_>) -> Answered {
     let gateway = call.gateway;
     let probe = tokio::time::timeout(PROBE_TIMEOUT, gateway.app.store().probe()).await;
     let store = matches!(probe, Ok(Ok(())));

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::http::auth::AdminAuthorized;
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::json::{self as body, Body};
 use crate::http::{paging, query};
 use crate::limits::MAX_WINDOW_HOURS;
@@ -22,7 +22,7 @@ use idgate_store::{MetricsSummary, Outcomes};
 const DEFAULT_HOURS: usize = 24;
 
 /// `GET /v1/admin/metrics`. Everything in it that fails is the metrics store: there is no 500.
-pub(crate) async fn summary(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn summary(mut call: Call<'_>) -> Answered {
     let window = window_hours(call.head.uri.query());
     let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
     // A task of its own, so that a panic is one of the metrics. When they are late it ends, and with
@@ -46,7 +46,7 @@ pub(crate) async fn summary(mut call: Call<'_>) -> Result<Response<Body>, HttpEr
 }
 
 /// `GET /metrics`
-pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn exposition(mut call: Call<'_>) -> Answered {
     call.authorize_admin().await?;
     let app = &call.gateway.app;
     let telemetry = app.store().telemetry();

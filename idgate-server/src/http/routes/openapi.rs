@@ -5,22 +5,22 @@ use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::Answered;
 use crate::http::json::Body;
 use crate::openapi::{self, Description};
 
 /// `GET /api/openapi.json`
-pub(crate) async fn json(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn json(call: Call<'_>) -> Answered {
     Ok(answer("application/json", description(&call).json))
 }
 
 /// `GET /api/openapi.yaml` (RFC 9512)
-pub(crate) async fn yaml(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn yaml(call: Call<'_>) -> Answered {
     Ok(answer("application/yaml", description(&call).yaml))
 }
 
 /// `GET /api/openapi-3.0.yaml`
-pub(crate) async fn yaml_3_0(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn yaml_3_0(call: Call<'_>) -> Answered {
     Ok(answer("application/yaml", description(&call).yaml_3_0))
 }
 

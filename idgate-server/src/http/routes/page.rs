@@ -18,7 +18,7 @@ use idgate_core::request::Scheme;
 
 use crate::app::{App, AppError, PageKey, PageView, Phase, Standing};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::json::{self, Body, Object};
 use crate::http::page::{self, Addresses, ICON, Language, Qr, SCRIPT, STYLE};
 use crate::http::query;
@@ -28,7 +28,7 @@ const COOKIE_GRACE_SECS: u64 = 3600;
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 /// `GET /v/{token}`
-pub(crate) async fn show(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn show(call: Call<'_>) -> Answered {
     let language = language(&call.head.headers);
     let app = &call.gateway.app;
     let view = match look(&call).await {
@@ -51,7 +51,7 @@ pub(crate) async fn show(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `POST /v/{token}/take`: the page becomes this browser's.
-pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn take(call: Call<'_>) -> Answered {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     let own = addresses(&call)?;
@@ -77,7 +77,7 @@ pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `GET /v/{token}/state`: how it stands, at once if that is not `seen`, else when it changes.
-pub(crate) async fn state(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn state(call: Call<'_>) -> Answered {
     let seen = query::single(call.head.uri.query(), "seen")?;
     let app = &call.gateway.app;
     let view = look(&call).await?;
@@ -93,7 +93,7 @@ pub(crate) async fn state(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `GET /v/{token}/open`: the request behind another scheme.
-pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn open(call: Call<'_>) -> Answered {
     let scheme = query::single(call.head.uri.query(), "scheme")?;
     let scheme = scheme.as_deref().map_or(Some(Scheme::OpenId4Vp), Scheme::from_key);
     let scheme = scheme.ok_or_else(HttpError::not_found)?;
@@ -110,7 +110,7 @@ pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `GET /v/{token}/logo`
-pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn logo(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
         return Ok(taken(&call.head.headers));
@@ -125,17 +125,17 @@ pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `GET /v/page.js`
-pub(crate) async fn script(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn script(_: Call<'_>) -> Answered {
     Ok(shared("text/javascript; charset=utf-8", &SCRIPT))
 }
 
 /// `GET /v/page.css`
-pub(crate) async fn style(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn style(_: Call<'_>) -> Answered {
     Ok(shared("text/css; charset=utf-8", &STYLE))
 }
 
 /// `GET /v/icon.svg`
-pub(crate) async fn icon(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn icon(_: Call<'_>) -> Answered {
     Ok(shared("image/svg+xml", ICON))
 }
 
@@ -234,7 +234,7 @@ fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> 
 }
 
 /// To be asked for with GET.
-fn see(path: &str) -> Result<Response<Body>, HttpError> {
+fn see(path: &str) -> Answered {
     let location = HeaderValue::from_str(path).map_err(|_| HttpError::not_found())?;
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::SEE_OTHER;

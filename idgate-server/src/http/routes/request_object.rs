@@ -11,12 +11,12 @@ use idgate_core::request::RequestObjectJwt;
 use crate::app::Visit;
 use crate::http::body::{self, BodyError};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::json::Body;
 use crate::limits::MAX_FETCH_FORM_BYTES;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
-pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn get(call: Call<'_>) -> Answered {
     let (app, handle) = (&call.gateway.app, call.handle());
     let (part, network) = (call.part()?, call.network());
     let counts = call.head.method != Method::HEAD;
@@ -29,7 +29,7 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 }
 
 /// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
-pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn post(call: Call<'_>) -> Answered {
     let (app, handle) = (&call.gateway.app, call.handle());
     if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
         app.expects_fetch(&handle).await?;

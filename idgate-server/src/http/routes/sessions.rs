@@ -8,17 +8,14 @@ use zeroize::Zeroizing;
 use crate::app::{AppError, CreatedSession, SessionView, Visit};
 use crate::http::auth::Authorized;
 use crate::http::call::{Call, FoundSession};
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
 use crate::http::{idempotency_key, json_body};
 use idgate_base::spans::{Stage, stage};
 
 /// `POST /v1/sessions`
-pub(crate) async fn create(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn create(call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let key = idempotency_key::read(&call.head.headers)?;
     let (caller, received) = (tenant.caller(), json_body::read(call).await?);
@@ -34,11 +31,7 @@ pub(crate) async fn create(
 }
 
 /// `GET /v1/sessions/{sessionId}`
-pub(crate) async fn read(
-    call: Call<'_>,
-    tenant: Authorized,
-    session: FoundSession,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn read(call: Call<'_>, tenant: Authorized, session: FoundSession) -> Answered {
     let code = query::single(call.head.uri.query(), "response_code");
     let session = session?.map(|session| *session);
     let view = call.gateway.app.view_session(tenant.caller(), session).await?;
@@ -53,19 +46,13 @@ pub(crate) async fn read(
 }
 
 /// `DELETE /v1/sessions/{sessionId}`
-pub(crate) async fn delete(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn delete(call: Call<'_>, tenant: Authorized) -> Answered {
     call.gateway.app.delete_session(tenant.caller(), &call.session_id()).await?;
     Ok(json::no_content())
 }
 
 /// `GET /v1/sessions/{sessionId}/report`
-pub(crate) async fn report(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn report(call: Call<'_>, tenant: Authorized) -> Answered {
     let explained = call.gateway.app.explanation(tenant.caller(), &call.session_id()).await;
     let explained = explained.map_err(|error| match error {
         AppError::NotFound => HttpError::nothing_there(
@@ -77,7 +64,7 @@ pub(crate) async fn report(
 }
 
 /// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
-pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn open(call: Call<'_>) -> Answered {
     let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
     app.join_trace(&id).await;
     let (part, network) = (call.part()?, call.network());
@@ -97,7 +84,7 @@ fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {
     }
 }
 
-fn redirect(location: &str) -> Result<Response<Body>, HttpError> {
+fn redirect(location: &str) -> Answered {
     let location = HeaderValue::from_str(location)
         .map_err(|_| HttpError::internal("a deep link that is not a header value"))?;
     let mut response = Response::new(Body::default());

@@ -5,14 +5,14 @@ use hyper::{HeaderMap, Response};
 
 use crate::http::auth::{Authorized, Scope};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::events::Events;
 use crate::http::json::Body;
 use crate::http::query;
 use crate::http::ws::Handshake;
 
 /// `GET /v1/sessions/{sessionId}/ws`
-pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Answered {
     if call.has_body() {
         // It would be taken for the first frames.
         return Err(HttpError::bad_handshake("a WebSocket upgrade has no body").closing());
@@ -27,10 +27,7 @@ pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Result<Response<Bo
 }
 
 /// `GET /v1/sessions/{sessionId}/events`
-pub(crate) async fn events(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn events(call: Call<'_>, tenant: Authorized) -> Answered {
     // Read even where the header goes before it: a parameter that is known is never wrong unseen.
     let asked = after(call.head.uri.query())?;
     let after = last_event(&call.head.headers)?.unwrap_or(asked);

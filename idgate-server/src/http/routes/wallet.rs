@@ -1,7 +1,7 @@
 //! The response endpoint (decisions 6): session, size, then everything else in the core, then one
 //! commit, and only then an answer that says no more than it must.
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use idgate_core::ErrorCode;
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 use idgate_core::response::WalletResponse;
@@ -10,12 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::http::body::{self, BodyError, Received};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json;
 use idgate_base::spans::carried;
 
 /// `POST /v1/oid4vp/response/{sessionId}`
-pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn respond(call: Call<'_>) -> Answered {
     call.trace.is_answer = true;
     let (app, handle, limit) = (call.gateway.app.clone(), call.handle(), call.limit);
     let admit = call.admission();
@@ -38,7 +38,7 @@ pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError>
     }
 }
 
-fn reply(reply: &WalletReply) -> Result<Response<Body>, HttpError> {
+fn reply(reply: &WalletReply) -> Answered {
     let body = reply.body().ok_or_else(refused)?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(body.into_bytes())))
 }

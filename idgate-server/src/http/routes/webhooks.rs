@@ -1,18 +1,18 @@
 //! The tenant's webhook endpoint, and what could not be delivered to it (specification 2, 4).
 
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use zeroize::Zeroizing;
 
 use crate::app::AppError;
 use crate::http::auth::Authorized;
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body, Object};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json::{self, Object};
 use crate::http::{json_body, paging};
 use idgate_store::{DeadLetter, EndpointRecord, HostStatus, Pending};
 
 /// `GET /v1/webhook-endpoint`
-pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Answered {
     let endpoint = call.gateway.app.webhook_endpoint(tenant.caller()).await;
     let endpoint =
         endpoint.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
@@ -20,7 +20,7 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
 }
 
 /// `PUT /v1/webhook-endpoint`
-pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
     let put = app.put_webhook_endpoint(tenant.caller(), &received.bytes);
@@ -30,20 +30,14 @@ pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Result<Response<B
 }
 
 /// `DELETE /v1/webhook-endpoint`
-pub(crate) async fn remove(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn remove(call: Call<'_>, tenant: Authorized) -> Answered {
     let removed = call.gateway.app.remove_webhook_endpoint(tenant.caller()).await;
     removed.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
     Ok(json::no_content())
 }
 
 /// `GET /v1/webhooks/failures`
-pub(crate) async fn failures(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn failures(call: Call<'_>, tenant: Authorized) -> Answered {
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
     let page = app.webhook_failures(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
@@ -55,10 +49,7 @@ pub(crate) async fn failures(
 }
 
 /// `POST /v1/webhook-endpoint/test`: answers with what came of the one delivery.
-pub(crate) async fn test(
-    mut call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn test(mut call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let tested = call.not_held(app.test_webhook(tenant.caller())).await?;
     let tested = tested.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
@@ -72,10 +63,7 @@ pub(crate) async fn test(
 }
 
 /// `GET /v1/webhooks/pending`
-pub(crate) async fn pending(
-    call: Call<'_>,
-    tenant: Authorized,
-) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn pending(call: Call<'_>, tenant: Authorized) -> Answered {
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
     let page = app.pending_webhooks(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
@@ -87,7 +75,7 @@ pub(crate) async fn pending(
 }
 
 /// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
-pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Answered {
     let replay = call.gateway.app.retry_webhook(tenant.caller(), call.id).await;
     let replay = replay.map_err(|error| absent(error, "there is no such failed delivery"))?;
     let body = Object::new()

@@ -8,16 +8,16 @@ use idgate_core::discovery;
 use zeroize::Zeroizing;
 
 use crate::http::call::Call;
-use crate::http::error::HttpError;
+use crate::http::error::Answered;
 use crate::http::json::{self, Body};
 
 /// `GET /.well-known/jwks.json`
-pub(crate) async fn jwks(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn jwks(call: Call<'_>) -> Answered {
     Ok(public(discovery::jwks_json(&call.gateway.app.published().await?.keys)))
 }
 
 /// `GET /.well-known/did.json`
-pub(crate) async fn did_document(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn did_document(call: Call<'_>) -> Answered {
     let published = call.gateway.app.published().await?;
     Ok(public(discovery::did_document_json(&published.did, &published.keys)))
 }

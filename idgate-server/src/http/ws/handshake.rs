@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 use hyper::{Response, StatusCode, Version};
 
 use crate::http::auth;
-use crate::http::error::HttpError;
+use crate::http::error::{Answered, HttpError};
 use crate::http::json::Body;
 use idgate_base::api_key::ApiKey;
 
@@ -58,7 +58,7 @@ impl Handshake {
     }
 
     /// The 101.
-    pub(crate) fn accept(self) -> Result<Response<Body>, HttpError> {
+    pub(crate) fn accept(self) -> Answered {
         let accept = HeaderValue::try_from(self.accept)
             .map_err(|_| HttpError::internal("base64 that is not a header value"))?;
         let mut response = Response::new(Body::default());

@@ -2,7 +2,7 @@
 //! has the page is given the one, and only from it the other is taken.
 
 use hyper::header::ORIGIN;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 use zeroize::Zeroizing;
 
@@ -10,14 +10,14 @@ use super::{headers, look, state_of, taken};
 use crate::app::{AppError, Standing};
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
-use crate::http::error::HttpError;
-use crate::http::json::{self, Body};
+use crate::http::error::{Answered, HttpError};
+use crate::http::json;
 use crate::http::page;
 use crate::http::rates::RESPONSE;
 use crate::http::routes::wallet;
 
 /// `GET` and `HEAD /v/{token}/dc-api`: what the page passes to its browser, as `digital`; HEAD changes nothing.
-pub(crate) async fn requests(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn requests(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing != Standing::Own {
         return Ok(taken(&call.head.headers));
@@ -31,7 +31,7 @@ pub(crate) async fn requests(call: Call<'_>) -> Result<Response<Body>, HttpError
 }
 
 /// `POST /v/{token}/dc-api`: what it got.
-pub(crate) async fn answer(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn answer(call: Call<'_>) -> Answered {
     call.trace.is_answer = true;
     let view = look(&call).await?;
     if view.standing != Standing::Own || !is_from_here(&call) {
