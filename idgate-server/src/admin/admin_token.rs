@@ -1,12 +1,10 @@
 //! `idgate admin-token`
 
-use std::fmt::Write as _;
-
 use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use crate::admin::output::{Output, check_name};
+use crate::admin::output::{Output, Rows, check_name};
 use crate::failure::Failure;
 use idgate_store::OperatorStore;
 
@@ -60,27 +58,24 @@ fn create(
     let (id, token) = store.create_admin_token(name, now)?;
     let token = token.expose();
     let json = json!({ "id": id, "admin_token": token });
-    let mut output = Output::new(json, format!("id: {id}\nadmin_token: {token}\n"));
-    output.warnings.push("admin_token is not shown again".into());
-    Ok(output)
+    let output = Output::new(json, format!("id: {id}\nadmin_token: {token}\n"));
+    Ok(output.with_warning("admin_token is not shown again"))
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
-    let mut rows = Vec::new();
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for token in store.admin_tokens()? {
         let revoked_at = token.revoked_at.map(|at| at.to_string());
         let state = revoked_at.as_ref().map_or("active".to_owned(), |at| format!("revoked {at}"));
         let name = token.name.as_deref().unwrap_or_default();
-        let _ = writeln!(text, "{}  {}  {state}  {name}", token.id, token.created_at);
-        rows.push(json!({
-            "id": token.id,
-            "name": token.name,
-            "created_at": token.created_at.to_string(),
-            "revoked_at": revoked_at,
-        }));
+        let (id, created_at) = (&token.id, token.created_at.to_string());
+        let line = format!("{id}  {created_at}  {state}  {name}");
+        let row = json!({
+            "id": id, "name": token.name, "created_at": created_at, "revoked_at": revoked_at,
+        });
+        rows.add(line, row);
     }
-    Ok(Output::new(json!({ "admin_tokens": rows }), text))
+    Ok(rows.into_output("admin_tokens"))
 }
 
 fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
@@ -89,7 +84,7 @@ fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output
             "there is no admin token {id}; `idgate admin-token list` shows them all"
         )));
     }
-    Ok(Output::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked\n")))
+    Ok(Output::revoked("id", id))
 }
 
 #[cfg(test)]

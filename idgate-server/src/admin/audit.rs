@@ -15,9 +15,6 @@ use crate::failure::Failure;
 use idgate_store::audit_chain::{Breach, SignedCheckpoint};
 use idgate_store::{AuditReport, ExportError, OperatorStore};
 
-/// A check that failed (decisions 2).
-const INTEGRITY: u8 = 3;
-
 /// Commands on the audit log.
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
@@ -88,10 +85,8 @@ fn verify(store: &mut OperatorStore, client: Option<&str>, kept: &Kept) -> Resul
         "checkpoints": checkpoints,
         "findings": breaches.iter().map(finding).collect::<Vec<_>>(),
     });
-    let mut output = Output::new(json, text);
-    output.warnings = kept.warnings();
-    output.code = if breaches.is_empty() { 0 } else { INTEGRITY };
-    Ok(output)
+    let output = Output { warnings: kept.warnings(), ..Output::new(json, text) };
+    Ok(output.failed_if(!breaches.is_empty()))
 }
 
 fn finding(breach: &Breach) -> serde_json::Value {

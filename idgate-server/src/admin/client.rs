@@ -4,8 +4,6 @@ mod key;
 mod settings;
 mod verifier_info;
 
-use std::fmt::Write as _;
-
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use idgate_core::time::UnixMillis;
@@ -14,7 +12,7 @@ use serde_json::json;
 use self::key::KeyCommand;
 use self::settings::{OriginCommand, SetArgs};
 use self::verifier_info::VerifierInfoCommand;
-use crate::admin::output::{Output, check_name};
+use crate::admin::output::{Output, Rows, check_name};
 use crate::failure::Failure;
 use idgate_base::api_key::SCOPES;
 use idgate_store::{ClientRecord, OperatorStore};
@@ -99,16 +97,16 @@ fn create(
     let json = json!({
         "client_id": id, "livemode": livemode, "api_key": key, "signing_secret": secret,
     });
+    let text = format!("client_id: {id}\napi_key: {key}\nsigning_secret: {secret}\n");
     let mut output =
-        Output::new(json, format!("client_id: {id}\napi_key: {key}\nsigning_secret: {secret}\n"));
-    output.warnings.push("api_key and signing_secret are not shown again".into());
-    if let Some(other) = namesake {
-        output.warnings.push(format!(
+        Output::new(json, text).with_warning("api_key and signing_secret are not shown again");
+    output.warnings.extend(namesake.map(|other| {
+        format!(
             "there is another client called {name}, {}; if this one is not meant: \
              `idgate client revoke {id}`",
             other.id
-        ));
-    }
+        )
+    }));
     Ok(output)
 }
 
@@ -123,35 +121,32 @@ fn no_such_client(id: &str) -> Failure {
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
-    let mut rows = Vec::new();
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for client in store.clients()? {
         let revoked_at = client.revoked_at.map(|at| at.to_string());
         let mode = if client.livemode { "live" } else { "test" };
         let state = revoked_at.as_ref().map_or("active".to_owned(), |at| format!("revoked {at}"));
-        let _ = writeln!(
-            text,
-            "{}  {mode}  {}  {state}  {}",
-            client.id, client.created_at, client.name
-        );
-        rows.push(json!({
-            "client_id": client.id,
-            "name": client.name,
+        let (id, created_at, name) = (&client.id, client.created_at.to_string(), &client.name);
+        let line = format!("{id}  {mode}  {created_at}  {state}  {name}");
+        let row = json!({
+            "client_id": id,
+            "name": name,
             "livemode": client.livemode,
-            "created_at": client.created_at.to_string(),
+            "created_at": created_at,
             "revoked_at": revoked_at,
             "active_keys": client.keys,
-            "origins": store.client_settings(&client.id)?.map(|settings| settings.origins),
-        }));
+            "origins": store.client_settings(id)?.map(|settings| settings.origins),
+        });
+        rows.add(line, row);
     }
-    Ok(Output::new(json!({ "clients": rows }), text))
+    Ok(rows.into_output("clients"))
 }
 
 fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
     if !store.revoke_client(id, now)? {
         return Err(no_such_client(id));
     }
-    Ok(Output::new(json!({ "client_id": id, "revoked": true }), format!("{id} is revoked\n")))
+    Ok(Output::revoked("client_id", id))
 }
 
 #[cfg(test)]

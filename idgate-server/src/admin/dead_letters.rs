@@ -1,14 +1,12 @@
 //! `idgate dead-letters`: notifications that were given up.
 
-use std::fmt::Write as _;
-
 use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::failure::Failure;
-use idgate_store::OperatorStore;
+use idgate_store::{DeadLetter, OperatorStore};
 
 /// Commands on dead letters.
 #[derive(Debug, Subcommand)]
@@ -38,31 +36,24 @@ pub fn run(
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
-    let mut rows = Vec::new();
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for letter in store.dead_letters()? {
-        let why = letter.error_message.as_deref();
-        let _ = writeln!(
-            text,
-            "{}  {}  {}  {}  {} attempts  {}",
-            letter.id,
-            letter.failed_at,
-            letter.client_id,
-            letter.session_id,
-            letter.attempts,
-            why.unwrap_or_default()
-        );
-        rows.push(json!({
-            "id": letter.id,
-            "session_id": letter.session_id,
-            "client_id": letter.client_id,
+        let DeadLetter { id, session_id, client_id, attempts, .. } = &letter;
+        let (at, why) = (letter.failed_at.to_string(), letter.error_message.as_deref());
+        let told = why.unwrap_or_default();
+        let line = format!("{id}  {at}  {client_id}  {session_id}  {attempts} attempts  {told}");
+        let row = json!({
+            "id": id,
+            "session_id": session_id,
+            "client_id": client_id,
             "payload": serde_json::from_str::<Value>(&letter.payload).unwrap_or_default(),
             "error_message": why,
-            "attempts": letter.attempts,
-            "failed_at": letter.failed_at.to_string(),
-        }));
+            "attempts": attempts,
+            "failed_at": at,
+        });
+        rows.add(line, row);
     }
-    Ok(Output::new(json!({ "dead_letters": rows }), text))
+    Ok(rows.into_output("dead_letters"))
 }
 
 fn retry(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {

@@ -1,13 +1,11 @@
 //! `idgate doctor`: everything that can be looked at before it hurts.
 
-use std::fmt::Write as _;
-
 use clap::Args;
 use idgate_core::time::UnixMillis;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::trust;
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::config::{Config, DRAFT_ALONE, DataDir, Environment, Settings};
 use crate::http::{Tls, certificates};
 use idgate_store::{Finding, Health};
@@ -51,18 +49,14 @@ pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Out
 }
 
 fn report(findings: &[Finding]) -> Output {
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for Finding { check, health, message } in findings {
-        let _ = writeln!(text, "{:<8} {check}: {message}", name(*health));
+        let status = name(*health);
+        let row = json!({ "check": check, "status": status, "message": message });
+        rows.add(format_args!("{status:<8} {check}: {message}"), row);
     }
-    let rows: Vec<Value> = findings
-        .iter()
-        .map(|f| json!({ "check": f.check, "status": name(f.health), "message": f.message }))
-        .collect();
     let bad = findings.iter().any(|finding| finding.health == Health::Bad);
-    let mut output = Output::new(json!({ "ok": !bad, "checks": rows }), text);
-    output.code = if bad { 3 } else { 0 };
-    output
+    Output::new(json!({ "ok": !bad, "checks": rows.json }), rows.text).failed_if(bad)
 }
 
 const fn name(health: Health) -> &'static str {

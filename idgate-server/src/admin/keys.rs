@@ -9,13 +9,10 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::config::OwnName;
 use crate::failure::Failure;
 use idgate_store::{GatewayKeyRecord, OperatorStore, Resealed};
-
-/// A check that failed (decisions 2).
-const INTEGRITY: u8 = 3;
 
 /// Commands on the gateway's signing keys.
 #[derive(Debug, Subcommand)]
@@ -74,25 +71,26 @@ fn list_of(
     client: Option<&str>,
     now: UnixMillis,
 ) -> Result<Output, Failure> {
-    let (certificates, requested, text) = certificates::list(store, client, now)?;
-    Ok(Output::new(json!({ "certificates": certificates, "requested": requested }), text))
+    let (certificates, requested) = certificates::list(store, client, now)?;
+    let json = json!({ "certificates": certificates.json, "requested": requested.json });
+    Ok(Output::new(json, certificates.text + &requested.text))
 }
 
 fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let keys = store.gateway_keys()?;
-    let (certificates, requested, certified) = certificates::list(store, None, now)?;
-    let mut text = keys.iter().fold(String::new(), |mut text, key| {
-        let _ = writeln!(text, "{}  {}  {}", key.id, key.created_at, state(key, now));
-        text
-    });
-    text.push_str(&certified);
-    let rows: Vec<Value> = keys.iter().map(|key| row(key, now)).collect();
-    let json = json!({ "keys": rows, "certificates": certificates, "requested": requested });
-    let mut output = Output::new(json, text);
-    if keys.is_empty() {
-        output.warnings.push("there is no key yet; the first `idgate serve` makes one".into());
+    let (certificates, requested) = certificates::list(store, None, now)?;
+    let mut rows = Rows::default();
+    for key in &keys {
+        rows.add(format!("{}  {}  {}", key.id, key.created_at, state(key, now)), row(key, now));
     }
-    Ok(output)
+    let json = json!({
+        "keys": rows.json, "certificates": certificates.json, "requested": requested.json,
+    });
+    let output = Output::new(json, rows.text + &certificates.text + &requested.text);
+    Ok(match keys.is_empty() {
+        true => output.with_warning("there is no key yet; the first `idgate serve` makes one"),
+        false => output,
+    })
 }
 
 fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
@@ -127,9 +125,7 @@ fn reseal(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure>
         );
     }
     let json = json!({ "resealed": others, "before": current, "unreadable": unreadable });
-    let mut output = Output::new(json, text);
-    output.code = if unreadable > 0 { INTEGRITY } else { 0 };
-    Ok(output)
+    Ok(Output::new(json, text).failed_if(unreadable > 0))
 }
 
 fn is_published(key: &GatewayKeyRecord, now: UnixMillis) -> bool {

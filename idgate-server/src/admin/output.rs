@@ -1,6 +1,8 @@
 //! What a command says, and the rule that every name in it follows.
 
-use serde_json::Value;
+use std::fmt::{Display, Write as _};
+
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::stdio;
@@ -20,7 +22,42 @@ pub struct Output {
 
 impl Output {
     pub(crate) fn new(json: Value, text: String) -> Self {
-        Self { json, text, warnings: Vec::new(), code: 0 }
+        Self { json, text, ..Self::default() }
+    }
+
+    /// The output of a command that revoked the object of that id.
+    pub(crate) fn revoked(member: &str, id: &str) -> Self {
+        Self::new(json!({ member: id, "revoked": true }), format!("{id} is revoked\n"))
+    }
+
+    pub(crate) fn with_warning(mut self, warning: impl Into<String>) -> Self {
+        self.warnings.push(warning.into());
+        self
+    }
+
+    /// With exit code 3 if a check failed (decisions 2).
+    pub(crate) fn failed_if(mut self, failed: bool) -> Self {
+        self.code = if failed { 3 } else { 0 };
+        self
+    }
+}
+
+/// A list under construction: each row is a line of text and a JSON value.
+#[derive(Default)]
+pub(crate) struct Rows {
+    pub(crate) text: String,
+    pub(crate) json: Vec<Value>,
+}
+
+impl Rows {
+    pub(crate) fn add(&mut self, line: impl Display, row: Value) {
+        let _infallible = writeln!(self.text, "{line}");
+        self.json.push(row);
+    }
+
+    /// An object with the rows as its member `name`.
+    pub(crate) fn into_output(self, name: &str) -> Output {
+        Output::new(json!({ name: self.json }), self.text)
     }
 }
 

@@ -1,10 +1,8 @@
 //! `idgate config check` and `idgate help settings`
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::config::{Config, SETTINGS, Settings};
 
 const HOW_TO_SET: &str = "\
@@ -15,27 +13,25 @@ environment over the file. `idgate config check` shows those in force.
 
 /// Lists all settings, what they mean and how they are set.
 pub fn list() -> Output {
-    let mut rows = Vec::new();
-    let mut text = HOW_TO_SET.to_owned();
+    let mut rows = Rows { text: HOW_TO_SET.to_owned(), ..Rows::default() };
     for setting in SETTINGS {
         let flag = format!("--{}", setting.flag_key().replace('_', "-"));
         let default = setting.default.filter(|default| !default.is_empty());
         let told = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
         let value = if setting.secret { "FILE" } else { "VALUE" };
         let (variable, help) = (setting.variable, setting.help);
-        let _ = write!(text, "\n{variable}, {flag} {value}\n    {help}{told}\n");
-        rows.push(json!({
+        let row = json!({
             "name": variable, "flag": flag, "key": setting.key, "default": default, "help": help,
-        }));
+        });
+        rows.add(format_args!("\n{variable}, {flag} {value}\n    {help}{told}"), row);
     }
-    Output::new(json!({ "settings": rows }), text)
+    rows.into_output("settings")
 }
 
 /// Shows the settings in force and where each comes from. `config` is what they mean.
 pub fn check(settings: &Settings, config: &Config) -> Output {
     let base_url = config.base_url_at(config.listen);
-    let mut rows = Vec::new();
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for setting in SETTINGS {
         let value = settings.get(setting.key);
         let shown = match setting.key {
@@ -44,10 +40,11 @@ pub fn check(settings: &Settings, config: &Config) -> Output {
             _ => value.as_ref().map(|value| &**value.text),
         };
         let origin = value.as_ref().map_or("default".to_owned(), |value| value.origin.to_string());
-        let _ = writeln!(text, "{} = {}  ({origin})", setting.variable, shown.unwrap_or("none"));
-        rows.push(json!({ "name": setting.variable, "value": shown, "origin": origin }));
+        let (name, told) = (setting.variable, shown.unwrap_or("none"));
+        let row = json!({ "name": name, "value": shown, "origin": origin });
+        rows.add(format_args!("{name} = {told}  ({origin})"), row);
     }
-    let mut output = Output::new(json!({ "settings": rows }), text);
+    let mut output = rows.into_output("settings");
     if config.database.is_none() {
         output.warnings = idgate_store::exposed(&config.data_dir);
     }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use self::listed::ListOptions;
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
-use crate::admin::output::{Output, check_name};
+use crate::admin::output::{Output, Rows, check_name};
 use crate::failure::Failure;
 use idgate_store::{OperatorStore, TrustChange, TrustRecord};
 
@@ -239,16 +239,14 @@ fn add(
 }
 
 fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
-    let records = store.trust_entries()?;
-    let mut text = String::new();
-    for record in &records {
+    let mut rows = Rows::default();
+    for record in &store.trust_entries()? {
         let types = match (record.vct.as_slice(), &record.trusted_list) {
             ([], None) => "any type".into(),
             ([], Some(_)) => "no type".into(),
             (named, _) => named.join(", "),
         };
-        let _ = writeln!(
-            text,
+        let line = format!(
             "{}  {} keys  {} roots  {} pinned signers  {} CRLs  {types}",
             record.issuer_id,
             record.keys.len(),
@@ -256,9 +254,9 @@ fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
             record.pinned_signers.len().saturating_add(record.sd_jwt_signers.len()),
             record.crls.len()
         );
+        rows.add(line, to_json(record, now));
     }
-    let entries: Vec<Value> = records.iter().map(|record| to_json(record, now)).collect();
-    Ok(Output::new(json!({ "entries": entries }), text))
+    Ok(rows.into_output("entries"))
 }
 
 fn show(store: &OperatorStore, issuer_id: &str, now: UnixMillis) -> Result<Output, Failure> {
@@ -300,8 +298,8 @@ fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
         "warnings": warnings,
         "notes": notes,
     });
-    let code = if problems.is_empty() { 0 } else { 3 };
-    Ok(Output { json, text, warnings, code })
+    let output = Output { warnings, ..Output::new(json, text) };
+    Ok(output.failed_if(!problems.is_empty()))
 }
 
 fn not_found(issuer_id: &str) -> Failure {

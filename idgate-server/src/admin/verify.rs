@@ -17,6 +17,7 @@ use idgate_core::request::{CredentialFormat, DcApiPages};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
 
+use crate::admin::files::in_file;
 use crate::admin::output::Output;
 use crate::failure::Failure;
 
@@ -185,13 +186,9 @@ fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure>
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| unusable(path, error))
+    fs::read(path).map_err(|error| in_file(path, error))
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| unusable(path, error))
-}
-
-fn unusable(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::Error(format!("{}: {why}", path.display()))
+    fs::read_to_string(path).map_err(|error| in_file(path, error))
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use crate::admin::output::{Output, check_name};
+use crate::admin::output::{Output, Rows, check_name};
 use crate::failure::Failure;
 use crate::limits::MAX_REVIEW_NOTE_CHARS;
 use crate::work::webhook_url::host_named;
@@ -65,27 +65,21 @@ pub fn run(
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
-    let mut rows = Vec::new();
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for host in store.webhook_hosts()? {
-        let note = host.note.as_deref();
-        let clients = host.clients.join(" ");
-        let _ = writeln!(
-            text,
-            "{}  {}  {clients}  {}",
-            host.host,
-            host.status,
-            note.unwrap_or_default()
-        );
-        rows.push(json!({
-            "host": host.host,
-            "host_status": host.status.as_str(),
+        let (name, status, note) = (&host.host, host.status.as_str(), host.note.as_deref());
+        let (clients, told) = (host.clients.join(" "), note.unwrap_or_default());
+        let line = format!("{name}  {status}  {clients}  {told}");
+        let row = json!({
+            "host": name,
+            "host_status": status,
             "host_review_note": note,
             "reviewed_at": host.reviewed_at.map(|at| at.to_string()),
             "clients": host.clients,
-        }));
+        });
+        rows.add(line, row);
     }
-    Ok(Output::new(json!({ "hosts": rows }), text))
+    Ok(rows.into_output("hosts"))
 }
 
 fn review(

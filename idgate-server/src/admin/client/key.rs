@@ -1,14 +1,12 @@
 //! `idgate client key`
 
-use std::fmt::Write as _;
-
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
 use super::{in_order, no_such_client};
-use crate::admin::output::{Output, check_name, on_one_line};
+use crate::admin::output::{Output, Rows, check_name, on_one_line};
 use crate::failure::Failure;
 use idgate_base::api_key::SCOPES;
 use idgate_store::{ApiKeyRecord, OperatorStore};
@@ -86,22 +84,21 @@ fn create(
         members.insert("client_id".into(), client_id.into());
         members.insert("api_key".into(), api_key.into());
     }
-    let mut output = Output::new(json, format!("id: {id}\napi_key: {api_key}\n"));
-    output.warnings.push("api_key is not shown again".into());
-    Ok(output)
+    let output = Output::new(json, format!("id: {id}\napi_key: {api_key}\n"));
+    Ok(output.with_warning("api_key is not shown again"))
 }
 
 fn list(store: &OperatorStore, client_id: &str, now: UnixMillis) -> Result<Output, Failure> {
     let keys = store.client_keys(client_id)?.ok_or_else(|| no_such_client(client_id))?;
-    let mut text = String::new();
+    let mut rows = Rows::default();
     for key in &keys {
         let scopes = key.scopes.as_ref().map_or("all".to_owned(), |scopes| scopes.join(","));
         let name = key.name.as_deref().map_or("-".to_owned(), on_one_line);
-        let _ =
-            writeln!(text, "{}  {}  {}  {scopes}  {name}", key.id, key.created_at, state(key, now));
+        let state = state(key, now);
+        let line = format!("{}  {}  {state}  {scopes}  {name}", key.id, key.created_at);
+        rows.add(line, shown(key, now));
     }
-    let rows: Vec<Value> = keys.iter().map(|key| shown(key, now)).collect();
-    Ok(Output::new(json!({ "client_id": client_id, "keys": rows }), text))
+    Ok(Output::new(json!({ "client_id": client_id, "keys": rows.json }), rows.text))
 }
 
 fn revoke(
@@ -115,7 +112,7 @@ fn revoke(
             "there is no key {id}; `idgate client key list CLIENT_ID` shows those of a client"
         )));
     }
-    Ok(Output::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked\n")))
+    Ok(Output::revoked("id", id))
 }
 
 fn state(key: &ApiKeyRecord, now: UnixMillis) -> &'static str {

@@ -9,7 +9,7 @@ use idgate_core::trust::{ImportRules, VerifierCertificate};
 use serde_json::{Value, json};
 
 use crate::admin::files::read_at_most;
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::config::{ClientId, OwnName};
 use crate::failure::Failure;
 use crate::limits::MAX_KEY_FILE_BYTES;
@@ -115,25 +115,23 @@ fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<Strin
     Ok(store.registrations()?.into_iter().filter_map(warning).collect())
 }
 
-/// The certificates and the keys that wait for one, of the gateway and of all clients, or of one.
+/// The certificates, and the keys that wait for one, of the gateway and of all clients, or of one.
 pub(super) fn list(
     store: &OperatorStore,
     client: Option<&str>,
     now: UnixMillis,
-) -> Result<(Vec<Value>, Vec<Value>, String), Failure> {
+) -> Result<(Rows, Rows), Failure> {
     client.map(|id| client_name(store, id)).transpose()?;
-    let (certificates, requested) = (store.certificates(client)?, store.requested_keys(client)?);
-    let mut text = String::new();
-    for record in &certificates {
-        let _ = writeln!(text, "{}", line(record, now));
+    let (mut certificates, mut requested) = (Rows::default(), Rows::default());
+    for record in &store.certificates(client)? {
+        certificates.add(line(record, now), row(record, now));
     }
-    for key in &requested {
-        let of = owner(&key.client_id);
-        let _ =
-            writeln!(text, "{of}  {} waits for a certificate since {}", key.key_id, key.created_at);
+    for key in &store.requested_keys(client)? {
+        let (of, id, since) = (owner(&key.client_id), &key.key_id, key.created_at);
+        requested
+            .add(format!("{of}  {id} waits for a certificate since {since}"), requested_row(key));
     }
-    let rows = certificates.iter().map(|record| row(record, now)).collect();
-    Ok((rows, requested.iter().map(requested_row).collect(), text))
+    Ok((certificates, requested))
 }
 
 fn client_name(store: &OperatorStore, id: &str) -> Result<String, Failure> {

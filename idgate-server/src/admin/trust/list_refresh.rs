@@ -1,12 +1,10 @@
 //! `idgate trust refresh`: fetches trusted lists now.
 
-use std::fmt::Write as _;
-
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
 use super::Fetch;
-use crate::admin::output::Output;
+use crate::admin::output::{Output, Rows};
 use crate::failure::Failure;
 use idgate_store::{FetchedList, OperatorStore, Refreshed};
 
@@ -35,15 +33,15 @@ pub(super) fn run(
                 .into(),
         ));
     }
-    let (mut text, mut rows, mut code) = (String::new(), Vec::new(), 0);
+    let (mut rows, mut code) = (Rows::default(), 0);
     for url in &urls {
         let outcome = match fetch(url) {
             Ok(token) => store
                 .refresh_list(&FetchedList { url: url.clone(), token, accept_rollback }, now)?,
             Err(why) => {
                 store.note_list_failure(url, &why, now)?;
-                let _ = writeln!(text, "{url}: {why}");
-                rows.push(json!({ "url": url, "outcome": "fetch_failed", "why": why }));
+                let row = json!({ "url": url, "outcome": "fetch_failed", "why": why });
+                rows.add(format!("{url}: {why}"), row);
                 code = code.max(1);
                 continue;
             }
@@ -58,9 +56,8 @@ pub(super) fn run(
             Refreshed::Unwanted => ("same", "no entry takes it any more".into(), 0),
         };
         code = code.max(failed);
-        let _ = writeln!(text, "{url}: {told}");
-        rows.push(json!({ "url": url, "outcome": name, "why": told }));
+        let row = json!({ "url": url, "outcome": name, "why": told });
+        rows.add(format!("{url}: {told}"), row);
     }
-    let json = json!({ "lists": rows });
-    Ok(Output { json, text, warnings: Vec::new(), code })
+    Ok(Output { code, ..rows.into_output("lists") })
 }

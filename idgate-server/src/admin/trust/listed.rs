@@ -95,7 +95,7 @@ impl ListOptions {
         let Some(path) = &self.list_signer_ca else { return Ok(None) };
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let anchors = ListAnchors::from_file(&PROVIDER, &file);
-        anchors.map(Some).map_err(|why| in_file(path, &why.to_string()))
+        anchors.map(Some).map_err(|why| in_file(path, why))
     }
 
     /// Names the types that the list is about where the operator names none: no list opens an entry to

@@ -18,11 +18,11 @@ pub(super) fn keys(jwks: &[PathBuf], pems: &[PathBuf]) -> Result<Vec<NamedKey>, 
     let mut keys = Vec::new();
     for path in jwks {
         let bytes = read(path)?;
-        keys.extend(jwk_keys(&bytes).map_err(|why| in_file(path, &why))?);
+        keys.extend(jwk_keys(&bytes).map_err(|why| in_file(path, why))?);
     }
     for path in pems {
         let bytes = read(path)?;
-        keys.push((pem_key(&bytes).map_err(|why| in_file(path, &why))?, None));
+        keys.push((pem_key(&bytes).map_err(|why| in_file(path, why))?, None));
     }
     Ok(keys)
 }

@@ -104,8 +104,7 @@ impl X509Options {
         let mut refused = Vec::new();
         for path in paths {
             let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-            let read =
-                read_roots(&PROVIDER, &file).map_err(|why| in_file(path, &why.to_string()))?;
+            let read = read_roots(&PROVIDER, &file).map_err(|why| in_file(path, why))?;
             if read.roots.is_empty() || !self.skip_unusable {
                 refused.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
             } else {
@@ -132,7 +131,7 @@ impl X509Options {
         let cas = signer_cas(self.master_list_signer_ca.as_deref(), "master-list", test)?;
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
-        let list = list.map_err(|why| in_file(path, &why.to_string()))?;
+        let list = list.map_err(|why| in_file(path, why))?;
         Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: digest(&file) }))
     }
 
@@ -141,7 +140,7 @@ impl X509Options {
         let cas = signer_cas(self.vical_signer_ca.as_deref(), "vical", test)?;
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
-        let list = list.map_err(|why| in_file(path, &why.to_string()))?;
+        let list = list.map_err(|why| in_file(path, why))?;
         Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: digest(&file) }))
     }
 }
@@ -246,12 +245,12 @@ fn signer_cas(
 
 fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
     let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-    roots_from_file(&PROVIDER, &file).map_err(|why| in_file(path, &why.to_string()))
+    roots_from_file(&PROVIDER, &file).map_err(|why| in_file(path, why))
 }
 
 fn signers(paths: &[PathBuf]) -> Result<Vec<PinnedSigner>, Failure> {
     let signer = |(path, der): (&PathBuf, Vec<u8>)| {
-        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, &why.to_string()))
+        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, why))
     };
     blocks(paths, "CERTIFICATE")?.into_iter().map(signer).collect()
 }
@@ -261,7 +260,7 @@ fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p PathBuf, Vec
     let mut blocks = Vec::new();
     for path in paths {
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-        let found = pem_or_der(&file, label).map_err(|why| in_file(path, &why.to_string()))?;
+        let found = pem_or_der(&file, label).map_err(|why| in_file(path, why))?;
         blocks.extend(found.into_iter().map(|der| (path, der)));
     }
     Ok(blocks)

@@ -15,7 +15,8 @@ use idgate_core::verify::{
 
 use super::outcome::{self, Outcome};
 use super::query::{Asked, AskedClaim, Query};
-use super::{VerifyOptions, mdoc, read_text, trust, unusable};
+use super::{VerifyOptions, mdoc, read_text, trust};
+use crate::admin::files::in_file;
 use crate::admin::output::Output;
 use crate::failure::Failure;
 
@@ -27,7 +28,7 @@ pub(super) fn verify(
 ) -> Result<Output, Failure> {
     let query = Query::read(path)?;
     let answer = CapturedAnswer::parse(&read_text(&options.file)?);
-    let answer = answer.map_err(|why| unusable(&options.file, why))?;
+    let answer = answer.map_err(|why| in_file(&options.file, why))?;
     let ids: Vec<&str> = query.credentials.iter().map(|asked| asked.id.as_str()).collect();
     let presented = match answer.assign(&ids, &query.sets) {
         Ok(presented) => presented,

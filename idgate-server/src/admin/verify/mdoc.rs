@@ -10,7 +10,8 @@ use idgate_core::verify::{
     CapturedEncryption, CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc,
 };
 
-use super::{VerifyOptions, outcome, read, trust, unusable};
+use super::{VerifyOptions, outcome, read, trust};
+use crate::admin::files::in_file;
 use crate::admin::output::Output;
 use crate::failure::Failure;
 
@@ -86,7 +87,7 @@ fn device_response(
     };
     if encryption.reader_key().is_none() {
         let why = "it is encrypted: give the key with --enc-key, and d in it";
-        return Err(unusable(&options.file, why));
+        return Err(in_file(&options.file, why));
     }
     let text = base64url::encode(&bytes);
     let opened = encryption.open_device_response(&PROVIDER, &text, encryption_info, origin);
@@ -99,7 +100,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let Some(text) = std::str::from_utf8(&file).ok().map(str::trim) else { return Ok(file) };
     match base64url::decode(text) {
         Ok(bytes) => Ok(bytes),
-        Err(_) if text.ends_with('=') => Err(unusable(
+        Err(_) if text.ends_with('=') => Err(in_file(
             path,
             "its base64url is padded (`=`), as no answer is; take the padding away",
         )),
@@ -112,7 +113,7 @@ pub(super) fn encryption(options: &VerifyOptions) -> Result<CapturedEncryption, 
     let mut encryption = CapturedEncryption::default();
     if let Some(path) = options.enc_key.as_deref() {
         let jwk = read(path)?;
-        encryption = encryption.with_jwk(&PROVIDER, &jwk).map_err(|why| unusable(path, why))?;
+        encryption = encryption.with_jwk(&PROVIDER, &jwk).map_err(|why| in_file(path, why))?;
     }
     let Some(apu) = &options.apu else { return Ok(encryption) };
     encryption.with_apu(apu).ok_or_else(|| {

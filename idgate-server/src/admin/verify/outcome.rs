@@ -12,18 +12,14 @@ pub(super) type Outcome = Result<VerifiedCredential, VerifyError>;
 
 /// The tree of checks and the verdict.
 pub(super) fn tell(report: &CredentialReport, result: &Outcome) -> Output {
-    let mut output = Output::new(object(report, result), tree(report, result));
-    output.code = if result.is_ok() { 0 } else { 3 };
-    output
+    Output::new(object(report, result), tree(report, result)).failed_if(result.is_err())
 }
 
 /// The verdict on what cannot be read: a gateway answers with the same code.
 pub(super) fn undecryptable(detail: &str) -> Output {
     let code = ErrorCode::DecryptionFailed;
     let object = json!({ "verified": false, "reason": code, "detail": detail, "checks": [] });
-    let mut output = Output::new(object, format!("refused: {code}: {detail}\n"));
-    output.code = 3;
-    output
+    Output::new(object, format!("refused: {code}: {detail}\n")).failed_if(true)
 }
 
 /// The same of several credentials, by their ids; verified when all of them are.
@@ -41,9 +37,7 @@ pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
         credentials.push(told);
     }
     let object = json!({ "verified": verified, "credentials": credentials });
-    let mut output = Output::new(object, text);
-    output.code = if verified { 0 } else { 3 };
-    output
+    Output::new(object, text).failed_if(!verified)
 }
 
 /// Whether a check passed; `None`: the options say not to make it.

@@ -6,7 +6,8 @@ use std::path::Path;
 use idgate_core::codec::json::{Tape, Value};
 use idgate_core::request::{ClaimFilter, ClaimsPath, CredentialFormat, CredentialSet};
 
-use super::{read, unusable};
+use super::read;
+use crate::admin::files::in_file;
 use crate::failure::Failure;
 
 /// What was asked for.
@@ -43,8 +44,8 @@ impl Query {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let text = read(path)?;
         let mut tape = Tape::default();
-        let id = tape.parse(&text).map_err(|error| unusable(path, error))?;
-        Self::of(tape.value(id)).map_err(|why| unusable(path, why))
+        let id = tape.parse(&text).map_err(|error| in_file(path, error))?;
+        Self::of(tape.value(id)).map_err(|why| in_file(path, why))
     }
 
     fn of(root: Value<'_, '_>) -> Result<Self, String> {

@@ -11,7 +11,8 @@ use idgate_core::trust::{
     roots_from_file,
 };
 
-use super::{VerifyOptions, read, read_text, unusable};
+use super::{VerifyOptions, read, read_text};
+use crate::admin::files::in_file;
 use crate::failure::Failure;
 
 /// The issuer of an SD-JWT VC, by its keys or certificates.
@@ -54,21 +55,21 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
 fn roots(options: &VerifyOptions) -> Result<Vec<TrustAnchor>, Failure> {
     let mut roots = Vec::new();
     for path in &options.root {
-        roots.extend(roots_from_file(&PROVIDER, &read(path)?).map_err(|why| unusable(path, why))?);
+        roots.extend(roots_from_file(&PROVIDER, &read(path)?).map_err(|why| in_file(path, why))?);
     }
     Ok(roots)
 }
 
 fn signers(options: &VerifyOptions) -> Result<Vec<PinnedSigner>, Failure> {
     let signer = |(path, der): (&Path, Vec<u8>)| {
-        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| unusable(path, why))
+        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, why))
     };
     blocks(&options.pinned_signer, "CERTIFICATE")?.into_iter().map(signer).collect()
 }
 
 fn crls(options: &VerifyOptions, roots: &[TrustAnchor]) -> Result<Vec<VerifiedCrl>, Failure> {
     let crl = |(path, der): (&Path, Vec<u8>)| {
-        VerifiedCrl::from_der(&PROVIDER, &der, roots).map_err(|why| unusable(path, why))
+        VerifiedCrl::from_der(&PROVIDER, &der, roots).map_err(|why| in_file(path, why))
     };
     blocks(&options.crl, "X509 CRL")?.into_iter().map(crl).collect()
 }
@@ -93,7 +94,7 @@ fn ekus(option: &str, texts: &[String]) -> Result<Vec<Oid>, Failure> {
 fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p Path, Vec<u8>)>, Failure> {
     let mut found = Vec::new();
     for path in paths {
-        let blocks = pem_or_der(&read(path)?, label).map_err(|why| unusable(path, why))?;
+        let blocks = pem_or_der(&read(path)?, label).map_err(|why| in_file(path, why))?;
         found.extend(blocks.into_iter().map(|der| (path.as_path(), der)));
     }
     Ok(found)
@@ -102,13 +103,13 @@ fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p Path, Vec<u8
 fn issuer_key(path: &Path) -> Result<TrustedKey, Failure> {
     let text = read_text(path)?;
     if text.trim_start().starts_with('{') {
-        let jwk = Jwk::parse(text.as_bytes()).map_err(|why| unusable(path, why))?;
+        let jwk = Jwk::parse(text.as_bytes()).map_err(|why| in_file(path, why))?;
         let key = TrustedKey::new(jwk.key);
         return Ok(match jwk.kid {
             Some(kid) => key.with_kid(kid),
             None => key,
         });
     }
-    let key = PublicKey::from_pem(&text).map_err(|why| unusable(path, why))?;
+    let key = PublicKey::from_pem(&text).map_err(|why| in_file(path, why))?;
     Ok(TrustedKey::new(key))
 }
