@@ -1,5 +1,5 @@
 //! Every size, count and time that bounds what peers, clients and other servers cost; each number
-//! carries its reason. How often they may come stands in `http/rates.rs`, a row for each limit.
+//! carries its reason. How often they may come is in `http/admission/rates.rs`, a row for each limit.
 
 use std::time::Duration;
 

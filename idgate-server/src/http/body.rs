@@ -11,9 +11,9 @@ use hyper::body::{Body, Incoming};
 use hyper::header::CONTENT_TYPE;
 use tokio::sync::Semaphore;
 
+use super::admission::memory::{BodyMemory, Held, Part, Payer};
+use super::admission::turns::TooMany;
 use super::error::HttpError;
-use super::memory::{BodyMemory, Held, Part, Payer};
-use super::turns::TooMany;
 use crate::limits::LARGE_ANSWER_BYTES;
 use idgate_base::clock::Clock;
 

@@ -6,8 +6,8 @@ use hyper::header::{CONNECTION, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
 
+use super::admission::rates;
 use super::json::{self, Body};
-use super::rates;
 use crate::app::{AppError, StreamEnd};
 use idgate_base::rate_limit::Excess;
 

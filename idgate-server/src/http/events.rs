@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::connections::Busy;
+use super::admission::connections::Busy;
 use super::json::Object;
 use super::status_event::message;
 use super::stop::stopped;

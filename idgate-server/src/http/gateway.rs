@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 
-use super::connections::Connections;
-use super::memory::BodyMemory;
-use super::rates::Rates;
+use super::admission::connections::Connections;
+use super::admission::memory::BodyMemory;
+use super::admission::rates::Rates;
+use super::admission::turns::Turns;
 use super::tls::Tls;
-use super::turns::Turns;
 use crate::app::App;
 use crate::config::{Cidr, WalletOrigins};
 use crate::limits::{BODY_MEMORY, HttpLimits};

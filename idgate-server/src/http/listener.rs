@@ -16,10 +16,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::connections::Slot;
+use super::admission::connections::Slot;
+use super::admission::linger::Lingering;
 use super::exchange::answer;
 use super::gateway::Gateway;
-use super::linger::Lingering;
 use super::peer;
 use super::refusal::Explained;
 use super::stop::stopped;

@@ -1,11 +1,11 @@
 //! The edge: bytes from sockets become calls of [`crate::app`], and their outcomes become answers.
 //! The only module that knows hyper; `error.rs` is the only place that chooses a status.
 
+mod admission;
 mod answer_body;
 mod auth;
 mod body;
 mod call;
-mod connections;
 mod cors;
 mod error;
 mod events;
@@ -15,24 +15,19 @@ mod head;
 mod idempotency_key;
 mod json;
 mod json_body;
-mod linger;
 pub mod listener;
-mod memory;
 pub(crate) mod page;
 mod paging;
 mod peer;
 mod query;
-mod rates;
 mod refusal;
 mod route;
 mod router;
 mod routes;
 mod status_event;
 pub(crate) mod stop;
-mod time_limit;
 mod tls;
 mod traceparent;
-mod turns;
 mod ws;
 
 pub use self::gateway::Gateway;

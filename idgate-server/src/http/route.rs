@@ -4,10 +4,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use super::admission::rates::{TenantRate, WalletRate};
 use super::auth::{Authorized, Scope};
 use super::call::{Call, FoundSession};
 use super::error::Answered;
-use super::rates::{TenantRate, WalletRate};
 use crate::app::App;
 
 /// One method of one path.

@@ -7,12 +7,12 @@ use idgate_core::limits::MAX_RESPONSE_BYTES;
 use super::sessions::{self, Reader};
 use super::wallet;
 use crate::app::AppError;
+use crate::http::admission::rates::RESPONSE;
 use crate::http::auth::{Authorized, Scope};
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
 use crate::http::json;
-use crate::http::rates::RESPONSE;
 use idgate_base::spans::carried;
 
 /// `POST /v1/sessions/{sessionId}/dc-api`

@@ -7,11 +7,11 @@ use super::{
     api_keys, audit, dc_api, health, metrics, openapi, page, request_object, sessions, stream,
     wallet, webhooks, well_known,
 };
-use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
-use crate::http::rates::{
+use crate::http::admission::rates::{
     API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
     WEBHOOK_TEST,
 };
+use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
 use crate::http::route::Door::{
     Admin, OfPages, OfSession, Page, Probe, Public, Relay, Stream, Tenant, Wallet,
 };

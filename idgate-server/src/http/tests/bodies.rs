@@ -1,7 +1,7 @@
 //! Sizes, types and times of bodies.
 
 use super::*;
-use crate::http::turns::Kind;
+use crate::http::admission::turns::Kind;
 use crate::limits::{LARGE_ANSWER_BYTES, MEMORY_PER_BODY_BYTE};
 
 const JSON: &str = "Content-Type: application/json\r\n";

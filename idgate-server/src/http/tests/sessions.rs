@@ -1,7 +1,7 @@
 //! Sessions from creation to deletion.
 
 use super::*;
-use crate::http::turns::Kind;
+use crate::http::admission::turns::Kind;
 use crate::limits::READS_PER_CLIENT;
 
 #[tokio::test]

@@ -8,12 +8,12 @@ use zeroize::Zeroizing;
 
 use super::{headers, look, state_of, taken};
 use crate::app::{AppError, Standing};
+use crate::http::admission::rates::RESPONSE;
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
 use crate::http::json;
 use crate::http::page;
-use crate::http::rates::RESPONSE;
 use crate::http::routes::wallet;
 
 /// `GET` and `HEAD /v/{token}/dc-api`: what the page passes to its browser, as `digital`; HEAD changes nothing.

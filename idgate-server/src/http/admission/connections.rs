@@ -19,7 +19,7 @@ use idgate_core::ids::TenantId;
 use tokio::sync::Notify;
 
 use self::open::Open;
-use super::peer;
+use crate::http::peer;
 use idgate_base::clock::Clock;
 use idgate_base::telemetry::Telemetry;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
-use super::peer::{self, Network};
+use crate::http::peer::{self, Network};
 use idgate_base::rate_limit::{Excess, Policy, RateLimiter, Standing};
 use idgate_store::{Caller, SessionRate, Store, StoreError};
 

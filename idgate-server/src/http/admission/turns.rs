@@ -93,7 +93,7 @@ impl Turns {
 
     /// How many requests of this kind have a place, and how many wait for one.
     #[cfg(test)]
-    pub(super) fn count(&self, kind: Kind) -> (usize, usize) {
+    pub(crate) fn count(&self, kind: Kind) -> (usize, usize) {
         let places = self.places();
         let of_kind = || places.iter().filter(|((_, other), _)| *other == kind).map(|(_, it)| it);
         let taken = of_kind().map(|it| kind.places().saturating_sub(it.free.available_permits()));
