@@ -1,4 +1,4 @@
-//! The body of an answer: there as a whole, or coming as things happen.
+//! Answers and their bodies: there as a whole, or coming as things happen.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -7,8 +7,24 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::{Frame, SizeHint};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
 
 use super::events::Events;
+
+/// An answer with a body of this media type.
+pub(crate) fn of_type(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::whole(body.into()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// An answer without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = status;
+    response
+}
 
 /// The body of every answer.
 pub(crate) enum Body {

@@ -9,6 +9,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::session::Session;
 
 use super::error::HttpError;
+use super::head::only;
 use crate::app::{App, AppError};
 use idgate_base::admin_token::AdminToken;
 use idgate_base::api_key::ApiKey;
@@ -116,12 +117,7 @@ pub(crate) fn api_key(headers: &HeaderMap) -> Option<ApiKey> {
 
 /// The token of the one `Authorization: Bearer` header (RFC 6750 2.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next()?.to_str().ok()?;
-    if values.next().is_some() {
-        return None;
-    }
-    let (scheme, token) = value.split_once(' ')?;
+    let (scheme, token) = only(headers, &AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_matches(' '))
 }
 

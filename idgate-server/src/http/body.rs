@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 use super::admission::memory::{BodyMemory, Held, Part, Payer};
 use super::admission::turns::TooMany;
 use super::error::HttpError;
+use super::head::only;
 use crate::limits::LARGE_ANSWER_BYTES;
 use idgate_base::clock::Clock;
 
@@ -98,12 +99,15 @@ pub(crate) fn has_content_type(headers: &HeaderMap, media_type: &str) -> bool {
 
 /// The one `Content-Type`; none when it is missing, repeated or not text.
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let value = values.next()?;
-    if values.next().is_some() {
-        return None;
+    only(headers, &CONTENT_TYPE)
+}
+
+/// Refuses a body that does not say that it is JSON.
+pub(crate) fn check_is_json(headers: &HeaderMap) -> Result<(), HttpError> {
+    match has_content_type(headers, "application/json") {
+        true => Ok(()),
+        false => Err(HttpError::invalid_request("Content-Type must be application/json")),
     }
-    value.to_str().ok()
 }
 
 /// What memory was taken for.

@@ -74,7 +74,7 @@ impl Meter {
         self.rates
             .charge_guest(self.rate, &self.named, self.peer, now)
             .map_err(AppError::TooMany)?;
-        self.rates.share_total(self.rate, session).await?.map_err(AppError::TooMany)
+        self.rates.share(self.rate.total, session).await
     }
 
     /// Charges a request that proves nothing.
@@ -250,7 +250,7 @@ impl<'a> Call<'a> {
         rate: &'static WalletRate,
     ) -> Result<Meter, HttpError> {
         let (app, rates) = (&self.gateway.app, &self.gateway.rates);
-        rates.charge_peer(rate, self.peer, app.now())?;
+        rates.charge_peer(rate.peer, self.peer, app.now())?;
         let session = match self.handle() {
             Handle::Session(session) => Some(session),
             Handle::Offer(offer) => app.session_of(&offer).await?,
@@ -281,21 +281,21 @@ impl<'a> Call<'a> {
     /// that has it is counted by itself: who merely knows the address uses up nothing of what it needs.
     pub(crate) async fn limit_page(&mut self) -> Result<(), HttpError> {
         let (app, rates, headers) = (&self.gateway.app, &self.gateway.rates, &self.head.headers);
-        rates.charge_peer(&PAGE, self.peer, app.now())?;
+        rates.charge_peer(PAGE.peer, self.peer, app.now())?;
         self.page = app.find_page(self.id).await?;
         let Some(page) = &self.page else {
             return Ok(rates.charge_stranger(&PAGE, self.id, self.peer, app.now())?);
         };
         let key = page::key_of(headers).ok().flatten();
         let cookies = |name: &str| page::cookie_of(headers, name);
-        let shared = if has_page(page, cookies, key.as_ref()) {
+        let policy = if has_page(page, cookies, key.as_ref()) {
             rates.charge_owner(&PAGE_OF_ITS_BROWSER, self.id, app.now())?;
-            rates.share_owner(&PAGE_OF_ITS_BROWSER, &page.session_id).await
+            PAGE_OF_ITS_BROWSER.share
         } else {
             rates.charge_guest(&PAGE, self.id, self.peer, app.now())?;
-            rates.share_total(&PAGE, &page.session_id).await
+            PAGE.total
         };
-        shared.map_err(AppError::from)??;
+        rates.share(policy, &page.session_id).await?;
         app.join_trace(&page.session_id).await;
         Ok(())
     }

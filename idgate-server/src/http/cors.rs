@@ -7,8 +7,9 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 
+use super::answer_body::{Body, empty};
 use super::gateway::Gateway;
-use super::json::Body;
+use super::head::only;
 
 /// How long a browser keeps the answer to a preflight, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
@@ -23,8 +24,7 @@ pub(super) fn is_preflight(gateway: &Gateway, method: &Method, headers: &HeaderM
 
 /// The answer to a preflight: `methods` with a media type. Whether the page may is said by [`add`].
 pub(super) fn preflight(methods: &str) -> Response<Body> {
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    let mut response = empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     if let Ok(methods) = HeaderValue::from_str(methods) {
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
@@ -43,9 +43,7 @@ pub(super) fn add(gateway: &Gateway, asked: &HeaderMap, answer: &mut HeaderMap) 
     if origins.vary() {
         answer.append(VARY, HeaderValue::from_name(ORIGIN));
     }
-    let mut named = asked.get_all(ORIGIN).iter();
-    let (Some(origin), None) = (named.next(), named.next()) else { return };
-    let allowed = origin.to_str().ok().and_then(|origin| origins.allowed(origin));
+    let allowed = only(asked, &ORIGIN).and_then(|origin| origins.allowed(origin));
     if let Some(allowed) = allowed.and_then(|allowed| HeaderValue::from_str(allowed).ok()) {
         answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
     }

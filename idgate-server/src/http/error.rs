@@ -57,8 +57,16 @@ impl HttpError {
     }
 
     /// `message` says what there is none of.
-    pub(crate) fn nothing_there(message: &'static str) -> Self {
+    fn nothing_there(message: &'static str) -> Self {
         Self::new(ErrorCode::NotFound, message)
+    }
+
+    /// The error of a use case; where it found nothing, `message` says what there is none of.
+    pub(crate) fn absent(error: AppError, message: &'static str) -> Self {
+        match error {
+            AppError::NotFound => Self::nothing_there(message),
+            other => other.into(),
+        }
     }
 
     fn invalid_cursor() -> Self {

@@ -1,6 +1,6 @@
 //! What every head must say before anything else is looked at, beyond what the parser enforces.
 
-use hyper::header::{HOST, HeaderMap, TRANSFER_ENCODING};
+use hyper::header::{HOST, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Version, header::HeaderValue};
@@ -11,6 +11,13 @@ use super::error::HttpError;
 pub(crate) fn check(head: &Parts) -> Result<(), HttpError> {
     check_host(head)?;
     check_transfer_encoding(&head.headers)
+}
+
+/// The text of the one header of that name; `None`: it is missing, repeated or not text.
+pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
 }
 
 /// Exactly one valid `Host` (RFC 9112 3.2); HTTP/1.0 may leave it out.

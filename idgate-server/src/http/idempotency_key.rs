@@ -1,24 +1,28 @@
 //! The `Idempotency-Key` of a request (decisions 4).
 
 use hyper::HeaderMap;
+use hyper::header::HeaderName;
 
 use super::error::HttpError;
+use super::head::only;
 use crate::limits::MAX_IDEMPOTENCY_KEY_CHARS;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The key, if there is one: 1 to 255 visible ASCII characters.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
-    let mut values = headers.get_all("idempotency-key").iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| {
+    if !headers.contains_key(IDEMPOTENCY_KEY) {
+        return Ok(None);
+    }
+    let key = only(headers, &IDEMPOTENCY_KEY).filter(|key| {
         (1..=MAX_IDEMPOTENCY_KEY_CHARS).contains(&key.len())
             && key.bytes().all(|byte| byte.is_ascii_graphic())
     });
-    match (key, values.next()) {
-        (Some(key), None) => Ok(Some(key)),
-        _ => Err(HttpError::invalid_request(
+    key.map(Some).ok_or_else(|| {
+        HttpError::invalid_request(
             "Idempotency-Key must be given once and have 1 to 255 visible ASCII characters",
-        )),
-    }
+        )
+    })
 }
 
 #[cfg(test)]

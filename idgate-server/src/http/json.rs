@@ -2,11 +2,11 @@
 //! are, so that claims are never parsed again nor copied into a tree.
 
 use bytes::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use zeroize::Zeroizing;
 
 pub(crate) use super::answer_body::Body;
+use super::answer_body::{empty, of_type};
 
 /// A JSON object under construction. It may carry claims, so its memory is wiped when it is sent.
 pub(crate) struct Object(Zeroizing<Vec<u8>>);
@@ -69,6 +69,11 @@ impl Object {
         object
     }
 
+    /// The last members of a page of a list; with a cursor, there is more.
+    pub(crate) fn page_end(self, next_cursor: Option<&str>) -> Self {
+        self.boolean("has_more", next_cursor.is_some()).text_or_null("next_cursor", next_cursor)
+    }
+
     pub(crate) fn finish(mut self) -> Zeroizing<Vec<u8>> {
         if self.0.is_empty() {
             self.0.push(b'{');
@@ -88,17 +93,14 @@ impl Object {
 
 /// An answer with a JSON body.
 pub(crate) fn answer(status: StatusCode, body: Zeroizing<Vec<u8>>) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Bytes::from_owner(body)));
+    let mut response = of_type("application/json", Bytes::from_owner(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// An answer that has nothing to say.
 pub(crate) fn no_content() -> Response<Body> {
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response
+    empty(StatusCode::NO_CONTENT)
 }
 
 fn write_text(out: &mut Vec<u8>, text: &str) {

@@ -8,8 +8,6 @@ use super::error::HttpError;
 
 /// Reads a body of at most 64 KiB that says it is JSON.
 pub(crate) async fn read(call: Call<'_>) -> Result<Received, HttpError> {
-    if !body::has_content_type(&call.head.headers, "application/json") {
-        return Err(HttpError::invalid_request("Content-Type must be application/json"));
-    }
+    body::check_is_json(&call.head.headers)?;
     call.read_body(MAX_CREATE_BYTES).await.map_err(BodyError::refuse_64_kib)
 }

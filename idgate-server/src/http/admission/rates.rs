@@ -8,9 +8,10 @@ use std::sync::Arc;
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
+use crate::app::AppError;
 use crate::http::peer::{self, Network};
 use idgate_base::rate_limit::{Excess, Policy, RateLimiter, Standing};
-use idgate_store::{Caller, SessionRate, Store, StoreError};
+use idgate_store::{Caller, SessionRate, Store};
 
 /// Limits of a tenant's requests, per client.
 pub(crate) struct TenantRate {
@@ -23,11 +24,11 @@ pub(crate) struct TenantRate {
 pub(crate) struct WalletRate {
     /// Of one network with one session or page: of its strangers, and apart from them of those that proved to be
     /// more. Of the client or the browser that owns it, too.
-    share: Policy,
+    pub(crate) share: Policy,
     /// Of all networks together with one session or page, several times as many.
-    total: Policy,
+    pub(crate) total: Policy,
     /// Of one network with all sessions and pages.
-    peer: Policy,
+    pub(crate) peer: Policy,
 }
 
 pub(crate) const CREATE: TenantRate =
@@ -139,11 +140,11 @@ impl Rates {
     /// Charges a peer, and nothing that its request names.
     pub(crate) fn charge_peer(
         &self,
-        rate: &WalletRate,
+        policy: Policy,
         peer: IpAddr,
         now: UnixMillis,
     ) -> Result<(), Excess> {
-        self.charge_networks(rate.peer, peer, now)
+        self.charge(&charges_of(self.part(policy), peer, Party::Network), now)
     }
 
     /// Charges a request whose sender proved nothing to its own network.
@@ -181,49 +182,34 @@ impl Rates {
         self.charge(&[(rate.share, Party::Owner(named))], now)
     }
 
-    /// Charges what all networks have with a session that there is, where all gateways count that share the
-    /// store.
-    pub(crate) async fn share_total(
-        &self,
-        rate: &WalletRate,
-        session: &SessionId,
-    ) -> Result<Result<(), Excess>, StoreError> {
-        self.share(rate.total, session).await
-    }
-
-    /// The same of its owner.
-    pub(crate) async fn share_owner(
-        &self,
-        rate: &WalletRate,
-        session: &SessionId,
-    ) -> Result<Result<(), Excess>, StoreError> {
-        self.share(rate.share, session).await
-    }
-
-    async fn share(
-        &self,
-        policy: Policy,
-        session: &SessionId,
-    ) -> Result<Result<(), Excess>, StoreError> {
+    /// Charges what all networks, or the owner, have with a session that there is, where all gateways count that
+    /// share the store.
+    pub(crate) async fn share(&self, policy: Policy, session: &SessionId) -> Result<(), AppError> {
         if self.limiter.is_none() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let Policy { name, burst, window_secs, .. } = policy;
         let window_ms = window_secs.saturating_mul(1000);
         let charged = self.store.charge_session(session, SessionRate { name, burst, window_ms });
-        Ok(match charged.await? {
+        match charged.await? {
             None => Ok(()),
-            Some(wait_ms) => Err(Excess { policy, wait_ms }),
-        })
+            Some(wait_ms) => Err(AppError::TooMany(Excess { policy, wait_ms })),
+        }
+    }
+
+    /// Charges an answer that comes through a session's owner.
+    pub(crate) async fn charge_answer(
+        &self,
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Result<(), AppError> {
+        self.charge_owner(&RESPONSE, session.as_str(), now).map_err(AppError::TooMany)?;
+        self.share(RESPONSE.share, session).await
     }
 
     /// Charges a failed authentication.
     pub(crate) fn charge_failure(&self, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        self.charge_networks(FAILED_AUTHENTICATION, peer, now)
-    }
-
-    fn charge_networks(&self, policy: Policy, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        self.charge(&charges_of(self.part(policy), peer, Party::Network), now)
+        self.charge_peer(FAILED_AUTHENTICATION, peer, now)
     }
 
     fn charge(&self, charges: &[(Policy, Party<'_>)], now: UnixMillis) -> Result<(), Excess> {

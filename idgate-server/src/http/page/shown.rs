@@ -4,15 +4,17 @@ use hyper::header::{COOKIE, HeaderMap, HeaderName};
 
 use crate::app::PageKey;
 use crate::http::error::HttpError;
+use crate::http::head::only;
 
 const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
 /// What the script made for its browser, so that it can take the page again when a reply was lost. No
 /// form and no other origin sends it: the gateway answers no preflight.
 pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {
-    let mut values = headers.get_all(PAGE_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let key = value.to_str().ok().and_then(PageKey::made).filter(|_| values.next().is_none());
+    if !headers.contains_key(PAGE_KEY) {
+        return Ok(None);
+    }
+    let key = only(headers, &PAGE_KEY).and_then(PageKey::made);
     key.map(Some)
         .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
 }

@@ -22,9 +22,7 @@ pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Answered {
         return Ok(json::answer(StatusCode::OK, keys(&listed).finish()));
     };
     let page = app.api_key_page(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
-    let body = keys(&page.keys)
-        .boolean("has_more", page.next_cursor.is_some())
-        .text_or_null("next_cursor", page.next_cursor.as_deref());
+    let body = keys(&page.keys).page_end(page.next_cursor.as_deref());
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
@@ -50,10 +48,7 @@ pub(crate) async fn rotate(call: Call<'_>, tenant: Authorized) -> Answered {
 }
 
 fn no_such_key(error: AppError) -> HttpError {
-    match error {
-        AppError::NotFound => HttpError::nothing_there("there is no such API key"),
-        other => other.into(),
-    }
+    HttpError::absent(error, "there is no such API key")
 }
 
 /// `APIKey`

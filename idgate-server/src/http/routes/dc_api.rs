@@ -6,20 +6,16 @@ use idgate_core::limits::MAX_RESPONSE_BYTES;
 
 use super::sessions::{self, Reader};
 use super::wallet;
-use crate::app::AppError;
-use crate::http::admission::rates::RESPONSE;
 use crate::http::auth::{Authorized, Scope};
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
-use crate::http::error::{Answered, HttpError};
+use crate::http::error::Answered;
 use crate::http::json;
 use idgate_base::spans::carried;
 
 /// `POST /v1/sessions/{sessionId}/dc-api`
 pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Answered {
-    if !body::has_content_type(&call.head.headers, "application/json") {
-        return Err(HttpError::invalid_request("Content-Type must be application/json"));
-    }
+    body::check_is_json(&call.head.headers)?;
     let reader = match tenant.may(Scope::SessionRead) {
         true => Reader::Result(None),
         false => Reader::Status,
@@ -31,23 +27,15 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Answered {
     let admission = async {
         app.expects_relay(&caller, &id).await?;
         app.join_trace(&id).await;
-        rates.charge_owner(&RESPONSE, id.as_str(), app.now())?;
-        rates.share_owner(&RESPONSE, &id).await.map_err(AppError::from)??;
-        Ok::<_, HttpError>(())
+        rates.charge_answer(&id, app.now()).await
     };
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(wallet::refuse_body)?;
-    // A task of its own, in a box, as for wallets.
+    // In a box: a task copies what it runs more than once.
     let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
         app.relay(&caller, &id, &bytes).await
     });
-    limit.lift();
-    match tokio::spawn(carried(work)).await {
-        Ok(relayed) => match relayed? {
-            Some(view) => Ok(json::answer(StatusCode::OK, sessions::status_json(&view, reader))),
-            None => Err(wallet::refused()),
-        },
-        Err(_panic) => Err(HttpError::internal("panic")),
-    }
+    let view = wallet::to_its_end(limit, carried(work)).await?.ok_or_else(wallet::refused)?;
+    Ok(json::answer(StatusCode::OK, sessions::status_json(&view, reader)))
 }

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 use idgate_core::ErrorCode;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
+use crate::http::answer_body::of_type;
 use crate::http::auth::AdminAuthorized;
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
-use crate::http::json::{self as body, Body};
+use crate::http::json as body;
 use crate::http::{paging, query};
 use crate::limits::MAX_WINDOW_HOURS;
 use idgate_store::{MetricsSummary, Outcomes};
@@ -56,10 +55,7 @@ pub(crate) async fn exposition(mut call: Call<'_>) -> Answered {
         telemetry.spans(&tracer.counts());
     }
     let text = app.exposition().await?;
-    let mut response = Response::new(Body::whole(Bytes::from(text)));
-    let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, format);
-    Ok(response)
+    Ok(of_type("text/plain; version=0.0.4; charset=utf-8", text))
 }
 
 fn window_hours(query: Option<&str>) -> Result<usize, HttpError> {

@@ -1,9 +1,9 @@
 //! The interface description, for anybody (specification 9).
 
-use bytes::Bytes;
 use hyper::Response;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, HeaderValue};
 
+use crate::http::answer_body::of_type;
 use crate::http::call::Call;
 use crate::http::error::Answered;
 use crate::http::json::Body;
@@ -36,10 +36,8 @@ fn description(call: &Call<'_>) -> Description {
 }
 
 fn answer(content_type: &'static str, text: openapi::Text) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Bytes::from_static(text.as_bytes())));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    let mut response = of_type(content_type, text.as_bytes());
     // It changes with program and settings only; five minutes bound what a cache knows of an upgrade.
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
     response
 }

@@ -17,6 +17,7 @@ use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 
 use crate::app::{App, AppError, PageKey, PageView, Phase, Standing};
+use crate::http::answer_body::{empty, of_type};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
 use crate::http::json::{self, Body, Object};
@@ -25,7 +26,7 @@ use crate::http::query;
 
 /// How long a browser remembers that a page is its own after the session took no more answers.
 const COOKIE_GRACE_SECS: u64 = 3600;
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const HTML: &str = "text/html; charset=utf-8";
 
 /// `GET /v/{token}`
 pub(crate) async fn show(call: Call<'_>) -> Answered {
@@ -167,7 +168,7 @@ pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body>
         let own = Addresses { token, framed };
         let text = page::refused(language(&head.headers), error.status(), own);
         *error.body_mut() = Body::whole(Bytes::from(text));
-        error.headers_mut().insert(CONTENT_TYPE, HTML);
+        error.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     }
     headers::add(error.headers_mut(), &[]);
     error
@@ -225,28 +226,24 @@ fn taken(asked: &HeaderMap) -> Response<Body> {
 }
 
 fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Bytes::from(text)));
+    let mut response = of_type(HTML, text);
     *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HTML);
-    headers::add(headers, framers);
+    headers::add(response.headers_mut(), framers);
     response
 }
 
 /// To be asked for with GET.
 fn see(path: &str) -> Answered {
     let location = HeaderValue::from_str(path).map_err(|_| HttpError::not_found())?;
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::SEE_OTHER;
+    let mut response = empty(StatusCode::SEE_OTHER);
     response.headers_mut().insert(LOCATION, location);
     headers::add(response.headers_mut(), &[]);
     Ok(response)
 }
 
 fn shared(media_type: &'static str, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Bytes::from_static(text.as_bytes())));
+    let mut response = of_type(media_type, text);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     // It changes with the program alone; an hour bounds what a browser knows of an upgrade.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     headers::add(headers, &[]);

@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Response};
+use hyper::Method;
 use idgate_core::codec::form;
 use idgate_core::request::RequestObjectJwt;
 
 use crate::app::Visit;
+use crate::http::answer_body::of_type;
 use crate::http::body::{self, BodyError};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
-use crate::http::json::Body;
 use crate::limits::MAX_FETCH_FORM_BYTES;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
@@ -25,7 +23,7 @@ pub(crate) async fn get(call: Call<'_>) -> Answered {
         true => app.fetch_request(&handle, None, &visit, call.admission()).await?,
         false => app.peek_request(&handle, &visit, call.admission()).await?,
     };
-    Ok(answer(jwt))
+    Ok(of_type(RequestObjectJwt::MEDIA_TYPE, jwt.into_string()))
 }
 
 /// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
@@ -41,7 +39,8 @@ pub(crate) async fn post(call: Call<'_>) -> Answered {
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
     let visit = Visit { part: part.as_deref(), network: &network, counts: true };
-    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref(), &visit, admit).await?))
+    let jwt = app.fetch_request(&handle, wallet_nonce.as_deref(), &visit, admit).await?;
+    Ok(of_type(RequestObjectJwt::MEDIA_TYPE, jwt.into_string()))
 }
 
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).
@@ -60,13 +59,6 @@ fn wallet_nonce(form: &[u8]) -> Result<Option<Cow<'_, str>>, &'static str> {
         }
     }
     Ok(found.filter(|nonce| !nonce.is_empty()))
-}
-
-fn answer(jwt: RequestObjectJwt) -> Response<Body> {
-    let mut response = Response::new(Body::whole(Bytes::from(jwt.into_string())));
-    let media_type = HeaderValue::from_static(RequestObjectJwt::MEDIA_TYPE);
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
 }
 
 #[cfg(test)]

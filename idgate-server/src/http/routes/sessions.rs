@@ -1,15 +1,16 @@
 //! Sessions for tenants, and the link that a person follows (specification 4, decisions 5).
 
 use hyper::header::{HeaderValue, LOCATION};
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
-use crate::app::{AppError, CreatedSession, SessionView, Visit};
+use crate::app::{CreatedSession, SessionView, Visit};
+use crate::http::answer_body::empty;
 use crate::http::auth::Authorized;
 use crate::http::call::{Call, FoundSession};
 use crate::http::error::{Answered, HttpError};
-use crate::http::json::{self, Body, Object};
+use crate::http::json::{self, Object};
 use crate::http::query;
 use crate::http::{idempotency_key, json_body};
 use idgate_base::spans::{Stage, stage};
@@ -54,12 +55,9 @@ pub(crate) async fn delete(call: Call<'_>, tenant: Authorized) -> Answered {
 /// `GET /v1/sessions/{sessionId}/report`
 pub(crate) async fn report(call: Call<'_>, tenant: Authorized) -> Answered {
     let explained = call.gateway.app.explanation(tenant.caller(), &call.session_id()).await;
-    let explained = explained.map_err(|error| match error {
-        AppError::NotFound => HttpError::nothing_there(
-            "there is no report: no such session, no answer that was refused, or not within 24 hours",
-        ),
-        other => other.into(),
-    })?;
+    let none =
+        "there is no report: no such session, no answer that was refused, or not within 24 hours";
+    let explained = explained.map_err(|error| HttpError::absent(error, none))?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(explained.into_bytes())))
 }
 
@@ -87,8 +85,7 @@ fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {
 fn redirect(location: &str) -> Answered {
     let location = HeaderValue::from_str(location)
         .map_err(|_| HttpError::internal("a deep link that is not a header value"))?;
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::FOUND;
+    let mut response = empty(StatusCode::FOUND);
     response.headers_mut().insert(LOCATION, location);
     Ok(response)
 }

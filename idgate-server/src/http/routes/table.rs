@@ -8,14 +8,14 @@ use super::{
     wallet, webhooks, well_known,
 };
 use crate::http::admission::rates::{
-    API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
+    API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, TenantRate, WEBHOOK_ENDPOINT,
     WEBHOOK_TEST,
 };
 use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
 use crate::http::route::Door::{
     Admin, OfPages, OfSession, Page, Probe, Public, Relay, Stream, Tenant, Wallet,
 };
-use crate::http::route::{Door, Route};
+use crate::http::route::{Door, ForTenant, Route};
 
 /// A handler as the table holds it. `tenant`: it takes the proof of the caller's key. `session`: it takes the
 /// session as well.
@@ -47,33 +47,15 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::get))),
     post("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::post))),
     post("/v1/oid4vp/response/{id}", Wallet(&RESPONSE, to!(wallet::respond))),
-    get("/v1/api-keys", Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::list))),
-    post("/v1/api-keys", Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::create))),
-    delete(
-        "/v1/api-keys/{id}",
-        Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::revoke)),
-    ),
-    post(
-        "/v1/api-keys/{id}/rotate",
-        Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::rotate)),
-    ),
+    get("/v1/api-keys", manages(&API_KEYS, to!(tenant api_keys::list))),
+    post("/v1/api-keys", manages(&API_KEYS, to!(tenant api_keys::create))),
+    delete("/v1/api-keys/{id}", manages(&API_KEYS, to!(tenant api_keys::revoke))),
+    post("/v1/api-keys/{id}/rotate", manages(&API_KEYS, to!(tenant api_keys::rotate))),
     get("/v1/audit-log", Tenant(AuditRead, None, to!(tenant audit::list))),
-    get(
-        "/v1/webhook-endpoint",
-        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::read)),
-    ),
-    put(
-        "/v1/webhook-endpoint",
-        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::put)),
-    ),
-    delete(
-        "/v1/webhook-endpoint",
-        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::remove)),
-    ),
-    post(
-        "/v1/webhook-endpoint/test",
-        Tenant(ApiKeysManage, Some(&WEBHOOK_TEST), to!(tenant webhooks::test)),
-    ),
+    get("/v1/webhook-endpoint", manages(&WEBHOOK_ENDPOINT, to!(tenant webhooks::read))),
+    put("/v1/webhook-endpoint", manages(&WEBHOOK_ENDPOINT, to!(tenant webhooks::put))),
+    delete("/v1/webhook-endpoint", manages(&WEBHOOK_ENDPOINT, to!(tenant webhooks::remove))),
+    post("/v1/webhook-endpoint/test", manages(&WEBHOOK_TEST, to!(tenant webhooks::test))),
     get("/v1/webhooks/pending", Tenant(AuditRead, None, to!(tenant webhooks::pending))),
     get("/v1/webhooks/failures", Tenant(AuditRead, None, to!(tenant webhooks::failures))),
     post(
@@ -100,6 +82,11 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/openapi.yaml", Public(to!(openapi::yaml))),
     get("/api/openapi-3.0.yaml", Public(to!(openapi::yaml_3_0))),
 ];
+
+/// For those who manage keys, and what else redirects data.
+const fn manages(rate: &'static TenantRate, handler: ForTenant) -> Door {
+    Tenant(ApiKeysManage, Some(rate), handler)
+}
 
 const fn get(template: &'static str, door: Door) -> Route {
     Route { method: "GET", template, door }

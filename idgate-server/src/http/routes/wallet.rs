@@ -8,6 +8,8 @@ use idgate_core::response::WalletResponse;
 use idgate_core::verify::WalletReply;
 use zeroize::Zeroizing;
 
+use crate::app::AppError;
+use crate::http::admission::time_limit::TimeLimit;
 use crate::http::body::{self, BodyError, Received};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
@@ -29,11 +31,18 @@ pub(crate) async fn respond(call: Call<'_>) -> Answered {
         let response = WalletResponse::new(content_type.as_deref(), &bytes);
         app.respond(&handle, response, admit).await
     });
-    // A task of its own: a wallet that hangs up does not leave its session half verified. One that
-    // waits is told what the task decided, and never that nothing was.
+    reply(&to_its_end(limit, carried(work)).await?)
+}
+
+/// The outcome of `work`, which is a task of its own: a wallet that hangs up does not leave its session half
+/// verified, and one that waits gets the decision of the task, however long that takes.
+pub(super) async fn to_its_end<T: Send + 'static>(
+    limit: &TimeLimit,
+    work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+) -> Result<T, HttpError> {
     limit.lift();
-    match tokio::spawn(carried(work)).await {
-        Ok(answer) => reply(&answer?),
+    match tokio::spawn(work).await {
+        Ok(done) => Ok(done?),
         Err(_panic) => Err(HttpError::internal("panic")),
     }
 }

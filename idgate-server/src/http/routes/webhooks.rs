@@ -14,8 +14,7 @@ use idgate_store::{DeadLetter, EndpointRecord, HostStatus, Pending};
 /// `GET /v1/webhook-endpoint`
 pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Answered {
     let endpoint = call.gateway.app.webhook_endpoint(tenant.caller()).await;
-    let endpoint =
-        endpoint.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    let endpoint = endpoint.map_err(no_endpoint)?;
     Ok(json::answer(StatusCode::OK, endpoint_json(&endpoint, None)))
 }
 
@@ -32,7 +31,7 @@ pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Answered {
 /// `DELETE /v1/webhook-endpoint`
 pub(crate) async fn remove(call: Call<'_>, tenant: Authorized) -> Answered {
     let removed = call.gateway.app.remove_webhook_endpoint(tenant.caller()).await;
-    removed.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    removed.map_err(no_endpoint)?;
     Ok(json::no_content())
 }
 
@@ -43,8 +42,7 @@ pub(crate) async fn failures(call: Call<'_>, tenant: Authorized) -> Answered {
     let page = app.webhook_failures(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = Object::new()
         .array("failures", page.letters.iter().map(failure_json))
-        .boolean("has_more", page.next_cursor.is_some())
-        .text_or_null("next_cursor", page.next_cursor.as_deref());
+        .page_end(page.next_cursor.as_deref());
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
@@ -52,7 +50,7 @@ pub(crate) async fn failures(call: Call<'_>, tenant: Authorized) -> Answered {
 pub(crate) async fn test(mut call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let tested = call.not_held(app.test_webhook(tenant.caller())).await?;
-    let tested = tested.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    let tested = tested.map_err(no_endpoint)?;
     let body = Object::new()
         .text("id", &tested.id)
         .boolean("delivered", tested.error.is_none())
@@ -69,15 +67,15 @@ pub(crate) async fn pending(call: Call<'_>, tenant: Authorized) -> Answered {
     let page = app.pending_webhooks(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = Object::new()
         .array("pending", page.notifications.iter().map(pending_json))
-        .boolean("has_more", page.next_cursor.is_some())
-        .text_or_null("next_cursor", page.next_cursor.as_deref());
+        .page_end(page.next_cursor.as_deref());
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
 /// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
 pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Answered {
     let replay = call.gateway.app.retry_webhook(tenant.caller(), call.id).await;
-    let replay = replay.map_err(|error| absent(error, "there is no such failed delivery"))?;
+    let replay =
+        replay.map_err(|error| HttpError::absent(error, "there is no such failed delivery"))?;
     let body = Object::new()
         .text("status", "REPLAYED")
         .text("id", &replay.id)
@@ -88,11 +86,8 @@ pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Answered {
 /// More than everything in an endpoint but its secret: a URL of 2000 characters, a note of 500.
 const ENDPOINT_ROOM: usize = 24 * 1024;
 
-fn absent(error: AppError, message: &'static str) -> HttpError {
-    match error {
-        AppError::NotFound => HttpError::nothing_there(message),
-        other => other.into(),
-    }
+fn no_endpoint(error: AppError) -> HttpError {
+    HttpError::absent(error, "this client has no webhook endpoint")
 }
 
 /// `WebhookEndpoint`; with a secret, `WebhookEndpointSecret`.

@@ -8,11 +8,12 @@ use hyper::header::{
     SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode, Version};
+use hyper::{StatusCode, Version};
 
+use crate::http::answer_body::empty;
 use crate::http::auth;
 use crate::http::error::{Answered, HttpError};
-use crate::http::json::Body;
+use crate::http::head::only;
 use idgate_base::api_key::ApiKey;
 
 /// The subprotocol of the status stream.
@@ -38,10 +39,10 @@ impl Handshake {
         if !upgrades {
             return Err(HttpError::bad_handshake("this path takes WebSocket upgrades only"));
         }
-        if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
+        if only(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
             return Err(HttpError::bad_handshake("Sec-WebSocket-Version must be 13"));
         }
-        let nonce = single(headers, &SEC_WEBSOCKET_KEY).filter(|nonce| is_nonce(nonce));
+        let nonce = only(headers, &SEC_WEBSOCKET_KEY).filter(|nonce| is_nonce(nonce));
         let nonce = nonce.ok_or_else(|| {
             HttpError::bad_handshake("Sec-WebSocket-Key must be 16 bytes in base64")
         })?;
@@ -61,8 +62,7 @@ impl Handshake {
     pub(crate) fn accept(self) -> Answered {
         let accept = HeaderValue::try_from(self.accept)
             .map_err(|_| HttpError::internal("base64 that is not a header value"))?;
-        let mut response = Response::new(Body::default());
-        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let mut response = empty(StatusCode::SWITCHING_PROTOCOLS);
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
@@ -86,12 +86,6 @@ fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item
     let values = headers.get_all(name).into_iter();
     let lists = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
     lists.map(|element| element.trim_matches([' ', '\t'])).filter(|element| !element.is_empty())
-}
-
-fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
 }
 
 fn is_nonce(text: &str) -> bool {

@@ -7,11 +7,10 @@ use idgate_core::limits::MAX_RESPONSE_BYTES;
 use zeroize::Zeroizing;
 
 use super::{headers, look, state_of, taken};
-use crate::app::{AppError, Standing};
-use crate::http::admission::rates::RESPONSE;
+use crate::app::Standing;
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
-use crate::http::error::{Answered, HttpError};
+use crate::http::error::Answered;
 use crate::http::json;
 use crate::http::page;
 use crate::http::routes::wallet;
@@ -37,34 +36,22 @@ pub(crate) async fn answer(call: Call<'_>) -> Answered {
     if view.standing != Standing::Own || !is_from_here(&call) {
         return Ok(taken(&call.head.headers));
     }
-    if !body::has_content_type(&call.head.headers, "application/json") {
-        return Err(HttpError::invalid_request("Content-Type must be application/json"));
-    }
+    body::check_is_json(&call.head.headers)?;
     let (app, limit, rates) = (call.gateway.app.clone(), call.limit, &call.gateway.rates);
     let id = view.session.id().clone();
     // Nothing much is read, and no memory taken, for a session that takes no answer.
     let admission = async {
         app.expects_page_answer(&view)?;
-        rates.charge_owner(&RESPONSE, id.as_str(), app.now())?;
-        rates.share_owner(&RESPONSE, &id).await.map_err(AppError::from)??;
-        Ok::<_, HttpError>(())
+        rates.charge_answer(&id, app.now()).await
     };
     let (head, token, gateway) = (call.head, call.id, call.gateway);
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(wallet::refuse_body)?;
-    let work = {
-        let app = app.clone();
-        async move {
-            let Received { bytes, held: _until_settled } = received;
-            app.answer_page(&view, &bytes).await
-        }
+    let work = async move {
+        let Received { bytes, held: _until_settled } = received;
+        app.answer_page(&view, &bytes).await
     };
-    // A task of its own, as for wallets.
-    limit.lift();
-    match tokio::spawn(work).await {
-        Ok(answered) => answered?,
-        Err(_panic) => return Err(HttpError::internal("panic")),
-    }
+    wallet::to_its_end(limit, Box::pin(work)).await?;
     let cookies = |name: &str| page::cookie_of(&head.headers, name);
     Ok(state_of(&gateway.app.page(token, cookies).await?))
 }
