@@ -12,6 +12,7 @@ pub mod admin;
 pub mod app;
 pub mod config;
 mod descriptors;
+mod digest;
 pub mod failure;
 pub mod http;
 mod limits;

@@ -26,7 +26,7 @@ use crate::stdio;
 use crate::work;
 use crate::work::certificate_watch::CertificateWatch;
 use crate::work::checkpoints::Checkpoints;
-use crate::work::delivery::Delivery;
+use crate::work::delivery::{Courier, Delivery};
 use crate::work::list_refresh::ListRefresh;
 use crate::work::spans::SpanExport;
 use crate::work::supervisor::Supervisor;
@@ -144,29 +144,29 @@ pub async fn start_with_limits(
     let spans = tracer.clone().zip(config.traces.as_ref()).map(export).transpose()?;
     let recorder = tracer.clone();
     let delivery = move || {
-        Delivery::new(outbox.clone(), time.clone(), PROVIDER, way_out.clone(), allow_http)
-            .recorded_by(recorder.clone())
+        let courier = Courier::new(PROVIDER, way_out.clone(), allow_http);
+        Delivery::new(outbox.clone(), time.clone(), courier, recorder.clone())
     };
     let fetcher = Arc::new(Fetcher::new(egress));
-    let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
-        .in_mode(config.request_mode)
-        .speaking(config.dialects.clone())
-        .for_pages_of_any_origin(config.environment == Environment::Development)
-        .with_pages(config.page)
-        .verifying_within(limits.verification_timeout)
-        .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
+    let mut app = App::new(store, clock, PROVIDER, &*base_url, fetcher);
+    app.request_mode = config.request_mode;
+    app.dialects = config.dialects.clone();
+    app.any_origin = config.environment == Environment::Development;
+    app.pages = config.page;
+    app.verification_time = limits.verification_timeout;
+    app.webhook_rules = WebhookRules { allow_http, egress: Some(to_webhooks) };
     let app = Arc::new(app);
     let wait = Wait { clock: &**app.clock(), most: config.database_wait };
     let is_away = |error: &AppError| matches!(error, AppError::Unavailable(_));
     let reading = wait.out(|| app.verifier(), is_away);
     step(wait.clock, "reading trust and keys", reading).await.map_err(explain)?;
-    let gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
+    let mut gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
         .with_rate_limits(config.rate_limits)
-        .with_wallet_origins(config.wallet_origins.clone())
-        .with_body_memory(config.body_memory)
-        .with_tls(tls.clone())
-        .with_tracer(tracer)
-        .with_supervisor(supervisor.clone());
+        .with_body_memory(config.body_memory);
+    gateway.wallet_origins = config.wallet_origins.clone();
+    gateway.tls = tls.clone();
+    gateway.tracer = tracer;
+    gateway.supervisor = Some(supervisor.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
@@ -378,24 +378,20 @@ async fn run_parts(
 ) {
     let Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans } = parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
-    let stop = sweeper_stopped.clone();
-    let sign = move || checkpoints.clone().run(stop.clone());
+    let sign = move |stop| checkpoints.clone().run(stop);
     let signing = supervisor.clone().keep("checkpoints", sweeper_stopped.clone(), sign);
     let signing = tokio::spawn(boxed(signing));
-    let stop = stopped.clone();
-    let look = move || certificates.clone().run(stop.clone());
+    let look = move |stop| certificates.clone().run(stop);
     tokio::spawn(boxed(supervisor.clone().keep("certificates", stopped.clone(), look)));
     if let Some(lists) = lists {
-        let stop = stopped.clone();
-        let renew = move || lists.clone().run(stop.clone());
+        let renew = move |stop| lists.clone().run(stop);
         tokio::spawn(boxed(supervisor.clone().keep("trusted_lists", stopped.clone(), renew)));
     }
     let (stop_spans, spans_stopped) = watch::channel(false);
     let exporting = spans.map(|spans| tokio::spawn(boxed(spans.run(spans_stopped))));
     let sweeping = tokio::spawn(boxed(sweeper.run(supervisor.clone(), sweeper_stopped)));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
-    let stop = stopped.clone();
-    let deliver = move || delivery().run(stop.clone());
+    let deliver = move |stop| delivery().run(stop);
     let delivering = tokio::spawn(boxed(supervisor.keep("delivery", stopped.clone(), deliver)));
     let telling = tokio::spawn({
         let gateway = gateway.clone();

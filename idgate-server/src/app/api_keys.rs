@@ -6,7 +6,7 @@ use idgate_core::ids::random_id;
 use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::time::UnixMillis;
 
-use super::{App, AppError};
+use super::{App, AppError, request_body};
 use crate::limits::MAX_API_KEY_NAME_CHARS;
 use idgate_base::api_key::{ApiKey, SCOPES};
 use idgate_base::entropy::OsEntropy;
@@ -57,7 +57,7 @@ impl App {
         body: &[u8],
     ) -> Result<ApiKeySecret, AppError> {
         let now = self.now();
-        let wish = Wish::parse(body, now).map_err(AppError::Request)?;
+        let wish = Wish::parse(body, now)?;
         for scope in &wish.scopes {
             if caller.scopes.as_ref().is_some_and(|own| !own.iter().any(|own| own == scope)) {
                 return Err(AppError::LacksScope(scope));
@@ -81,8 +81,7 @@ impl App {
             KeyMade::TooMany => Err(AppError::TooManyKeys),
             KeyMade::OutlivesCaller => {
                 let rule = "must not be later than the expiry of the key that asks for it";
-                let error = RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule);
-                Err(AppError::Request(error))
+                Err(RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule).into())
             }
         }
     }
@@ -125,10 +124,8 @@ impl App {
 }
 
 fn fresh(livemode: bool) -> Result<(String, ApiKey), AppError> {
-    let exhausted = |error| AppError::Unavailable(format!("{error}"));
-    let id = random_id("key_", &mut OsEntropy).map_err(exhausted)?;
-    let key = ApiKey::generate(livemode, &mut OsEntropy).map_err(exhausted)?;
-    Ok((id, key))
+    let id = random_id("key_", &mut OsEntropy)?;
+    Ok((id, ApiKey::generate(livemode, &mut OsEntropy)?))
 }
 
 /// `CreateAPIKeyRequest` (specification 2).
@@ -141,23 +138,12 @@ struct Wish {
 
 impl Wish {
     fn parse(body: &[u8], now: UnixMillis) -> Result<Self, RequestError> {
-        let invalid = |rule| RequestError::new(ErrorCode::InvalidRequest, "", rule);
         if body.len() > MAX_CREATE_BYTES {
-            return Err(invalid("is larger than 64 KiB"));
+            let rule = "is larger than 64 KiB";
+            return Err(RequestError::new(ErrorCode::InvalidRequest, "", rule));
         }
         let mut tape = Tape::default();
-        let root = tape
-            .parse_explaining(body)
-            .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
-        let root = tape.value(root);
-        let members = root.members().ok_or_else(|| invalid("must be a JSON object"))?;
-        for (name, _) in members {
-            if !["scopes", "name", "expires_at"].iter().any(|known| name.is(known)) {
-                let path: String = name.unescape().chars().take(64).collect();
-                let rule = "is not a field of this request; remove it";
-                return Err(RequestError::new(ErrorCode::UnknownField, path, rule));
-            }
-        }
+        let root = request_body::read(&mut tape, body, &["scopes", "name", "expires_at"])?;
         Ok(Self {
             scopes: parse_scopes(root.get("scopes"))?,
             name: root.get("name").map(parse_name).transpose()?,

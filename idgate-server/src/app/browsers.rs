@@ -50,11 +50,7 @@ impl App {
                 continue;
             };
             let path = format!("dc_api.origins[{at}]");
-            return Err(AppError::Request(RequestError::new(
-                ErrorCode::InvalidRequest,
-                path,
-                rule,
-            )));
+            return Err(RequestError::new(ErrorCode::InvalidRequest, path, rule).into());
         }
         Ok(())
     }
@@ -73,7 +69,7 @@ impl App {
         }
         let rule = "the client has none of the session's origins any more; ask the operator for \
                     `idgate client origin add`";
-        Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule)))
+        Err(RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule).into())
     }
 
     /// What a page passes on, of a session that is made for pages.

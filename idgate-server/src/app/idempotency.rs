@@ -1,11 +1,11 @@
 //! `POST /v1/sessions` under an `Idempotency-Key` (decisions 4): whoever does not know whether a
 //! request arrived sends it again, and has one session.
 
-use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::error::{ErrorCode, RequestError};
 use zeroize::Zeroizing;
 
 use super::{App, AppError, CreatedSession};
+use crate::digest::sha256;
 use idgate_base::spans;
 use idgate_store::{Answered, Beside, Caller, MadeOnce, Once};
 
@@ -44,9 +44,5 @@ fn replay(earlier: Answered, body: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, AppE
         return Ok(earlier.answer);
     }
     let rule = "was used for another body; send a new key with a new request";
-    Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, "Idempotency-Key", rule)))
-}
-
-fn sha256(bytes: &[u8]) -> [u8; 32] {
-    digest(&SHA256, bytes).as_ref().try_into().unwrap_or_default()
+    Err(RequestError::new(ErrorCode::InvalidRequest, "Idempotency-Key", rule).into())
 }

@@ -1,6 +1,8 @@
 //! What operators read: sums of settled sessions, and the state of this process.
 
+use idgate_core::TrustEntry;
 use idgate_core::time::UnixMillis;
+use idgate_core::trust::{PinnedSigner, TrustAnchor};
 
 use super::{App, AppError};
 use crate::descriptors;
@@ -30,9 +32,23 @@ impl App {
         let (fetches, most) = self.fetcher.used();
         telemetry.resource("fetches", Use::of(fetches, most));
         descriptors::used().into_iter().for_each(|of| telemetry.resource("descriptors", of));
-        for Trusted { kind, count, expiry } in self.trusted().await? {
-            telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));
-        }
+        let trust = self.store.trust().await?;
+        let entries = || trust.entries();
+        telemetry.trusted("issuer_key", entries().map(|entry| entry.keys.len()).sum(), None);
+        let certified = |kind, ends: Vec<UnixMillis>| {
+            let first = ends.iter().min();
+            telemetry.trusted(kind, ends.len(), first.map(|end| seconds_until(*end, now)));
+        };
+        let ends = |roots: fn(&TrustEntry) -> &Vec<TrustAnchor>| {
+            entries().flat_map(roots).map(TrustAnchor::not_after).collect()
+        };
+        certified("root", ends(|entry| &entry.roots));
+        certified("sd_jwt_root", ends(|entry| &entry.sd_jwt_roots));
+        let ends = |signers: fn(&TrustEntry) -> &Vec<PinnedSigner>| {
+            entries().flat_map(signers).map(PinnedSigner::not_after).collect()
+        };
+        certified("pinned_signer", ends(|entry| &entry.pinned_signers));
+        certified("sd_jwt_signer", ends(|entry| &entry.sd_jwt_signers));
         let certificates = self.store.certificates().await?;
         for (of, is_gateways) in [("gateway", true), ("client", false)] {
             let ends = certificates
@@ -52,49 +68,6 @@ impl App {
         }));
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
-
-    async fn trusted(&self) -> Result<[Trusted; 5], AppError> {
-        let snapshot = self.store.trust().await?;
-        let entries = || snapshot.entries();
-        let roots = || entries().flat_map(|entry| &entry.roots);
-        let signers = || entries().flat_map(|entry| &entry.pinned_signers);
-        let sd_jwt_roots = || entries().flat_map(|entry| &entry.sd_jwt_roots);
-        let sd_jwt_signers = || entries().flat_map(|entry| &entry.sd_jwt_signers);
-        Ok([
-            Trusted {
-                kind: "issuer_key",
-                count: entries().map(|entry| entry.keys.len()).sum(),
-                expiry: None,
-            },
-            Trusted {
-                kind: "root",
-                count: roots().count(),
-                expiry: roots().map(|root| root.not_after()).min(),
-            },
-            Trusted {
-                kind: "pinned_signer",
-                count: signers().count(),
-                expiry: signers().map(|signer| signer.not_after()).min(),
-            },
-            Trusted {
-                kind: "sd_jwt_root",
-                count: sd_jwt_roots().count(),
-                expiry: sd_jwt_roots().map(|root| root.not_after()).min(),
-            },
-            Trusted {
-                kind: "sd_jwt_signer",
-                count: sd_jwt_signers().count(),
-                expiry: sd_jwt_signers().map(|signer| signer.not_after()).min(),
-            },
-        ])
-    }
-}
-
-struct Trusted {
-    kind: &'static str,
-    count: usize,
-    /// Of the first that expires.
-    expiry: Option<UnixMillis>,
 }
 
 fn seconds_until(then: UnixMillis, now: UnixMillis) -> i64 {

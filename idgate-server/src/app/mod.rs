@@ -12,6 +12,7 @@ mod page_browser;
 mod page_dialogue;
 mod pages;
 mod registration;
+mod request_body;
 mod request_object;
 mod sessions;
 mod status;
@@ -23,6 +24,7 @@ use std::pin::Pin;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use idgate_core::EntropyUnavailable;
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::error::{
     ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
@@ -60,12 +62,14 @@ pub struct App {
     clock: Arc<dyn Clock>,
     provider: CryptoProvider,
     base_url: String,
-    request_mode: RequestMode,
-    dialects: Dialects,
+    /// The profile of new sessions.
+    pub(crate) request_mode: RequestMode,
+    /// The dialects that sessions may have.
+    pub(crate) dialects: Dialects,
     /// Whether pages may be from anywhere, as in development.
-    any_origin: bool,
+    pub(crate) any_origin: bool,
     /// `None`: sessions have no pages.
-    pages: Option<PageRules>,
+    pub(crate) pages: Option<PageRules>,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
     /// The time for the fetches of one answer.
@@ -75,11 +79,12 @@ pub struct App {
     streams: Arc<Streams>,
     /// What the log was told of registration certificates.
     notices: registration::Notices,
-    webhook_rules: WebhookRules,
+    /// The webhooks that the operator allows.
+    pub(crate) webhook_rules: WebhookRules,
     /// The places for tests of webhooks.
     webhook_tests: Arc<Semaphore>,
     /// For a verification until its verdict is handed to the store.
-    verification_time: Duration,
+    pub(crate) verification_time: Duration,
 }
 
 /// Whether a wallet is admitted to a session, once it proved that it may ask: it may come too often.
@@ -121,7 +126,8 @@ pub enum AppError {
 }
 
 impl App {
-    /// An application over these parts. `base_url` is where wallets reach the gateway.
+    /// An application over these parts, with the settings that a gateway has by default. `base_url` is where
+    /// wallets reach the gateway.
     pub fn new(
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
@@ -148,41 +154,6 @@ impl App {
             notices: registration::Notices::default(),
             verification_time: VERIFICATION_TIME,
         }
-    }
-
-    /// With so much time for a verification; without this it is half the lease of its hold.
-    #[must_use]
-    pub fn verifying_within(mut self, time: Duration) -> Self {
-        self.verification_time = time;
-        self
-    }
-
-    /// With what the operator allows webhooks.
-    #[must_use]
-    pub fn with_webhooks(mut self, rules: WebhookRules) -> Self {
-        self.webhook_rules = rules;
-        self
-    }
-
-    /// With new sessions in this profile.
-    #[must_use]
-    pub fn in_mode(mut self, request_mode: RequestMode) -> Self {
-        self.request_mode = request_mode;
-        self
-    }
-
-    /// With sessions in these dialects.
-    #[must_use]
-    pub fn speaking(mut self, dialects: Dialects) -> Self {
-        self.dialects = dialects;
-        self
-    }
-
-    /// With pages that may be from anywhere: for development.
-    #[must_use]
-    pub fn for_pages_of_any_origin(mut self, any: bool) -> Self {
-        self.any_origin = any;
-        self
     }
 
     /// Whether anything but drafts is spoken: only then do sessions name their profile.
@@ -244,6 +215,18 @@ impl App {
     }
 }
 
+impl From<RequestError> for AppError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<EntropyUnavailable> for AppError {
+    fn from(error: EntropyUnavailable) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
+
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
@@ -273,8 +256,8 @@ impl From<ConfigError> for AppError {
 impl From<CreateError> for AppError {
     fn from(error: CreateError) -> Self {
         match error {
-            CreateError::Request(error) => Self::Request(error),
-            CreateError::Entropy(error) => Self::Unavailable(error.to_string()),
+            CreateError::Request(error) => error.into(),
+            CreateError::Entropy(error) => error.into(),
             other => Self::Fault(other.to_string()),
         }
     }
@@ -283,7 +266,7 @@ impl From<CreateError> for AppError {
 impl From<ResponseError> for AppError {
     fn from(error: ResponseError) -> Self {
         match error {
-            ResponseError::Entropy(error) => Self::Unavailable(error.to_string()),
+            ResponseError::Entropy(error) => error.into(),
             other => Self::Response(other),
         }
     }

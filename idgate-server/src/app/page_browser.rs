@@ -1,9 +1,8 @@
 //! Which browser has a page: the first that takes it, until it is over (decisions 27).
 
-use super::pages::{
-    PageKey, PageView, Phase, TAKEN_LATE, cookie_name, is_key_of, sha256, unavailable,
-};
+use super::pages::{PageKey, PageView, Phase, TAKEN_LATE, cookie_name, is_key_of};
 use super::{App, AppError};
+use crate::digest::sha256;
 use idgate_store::PageRecord;
 
 impl App {
@@ -21,7 +20,7 @@ impl App {
     ) -> Result<Option<PageKey>, AppError> {
         let key = match key {
             Some(key) => key,
-            None => PageKey::fresh().map_err(unavailable)?,
+            None => PageKey::fresh()?,
         };
         let is_taken = match &view.page.browser {
             Some(own) => is_key_of(own, key.expose()),
@@ -35,9 +34,9 @@ impl App {
         if view.phase.is_settled() {
             // Before it is taken, so that no request of the new browser comes between.
             self.store.note_on_page(digest, TAKEN_LATE).await?;
-            return Ok(self.store.take_page(digest, sha256(key.expose())).await?);
+            return Ok(self.store.take_page(digest, sha256(key.expose().as_bytes())).await?);
         }
-        let is_taken = self.store.take_page(digest, sha256(key.expose())).await?;
+        let is_taken = self.store.take_page(digest, sha256(key.expose().as_bytes())).await?;
         // It may have been settled since it was looked at.
         let session = self.store.session(&view.page.session_id).await?;
         let is_settled =

@@ -6,7 +6,6 @@ mod way_back;
 
 use std::time::Duration;
 
-use idgate_core::EntropyUnavailable;
 use idgate_core::entropy::Entropy as _;
 use idgate_core::ids::random_id;
 use idgate_core::request::{Dialect, Scheme};
@@ -17,11 +16,11 @@ use zeroize::Zeroizing;
 pub use self::codes::Visit;
 use self::codes::{Judgement, with_part};
 pub use self::key::PageKey;
+pub(super) use self::key::is_key_of;
 use self::key::is_of_base62;
-pub(super) use self::key::{is_key_of, sha256};
 use self::way_back::with_code;
 use super::{App, AppError};
-use crate::config::PageRules;
+use crate::digest::{hex, sha256};
 use crate::limits::{PAGE_LOOK, PAGE_WAIT};
 use idgate_base::clock::Stopwatch;
 use idgate_base::entropy::OsEntropy;
@@ -177,13 +176,6 @@ impl PageView {
 }
 
 impl App {
-    /// With pages for people, or without.
-    #[must_use]
-    pub fn with_pages(mut self, rules: Option<PageRules>) -> Self {
-        self.pages = rules;
-        self
-    }
-
     /// Whether sessions have pages.
     pub fn shows_pages(&self) -> bool {
         self.pages.is_some()
@@ -194,11 +186,11 @@ impl App {
         if self.pages.is_none() {
             return Ok(None);
         }
-        let token = random_id("", &mut OsEntropy).map_err(unavailable)?;
+        let token = random_id("", &mut OsEntropy)?;
         let mut secret = Zeroizing::new([0; 32]);
-        OsEntropy.fill(&mut *secret).map_err(unavailable)?;
+        OsEntropy.fill(&mut *secret)?;
         let url = format!("{}/v/{token}", self.base_url);
-        Ok(Some((NewPage { digest: sha256(&token), secret }, url)))
+        Ok(Some((NewPage { digest: sha256(token.as_bytes()), secret }, url)))
     }
 
     /// The page behind a token; `None`: there is none, or not any more.
@@ -372,10 +364,6 @@ impl App {
     }
 }
 
-pub(super) fn unavailable(error: EntropyUnavailable) -> AppError {
-    AppError::Unavailable(error.to_string())
-}
-
 /// Whether the person's own browser has to come back into the tenant's session.
 pub(super) fn is_same_device(session: &Session) -> bool {
     let haip = || session.offers().any(|offer| offer.dialect() == Dialect::Haip);
@@ -390,11 +378,11 @@ fn gives_code(session: &Session, page: &PageRecord) -> bool {
 }
 
 pub(super) fn cookie_name(digest: &[u8; 32]) -> String {
-    let start: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("__Host-idgate-{start}")
+    let start = digest.get(..8).unwrap_or_default();
+    format!("__Host-idgate-{}", hex(start))
 }
 
 /// `None`: it cannot be a token.
 fn digest_of(token: &str) -> Option<[u8; 32]> {
-    is_of_base62(token).then(|| sha256(token))
+    is_of_base62(token).then(|| sha256(token.as_bytes()))
 }

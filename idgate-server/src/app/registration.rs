@@ -6,7 +6,7 @@ use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::request::{PresentationRequest, VerifierInfo};
 use idgate_core::time::UnixMillis;
 
-use super::{App, AppError};
+use super::App;
 use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
 use idgate_base::rate_limit::{Policy, RateLimiter};
 use idgate_store::gateway_key::{CertifiedKey, Registration};
@@ -32,18 +32,6 @@ impl App {
     /// expired, or is of another party than the certificate that signs. `invalid_request`: it is
     /// registered strictly, and for less than this.
     pub(super) fn attested(
-        &self,
-        verifier: &Verifier,
-        request: &PresentationRequest,
-        signer: Option<&str>,
-        registration: &Registration,
-        certified: Option<&CertifiedKey>,
-    ) -> Result<Vec<VerifierInfo>, AppError> {
-        let attested = self.attest(verifier, request, signer, registration, certified);
-        Ok(attested.map_err(AppError::Request)?.into_iter().collect())
-    }
-
-    fn attest(
         &self,
         verifier: &Verifier,
         request: &PresentationRequest,

@@ -82,7 +82,7 @@ impl App {
         new.signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let parse = || PresentationRequest::parse_for(body, trust, caller.livemode, &spoken);
-        let mut request = stage(Stage::Make, parse).map_err(AppError::Request)?;
+        let mut request = stage(Stage::Make, parse)?;
         self.check_pages(caller, &request).await?;
         let now = self.now();
         let registration = certificates.and_then(|all| all.registration(client_id));
@@ -90,8 +90,8 @@ impl App {
         let make = |request, mut new: NewSession| {
             if let Some(registration) = registration {
                 let signer = new.signer.as_deref();
-                new.verifier_info =
-                    self.attested(&verifier, &request, signer, registration, signs)?;
+                let attested = self.attested(&verifier, &request, signer, registration, signs)?;
+                new.verifier_info = attested.into_iter().collect();
             }
             Ok::<_, AppError>(verifier.create_session_as(request, new, &mut OsEntropy, now)?)
         };

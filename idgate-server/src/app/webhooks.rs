@@ -9,7 +9,7 @@ use idgate_core::webhook::SigningSecret;
 use idgate_fetch::{Answer, Egress, EgressError};
 use url::Url;
 
-use super::{App, AppError};
+use super::{App, AppError, request_body};
 use crate::limits::WEBHOOK_TEST_TIME;
 use crate::work::delivery::{Courier, Message};
 use crate::work::webhook_url::WebhookUrl;
@@ -61,7 +61,7 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<(EndpointRecord, SigningSecret), AppError> {
-        let Wish { url, secret } = Wish::parse(body).map_err(AppError::Request)?;
+        let Wish { url, secret } = Wish::parse(body)?;
         self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
         let fresh = fresh_secret()?;
         let (host, url) = (url.host().to_owned(), url.url().to_string());
@@ -87,8 +87,7 @@ impl App {
         let no_way = || AppError::Unavailable("webhooks have no way out".into());
         let egress = egress.clone().ok_or_else(no_way)?;
         let place = self.webhook_tests.clone().try_acquire_owned().map_err(|_| AppError::Busy)?;
-        let id = random_id("whf_", &mut OsEntropy);
-        let id = id.map_err(|error| AppError::Unavailable(error.to_string()))?;
+        let id = random_id("whf_", &mut OsEntropy)?;
         let message = Message { id: &id, at: self.now(), number: 1, body: r#"{"type":"test"}"# };
         let courier = Courier::new(self.provider, egress, *allow_http);
         let watch = Stopwatch::new();
@@ -175,14 +174,12 @@ impl App {
 }
 
 fn fresh_secret() -> Result<SigningSecret, AppError> {
-    let fresh = signing_secret(&mut OsEntropy);
-    let fresh = fresh.map_err(|error| AppError::Unavailable(error.to_string()))?;
+    let fresh = signing_secret(&mut OsEntropy)?;
     SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))
 }
 
 fn invalid(path: &'static str, rule: impl Into<String>) -> AppError {
-    let rule: String = rule.into();
-    AppError::Request(RequestError::new(ErrorCode::InvalidWebhookEndpoint, path, rule))
+    RequestError::new(ErrorCode::InvalidWebhookEndpoint, path, rule.into()).into()
 }
 
 /// `PutWebhookEndpointRequest` (specification 2).
@@ -194,22 +191,10 @@ struct Wish {
 
 impl Wish {
     fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let error = |code, path: &str, rule: &str| RequestError::new(code, path, rule.to_owned());
-        let wrong = |path: &str, rule: &str| error(ErrorCode::InvalidWebhookEndpoint, path, rule);
+        let wrong =
+            |path: &str, rule| RequestError::new(ErrorCode::InvalidWebhookEndpoint, path, rule);
         let mut tape = Tape::default();
-        let root = tape.parse_explaining(body);
-        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &why))?;
-        let root = tape.value(root);
-        let members = root.members();
-        let members =
-            members.ok_or_else(|| error(ErrorCode::InvalidRequest, "", "must be a JSON object"))?;
-        for (name, _) in members {
-            if !["url", "signing_secret"].iter().any(|known| name.is(known)) {
-                let path: String = name.unescape().chars().take(64).collect();
-                let rule = "is not a field of this request; remove it";
-                return Err(error(ErrorCode::UnknownField, &path, rule));
-            }
-        }
+        let root = request_body::read(&mut tape, body, &["url", "signing_secret"])?;
         let url = root.get("url").ok_or_else(|| wrong("url", "is required"))?;
         let url = url.as_str().ok_or_else(|| wrong("url", "must be a string"))?;
         let url = WebhookUrl::parse(&url).map_err(|rule| wrong("url", rule))?;

@@ -26,19 +26,22 @@ pub struct Gateway {
     pub(super) app: Arc<App>,
     pub(super) limits: HttpLimits,
     pub(super) trusted_proxies: Vec<Cidr>,
-    pub(super) wallet_origins: WalletOrigins,
+    /// Where wallets may run that are pages in a browser.
+    pub(crate) wallet_origins: WalletOrigins,
     draining: watch::Sender<bool>,
     pub(super) connections: Arc<Connections>,
     pub(super) memory: BodyMemory,
     /// The right to verify a large answer.
     pub(super) verifying: Arc<Semaphore>,
-    pub(super) tls: Option<Arc<Tls>>,
+    /// `None`: plain HTTP.
+    pub(crate) tls: Option<Arc<Tls>>,
     pub(super) rates: Rates,
     pub(super) noise: Noise,
-    supervisor: Option<Arc<Supervisor>>,
+    /// The gateway is not ready while a task that this keeps fails again and again.
+    pub(crate) supervisor: Option<Arc<Supervisor>>,
     pub(super) turns: Turns,
     /// `None`: nothing is recorded.
-    pub(super) tracer: Option<Arc<Tracer>>,
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 impl Gateway {
@@ -74,38 +77,10 @@ impl Gateway {
         self
     }
 
-    /// Lets pages of these origins be wallets; without this none may.
-    #[must_use]
-    pub fn with_wallet_origins(mut self, origins: WalletOrigins) -> Self {
-        self.wallet_origins = origins;
-        self
-    }
-
     /// With so many bytes for bodies in flight.
     #[must_use]
     pub fn with_body_memory(mut self, bytes: usize) -> Self {
         self.memory = BodyMemory::new(bytes, self.limits.memory_wait);
-        self
-    }
-
-    /// Speaks TLS; `None`: plain HTTP.
-    #[must_use]
-    pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
-        self.tls = tls;
-        self
-    }
-
-    /// Records what requests do, for a collector of traces; `None`: records nothing.
-    #[must_use]
-    pub fn with_tracer(mut self, tracer: Option<Arc<Tracer>>) -> Self {
-        self.tracer = tracer;
-        self
-    }
-
-    /// With what runs beside requests: the gateway is not ready when that fails again and again.
-    #[must_use]
-    pub fn with_supervisor(mut self, supervisor: Arc<Supervisor>) -> Self {
-        self.supervisor = Some(supervisor);
         self
     }
 

@@ -52,19 +52,19 @@ impl Supervisor {
         tasks.values_mut().all(|history| history.is_well_at(now))
     }
 
-    /// Runs the task that `start` makes until it ends by itself, starting it again when it panics,
+    /// Runs the task that `start` makes of `stop` until it ends by itself, starting it again when it panics,
     /// unless `stop` says so or its sender is gone.
     pub async fn keep<F>(
         self: Arc<Self>,
         task: &'static str,
         mut stop: watch::Receiver<bool>,
-        start: impl Fn() -> F,
+        start: impl Fn(watch::Receiver<bool>) -> F,
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
         loop {
             // Its message and its place went to the log when it panicked.
-            match tokio::spawn(boxed(start())).await {
+            match tokio::spawn(boxed(start(stop.clone()))).await {
                 Err(error) if error.is_panic() => {}
                 Ok(()) | Err(_) => return,
             }
@@ -124,7 +124,7 @@ mod tests {
         let starts = Arc::new(AtomicUsize::new(0));
         let (_running, stop) = watch::channel(false);
         let (counted, seen) = (starts.clone(), supervisor.clone());
-        let task = supervisor.clone().keep("sample", stop, move || {
+        let task = supervisor.clone().keep("sample", stop, move |_| {
             let (start, seen) = (counted.fetch_add(1, Ordering::SeqCst), seen.clone());
             async move {
                 assert_eq!(seen.is_well(), start < 3, "start {start}");
@@ -173,7 +173,7 @@ mod tests {
         let telemetry = Arc::new(Telemetry::new().unwrap());
         let (stop, stopped) = watch::channel(true);
         let supervisor = Arc::new(Supervisor::new(telemetry));
-        supervisor.keep("sample", stopped, || async { panic!("on purpose") }).await;
+        supervisor.keep("sample", stopped, |_| async { panic!("on purpose") }).await;
         drop(stop);
     }
 }

@@ -42,8 +42,8 @@ impl Sweeper {
         let mut duties = JoinSet::new();
         // One task each: a slow or broken one does not hold up the others.
         for duty in Duty::ALL {
-            let (sweeper, stopped) = (self.clone(), stop.clone());
-            let start = move || sweeper.clone().repeat(duty, stopped.clone());
+            let sweeper = self.clone();
+            let start = move |stop| sweeper.clone().repeat(duty, stop);
             duties.spawn(boxed(supervisor.clone().keep(duty.name(), stop.clone(), start)));
         }
         while duties.join_next().await.is_some() {}

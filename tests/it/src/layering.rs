@@ -110,7 +110,7 @@ const STORE: Layers = &[
 
 /// The rooms of the gateway.
 const SERVER: Layers = &[
-    &["config", "descriptors", "limits", "openapi", "panics", "service_manager", "stdio"],
+    &["config", "descriptors", "digest", "limits", "openapi", "panics", "service_manager", "stdio"],
     &["failure", "log", "work"],
     &["app"],
     &["http"],

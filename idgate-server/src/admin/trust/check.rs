@@ -9,7 +9,8 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
 use super::list_check;
-use super::show::{fingerprint, hex, is_expired, sha256};
+use super::show::{fingerprint, is_expired, sha256};
+use crate::digest::hex;
 use idgate_store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
 const DAY_MS: u64 = 86_400_000;

@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListProfile, ListedProvider, ListedService};
 use serde_json::{Value, json};
 
-use super::show::{digest, hex};
+use crate::digest::{hex, sha256};
 use idgate_store::{TrustRecord, TrustedListRecord};
 
 /// The list of an entry for programs.
@@ -130,7 +130,7 @@ pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
         "issued_at": list.issued_at.to_string(),
         "next_update": list.next_update.to_string(),
         "signer": if row.anchors.is_empty() { "unknown" } else { "known" },
-        "sha256": hex(&digest(&row.token)),
+        "sha256": hex(&sha256(&row.token)),
         "providers": list.providers.len(),
         "roots": roots,
         "signers": signers.max(of_sd_jwts),

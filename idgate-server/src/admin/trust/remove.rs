@@ -6,8 +6,8 @@ use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
 use super::not_found;
-use super::show::hex;
 use crate::admin::output::Output;
+use crate::digest::hex;
 use crate::failure::Failure;
 use idgate_store::{OperatorStore, RemovedMaterial};
 

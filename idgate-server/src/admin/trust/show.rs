@@ -7,6 +7,7 @@ use idgate_core::trust::{DeviceResponseDocuments, PinnedSigner, TrustAnchor};
 use serde_json::{Value, json};
 
 use super::list_show;
+use crate::digest::{self, hex};
 use idgate_store::{TrustCertificate, TrustKey, TrustRecord};
 
 /// An entry for programs.
@@ -98,19 +99,7 @@ pub(super) fn fingerprint(key: &TrustKey) -> String {
 
 /// Hex of the SHA-256.
 pub(super) fn sha256(der: &[u8]) -> String {
-    hex(&digest(der))
-}
-
-/// The SHA-256.
-pub(super) fn digest(bytes: &[u8]) -> [u8; 32] {
-    let mut hash = [0; 32];
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
-    hash.iter_mut().zip(digest.as_ref()).for_each(|(into, from)| *into = *from);
-    hash
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest::sha256(der))
 }
 
 /// Whether `end`, the last second of something, is over.

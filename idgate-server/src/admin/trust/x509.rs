@@ -13,8 +13,8 @@ use idgate_core::trust::{
 };
 use serde_json::{Value, json};
 
-use super::show::digest;
 use crate::admin::files::{in_file, read_at_most};
+use crate::digest::sha256;
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
 use idgate_store::{NewCrl, NewList, TrustChange, TrustRecord};
@@ -132,7 +132,7 @@ impl X509Options {
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
         let list = list.map_err(|why| in_file(path, why))?;
-        Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: digest(&file) }))
+        Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: sha256(&file) }))
     }
 
     fn vical(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
@@ -141,7 +141,7 @@ impl X509Options {
         let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
         let list = list.map_err(|why| in_file(path, why))?;
-        Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: digest(&file) }))
+        Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: sha256(&file) }))
     }
 }
 

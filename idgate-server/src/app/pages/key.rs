@@ -1,11 +1,11 @@
 //! What the browser shows that has a page.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::EntropyUnavailable;
 use idgate_core::ids::random_id;
 use zeroize::Zeroizing;
 
+use crate::digest::sha256;
 use idgate_base::entropy::OsEntropy;
 
 /// Characters of a token, and of what a browser shows: 22 of base62 carry 128 bits.
@@ -32,11 +32,7 @@ impl PageKey {
 
 /// Whether what a browser shows is what the page's own browser has.
 pub(in crate::app) fn is_key_of(own: &[u8; 32], shown: &str) -> bool {
-    verify_slices_are_equal(own, &sha256(shown)).is_ok()
-}
-
-pub(in crate::app) fn sha256(text: &str) -> [u8; 32] {
-    digest(&SHA256, text.as_bytes()).as_ref().try_into().unwrap_or_default()
+    verify_slices_are_equal(own, &sha256(shown.as_bytes())).is_ok()
 }
 
 pub(super) fn is_of_base62(text: &str) -> bool {

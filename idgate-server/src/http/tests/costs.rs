@@ -70,10 +70,10 @@ impl World {
         store.trust_key(samples::ISSUER, &jwk);
         let clock = Arc::new(VirtualClock::at(super::UnixMillis(SAMPLE_NOW_MS)));
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher)
-            .in_mode(mode)
-            .with_pages(Some(PageRules { turning: true }))
-            .verifying_within(NEVER);
+        let mut app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher);
+        app.request_mode = mode;
+        app.pages = Some(PageRules { turning: true });
+        app.verification_time = NEVER;
         let limits = HttpLimits {
             header_timeout: NEVER,
             body_timeout: NEVER,

@@ -13,10 +13,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
-use idgate_fetch::{Answer, Egress, EgressError};
+use idgate_fetch::{Answer, EgressError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -74,29 +73,17 @@ struct Office {
 }
 
 impl Delivery {
-    /// Delivers what `store` holds, through `egress`. `allow_http`: test-mode clients may have
-    /// http endpoints.
+    /// Delivers what `store` holds, by `courier`. `tracer` records each exchange for a collector of traces;
+    /// `None`: nothing is recorded.
     pub fn new(
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
-        provider: CryptoProvider,
-        egress: Arc<Egress>,
-        allow_http: bool,
+        courier: Courier,
+        tracer: Option<Arc<Tracer>>,
     ) -> Self {
-        let courier = Courier::new(provider, egress, allow_http);
-        let office = Office { store, clock, courier, tracer: None };
+        let office = Office { store, clock, courier, tracer };
         let (lanes, exchanges) = (Lanes::default(), JoinSet::new());
         Self { office: Arc::new(office), lanes, exchanges, looked: Duration::ZERO }
-    }
-
-    /// Records each exchange for a collector of traces; `None`: records nothing. For a deliverer that has
-    /// not begun.
-    #[must_use]
-    pub fn recorded_by(mut self, tracer: Option<Arc<Tracer>>) -> Self {
-        if let Some(office) = Arc::get_mut(&mut self.office) {
-            office.tracer = tracer;
-        }
-        self
     }
 
     /// Runs until `stop` says so or its sender is gone. Exchanges under way are finished; a lease

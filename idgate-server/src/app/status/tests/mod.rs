@@ -70,8 +70,8 @@ impl World {
         let fetcher = Fetcher::reaching(ranges);
         let (url, seen) = ("https://gateway.example", fetcher.clone());
         // A lease may end in a verification.
-        let mut app = App::new(store.shared(), shared, PROVIDER, url, fetcher)
-            .verifying_within(Duration::from_secs(3600));
+        let mut app = App::new(store.shared(), shared, PROVIDER, url, fetcher);
+        app.verification_time = Duration::from_secs(3600);
         app.allowance = allowance;
         let source = Loopback::start().await;
         Self { app: Arc::new(app), fetcher: seen, store, clock, source }

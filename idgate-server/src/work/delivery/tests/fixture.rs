@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::config::{Cidr, Environment, Quotas};
-use crate::work::delivery::Delivery;
+use crate::work::delivery::{Courier, Delivery};
 use idgate_base::api_key::signing_secret;
 use idgate_base::clock::{Clock, VirtualClock};
 use idgate_base::entropy::OsEntropy;
@@ -197,8 +197,7 @@ impl Fixture {
         let store = self.store.take().unwrap();
         // The deliverer holds it, too.
         let nothing = idgate_store::temporary::TemporaryStore::default().shared();
-        self.delivery =
-            Delivery::new(nothing, Arc::new(self.clock.clone()), PROVIDER, egress(), true);
+        self.delivery = Delivery::new(nothing, Arc::new(self.clock.clone()), courier(true), None);
         drop(store);
         let store = Arc::new(open(&self.dir));
         store.release_leases(self.now()).await.unwrap();
@@ -266,12 +265,13 @@ fn open(dir: &TempDir) -> Store {
     Store::open(dir.path(), options, NOW).unwrap()
 }
 
-fn egress() -> Arc<Egress> {
-    Arc::new(Egress::new(vec![Cidr::parse("127.0.0.0/8").unwrap()], None).unwrap())
+fn courier(allow_http: bool) -> Courier {
+    let egress = Egress::new(vec![Cidr::parse("127.0.0.0/8").unwrap()], None).unwrap();
+    Courier::new(PROVIDER, Arc::new(egress), allow_http)
 }
 
 fn deliverer(store: &Arc<Store>, clock: &VirtualClock, allow_http: bool) -> Delivery {
-    Delivery::new(store.clone(), Arc::new(clock.clone()), PROVIDER, egress(), allow_http)
+    Delivery::new(store.clone(), Arc::new(clock.clone()), courier(allow_http), None)
 }
 
 /// A webhook receiver that remembers what it got.
