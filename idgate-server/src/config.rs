@@ -16,13 +16,14 @@ use idgate_core::Verifier;
 use idgate_core::verifier::DcApi;
 
 pub use self::dialects::{ClientId, DRAFT_ALONE, Dialects, OwnName, ResponseMode};
+use self::rules::one_of;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
 pub use self::wallet_origins::WalletOrigins;
 pub use idgate_fetch::Cidr;
-use idgate_store::SANDBOX_FILE;
 use idgate_store::seal::InstanceKey;
 pub use idgate_store::{Address, Environment, Quotas};
+use idgate_store::{SANDBOX_FILE, StoreOptions};
 
 /// How requests reach wallets, and answers come back.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,16 +32,6 @@ pub enum RequestMode {
     Inline,
     /// Signed Request Objects, fetched by the wallet; answers are encrypted.
     Jar,
-}
-
-impl RequestMode {
-    /// Its name in the settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Jar => "jar",
-        }
-    }
 }
 
 /// The form of the log.
@@ -198,7 +189,7 @@ impl Config {
             drain_delay: drain_delay(settings, behind_tls_proxy)?,
             body_memory: required(settings, "body_memory", rules::body_memory)?,
             tls: tls_files(settings)?,
-            request_mode: required(settings, "oid4vp_request_mode", request_mode)?,
+            request_mode: required(settings, "oid4vp_request_mode", one_of(REQUEST_MODES))?,
             dialects: Dialects {
                 enabled: required(settings, "profiles", dialects::profiles)?,
                 client_id: required(settings, "client_id", dialects::client_id)?,
@@ -208,7 +199,7 @@ impl Config {
                 dc_api: required(settings, "dc_api", dialects::dc_api)?,
             },
             page: page(settings)?,
-            environment: required(settings, "environment", environment_name)?,
+            environment: required(settings, "environment", one_of(ENVIRONMENTS))?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
             trusted_proxies: required(settings, "trusted_proxies", rules::cidrs)?,
@@ -219,7 +210,7 @@ impl Config {
             extra_ca_file: optional(settings, "extra_ca_file", readable_file)?,
             audit_checkpoint_file: audit_checkpoint_file(settings)?,
             log: required(settings, "log", log_filter)?,
-            log_format: required(settings, "log_format", log_format)?,
+            log_format: required(settings, "log_format", one_of(LOG_FORMATS))?,
             quotas: Quotas {
                 keys: required(settings, "max_keys", rules::count)?,
                 open_sessions_test: required(settings, "max_open_sessions_test", rules::count)?,
@@ -235,6 +226,15 @@ impl Config {
         config.check_identity()?;
         config.check_browsers()?;
         Ok(config)
+    }
+
+    /// The options of a store in the data directory.
+    pub fn store_options(&self) -> StoreOptions<'_> {
+        StoreOptions {
+            instance_key: self.instance_key.as_ref(),
+            environment: self.environment,
+            quotas: self.quotas,
+        }
     }
 
     /// The base URL of a gateway that listens at `bound`.
@@ -317,6 +317,15 @@ impl Config {
         Ok(())
     }
 }
+
+const REQUEST_MODES: [(&str, RequestMode); 2] =
+    [("inline", RequestMode::Inline), ("jar", RequestMode::Jar)];
+const LOG_FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+const ENVIRONMENTS: [(&str, Environment); 3] = [
+    (Environment::Development.name(), Environment::Development),
+    (Environment::Staging.name(), Environment::Staging),
+    (Environment::Production.name(), Environment::Production),
+];
 
 /// Whether sessions have pages, and how these are.
 fn page(settings: &Settings) -> Result<Option<PageRules>, String> {
@@ -401,20 +410,6 @@ fn non_empty(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
 }
 
-fn request_mode(text: &str) -> Result<RequestMode, String> {
-    [RequestMode::Inline, RequestMode::Jar]
-        .into_iter()
-        .find(|mode| mode.name() == text)
-        .ok_or_else(|| "must be inline or jar".into())
-}
-
-fn environment_name(text: &str) -> Result<Environment, String> {
-    [Environment::Development, Environment::Staging, Environment::Production]
-        .into_iter()
-        .find(|environment| environment.name() == text)
-        .ok_or_else(|| "must be development, staging or production".into())
-}
-
 fn instance_key(text: &str) -> Result<InstanceKey, String> {
     InstanceKey::parse(text)
         .ok_or_else(|| "must be base64 of 32 bytes, as `openssl rand -base64 32` prints".into())
@@ -437,14 +432,6 @@ fn log_filter(text: &str) -> Result<String, String> {
     tracing_subscriber::EnvFilter::try_new(text)
         .map(|_| text.to_owned())
         .map_err(|_| "is not a log filter; write info, or idgate=debug,info".into())
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    match text {
-        "text" => Ok(LogFormat::Text),
-        "json" => Ok(LogFormat::Json),
-        _ => Err("must be text or json".into()),
-    }
 }
 
 #[cfg(test)]

@@ -109,32 +109,6 @@ impl Default for Dialects {
     }
 }
 
-impl ClientId {
-    const ALL: [Self; 3] = [Self::Did, Self::X509SanDns, Self::X509Hash];
-
-    /// Its name in the settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Did => "did",
-            Self::X509SanDns => "x509_san_dns",
-            Self::X509Hash => "x509_hash",
-        }
-    }
-}
-
-impl ResponseMode {
-    const ALL: [Self; 3] = [Self::Auto, Self::DirectPost, Self::DirectPostJwt];
-
-    /// Its name in the settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::DirectPost => "direct_post",
-            Self::DirectPostJwt => "direct_post.jwt",
-        }
-    }
-}
-
 /// Names of dialects separated by commas, each once.
 pub(super) fn profiles(text: &str) -> Result<Vec<Dialect>, String> {
     let mut enabled = Vec::new();
@@ -151,8 +125,11 @@ pub(super) fn profiles(text: &str) -> Result<Vec<Dialect>, String> {
 }
 
 pub(super) fn client_id(text: &str) -> Result<ClientId, String> {
-    let found = ClientId::ALL.into_iter().find(|form| form.name() == text);
-    found.ok_or_else(|| "must be did, x509_san_dns or x509_hash".into())
+    rules::one_of([
+        ("did", ClientId::Did),
+        ("x509_san_dns", ClientId::X509SanDns),
+        ("x509_hash", ClientId::X509Hash),
+    ])(text)
 }
 
 pub(super) fn method(text: &str) -> Result<(), String> {
@@ -161,18 +138,20 @@ pub(super) fn method(text: &str) -> Result<(), String> {
 }
 
 pub(super) fn response_mode(text: &str) -> Result<ResponseMode, String> {
-    let found = ResponseMode::ALL.into_iter().find(|mode| mode.name() == text);
-    found.ok_or_else(|| "must be auto, direct_post or direct_post.jwt".into())
+    rules::one_of([
+        ("auto", ResponseMode::Auto),
+        ("direct_post", ResponseMode::DirectPost),
+        ("direct_post.jwt", ResponseMode::DirectPostJwt),
+    ])(text)
 }
 
 pub(super) fn dc_api(text: &str) -> Result<DcApi, String> {
-    match text {
-        "off" => Ok(DcApi::Off),
-        "unsigned" => Ok(DcApi::Unsigned),
-        "signed" => Ok(DcApi::Signed),
-        "multisigned" => Ok(DcApi::Multisigned),
-        _ => Err("must be off, unsigned, signed or multisigned".into()),
-    }
+    rules::one_of([
+        ("off", DcApi::Off),
+        ("unsigned", DcApi::Unsigned),
+        ("signed", DcApi::Signed),
+        ("multisigned", DcApi::Multisigned),
+    ])(text)
 }
 
 #[cfg(test)]
@@ -191,13 +170,22 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_back() {
-        for form in ClientId::ALL {
-            assert_eq!(client_id(form.name()), Ok(form));
+    fn choices_have_their_names_and_a_refusal_lists_them() {
+        for (name, form) in [
+            ("did", ClientId::Did),
+            ("x509_san_dns", ClientId::X509SanDns),
+            ("x509_hash", ClientId::X509Hash),
+        ] {
+            assert_eq!(client_id(name), Ok(form));
         }
-        for mode in ResponseMode::ALL {
-            assert_eq!(response_mode(mode.name()), Ok(mode));
+        for (name, mode) in [
+            ("auto", ResponseMode::Auto),
+            ("direct_post", ResponseMode::DirectPost),
+            ("direct_post.jwt", ResponseMode::DirectPostJwt),
+        ] {
+            assert_eq!(response_mode(name), Ok(mode));
         }
+        assert_eq!(client_id("x"), Err("must be did, x509_san_dns or x509_hash".into()));
         for (name, mode) in [
             ("off", DcApi::Off),
             ("unsigned", DcApi::Unsigned),

@@ -1,6 +1,7 @@
 //! The forms that single values must have. Each refusal says what to write instead.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use idgate_core::Verifier;
@@ -12,45 +13,60 @@ pub(super) fn cidrs(text: &str) -> Result<Vec<Cidr>, String> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Cidr::parse).collect()
 }
 
-pub(super) fn yes_no(text: &str) -> Result<bool, String> {
-    match text {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err("must be true or false".into()),
+/// Takes a name of one of `choices`.
+pub(super) fn one_of<T: Copy, const N: usize>(
+    choices: [(&str, T); N],
+) -> impl Fn(&str) -> Result<T, String> {
+    move |text| {
+        let found = choices.iter().find(|(name, _)| *name == text);
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let names = choices.map(|(name, _)| name).join(", ");
+            let (others, last) = names.rsplit_once(", ").unwrap_or(("", &names));
+            format!("must be {others} or {last}")
+        })
     }
 }
 
+pub(super) fn yes_no(text: &str) -> Result<bool, String> {
+    one_of([("true", true), ("false", false)])(text)
+}
+
 pub(super) fn on_off(text: &str) -> Result<bool, String> {
-    match text {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err("must be on or off".into()),
-    }
+    one_of([("on", true), ("off", false)])(text)
+}
+
+/// A whole number within `bounds`, in digits; `what` is its name in the refusal.
+pub(super) fn whole(text: &str, what: &str, bounds: RangeInclusive<u64>) -> Result<u64, String> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|number| digits && bounds.contains(number));
+    number.ok_or_else(|| format!("must be {what} from {} to {}", bounds.start(), bounds.end()))
 }
 
 /// Whole seconds, five minutes at most.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = number(text).filter(|seconds| *seconds <= 300);
-    let seconds = seconds.ok_or("must be whole seconds from 0 to 300")?;
-    Ok(Duration::from_secs(seconds))
+    whole(text, "whole seconds", 0..=300).map(Duration::from_secs)
 }
 
 /// Whole hours, a day at most.
 pub(super) fn hours(text: &str) -> Result<u64, String> {
-    let hours = number(text).filter(|hours| (1..=24).contains(hours));
-    hours.ok_or_else(|| "must be whole hours from 1 to 24".into())
+    whole(text, "whole hours", 1..=24)
 }
 
 /// MiB, as bytes.
 pub(super) fn body_memory(text: &str) -> Result<usize, String> {
-    let mib = number(text).filter(|mib| (16..=65_536).contains(mib));
-    let bytes = mib.and_then(|mib| usize::try_from(mib).ok()?.checked_mul(1024 * 1024));
-    bytes.ok_or_else(|| "must be a whole number of MiB from 16 to 65536".into())
+    let mib = whole(text, "a whole number of MiB", 16..=65_536)?;
+    Ok(usize::try_from(mib).unwrap_or(usize::MAX).saturating_mul(1024 * 1024))
 }
 
-fn number(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+/// How many there may be of something.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    whole(text, "a whole number", 1..=1_000_000_000)
+}
+
+/// A number of days; 0 has a meaning of its own.
+pub(super) fn days(text: &str) -> Result<u64, String> {
+    let days = whole(text, "a whole number of days", 0..=36_500);
+    days.map_err(|_| "must be a whole number of days, 0 to 36500".into())
 }
 
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
@@ -65,22 +81,6 @@ pub(super) fn base_url(text: &str) -> Result<String, String> {
         ConfigError::BaseUrl(why) => why.to_owned(),
         other => other.to_string(),
     })
-}
-
-/// How many there may be of something.
-pub(super) fn count(text: &str) -> Result<u64, String> {
-    let count = whole(text).filter(|count| (1..=1_000_000_000).contains(count));
-    count.ok_or_else(|| "must be a whole number from 1 to 1000000000".into())
-}
-
-/// A number of days; 0 has a meaning of its own.
-pub(super) fn days(text: &str) -> Result<u64, String> {
-    let days = whole(text).filter(|days| *days <= 36_500);
-    days.ok_or_else(|| "must be a whole number of days, 0 to 36500".into())
-}
-
-fn whole(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -142,8 +142,7 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
 
 /// Whole milliseconds.
 fn timeout(text: &str) -> Result<Duration, String> {
-    let ms = rules::count(text).ok().filter(|ms| *ms <= 60_000);
-    ms.map(Duration::from_millis).ok_or_else(|| "must be milliseconds from 1 to 60000".into())
+    rules::whole(text, "milliseconds", 1..=60_000).map(Duration::from_millis)
 }
 
 fn resource(settings: &Settings) -> Result<Vec<(String, String)>, String> {
