@@ -6,11 +6,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use idgate_core::crypto::Jwk;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::Dialect;
-use idgate_core::trust::{RootOrigin, TrustAnchor};
-use idgate_core::verifier::Verifier;
 use idgate_core::webhook::SigningSecret;
 use idgate_testkit::keys::pem;
 use idgate_testkit::mdoc::MDL;
@@ -29,16 +24,17 @@ use super::published::list_signer;
 use super::state::{LISTS, Lists, State, lock};
 use super::way::Way;
 use super::{certificate, front, routes, serving};
+use crate::demo::act::Material;
 use crate::demo::certificate::certify;
 use crate::demo::folder::Folder;
 use crate::demo::plan::Said;
 use idgate_base::clock::Clock;
 use idgate_base::task::boxed;
-use idgate_server::config::{ClientId, Config};
+use idgate_server::config::Config;
 use idgate_server::log;
 use idgate_server::serve::{self, RunningGateway};
 use idgate_server::work::{self, list_refresh};
-use idgate_store::{NewTrustedList, OperatorStore, Review, Store, StoreOptions, TrustChange};
+use idgate_store::{NewTrustedList, OperatorStore, Review, Store, TrustChange};
 
 /// The name of the sandbox's tenant.
 const TENANT: &str = "sandbox";
@@ -228,44 +224,18 @@ fn operator(
         kept.write(&config.data_dir)?;
     }
     let [first, _] = providers;
-    let jwk = Jwk::parse(first.key.public_jwk().to_string().as_bytes()).map_err(explain)?;
-    let root = TrustAnchor::from_der(&PROVIDER, &first.root.der, RootOrigin::RootFile);
-    for (issuer_id, change) in [
-        (
-            samples::ISSUER,
-            TrustChange {
-                vct: Some(vec![samples::VCT.into()]),
-                keys: vec![(jwk.key, jwk.kid)],
-                test_only: true,
-                ..TrustChange::default()
-            },
-        ),
-        (
-            samples::MDL_ISSUER,
-            TrustChange {
-                roots: vec![root.map_err(explain)?],
-                test_only: true,
-                ..TrustChange::default()
-            },
-        ),
-    ] {
-        operator.add_trust(issuer_id, &change, now).map_err(explain)?;
+    let key = Material::Key(first.key.public_jwk());
+    let root = Material::Root(first.root.der.clone());
+    for (issuer_id, material) in [(samples::ISSUER, key), (samples::MDL_ISSUER, root)] {
+        operator.add_trust(issuer_id, &material.trust()?, now).map_err(explain)?;
     }
-    let dialects = &config.dialects;
-    if dialects.enabled.contains(&Dialect::Haip) || dialects.client_id != ClientId::Did {
-        let host = config.base_url.as_deref().and_then(Verifier::host_name);
-        certify(&mut operator, host.as_deref(), now)?;
-    }
+    certify(&mut operator, config, now)?;
     Ok(operator)
 }
 
 async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway, String> {
-    let options = StoreOptions {
-        instance_key: config.instance_key.as_ref(),
-        environment: config.environment,
-        quotas: config.quotas,
-    };
-    let store = Store::open(&config.data_dir, options, clock.now()).map_err(explain)?;
+    let store = Store::open(&config.data_dir, config.store_options(), clock.now());
+    let store = store.map_err(explain)?;
     let store: Arc<Store> = Arc::new(store);
     serve::start(config, clock.clone(), store).await
 }

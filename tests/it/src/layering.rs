@@ -120,9 +120,9 @@ const SERVER: Layers = &[
 
 /// The demo, and the files of the sandbox.
 const SANDBOX: Layers = &[
-    &["certificate", "demo", "issuers", "kept", "limits", "receiver"],
+    &["certificate", "issuers", "kept", "limits", "receiver"],
     &["published", "serving", "way"],
-    &["state", "wallet"],
+    &["demo", "state", "wallet"],
     &["page", "shell"],
     &["options", "routes"],
     &["front", "plan"],

@@ -12,7 +12,7 @@ use idgate_server::admin::Failure;
 use idgate_server::config::{Config, DataDir, Settings};
 #[cfg(feature = "sandbox")]
 use idgate_server::stdio;
-use idgate_store::{OperatorStore, PostgresOptions, Store, StoreError, StoreOptions};
+use idgate_store::{OperatorStore, PostgresOptions, Store, StoreError};
 
 /// Between two tries to reach a database that is not there yet.
 const DATABASE_PAUSE: Duration = Duration::from_millis(500);
@@ -31,12 +31,7 @@ pub(super) fn open_store(
         };
         return Ok(Arc::new(open_when_there(&*clock, config.database_wait, thread::sleep, open)?));
     }
-    let options = StoreOptions {
-        instance_key: config.instance_key.as_ref(),
-        environment: config.environment,
-        quotas: config.quotas,
-    };
-    Store::open(&config.data_dir, options, clock.now())
+    Store::open(&config.data_dir, config.store_options(), clock.now())
         .map(|store| {
             for what in idgate_store::missing(&config.data_dir) {
                 tracing::warn!("{what}");

@@ -27,11 +27,11 @@ pub(super) struct Act {
     pub(super) forgery: &'static str,
     pub(super) wallet: Wallet,
     pub(super) forger: Wallet,
-    material: Material,
+    pub(super) material: Material,
 }
 
 /// What makes the issuer trusted.
-enum Material {
+pub(crate) enum Material {
     /// A public key as JWK.
     Key(Value),
     /// An X.509 root in DER.
@@ -92,17 +92,19 @@ impl Act {
     pub(super) fn credential(&self) -> Value {
         json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims })
     }
+}
 
-    /// The issuer as the operator trusts it, for test-mode sessions.
-    pub(super) fn trust(&self) -> Result<TrustChange, String> {
+impl Material {
+    /// The change that makes an issuer of identities, or of mdocs, trusted for test-mode sessions.
+    pub(crate) fn trust(&self) -> Result<TrustChange, String> {
         let mut change = TrustChange { test_only: true, ..TrustChange::default() };
-        match &self.material {
-            Material::Key(jwk) => {
+        match self {
+            Self::Key(jwk) => {
                 let jwk = Jwk::parse(jwk.to_string().as_bytes()).map_err(|why| why.to_string())?;
                 change.vct = Some(vec![samples::VCT.into()]);
                 change.keys = vec![(jwk.key, jwk.kid)];
             }
-            Material::Root(der) => {
+            Self::Root(der) => {
                 let root = TrustAnchor::from_der(&PROVIDER, der, RootOrigin::RootFile);
                 change.roots = vec![root.map_err(|why| why.to_string())?];
             }

@@ -1,25 +1,34 @@
 //! The gateway's certificate, which HAIP asks for: from a sample CA, as an access authority makes it.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportRules, VerifierCertificate};
+use idgate_core::verifier::Verifier;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::x509::{
     CertificateBuilder, Identity, KEY_USAGE, Name, SUBJECT_ALT_NAME, dns_names, key_usage,
 };
 
+use idgate_server::config::{ClientId, Config};
 use idgate_store::OperatorStore;
 
 const DAYS: u64 = 90;
 const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 
-/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do; gives the CA's own certificate,
-/// which wallets trust.
+/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do, where a dialect asks for a certificate;
+/// gives the CA's own certificate, which wallets trust.
 pub(crate) fn certify(
     operator: &mut OperatorStore,
-    host: Option<&str>,
+    config: &Config,
     now: UnixMillis,
-) -> Result<Vec<u8>, String> {
+) -> Result<Option<Vec<u8>>, String> {
+    let dialects = &config.dialects;
+    if !dialects.enabled.contains(&Dialect::Haip) && dialects.client_id == ClientId::Did {
+        return Ok(None);
+    }
+    let host = config.base_url.as_deref().and_then(Verifier::host_name);
+    let host = host.as_deref();
     let authority = authority(now);
     let key = operator.requested_key("", now).map_err(explain)?;
     let leaf = leaf(&authority, key.public().spki_der(), host, now);
@@ -27,7 +36,7 @@ pub(crate) fn certify(
     let rules = ImportRules { keys: &keys, host, now };
     let imported = VerifierCertificate::import(&PROVIDER, &leaf, &rules).map_err(explain)?;
     operator.import_certificate("", &imported.certificate, now).map_err(explain)?;
-    Ok(authority.der)
+    Ok(Some(authority.der))
 }
 
 fn authority(now: UnixMillis) -> Identity {

@@ -1,12 +1,12 @@
 //! A gateway with its tenant, and what the tenant and a browser do there.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
+use idgate_testkit::wallet::Body;
 use serde_json::Value;
 
-use super::client::{Answer, Client};
 use super::holder::Answered;
+use crate::way::{Reply, Way};
 use idgate_base::clock::Clock;
 use idgate_server::config::Config;
 use idgate_server::serve::{self, RunningGateway};
@@ -16,7 +16,8 @@ use idgate_store::Store;
 pub(super) struct Desk {
     pub(super) config: Config,
     pub(super) gateway: RunningGateway,
-    pub(super) client: Client,
+    way: Way,
+    pub(super) api_key: String,
     /// The CA's certificate that wallets trust in verifiers.
     pub(super) authority: Option<Vec<u8>>,
 }
@@ -31,13 +32,12 @@ impl Desk {
         authority: Option<Vec<u8>>,
     ) -> Result<Self, String> {
         let gateway = serve::start(&config, clock, store).await?;
-        let address: SocketAddr = gateway.local_addr();
-        let client = Client { address, api_key: api_key.to_owned() };
-        Ok(Self { config, gateway, client, authority })
+        let way = Way::default().over(gateway.base_url(), gateway.local_addr());
+        Ok(Self { config, gateway, way, api_key: api_key.to_owned(), authority })
     }
 
     pub(super) async fn create_session(&self, request: &Value) -> Result<Value, String> {
-        let created = self.client.tenant("POST", "/v1/sessions", Some(request)).await?;
+        let created = self.tenant("POST", "/v1/sessions", Some(request)).await?;
         if created.status.is_success() { Ok(created.json()) } else { Err(created.text()) }
     }
 
@@ -45,17 +45,37 @@ impl Desk {
     pub(super) async fn read(&self, session_id: &str, code: Option<&str>) -> Result<Value, String> {
         let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
         let path = format!("/v1/sessions/{session_id}{query}");
-        Ok(self.client.tenant("GET", &path, None).await?.json())
+        Ok(self.tenant("GET", &path, None).await?.json())
     }
 
     /// What the gateway says to an answer.
-    pub(super) async fn post(&self, answered: &Answered) -> Result<Answer, String> {
-        self.client.wallet(self.path_of(&answered.response_uri)?, &answered.body).await
+    pub(super) async fn post(&self, answered: &Answered) -> Result<Reply, String> {
+        self.wallet(&answered.response_uri, Some(&answered.body)).await
     }
 
-    /// The path of a URI below the base URL.
-    pub(super) fn path_of<'u>(&self, uri: &'u str) -> Result<&'u str, String> {
-        let path = uri.strip_prefix(self.gateway.base_url());
-        path.ok_or_else(|| "the request points elsewhere".into())
+    /// Reads a URI of the gateway as a wallet does, or posts to it.
+    pub(super) async fn wallet(&self, uri: &str, body: Option<&Body>) -> Result<Reply, String> {
+        if !uri.starts_with(self.gateway.base_url()) {
+            return Err("the request points elsewhere".into());
+        }
+        let reply = match body {
+            Some(body) => self.way.post(uri, body).await,
+            None => self.way.get(uri).await,
+        };
+        reply.map_err(out_of_reach)
     }
+
+    async fn tenant(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, String> {
+        let url = format!("{}{path}", self.gateway.base_url());
+        self.way.tenant(method, &url, &self.api_key, body).await.map_err(out_of_reach)
+    }
+}
+
+fn out_of_reach(why: String) -> String {
+    format!("the demo cannot reach its own gateway: {why}")
 }

@@ -126,16 +126,14 @@ impl Desk {
 
     /// The Request Object behind a link, by POST where the link allows it.
     async fn fetch(&self, request_uri: &str, post: bool) -> Result<Fetched, String> {
-        let path = self.path_of(request_uri)?;
-        let reply = match post {
-            true => self.client.wallet(path, &Link::fetch_form(WALLET_NONCE)).await?,
-            false => self.client.public(path).await?,
-        };
+        let form = post.then(|| Link::fetch_form(WALLET_NONCE));
+        let reply = self.wallet(request_uri, form.as_ref()).await?;
         Ok(Fetched::new(reply.text(), reply.content_type, post))
     }
 
     async fn did_document(&self) -> Result<Value, String> {
-        Ok(self.client.public(DID_DOCUMENT_PATH).await?.json())
+        let uri = format!("{}{DID_DOCUMENT_PATH}", self.gateway.base_url());
+        Ok(self.wallet(&uri, None).await?.json())
     }
 
     fn prefix(&self, dialect: Dialect) -> Prefix {

@@ -2,9 +2,8 @@
 //! afterwards unless a data directory is named. Walks one verification per dialect and format over HTTP
 //! and prints each step, shows that a forged answer is refused, then keeps serving.
 
-mod act;
+pub(crate) mod act;
 pub(crate) mod certificate;
-mod client;
 mod desk;
 pub(crate) mod ending;
 pub(crate) mod folder;

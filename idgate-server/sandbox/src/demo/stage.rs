@@ -4,16 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use idgate_core::request::Dialect;
-use idgate_core::time::UnixMillis;
-use idgate_core::verifier::Verifier;
 
 use super::act::Act;
 use super::certificate::certify;
 use super::desk::Desk;
 use super::plan::Plan;
 use idgate_base::clock::Clock;
-use idgate_server::config::{ClientId, Config};
-use idgate_store::{OperatorStore, Store, StoreOptions};
+use idgate_store::{OperatorStore, Store};
 
 /// The name of the demo's tenant.
 const TENANT: &str = "demo";
@@ -42,16 +39,11 @@ impl Stage {
         check_owner(&operator, &main.data_dir, &acts)?;
         let tenant = operator.create_client(TENANT, false, None, now).map_err(explain)?;
         for act in &acts {
-            operator.add_trust(act.issuer_id, &act.trust()?, now).map_err(explain)?;
+            operator.add_trust(act.issuer_id, &act.material.trust()?, now).map_err(explain)?;
         }
-        let authority = authority(&mut operator, &main, now)?;
+        let authority = certify(&mut operator, &main, now)?;
         drop(operator);
-        let options = StoreOptions {
-            instance_key: main.instance_key.as_ref(),
-            environment: main.environment,
-            quotas: main.quotas,
-        };
-        let store = Store::open(&main.data_dir, options, now).map_err(explain)?;
+        let store = Store::open(&main.data_dir, main.store_options(), now).map_err(explain)?;
         let store: Arc<Store> = Arc::new(store);
         let open = |config| {
             let (clock, store) = (clock.clone(), store.clone());
@@ -96,20 +88,6 @@ fn check_owner(operator: &OperatorStore, folder: &Path, acts: &[Act]) -> Result<
          choose a new directory for it, or leave --data-dir away",
         folder.display()
     ))
-}
-
-/// The CA behind the gateway's certificate, where a dialect asks for one.
-fn authority(
-    operator: &mut OperatorStore,
-    config: &Config,
-    now: UnixMillis,
-) -> Result<Option<Vec<u8>>, String> {
-    let dialects = &config.dialects;
-    if !dialects.enabled.contains(&Dialect::Haip) && dialects.client_id == ClientId::Did {
-        return Ok(None);
-    }
-    let host = config.base_url.as_deref().and_then(Verifier::host_name);
-    certify(operator, host.as_deref(), now).map(Some)
 }
 
 fn explain(error: impl std::fmt::Display) -> String {

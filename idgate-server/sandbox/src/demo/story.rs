@@ -7,12 +7,12 @@ use idgate_testkit::wallet::Wallet;
 use serde_json::{Map, Value, json};
 
 use super::act::Act;
-use super::client::Answer;
 use super::desk::Desk;
 use super::holder::Answered;
 use super::say;
 use super::stage::Stage;
 use super::words::{INTRODUCTION, abbreviated, qr, short, text, title, verified_by};
+use crate::way::Reply;
 
 /// One verification and one forgery.
 struct Scene<'a> {
@@ -61,7 +61,7 @@ impl Stage {
         say(&format!(
             "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\nand answer its qr_code_url with the sample wallet:\n\n  idgate sandbox wallet 'openid4vp://…'\n",
             desk.gateway.base_url(),
-            desk.client.api_key,
+            desk.api_key,
             desk.session_request(act, first),
         ));
     }
@@ -199,7 +199,7 @@ fn response_code(reply: &Value) -> Option<String> {
 }
 
 /// Status and code of an answer that was not taken.
-fn refusal(reply: &Answer) -> String {
+fn refusal(reply: &Reply) -> String {
     format!("{} {}", reply.status.as_u16(), text(&reply.json(), "error"))
 }
 
