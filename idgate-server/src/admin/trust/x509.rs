@@ -8,12 +8,12 @@ use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ListOutcome, PinnedSigner, RootOrigin, TrustAnchor, UnusableRoot, import_master_list,
-    import_vical, pem_or_der, read_roots, roots_from_file,
+    ListOutcome, RootOrigin, TrustAnchor, UnusableRoot, import_master_list, import_vical,
+    read_roots, roots_from_file,
 };
 use serde_json::{Value, json};
 
-use crate::admin::files::{in_file, read_at_most};
+use crate::admin::files::{blocks, in_file, read_at_most, signers};
 use crate::digest::sha256;
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
@@ -83,10 +83,10 @@ impl X509Options {
             let of_status = core::mem::take(&mut change.status_roots);
             change.status_roots = of_status.into_iter().map(TrustAnchor::for_test_only).collect();
         }
-        change.pinned_signers.extend(signers(&self.pinned_signer)?);
-        change.sd_jwt_signers.extend(signers(&self.sd_jwt_signer)?);
-        let crls = blocks(&self.crl, "X509 CRL")?;
-        let crl = |(path, der): (&PathBuf, _)| NewCrl { der, file: path.display().to_string() };
+        change.pinned_signers.extend(signers(&self.pinned_signer, read)?);
+        change.sd_jwt_signers.extend(signers(&self.sd_jwt_signer, read)?);
+        let crls = blocks(&self.crl, "X509 CRL", read)?;
+        let crl = |(path, der): (&Path, _)| NewCrl { der, file: path.display().to_string() };
         change.crls.extend(crls.into_iter().map(crl));
         change.lists.extend(self.master_list(change.test_only, now)?);
         change.lists.extend(self.vical(change.test_only, now)?);
@@ -103,7 +103,7 @@ impl X509Options {
         let mut roots = Vec::new();
         let mut refused = Vec::new();
         for path in paths {
-            let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
+            let file = read(path)?;
             let read = read_roots(&PROVIDER, &file).map_err(|why| in_file(path, why))?;
             if read.roots.is_empty() || !self.skip_unusable {
                 refused.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
@@ -129,7 +129,7 @@ impl X509Options {
     fn master_list(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
         let Some(path) = &self.master_list else { return Ok(None) };
         let cas = signer_cas(self.master_list_signer_ca.as_deref(), "master-list", test)?;
-        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
+        let file = read(path)?;
         let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
         let list = list.map_err(|why| in_file(path, why))?;
         Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: sha256(&file) }))
@@ -138,7 +138,7 @@ impl X509Options {
     fn vical(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
         let Some(path) = &self.vical else { return Ok(None) };
         let cas = signer_cas(self.vical_signer_ca.as_deref(), "vical", test)?;
-        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
+        let file = read(path)?;
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
         let list = list.map_err(|why| in_file(path, why))?;
         Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: sha256(&file) }))
@@ -244,24 +244,10 @@ fn signer_cas(
 }
 
 fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
-    let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
+    let file = read(path)?;
     roots_from_file(&PROVIDER, &file).map_err(|why| in_file(path, why))
 }
 
-fn signers(paths: &[PathBuf]) -> Result<Vec<PinnedSigner>, Failure> {
-    let signer = |(path, der): (&PathBuf, Vec<u8>)| {
-        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, why))
-    };
-    blocks(paths, "CERTIFICATE")?.into_iter().map(signer).collect()
-}
-
-/// Every block of `label` in these files, with its file.
-fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p PathBuf, Vec<u8>)>, Failure> {
-    let mut blocks = Vec::new();
-    for path in paths {
-        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-        let found = pem_or_der(&file, label).map_err(|why| in_file(path, why))?;
-        blocks.extend(found.into_iter().map(|der| (path, der)));
-    }
-    Ok(blocks)
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_at_most(path, MAX_LIST_FILE_BYTES)
 }

@@ -1,18 +1,17 @@
 //! Whom to trust, from the files that the options name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::ids::IssuerId;
 use idgate_core::status::VerifiedCrl;
 use idgate_core::trust::{
-    Oid, PinnedSigner, RevocationPolicy, TrustAnchor, TrustEntry, TrustedKey, pem_or_der,
-    roots_from_file,
+    Oid, RevocationPolicy, TrustAnchor, TrustEntry, TrustedKey, roots_from_file,
 };
 
 use super::{VerifyOptions, read, read_text};
-use crate::admin::files::in_file;
+use crate::admin::files::{blocks, in_file, signers};
 use crate::failure::Failure;
 
 /// The issuer of an SD-JWT VC, by its keys or certificates.
@@ -30,7 +29,7 @@ pub(super) fn sd_jwt_issuer(options: &VerifyOptions) -> Result<TrustEntry, Failu
         issuer.keys.push(issuer_key(path)?);
     }
     issuer.sd_jwt_roots = roots(options)?;
-    issuer.sd_jwt_signers = signers(options)?;
+    issuer.sd_jwt_signers = signers(&options.pinned_signer, read)?;
     issuer.crls = crls(options, &issuer.sd_jwt_roots)?;
     Ok(issuer)
 }
@@ -47,7 +46,7 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
     }
     issuer.issuing_country_unbound = options.issuing_country_unbound;
     issuer.roots = roots(options)?;
-    issuer.pinned_signers = signers(options)?;
+    issuer.pinned_signers = signers(&options.pinned_signer, read)?;
     issuer.crls = crls(options, &issuer.roots)?;
     Ok(issuer)
 }
@@ -60,18 +59,11 @@ fn roots(options: &VerifyOptions) -> Result<Vec<TrustAnchor>, Failure> {
     Ok(roots)
 }
 
-fn signers(options: &VerifyOptions) -> Result<Vec<PinnedSigner>, Failure> {
-    let signer = |(path, der): (&Path, Vec<u8>)| {
-        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, why))
-    };
-    blocks(&options.pinned_signer, "CERTIFICATE")?.into_iter().map(signer).collect()
-}
-
 fn crls(options: &VerifyOptions, roots: &[TrustAnchor]) -> Result<Vec<VerifiedCrl>, Failure> {
     let crl = |(path, der): (&Path, Vec<u8>)| {
         VerifiedCrl::from_der(&PROVIDER, &der, roots).map_err(|why| in_file(path, why))
     };
-    blocks(&options.crl, "X509 CRL")?.into_iter().map(crl).collect()
+    blocks(&options.crl, "X509 CRL", read)?.into_iter().map(crl).collect()
 }
 
 fn entry(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
@@ -89,15 +81,6 @@ fn ekus(option: &str, texts: &[String]) -> Result<Vec<Oid>, Failure> {
         Oid::parse(text).ok_or_else(why)
     };
     texts.iter().map(eku).collect()
-}
-
-fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p Path, Vec<u8>)>, Failure> {
-    let mut found = Vec::new();
-    for path in paths {
-        let blocks = pem_or_der(&read(path)?, label).map_err(|why| in_file(path, why))?;
-        found.extend(blocks.into_iter().map(|der| (path.as_path(), der)));
-    }
-    Ok(found)
 }
 
 fn issuer_key(path: &Path) -> Result<TrustedKey, Failure> {
