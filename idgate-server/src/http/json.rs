@@ -51,6 +51,27 @@ impl Object {
         }
     }
 
+    /// The member where there is a value, else the object as it is.
+    pub(crate) fn text_if(self, name: &'static str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self,
+        }
+    }
+
+    /// The same of a JSON text.
+    pub(crate) fn raw_if(self, name: &'static str, json: Option<&str>) -> Self {
+        match json {
+            Some(json) => self.raw(name, json),
+            None => self,
+        }
+    }
+
+    /// The same of a list of texts.
+    pub(crate) fn texts_if(self, name: &'static str, values: Option<&[String]>) -> Self {
+        self.raw_if(name, values.map(|values| serde_json::json!(values).to_string()).as_deref())
+    }
+
     /// `elements` are JSON texts already.
     pub(crate) fn array(
         self,

@@ -67,14 +67,11 @@ fn key_json(key: &ApiKeyRecord) -> Object {
 /// `APIKeySecret`: a key without a list of scopes has all, and the member is left out.
 fn secret_json(made: &ApiKeySecret) -> zeroize::Zeroizing<Vec<u8>> {
     let ApiKeySecret { record, key, .. } = made;
-    let mut object = Object::with_capacity(1024)
+    Object::with_capacity(1024)
         .text("id", &record.id)
         .text("api_key", key.expose())
-        .text_or_null("name", record.name.as_deref());
-    if let Some(scopes) = &record.scopes {
-        object = object.raw("scopes", &json!(scopes).to_string());
-    }
-    object
+        .text_or_null("name", record.name.as_deref())
+        .texts_if("scopes", record.scopes.as_deref())
         .boolean("livemode", record.livemode)
         .text_or_null("expires_at", record.expires_at.map(|at| at.to_string()).as_deref())
         .text_or_null("last_used_at", record.last_used_at.map(|at| at.to_string()).as_deref())

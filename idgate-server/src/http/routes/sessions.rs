@@ -95,21 +95,16 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
     let invitation = &created.invitation;
     let links = created.deep_links.iter();
     let links = links.fold(Object::new(), |links, (scheme, link)| links.text(scheme.key(), link));
-    let mut object = Object::new()
+    Object::new()
         .text("session_id", invitation.session_id.as_str())
         .boolean("livemode", invitation.livemode)
-        .text("expires_at", &invitation.expires_at.to_string());
-    if created.names_profile {
-        object = object.text("profile", invitation.profile().name());
-    }
-    object = object.text("qr_code_url", &invitation.qr_code_url).object("deep_links", links);
-    if let Some(url) = &created.page_url {
-        object = object.text("page_url", url);
-    }
-    if let Some(requests) = &created.dc_api {
-        object = object.raw("dc_api", &requests.to_json());
-    }
-    object.finish()
+        .text("expires_at", &invitation.expires_at.to_string())
+        .text_if("profile", created.names_profile.then(|| invitation.profile().name()))
+        .text("qr_code_url", &invitation.qr_code_url)
+        .object("deep_links", links)
+        .text_if("page_url", created.page_url.as_deref())
+        .raw_if("dc_api", created.dc_api.as_ref().map(|requests| requests.to_json()).as_deref())
+        .finish()
 }
 
 /// More than everything in a status but its result.
@@ -155,11 +150,8 @@ pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<V
         (false, Some(why)) => object = object.text("claims_withheld", why.as_str()),
         (false, None) => {}
     }
-    if let Some(reason) = session.reason_at(*now) {
-        object = object.text("reason", reason.as_str());
-    }
-    if let Some(error) = session.wallet_error() {
-        object = object.text("wallet_error", error.as_str());
-    }
-    object.finish()
+    object
+        .text_if("reason", session.reason_at(*now).map(|reason| reason.as_str()))
+        .text_if("wallet_error", session.wallet_error().map(|error| error.as_str()))
+        .finish()
 }
