@@ -99,11 +99,11 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_WALLET_ORIGINS" "wallet_origins" = "":
         "Origins of wallets that run in a browser, commas between several, or *";
     "IDGATE_WEBHOOK_ALLOW_CIDRS" "webhook_allow_cidrs" = "":
-        "Address ranges that webhooks may reach besides public ones";
+        "Address ranges that webhooks may reach in addition to public ones";
     "IDGATE_WEBHOOK_ALLOW_HTTP" "webhook_allow_http" = "false":
         "true: test-mode clients may have http webhooks";
     "IDGATE_FETCH_ALLOW_CIDRS" "fetch_allow_cidrs" = "":
-        "Address ranges that status lists and CRLs may come from besides public ones";
+        "Address ranges that status lists and CRLs may come from, in addition to public ones";
     "IDGATE_EXTRA_CA_FILE" "extra_ca_file":
         "Additional roots for outgoing TLS, PEM";
     "IDGATE_AUDIT_CHECKPOINT_FILE" "audit_checkpoint_file":
@@ -131,13 +131,13 @@ pub static SETTINGS: &[Setting] = settings! {
     "OTEL_EXPORTER_OTLP_PROTOCOL" "otel_exporter_otlp_protocol" = "http/protobuf":
         "http/protobuf";
     "OTEL_EXPORTER_OTLP_HEADERS" "otel_exporter_otlp_headers" secret:
-        "What the collector wants to be sent, as authorization=Bearer%20TOKEN; commas between several";
+        "Headers for the collector, for example authorization=Bearer%20TOKEN; commas between several";
     "OTEL_EXPORTER_OTLP_TIMEOUT" "otel_exporter_otlp_timeout" = "10000":
         "Milliseconds for one request to the collector";
     "OTEL_SERVICE_NAME" "otel_service_name":
-        "What the gateway is called in traces [default: idgate]";
+        "The name of the gateway in traces [default: idgate]";
     "OTEL_RESOURCE_ATTRIBUTES" "otel_resource_attributes":
-        "What else traces say of it, as deployment.environment.name=blue; commas between several";
+        "Further attributes of it, for example deployment.environment.name=blue; commas between several";
     "OTEL_TRACES_SAMPLER" "otel_traces_sampler" = "parentbased_always_on":
         "Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ before one of them";
     "OTEL_TRACES_SAMPLER_ARG" "otel_traces_sampler_arg":

@@ -1,4 +1,4 @@
-//! A gateway with its tenant, and what the tenant and a browser do there.
+//! A gateway, its tenant and a browser.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use idgate_server::config::Config;
 use idgate_server::serve::{self, RunningGateway};
 use idgate_store::Store;
 
-/// A running gateway and who talks to it.
+/// A running gateway and its callers.
 pub(super) struct Desk {
     pub(super) config: Config,
     pub(super) gateway: RunningGateway,
@@ -48,7 +48,7 @@ impl Desk {
         Ok(self.tenant("GET", &path, None).await?.json())
     }
 
-    /// What the gateway says to an answer.
+    /// The gateway's answer to a wallet's.
     pub(super) async fn post(&self, answered: &Answered) -> Result<Reply, String> {
         self.wallet(&answered.response_uri, Some(&answered.body)).await
     }
