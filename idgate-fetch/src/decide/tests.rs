@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, ready};
+#[cfg(unix)]
 use std::io;
 use std::sync::Mutex;
 
@@ -20,6 +21,7 @@ use idgate_testkit::time::numeric_date;
 use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
 
 use super::*;
+#[cfg(unix)]
 use crate::egress::Egress;
 use crate::loopback::Loopback;
 
@@ -183,10 +185,12 @@ async fn a_source_that_is_down_is_a_verdict() {
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn what_cannot_be_asked_gives_the_hold_back() {
-    // This process has no file descriptor left to ask for a name with.
-    let look_up = |_: &str, _: u16| Err(io::Error::from_raw_os_error(24));
+    // This machine has no buffer left to ask for a name with.
+    let lacks = rustix::io::Errno::NOBUFS;
+    let look_up = move |_: &str, _: u16| Err(io::Error::from(lacks));
     let fetcher = Arc::new(Fetcher::new(Egress::new(vec![], None).unwrap().looking_up(look_up)));
     let flow = Flow::new(Some((0, "https://status.example/1")));
     let store = One::of(&flow.session);

@@ -48,7 +48,7 @@ type Layers = &'static [&'static [&'static str]];
 
 /// The modules of the library. A format or a source of trust is a folder in its layer.
 const CORE: Layers = &[
-    &["limits", "time", "entropy", "work"],
+    &["limits", "mode", "time", "entropy", "work"],
     &["codec"],
     &["crypto"],
     &["ids", "error", "jose", "cose", "webhook"],
