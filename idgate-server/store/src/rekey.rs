@@ -1,10 +1,16 @@
 //! Everything that an instance key protects, value by value, so that another key can take its place:
-//! what is sealed is sealed anew, what is MACed or signed is MACed and signed anew. A value is replaced
-//! only where it is still the one that was read, page by page, so that whoever is ended on the way
-//! begins anew and finds the rest.
+//! sealed values are sealed again, and MACs and signatures are made again. A value is replaced only where it
+//! is still the one that was read, page by page, so that a run after an interrupted one finds the rest.
+//!
+//! A page is one use case of both databases. SQLite has no gateway while it is resealed; on PostgreSQL nodes go
+//! on, and the caller looks afterwards whether a node that changed a value sealed it with the new key.
 
 use super::audit::head::Head;
+use super::audit::heads::{count_message, read_row};
+use super::db::{Db, Row, Sql, sql};
+use super::failure::Done;
 use super::finding::Finding;
+use super::sql::unsigned;
 use super::types::Resealed;
 use super::types::StoreError;
 use super::{certificates, gateway_keys, idempotency, keys, pages, reports, webhook_endpoints};
@@ -15,75 +21,72 @@ use crate::seal::{Place, SealedBy, Sealer};
 /// Rows in one transaction.
 pub(super) const PAGE: i64 = 100;
 
-/// Where a value stands: by its object and the client of that.
+/// The place of a value, by its object and the client of that.
 pub(super) type PlaceOf = for<'a> fn(&'a str, &'a str) -> Place<'a>;
 
-/// A kind of row with something sealed. The statements take what stands where as `$1`, `$2`, `$3`: the
-/// last id and how many rows, and id, new value and old value. They give id, client and sealed value.
-pub(super) struct Kind {
-    pub(super) select: &'static str,
-    pub(super) update: &'static str,
-    pub(super) place: PlaceOf,
+/// A table with values of one form.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// Sealed values that both databases keep in the same way.
+    Sealed(&'static Kind),
+    /// The heads of the chains.
+    Heads,
+    /// How many entries there are.
+    Totals,
+    /// Checkpoints.
+    Checkpoints,
+    /// Removals.
+    Removals,
 }
 
-/// All kinds in the main database, whichever store it is.
-pub(super) const KINDS: [Kind; 9] = [
-    Kind {
-        select: "SELECT id, id, signing_secret FROM clients WHERE id > $1 ORDER BY id LIMIT $2",
-        update: "UPDATE clients SET signing_secret = $2 WHERE id = $1 AND signing_secret = $3",
-        place: |id, _| keys::secret_place(id),
-    },
-    Kind {
-        select: "SELECT client_id, client_id, secret FROM webhook_endpoints WHERE client_id > $1 \
-                 ORDER BY client_id LIMIT $2",
-        update: "UPDATE webhook_endpoints SET secret = $2 WHERE client_id = $1 AND secret = $3",
-        place: |id, _| webhook_endpoints::place(id),
-    },
-    Kind {
-        select: "SELECT client_id, client_id, previous_secret FROM webhook_endpoints \
-                 WHERE client_id > $1 AND previous_secret IS NOT NULL ORDER BY client_id LIMIT $2",
-        update: "UPDATE webhook_endpoints SET previous_secret = $2 \
-                 WHERE client_id = $1 AND previous_secret = $3",
-        place: |id, _| webhook_endpoints::place(id),
-    },
-    Kind {
-        select: "SELECT id, '', sealed FROM gateway_keys WHERE id > $1 AND sealed IS NOT NULL \
-                 ORDER BY id LIMIT $2",
-        update: "UPDATE gateway_keys SET sealed = $2 WHERE id = $1 AND sealed = $3",
-        place: |id, _| gateway_keys::place(id),
-    },
-    Kind {
-        select: "SELECT id, client_id, sealed FROM certificate_keys WHERE id > $1 \
-                 ORDER BY id LIMIT $2",
-        update: "UPDATE certificate_keys SET sealed = $2 WHERE id = $1 AND sealed = $3",
-        place: |id, client| certificates::place(id, client),
-    },
-    Kind {
-        select: "SELECT session_id, client_id, sealed FROM idempotent_answers \
-                 WHERE session_id > $1 ORDER BY session_id LIMIT $2",
-        update: "UPDATE idempotent_answers SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
-        place: idempotency::place,
-    },
-    Kind {
-        select: "SELECT p.session_id, s.client_id, p.sealed FROM pages AS p \
-                 JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id > $1 \
-                 ORDER BY p.session_id LIMIT $2",
-        update: "UPDATE pages SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
-        place: pages::place,
-    },
-    Kind {
-        select: "SELECT r.session_id, s.client_id, r.sealed FROM reports AS r \
-                 JOIN sessions AS s ON s.id = r.session_id \
-                 WHERE r.session_id > $1 ORDER BY r.session_id LIMIT $2",
-        update: "UPDATE reports SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
-        place: reports::place,
-    },
-    Kind {
-        select: "SELECT id, client_id, record FROM sessions WHERE id > $1 ORDER BY id LIMIT $2",
-        update: "UPDATE sessions SET record = $2 WHERE id = $1 AND record = $3",
-        place: prepared_session::place_of,
-    },
-];
+/// The parts that the audit log has.
+pub(super) const LOG: [Part; 4] = [Part::Heads, Part::Totals, Part::Checkpoints, Part::Removals];
+
+/// The parts with sealed values.
+pub(super) fn sealed_parts() -> impl Iterator<Item = Part> {
+    KINDS.iter().map(Part::Sealed)
+}
+
+/// Behind which row a page begins: a name, and a number where one name has several rows.
+pub(super) type Last = (String, i64);
+
+/// Before the first row.
+pub(super) const fn beginning() -> Last {
+    (String::new(), i64::MIN)
+}
+
+/// One page of a part: says where it ends, unless it is empty.
+pub(super) async fn page(
+    db: &Db<'_>,
+    part: Part,
+    last: &Last,
+    work: &mut Rekeying<'_>,
+) -> Done<Option<Last>> {
+    match part {
+        Part::Sealed(kind) => sealed(db, kind, &last.0, work).await,
+        Part::Heads => heads(db, &last.0, work).await,
+        Part::Totals => totals(db, last.1, work).await,
+        Part::Checkpoints => checkpoints(db, last, work).await,
+        Part::Removals => removals(db, &last.0, work).await,
+    }
+}
+
+/// All pages of a part, in the transaction of the caller.
+pub(super) async fn pages_of(db: &Db<'_>, part: Part, work: &mut Rekeying<'_>) -> Done<()> {
+    let mut last = beginning();
+    while let Some(end) = page(db, part, &last, work).await? {
+        last = end;
+    }
+    Ok(())
+}
+
+/// A kind of row with something sealed. The statements take `$1`, `$2`, `$3`: the last id and how many rows, and
+/// id, new value and old value. They give id, client and sealed value.
+pub(super) struct Kind {
+    select: Sql,
+    update: Sql,
+    place: PlaceOf,
+}
 
 /// Whether values are replaced, or counted only.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,9 +122,9 @@ pub(super) fn judge(found: Resealed) -> Finding {
 
 /// What opens and seals, and what was found so far.
 pub(super) struct Rekeying<'k> {
-    pub(super) sealer: &'k Sealer,
-    pub(super) audit: &'k AuditKeys,
-    pub(super) mode: Mode,
+    sealer: &'k Sealer,
+    audit: &'k AuditKeys,
+    mode: Mode,
     pub(super) found: Resealed,
 }
 
@@ -148,7 +151,7 @@ impl<'k> Rekeying<'k> {
     }
 
     /// The same of the MAC of a chain's head.
-    pub(super) fn head(&mut self, head: &Head, genuine: bool, mac: &[u8]) -> Option<Vec<u8>> {
+    fn head(&mut self, head: &Head, genuine: bool, mac: &[u8]) -> Option<Vec<u8>> {
         let anew = head.mac(self.audit);
         if anew == mac {
             self.current()
@@ -160,7 +163,7 @@ impl<'k> Rekeying<'k> {
     }
 
     /// The same of any other MAC.
-    pub(super) fn mac(&mut self, message: &[u8], mac: &[u8]) -> Option<Vec<u8>> {
+    fn mac(&mut self, message: &[u8], mac: &[u8]) -> Option<Vec<u8>> {
         let anew = self.audit.mac(message);
         if anew == mac {
             self.current()
@@ -172,7 +175,7 @@ impl<'k> Rekeying<'k> {
     }
 
     /// The same of a signed checkpoint.
-    pub(super) fn checkpoint(&mut self, line: &str) -> Option<String> {
+    fn checkpoint(&mut self, line: &str) -> Option<String> {
         let Ok(signed) = serde_json::from_str::<SignedCheckpoint>(line) else {
             return self.unreadable();
         };
@@ -184,7 +187,7 @@ impl<'k> Rekeying<'k> {
     }
 
     /// The same of a signed record of what was removed of this client's chain.
-    pub(super) fn removal(&mut self, client_id: &str, line: &str) -> Option<String> {
+    fn removal(&mut self, client_id: &str, line: &str) -> Option<String> {
         let Ok(signed) = serde_json::from_str::<SignedRemoval>(line) else {
             return self.unreadable();
         };
@@ -195,6 +198,11 @@ impl<'k> Rekeying<'k> {
             }
             Some(_) => self.unreadable(),
         }
+    }
+
+    /// How many rows of a table that every settlement writes are read at a time.
+    fn locked(&self) -> i64 {
+        if self.mode == Mode::Replace { 1 } else { PAGE }
     }
 
     fn current<T>(&mut self) -> Option<T> {
@@ -211,4 +219,164 @@ impl<'k> Rekeying<'k> {
         self.found.unreadable = self.found.unreadable.saturating_add(1);
         None
     }
+}
+
+const KINDS: [Kind; 9] = [
+    Kind {
+        select: sql(
+            "SELECT id, id, signing_secret FROM clients WHERE id > $1 ORDER BY id LIMIT $2",
+        ),
+        update: sql("UPDATE clients SET signing_secret = $2 WHERE id = $1 AND signing_secret = $3"),
+        place: |id, _| keys::secret_place(id),
+    },
+    Kind {
+        select: sql(
+            "SELECT client_id, client_id, secret FROM webhook_endpoints WHERE client_id > $1 \
+                 ORDER BY client_id LIMIT $2",
+        ),
+        update: sql(
+            "UPDATE webhook_endpoints SET secret = $2 WHERE client_id = $1 AND secret = $3",
+        ),
+        place: |id, _| webhook_endpoints::place(id),
+    },
+    Kind {
+        select: sql("SELECT client_id, client_id, previous_secret FROM webhook_endpoints \
+                 WHERE client_id > $1 AND previous_secret IS NOT NULL ORDER BY client_id LIMIT $2"),
+        update: sql("UPDATE webhook_endpoints SET previous_secret = $2 \
+                 WHERE client_id = $1 AND previous_secret = $3"),
+        place: |id, _| webhook_endpoints::place(id),
+    },
+    Kind {
+        select: sql(
+            "SELECT id, '', sealed FROM gateway_keys WHERE id > $1 AND sealed IS NOT NULL \
+                 ORDER BY id LIMIT $2",
+        ),
+        update: sql("UPDATE gateway_keys SET sealed = $2 WHERE id = $1 AND sealed = $3"),
+        place: |id, _| gateway_keys::place(id),
+    },
+    Kind {
+        select: sql("SELECT id, client_id, sealed FROM certificate_keys WHERE id > $1 \
+                 ORDER BY id LIMIT $2"),
+        update: sql("UPDATE certificate_keys SET sealed = $2 WHERE id = $1 AND sealed = $3"),
+        place: |id, client| certificates::place(id, client),
+    },
+    Kind {
+        select: sql("SELECT session_id, client_id, sealed FROM idempotent_answers \
+                 WHERE session_id > $1 ORDER BY session_id LIMIT $2"),
+        update: sql(
+            "UPDATE idempotent_answers SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
+        ),
+        place: idempotency::place,
+    },
+    Kind {
+        select: sql("SELECT p.session_id, s.client_id, p.sealed FROM pages AS p \
+                 JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id > $1 \
+                 ORDER BY p.session_id LIMIT $2"),
+        update: sql("UPDATE pages SET sealed = $2 WHERE session_id = $1 AND sealed = $3"),
+        place: pages::place,
+    },
+    Kind {
+        select: sql("SELECT r.session_id, s.client_id, r.sealed FROM reports AS r \
+                 JOIN sessions AS s ON s.id = r.session_id \
+                 WHERE r.session_id > $1 ORDER BY r.session_id LIMIT $2"),
+        update: sql("UPDATE reports SET sealed = $2 WHERE session_id = $1 AND sealed = $3"),
+        place: reports::place,
+    },
+    Kind {
+        select: sql(
+            "SELECT id, client_id, record FROM sessions WHERE id > $1 ORDER BY id LIMIT $2",
+        ),
+        update: sql("UPDATE sessions SET record = $2 WHERE id = $1 AND record = $3"),
+        place: prepared_session::place_of,
+    },
+];
+
+async fn sealed(
+    db: &Db<'_>,
+    kind: &Kind,
+    last: &str,
+    work: &mut Rekeying<'_>,
+) -> Done<Option<Last>> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let rows: Vec<(String, String, Vec<u8>)> = db.all(kind.select, &[&last, &PAGE], read).await?;
+    for (id, client, sealed) in &rows {
+        if let Some(anew) = work.sealed((kind.place)(id, client), sealed)? {
+            db.run(kind.update, &[id, &anew, sealed]).await?;
+        }
+    }
+    Ok(rows.into_iter().next_back().map(|(id, ..)| (id, 0)))
+}
+
+/// Every settlement writes a head: to be replaced, one is locked at a time. A count locks none.
+async fn heads(db: &Db<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
+    let select = match work.mode {
+        Mode::Replace => {
+            sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
+             open_since, mac FROM audit_heads WHERE client_id > $1 ORDER BY client_id LIMIT $2 \
+             {FOR UPDATE}")
+        }
+        Mode::Count => sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
+             open_since, mac FROM audit_heads WHERE client_id > $1 ORDER BY client_id LIMIT $2"),
+    };
+    let audit = work.audit;
+    let read = |row: &Row<'_>| Ok((read_row(audit, row)?, row.get::<Vec<u8>>(6)?));
+    let mut end = None;
+    for ((head, genuine), mac) in db.all(select, &[&last, &work.locked()], read).await? {
+        if let Some(anew) = work.head(&head, genuine, &mac) {
+            let update = sql("UPDATE audit_heads SET mac = $2 WHERE client_id = $1");
+            db.run(update, &[&head.client_id, &anew]).await?;
+        }
+        end = Some((head.client_id, 0));
+    }
+    Ok(end)
+}
+
+/// Every settlement writes one of these rows, too.
+async fn totals(db: &Db<'_>, last: i64, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
+    let select = match work.mode {
+        Mode::Replace => sql("SELECT {slice|id}, entries, mac FROM {audit_totals|audit_total} \
+             WHERE {slice|id} > $1 ORDER BY {slice|id} LIMIT $2 {FOR UPDATE}"),
+        Mode::Count => sql("SELECT {slice|id}, entries, mac FROM {audit_totals|audit_total} \
+             WHERE {slice|id} > $1 ORDER BY {slice|id} LIMIT $2"),
+    };
+    let read = |row: &Row<'_>| Ok((row.get(0)?, unsigned(row.get(1)?), row.get(2)?));
+    let rows: Vec<(i64, u64, Vec<u8>)> = db.all(select, &[&last, &work.locked()], read).await?;
+    for (slice, entries, mac) in &rows {
+        if let Some(anew) = work.mac(&count_message(db, *slice, *entries), mac) {
+            let update =
+                sql("UPDATE {audit_totals|audit_total} SET mac = $2 WHERE {slice|id} = $1");
+            db.run(update, &[slice, &anew]).await?;
+        }
+    }
+    Ok(rows.last().map(|(slice, ..)| (String::new(), *slice)))
+}
+
+async fn checkpoints(db: &Db<'_>, last: &Last, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
+    let select = sql("SELECT client_id, seq, signed FROM audit_checkpoints \
+                      WHERE (client_id, seq) > ($1, $2) ORDER BY client_id, seq LIMIT $3");
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let rows: Vec<(String, i64, String)> = db.all(select, &[&last.0, &last.1, &PAGE], read).await?;
+    for (client_id, seq, line) in &rows {
+        if let Some(anew) = work.checkpoint(line) {
+            let update = sql("UPDATE audit_checkpoints SET signed = $3 \
+                              WHERE client_id = $1 AND seq = $2 AND signed = $4");
+            db.run(update, &[client_id, seq, &anew, line]).await?;
+        }
+    }
+    Ok(rows.into_iter().next_back().map(|(client_id, seq, _)| (client_id, seq)))
+}
+
+async fn removals(db: &Db<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
+    let select = sql("SELECT client_id, signed FROM audit_removals \
+                      WHERE client_id > $1 ORDER BY client_id LIMIT $2");
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows: Vec<(String, String)> = db.all(select, &[&last, &PAGE], read).await?;
+    for (client_id, line) in &rows {
+        if let Some(anew) = work.removal(client_id, line) {
+            let update = sql("UPDATE audit_removals SET signed = $2 \
+                              WHERE client_id = $1 AND signed = $3");
+            db.run(update, &[client_id, &anew, line]).await?;
+        }
+    }
+    Ok(rows.into_iter().next_back().map(|(client_id, _)| (client_id, 0)))
 }

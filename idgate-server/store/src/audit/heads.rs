@@ -78,16 +78,20 @@ async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()>
 /// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
 pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
     let sql = sql("SELECT {slice|0}, entries, mac FROM {audit_totals|audit_total}");
-    let is_whole = matches!(db, Db::Sqlite(_));
     let read = |row: &Row<'_>| {
         let (slice, entries) = (row.get(0)?, unsigned(row.get(1)?));
-        let message = if is_whole { total_message(entries) } else { slice_message(slice, entries) };
+        let message = count_message(db, slice, entries);
         Ok(keys.is_mac(&message, &row.bytes(2)?).then_some(entries))
     };
     let found = db.all(sql, &[], read).await?;
     // All parts are there from the beginning.
-    if number(found.len()) != if is_whole { 1 } else { SLICES } {
+    if number(found.len()) != if matches!(db, Db::Sqlite(_)) { 1 } else { SLICES } {
         return Ok(None);
     }
     Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))
+}
+
+/// The bytes that the MAC of a stored number of entries covers. SQLite has one number, PostgreSQL one for each slice.
+pub(crate) fn count_message(db: &Db<'_>, slice: i64, entries: u64) -> Vec<u8> {
+    if matches!(db, Db::Sqlite(_)) { total_message(entries) } else { slice_message(slice, entries) }
 }

@@ -26,7 +26,6 @@ pub(super) mod outbox;
 pub(super) mod pool;
 mod probe;
 mod rates;
-mod rekey;
 mod schema;
 mod sessions;
 mod shared;

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use crate::audit::head::{Found, total_message};
-use crate::audit::heads::{self, read_row};
+use crate::audit::head::total_message;
+use crate::audit::heads;
 use crate::audit::proof::EntryRow;
 use crate::audit::report::{Log, Moment};
 use crate::audit::rows::{entries, moment};
 use crate::audit::{CHECKPOINT_EVERY, Head, altered, checkpoints};
 use crate::audit_chain::{AuditEvent, AuditKeys};
-use crate::db::{Db, at_once, at_one_moment, sql};
+use crate::db::{Db, at_once, at_one_moment};
 use crate::sql::number;
 use crate::types::StoreError;
 
@@ -80,17 +80,6 @@ impl<'c> Chains<'c> {
         self.heads.clear();
         self.total = None;
     }
-}
-
-/// All heads, each with the MAC that is stored of it.
-pub(crate) fn all(
-    main: &Connection,
-    keys: &AuditKeys,
-) -> Result<Vec<(Found, Vec<u8>)>, StoreError> {
-    let sql =
-        sql("SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
-                   mac FROM audit_heads ORDER BY client_id");
-    at_once(Db::sqlite(main).all(sql, &[], |row| Ok((read_row(keys, row)?, row.get(6)?))))
 }
 
 impl Head {

@@ -1,17 +1,13 @@
-//! The values of a data directory. No gateway uses it meanwhile: a directory has one, which is started
-//! with the new key anyway.
+//! The values of a data directory under another key. No gateway uses it at that time: a directory has one, which is
+//! started with the new key anyway.
 
-use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::audit::head::total_message;
 use crate::audit_chain::AuditKeys;
-use crate::db::of_sqlite;
+use crate::db::{Db, at_once};
 use crate::key_check;
-use crate::rekey::{KINDS, Kind, Mode, PAGE, Rekeying};
+use crate::rekey::{LOG, Mode, Rekeying, beginning, page, pages_of, sealed_parts};
 use crate::seal::{Place, Sealer};
-use crate::sql::unsigned;
-use crate::sqlite::audit;
 use crate::sqlite::error::begin;
 use crate::sqlite::files;
 use crate::types::Resealed;
@@ -28,10 +24,9 @@ pub(crate) fn count(
     if let Some(claims) = claims {
         of_claims(claims, main, &mut work)?;
     }
-    for kind in &KINDS {
-        each(main, kind, &mut work)?;
+    for part in sealed_parts().chain(LOG) {
+        at_once(pages_of(&Db::sqlite(main), part, &mut work))?;
     }
-    of_log(main, &mut work)?;
     Ok(work.found)
 }
 
@@ -65,18 +60,20 @@ pub(crate) fn reseal(
         transaction.commit()?;
         files::truncate_log(claims)?;
     }
-    for kind in &KINDS {
-        let mut last = String::new();
+    for part in sealed_parts() {
+        let mut last = beginning();
         loop {
             let transaction = begin(main)?;
-            let end = page(&transaction, kind, &last, &mut work)?;
+            let end = at_once(page(&Db::sqlite(&transaction), part, &last, &mut work))?;
             transaction.commit()?;
             let Some(end) = end else { break };
             last = end;
         }
     }
     let transaction = begin(main)?;
-    of_log(&transaction, &mut work)?;
+    for part in LOG {
+        at_once(pages_of(&Db::sqlite(&transaction), part, &mut work))?;
+    }
     // What none of them opens may open under one of them when a backup brings it back.
     if work.found.unreadable == 0 {
         let sealed = key_check::seal(sealer, key_check::CHECK)?;
@@ -87,33 +84,6 @@ pub(crate) fn reseal(
     transaction.commit()?;
     files::truncate_log(main)?;
     Ok(work.found)
-}
-
-fn each(main: &Connection, kind: &Kind, work: &mut Rekeying<'_>) -> Result<(), StoreError> {
-    let mut last = String::new();
-    while let Some(end) = page(main, kind, &last, work)? {
-        last = end;
-    }
-    Ok(())
-}
-
-/// One page of rows behind `last`; the last of them, unless there are none.
-fn page(
-    main: &Connection,
-    kind: &Kind,
-    last: &str,
-    work: &mut Rekeying<'_>,
-) -> Result<Option<String>, StoreError> {
-    let rows = main
-        .prepare_cached(&of_sqlite(kind.select))?
-        .query_map((last, PAGE), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<Vec<(String, String, Vec<u8>)>, _>>()?;
-    for (id, client, sealed) in &rows {
-        if let Some(anew) = work.sealed((kind.place)(id, client), sealed)? {
-            main.prepare_cached(&of_sqlite(kind.update))?.execute((id, anew, sealed))?;
-        }
-    }
-    Ok(rows.into_iter().next_back().map(|(id, ..)| id))
 }
 
 /// Values of sessions, in a table of `claims.db`.
@@ -172,57 +142,4 @@ fn of_sessions(
         }
     }
     Ok(())
-}
-
-/// Heads, their sum, checkpoints and removals.
-fn of_log(main: &Connection, work: &mut Rekeying<'_>) -> Result<(), StoreError> {
-    for (found, mac) in audit::all(main, work.audit)? {
-        let (head, genuine) = found;
-        if let Some(anew) = work.head(&head, genuine, &mac) {
-            main.prepare_cached("UPDATE audit_heads SET mac = ?2 WHERE client_id = ?1")?
-                .execute((&head.client_id, anew))?;
-        }
-    }
-    let totals = main
-        .prepare("SELECT entries, mac FROM audit_total")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<Vec<(i64, Vec<u8>)>, _>>()?;
-    for (entries, mac) in totals {
-        if let Some(anew) = work.mac(&total_message(unsigned(entries)), &mac) {
-            main.execute("UPDATE audit_total SET mac = ?1", [anew])?;
-        }
-    }
-    let (mut client, mut seq) = (String::new(), i64::MIN);
-    loop {
-        let rows = main
-            .prepare_cached(
-                "SELECT client_id, seq, signed FROM audit_checkpoints \
-                 WHERE (client_id, seq) > (?1, ?2) ORDER BY client_id, seq LIMIT ?3",
-            )?
-            .query_map((&client, seq, PAGE), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-            .collect::<Result<Vec<(String, i64, String)>, _>>()?;
-        let Some((of, at, _)) = rows.last() else { break };
-        (client, seq) = (of.clone(), *at);
-        for (client_id, seq, line) in &rows {
-            if let Some(anew) = work.checkpoint(line) {
-                let sql =
-                    "UPDATE audit_checkpoints SET signed = ?3 WHERE client_id = ?1 AND seq = ?2";
-                main.prepare_cached(sql)?.execute((client_id, seq, anew))?;
-            }
-        }
-    }
-    for (client_id, line) in pairs::<String>(main, "SELECT client_id, signed FROM audit_removals")?
-    {
-        if let Some(anew) = work.removal(&client_id, &line) {
-            main.prepare_cached("UPDATE audit_removals SET signed = ?2 WHERE client_id = ?1")?
-                .execute((client_id, anew))?;
-        }
-    }
-    Ok(())
-}
-
-fn pairs<T: FromSql>(on: &Connection, select: &str) -> Result<Vec<(String, T)>, StoreError> {
-    let mut statement = on.prepare(select)?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -16,10 +16,6 @@ use crate::db::Db;
 use crate::postgres_statements::{Parameters, execute, row, rows};
 use crate::sql::{millis, number, unsigned};
 
-/// The columns of [`read_row`](crate::audit::heads::read_row).
-pub(in crate::postgres) const COLUMNS: &str =
-    "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
-
 /// Locks a part of the number of all entries.
 pub(in crate::postgres) const LOCK_SLICE: &str =
     "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";

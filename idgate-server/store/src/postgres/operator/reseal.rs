@@ -1,14 +1,17 @@
-//! Putting one instance key in the place of another, beside running gateways.
+//! Putting one instance key in the place of another while gateways run. A page holds rows of one table, in the order
+//! of their keys, and a value that changed since it was read is left alone.
 
 use std::time::Duration;
 
-use super::super::error::{Done, Failure};
+use super::super::claims::{SLOTS, table};
+use super::super::error::Done;
 use super::super::pool::Tx;
-use super::super::rekey::{Part, page, parts};
 use super::super::{instance, nodes};
 use super::{Desk, PostgresOperator};
-use crate::postgres_statements::row;
-use crate::rekey::Mode;
+use crate::db::Db;
+use crate::postgres_statements::{execute, row, rows};
+use crate::rekey::{self, LOG, Last, Mode, PAGE, PlaceOf, Rekeying, beginning, sealed_parts};
+use crate::seal::Place;
 use crate::types::Resealed;
 use crate::types::StoreError;
 
@@ -61,15 +64,32 @@ async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
     Ok(left)
 }
 
-/// All pages, each on its own. A transaction that is `held` open meanwhile is kept from being taken for
-/// one that was left.
-async fn each_part(desk: &Desk, mode: Mode, held: Option<&Tx<'_>>) -> Result<Resealed, Failure> {
+/// A table with values of one form.
+enum Part {
+    /// One that both databases have.
+    Shared(rekey::Part),
+    /// Sealed values of sessions, in a table of their own.
+    OfSessions(PlaceOf, String),
+}
+
+/// All there is.
+fn parts() -> impl Iterator<Item = Part> {
+    let keys: PlaceOf = |object, client| Place { purpose: "session_keys", object, client };
+    let results: PlaceOf = |object, client| Place { purpose: "results", object, client };
+    let slots = (0..SLOTS).map(move |slot| Part::OfSessions(results, table(slot)));
+    let of_sessions = [Part::OfSessions(keys, "session_keys".into())].into_iter().chain(slots);
+    let log = LOG.into_iter().map(Part::Shared);
+    sealed_parts().map(Part::Shared).chain(of_sessions).chain(log)
+}
+
+/// All pages, each on its own. A transaction that is `held` open during that time gets a statement after each page:
+/// the server would end one that is idle.
+async fn each_part(desk: &Desk, mode: Mode, held: Option<&Tx<'_>>) -> Done<Resealed> {
     let mut found = Resealed::default();
     for part in parts() {
-        let mut last = Part::beginning();
+        let mut last = beginning();
         loop {
-            let keys = (&desk.sealer, &desk.audit);
-            let (of_page, end) = page(&desk.pool, keys, &part, &last, mode).await?;
+            let (of_page, end) = page(desk, &part, &last, mode).await?;
             found.add(of_page);
             if let Some(held) = held {
                 row(held, "SELECT", &[]).await?;
@@ -79,4 +99,63 @@ async fn each_part(desk: &Desk, mode: Mode, held: Option<&Tx<'_>>) -> Result<Res
         }
     }
     Ok(found)
+}
+
+/// One page of a part: its values, and where it ends unless it is empty. It is read and replaced in one
+/// transaction, except for values in tables that are truncated: a command that is stopped on its way must not
+/// keep others waiting there.
+async fn page(desk: &Desk, part: &Part, last: &Last, mode: Mode) -> Done<(Resealed, Option<Last>)> {
+    let part = match part {
+        Part::OfSessions(place, table) => {
+            let mut work = Rekeying::new(&desk.sealer, &desk.audit, mode);
+            let end = of_sessions(desk, (*place, table), &last.0, &mut work).await?;
+            return Ok((work.found, end));
+        }
+        Part::Shared(part) => *part,
+    };
+    // Counting seals nothing.
+    let pool = if mode == Mode::Count { &desk.pool.not_noting() } else { &desk.pool };
+    pool.transact(&(desk, last), |&(desk, last), tx| {
+        Box::pin(async move {
+            let mut work = Rekeying::new(&desk.sealer, &desk.audit, mode);
+            let end = rekey::page(&Db::Transaction(tx), part, last, &mut work).await?;
+            Ok((work.found, end))
+        })
+    })
+    .await
+}
+
+async fn of_sessions(
+    desk: &Desk,
+    (place, table): (PlaceOf, &str),
+    last: &str,
+    work: &mut Rekeying<'_>,
+) -> Done<Option<Last>> {
+    let client = desk.pool.client().await?;
+    let select = format!(
+        "SELECT k.session_id, s.client_id, k.sealed FROM {table} AS k \
+         JOIN sessions AS s ON s.id = k.session_id WHERE k.session_id > $1 \
+         ORDER BY k.session_id LIMIT $2"
+    );
+    let (mut ids, mut anew, mut old) = (Vec::new(), Vec::new(), Vec::new());
+    let mut end = None;
+    for row in rows(&client, &select, &[&last, &PAGE]).await? {
+        let (id, client): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        let sealed: Vec<u8> = row.try_get(2)?;
+        end = Some((id.clone(), 0));
+        if let Some(value) = work.sealed(place(&id, &client), &sealed)? {
+            ids.push(id);
+            anew.push(value);
+            old.push(sealed);
+        }
+    }
+    if !ids.is_empty() {
+        let update = format!(
+            "UPDATE {table} AS k SET sealed = v.anew \
+             FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS v (id, anew, old) \
+             WHERE k.session_id = v.id AND k.sealed = v.old"
+        );
+        execute(&client, &update, &[&ids, &anew, &old]).await?;
+    }
+    Ok(end)
 }
