@@ -1,9 +1,40 @@
-//! What is read rarely and used by every request: kept until its number in the database is another.
+//! Trust, signing keys and certificates change rarely, and every request needs them. They are kept until their number in
+//! the database is another. The numbers come with the read of a key or of a session. Requests without such a read share
+//! one statement that asks for the numbers, so a change is in force on every node with its next request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use idgate_core::trust::TrustSnapshot;
+
+use super::shared_reads::SharedReads;
+use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::version_numbers::Numbers;
 use idgate_base::clock::Moment;
+
+/// The trust, keys and certificates in force, as far as this process has read them.
+#[derive(Default)]
+pub(super) struct InForceCache {
+    pub(super) noted: Noted,
+    pub(super) numbers: Arc<SharedReads<Numbers>>,
+    pub(super) trust: Cache<TrustSnapshot>,
+    pub(super) gateway_keys: Cache<GatewayKeys>,
+    pub(super) certificates: Cache<Certificates>,
+}
+
+/// How much a shared read reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent {
+    /// A row, in one statement.
+    Row,
+    /// Several statements that see one moment.
+    Moment,
+}
+
+/// The latest that was read, by all who ask for it together.
+pub(super) struct Cache<T> {
+    latest: Mutex<Option<Arc<T>>>,
+    pub(super) loads: Arc<SharedReads<Arc<T>>>,
+}
 
 /// Something that is stored under a number which grows with each change.
 pub(super) trait Numbered {
@@ -11,26 +42,23 @@ pub(super) trait Numbered {
     fn number(&self) -> u64;
 }
 
-/// The latest that was read.
-pub(super) struct Latest<T>(Mutex<Option<Arc<T>>>);
-
-impl<T> Default for Latest<T> {
+impl<T> Default for Cache<T> {
     fn default() -> Self {
-        Self(Mutex::new(None))
+        Self { latest: Mutex::new(None), loads: Arc::default() }
     }
 }
 
-impl<T: Numbered> Latest<T> {
+impl<T: Numbered> Cache<T> {
     /// What is held, unless it is older: a request that read its number earlier must not bring an
     /// older one back.
     pub(super) fn at_least(&self, number: u64) -> Option<Arc<T>> {
-        let latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.clone().filter(|held| held.number() >= number)
     }
 
     pub(super) fn keep(&self, loaded: T) -> Arc<T> {
         let loaded = Arc::new(loaded);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
         loaded
     }
 }
@@ -78,7 +106,7 @@ mod tests {
         let store = TemporaryStore::default();
         let caller = store.caller();
         assert!(
-            store.sqlite().numbers.noted.since(caller.since).is_some(),
+            store.sqlite().env.in_force.noted.since(caller.since).is_some(),
             "nothing has to be asked for"
         );
     }

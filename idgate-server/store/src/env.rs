@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::sql::millis;
 use super::types::{ApiKeyRecord, StoreError};
 use crate::audit_chain::AuditKeys;
+use crate::cache::InForceCache;
 use crate::environment::Environment;
 use crate::key_uses::KeyUses;
 use crate::quotas::Quotas;
@@ -41,6 +42,7 @@ pub(super) struct Env {
     /// Rings when a session has settled.
     pub(super) outbox_bell: Arc<Notify>,
     pub(super) uses: KeyUses,
+    pub(super) in_force: InForceCache,
     pub(super) fault: Fault,
 }
 
@@ -72,6 +74,7 @@ impl Env {
             changes: Arc::default(),
             outbox_bell: Arc::default(),
             uses: KeyUses::default(),
+            in_force: InForceCache::default(),
             fault: Fault::default(),
         })
     }

@@ -98,11 +98,6 @@ impl Prepared {
     }
 }
 
-/// Whether answers to the session are encrypted to a key of its own.
-pub(super) fn has_key(session: &Session) -> bool {
-    session.takes_encrypted_answers()
-}
-
 /// What is added to the column `events`.
 fn events(effects: &[Effect]) -> String {
     let event = |effect: &Effect| match effect {
@@ -141,8 +136,14 @@ pub(super) struct Stored {
 impl Stored {
     /// From the columns `id`, `client_id`, `livemode` and `record`.
     pub(super) fn read(row: &Row<'_>) -> Done<Self> {
-        let (id, client_id) = (row.get(0)?, row.get(1)?);
-        Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
+        Self::at(row, 0)
+    }
+
+    /// The same where the columns begin at `first`.
+    pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
+        let at = |column: usize| first.saturating_add(column);
+        let (id, client_id) = (row.get(at(0))?, row.get(at(1))?);
+        Ok(Self { id, client_id, livemode: row.get(at(2))?, record: row.get(at(3))? })
     }
 
     /// The session, if the record is the one of this row: not another session's, client's or mode's.

@@ -1,9 +1,10 @@
 //! How much of everything a client may have at a time (decisions 25). Counting is one row's work,
 //! however many sessions are open: it is kept with them.
 
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 
-use super::db::{Db, Values, sql};
+use super::db::{Db, Sql, Values, sql};
 use super::failure::Done;
 use super::sql::{millis, number};
 
@@ -39,6 +40,36 @@ impl Quotas {
         let values: Values<'_> = &[&client_id, &millis(now), &number(self.keys)];
         Ok(db.one(sql, values, |row| row.get(0)).await?.unwrap_or(false))
     }
+
+    /// Counts `more` open sessions of the client of `session`; `false`: it may not have so many.
+    pub(super) async fn open_sessions(
+        self,
+        db: &Db<'_>,
+        session: &Session,
+        more: usize,
+    ) -> Done<bool> {
+        let usual =
+            if session.livemode() { self.open_sessions_live } else { self.open_sessions_test };
+        let sql = sql("INSERT INTO open_sessions AS o (client_id, count) \
+             SELECT id, $3 FROM clients WHERE id = $1 AND coalesce(max_open_sessions, $2) >= $3 \
+             ON CONFLICT (client_id) DO UPDATE SET count = o.count + $3 \
+             WHERE o.count + $3 <= coalesce( \
+                 (SELECT max_open_sessions FROM clients WHERE id = $1), $2)");
+        let values: Values<'_> = &[&session.tenant().as_str(), &number(usual), &number(more)];
+        Ok(db.run(sql, values).await? > 0)
+    }
+}
+
+/// Counts open sessions of a client less.
+pub(super) const CLOSE_SESSIONS: Sql =
+    sql("UPDATE open_sessions SET count = {greatest|max}(count - $2, 0) WHERE client_id = $1");
+
+/// Counts so many open sessions less.
+pub(super) async fn close_sessions(db: &Db<'_>, client_id: &str, count: usize) -> Done<()> {
+    if count > 0 {
+        db.run(CLOSE_SESSIONS, &[&client_id, &number(count)]).await?;
+    }
+    Ok(())
 }
 
 /// A quota that the operator gives one client; `None`: the usual one.

@@ -18,3 +18,20 @@ pub(super) fn place(session: &Session) -> Place<'_> {
 pub(super) fn seal(sealer: &Sealer, session: &Session, key: &[u8]) -> Result<Vec<u8>, StoreError> {
     claims::seal_padded(sealer, place(session), key)
 }
+
+/// Whether answers to the session are encrypted to a key of its own, and may still come.
+pub(super) fn needs_key(session: &Session) -> bool {
+    session.takes_encrypted_answers() && session.settled_at().is_none()
+}
+
+/// Gives a session its key, which is stored sealed.
+pub(super) fn restore(
+    sealer: &Sealer,
+    session: &mut Session,
+    sealed: &[u8],
+) -> Result<(), StoreError> {
+    let key = claims::open_padded(sealer, place(session), sealed)?;
+    session.restore_encryption_key(&key).map_err(|error| {
+        StoreError::Failed(format!("the key of session {}: {error}", session.id()))
+    })
+}

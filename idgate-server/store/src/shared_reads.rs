@@ -10,7 +10,7 @@ use crate::types::StoreError;
 /// Those who wait for the next read.
 pub(super) struct SharedReads<T>(Mutex<Vec<Asker<T>>>);
 
-type Asker<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type Asker<T> = oneshot::Sender<Result<T, StoreError>>;
 
 impl<T> Default for SharedReads<T> {
     fn default() -> Self {
@@ -33,15 +33,19 @@ impl<T: Clone> SharedReads<T> {
         if askers.iter().all(oneshot::Sender::is_closed) {
             return;
         }
-        let outcome = read();
-        for asker in askers {
-            // Who no longer waits does not need to know.
-            let _ = asker.send(outcome.clone());
-        }
+        tell(askers, &read());
     }
 
     /// Those who wait, who do so no more.
     pub(super) fn leave(&self) -> Vec<Asker<T>> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Gives all of them the same outcome.
+pub(super) fn tell<T: Clone>(askers: Vec<Asker<T>>, outcome: &Result<T, StoreError>) {
+    for asker in askers {
+        // A request that no longer waits needs no answer.
+        let _ = asker.send(outcome.clone());
     }
 }

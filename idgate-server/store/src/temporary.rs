@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::lanes::LaneKey;
 use super::wait::Wait as _;
+use crate::db::{Db, at_once, sql};
 use crate::environment::Environment;
 use crate::gateway::Store;
 use crate::keys::NewClient;
@@ -137,9 +138,9 @@ impl TemporaryStore {
     /// All sessions, settled ones too.
     pub fn sessions(&self) -> Vec<Session> {
         let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
-        let mut all = main.prepare("SELECT id, client_id, livemode, record FROM sessions").unwrap();
-        let rows = all.query_map([], Stored::from_row).unwrap();
-        rows.map(|row| row.unwrap().open(&self.store.sqlite().env.sealer).unwrap()).collect()
+        let sql = sql("SELECT id, client_id, livemode, record FROM sessions");
+        let all = at_once(Db::sqlite(&main).all(sql, &[], Stored::read)).unwrap();
+        all.iter().map(|stored| stored.open(&self.store.sqlite().env.sealer).unwrap()).collect()
     }
 
     fn operator(&self) -> OperatorStore {

@@ -1,7 +1,6 @@
 //! What is read rarely and used by every request has a number in the database that grows with each
 //! change. All numbers are read together.
 
-use crate::columns::Columns;
 use crate::db::{Db, Row, sql};
 use crate::failure::{Done, Failure};
 use crate::sql::unsigned;
@@ -34,22 +33,16 @@ impl Numbers {
 
     /// Those of now, or of the moment of a transaction.
     pub(super) async fn read(db: &Db<'_>) -> Done<Self> {
-        let found = db.one(sql(Self::TEXT), &[], |row| match row {
-            Row::Sqlite(row) => Ok(Self::at(*row, [0, 1, 2])?),
-            Row::Postgres(row) => Ok(Self::at(*row, [0, 1, 2])?),
-        });
-        found.await?.ok_or_else(|| Failure::failed("the database does not count"))
+        let found = db.one(sql(Self::TEXT), &[], |row| Self::at(row, 0)).await?;
+        found.ok_or_else(|| Failure::failed("the database does not count"))
     }
 
-    /// From these columns of a row that has more.
-    pub(super) fn at<R: Columns>(row: &R, columns: [usize; 3]) -> Result<Self, R::Error> {
-        let number = |at| Ok(row.column::<Option<i64>>(at)?.map_or(0, unsigned));
-        let [trust, gateway_keys, certificates] = columns;
-        Ok(Self {
-            trust: number(trust)?,
-            gateway_keys: number(gateway_keys)?,
-            certificates: number(certificates)?,
-        })
+    /// From three columns of a row that begin at `first`.
+    pub(super) fn at(row: &Row<'_>, first: usize) -> Done<Self> {
+        let number = |more: usize| -> Done<u64> {
+            Ok(row.get::<Option<i64>>(first.saturating_add(more))?.map_or(0, unsigned))
+        };
+        Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
     }
 
     /// The later of each.

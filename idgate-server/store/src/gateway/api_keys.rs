@@ -20,10 +20,8 @@ impl Store {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     pub fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.authenticate(digest, now),
-            Engine::Postgres(store) => store.authenticate(digest, now),
-        }
+        let found = self.owner(digest, None, now);
+        Box::pin(async move { Ok(found.await?.map(|(caller, _)| caller)) })
     }
 
     /// The same, and the caller's session of that id, read as [`Store::callers_session`] does. Both are of one moment. An
@@ -34,15 +32,24 @@ impl Store {
         session: &SessionId,
         now: UnixMillis,
     ) -> Read<'_, Option<(Caller, SessionFound)>> {
-        let found = match &self.engine {
-            Engine::Sqlite(store) => store.authenticate_for(digest, session, now),
-            Engine::Postgres(store) => store.authenticate_for(digest, session, now),
-        };
+        let found = self.owner(digest, Some(session), now);
         Box::pin(async move {
             let Some((caller, session)) = found.await? else { return Ok(None) };
             let session = self.env.fault.read(Box::pin(async { session })).await;
             Ok(Some((caller, session)))
         })
+    }
+
+    fn owner(
+        &self,
+        digest: &[u8; 32],
+        session: Option<&SessionId>,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, SessionFound)>> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.authenticate(digest, session, now),
+            Engine::Postgres(store) => store.authenticate(digest, session, now),
+        }
     }
 
     /// The id of the admin token with this digest unless it is revoked: one indexed read, nothing

@@ -315,10 +315,4 @@ impl Store {
         let Engine::Sqlite(store) = &self.engine else { panic!("a store in PostgreSQL") };
         store
     }
-
-    #[cfg(test)]
-    pub(crate) fn postgres(&self) -> &PostgresStore {
-        let Engine::Postgres(store) = &self.engine else { panic!("a store in SQLite") };
-        store
-    }
 }

@@ -11,6 +11,7 @@ use super::{Engine, Store};
 use crate::lanes::LaneKey;
 use crate::prepared_session::Prepared;
 use crate::session_upkeep;
+use crate::sessions::{self, By};
 use crate::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
 use idgate_base::spans::Parent;
 
@@ -73,18 +74,21 @@ impl Store {
 
     /// A session for the wallet routes, without its result; one of a revoked client is not there.
     pub fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.session(id),
-            Engine::Postgres(store) => store.session(id),
-        }
+        self.wallets_session(By::Id, id.as_str())
     }
 
     /// The same by the id of one of its offers that is not its own, while it is open.
     pub fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.session_of_offer(id),
-            Engine::Postgres(store) => store.session_of_offer(id),
-        }
+        self.wallets_session(By::Offer, id.as_str())
+    }
+
+    fn wallets_session(&self, by: By, name: &str) -> Read<'_, Option<Session>> {
+        self.env.fault.read(match &self.engine {
+            Engine::Sqlite(store) => store.wallets_session(by, name),
+            Engine::Postgres(store) => store.read((by, name.to_owned()), |(by, name), db, env| {
+                Box::pin(sessions::find(db, env, *by, name))
+            }),
+        })
     }
 
     /// The span that made a session, if that was recorded: later spans of the session belong to it.
@@ -101,10 +105,10 @@ impl Store {
         id: &SessionId,
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
-        match &self.engine {
+        self.env.fault.read(match &self.engine {
             Engine::Sqlite(store) => store.callers_session(caller, id, now),
             Engine::Postgres(store) => store.callers_session(caller, id, now),
-        }
+        })
     }
 
     /// Whether the result of a session of this caller is gone although its time is not over: the

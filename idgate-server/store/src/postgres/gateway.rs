@@ -12,27 +12,30 @@ use tokio::task::JoinHandle;
 
 use super::error::{Done, Failure, panicked};
 use super::order::Place;
-use super::pool::{ANSWER, Pool};
+use super::pool::{ANSWER, Pool, moment};
 use super::shared::Shared;
 use super::threads::Threads;
-use super::{
-    audit, authentication, claims, instance, leases, listen, nodes, probe, rates, schema, turns,
-};
+use super::{audit, claims, instance, leases, listen, nodes, probe, rates, schema, turns};
 use crate::address::Address;
 use crate::audit_chain::AuditEvent;
+use crate::authentication::store_uses;
+use crate::cache::Extent;
 use crate::db::Db;
 use crate::env::{Env, LeaseClock, UseCase};
 use crate::environment::Environment;
 use crate::failure::Boxed;
+use crate::gateway_keys;
 use crate::key_check::FirstKey;
 use crate::lanes::LaneKey;
-use crate::postgres::cache;
-use crate::postgres::cache::moment;
 use crate::quotas::Quotas;
 use crate::seal::InstanceKey;
+use crate::shared_reads::{SharedReads, tell};
 use crate::types::{Read, SessionRate, StoreError, Write};
 use idgate_base::clock::{Clock, SystemClock};
 use idgate_base::spans::{Key, Kind, Span, Value};
+
+/// How long a read may take that many wait for.
+const SHARED_ANSWER: Duration = Duration::from_secs(10);
 
 /// Connections that requests never have.
 const ASIDE: usize = 2;
@@ -124,7 +127,6 @@ impl PostgresStore {
             groups: Arc::default(),
             deletions: Arc::default(),
             live: nodes::Live::default(),
-            cache: cache::All::default(),
             probe: probe::Latest::default(),
             news,
             claims_looked: claims::Looked::default(),
@@ -201,6 +203,47 @@ async fn in_time<T>(
     });
 }
 
+/// Reads for all who wait, and tells them.
+async fn read_for_all<T: Clone>(
+    shared: Arc<Shared>,
+    reads: Arc<SharedReads<T>>,
+    extent: Extent,
+    work: UseCase<(), T>,
+) {
+    let client = shared.pool.client().await;
+    // A request that asks from here on may know of a later change.
+    let askers = reads.leave();
+    if askers.iter().all(oneshot::Sender::is_closed) {
+        return;
+    }
+    let reading = async {
+        let mut client = client?;
+        match extent {
+            Extent::Row => work(&(), &Db::Client(&client), &shared.env).await,
+            Extent::Moment => {
+                let moment = moment(&mut client).await?;
+                work(&(), &Db::Transaction(&moment), &shared.env).await
+            }
+        }
+    };
+    tell(
+        askers,
+        &match shared.clock.timeout(SHARED_ANSWER, reading).await {
+            Ok(outcome) => outcome.map_err(|error: Failure| StoreError::from(error)),
+            Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+        },
+    );
+}
+
+/// Makes the key that signs, which has to be there before the first request.
+async fn begin_signing(shared: &Shared, now: UnixMillis) -> Done<()> {
+    let with = (&*shared.env.sealer, now);
+    let ensure = shared.pool.transact(&with, |&(sealer, now), tx| {
+        Box::pin(async move { gateway_keys::ensure(&Db::Transaction(tx), sealer, now).await })
+    });
+    ensure.await
+}
+
 /// What is under way on the threads of the store, and what comes of it; nothing, if it panics.
 struct Asked<T> {
     task: JoinHandle<()>,
@@ -238,7 +281,7 @@ impl Shared {
         [&self.pool, &self.aside].iter().for_each(|pool| pool.note(&first));
         claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.env.audit).await?;
-        cache::begin(self, now).await?;
+        begin_signing(self, now).await?;
         if let Some(check) = nodes::join(self, now).await? {
             first.is_missing(check);
         }
@@ -247,7 +290,8 @@ impl Shared {
 
     /// What comes after the last one.
     async fn end(&self) -> Done<()> {
-        authentication::store_uses(self, self.env.uses.unstored()).await?;
+        let unstored = self.env.uses.unstored();
+        store_uses(&Db::Client(&self.pool.client().await?), &unstored).await?;
         leases::leave(self).await?;
         nodes::leave(self).await
     }
@@ -290,6 +334,24 @@ impl PostgresStore {
             let moment = moment(&mut client).await?;
             work(&with, &Db::Transaction(&moment), &shared.env).await
         })
+    }
+
+    pub(crate) fn share<T: Clone + Send + 'static>(
+        &self,
+        reads: &Arc<SharedReads<T>>,
+        extent: Extent,
+        work: UseCase<(), T>,
+    ) -> Read<'static, T> {
+        let (asker, asked) = oneshot::channel();
+        if reads.join(asker) {
+            drop(self.threads.spawn(read_for_all(
+                self.shared.clone(),
+                reads.clone(),
+                extent,
+                work,
+            )));
+        }
+        Box::pin(async move { asked.await.unwrap_or_else(|_| Err(panicked())) })
     }
 
     pub(crate) fn write<A, T>(

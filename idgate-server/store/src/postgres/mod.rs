@@ -6,15 +6,12 @@
 //! `expires_at`, `settled_at`, how old an audit entry is.
 
 pub(super) mod audit;
-mod authentication;
-mod cache;
 mod change;
 mod claims;
 mod error;
 mod gateway;
 mod groups;
 mod idempotency;
-mod in_force;
 mod instance;
 mod leases;
 mod listen;

@@ -14,7 +14,7 @@ use deadpool_postgres::{
     Client, Manager, ManagerConfig, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
     Transaction,
 };
-use tokio_postgres::NoTls;
+use tokio_postgres::{IsolationLevel, NoTls};
 
 use super::super::key_check::FirstKey;
 use super::super::types::StoreError;
@@ -39,6 +39,12 @@ const MAKING_FOR_A_COMMAND: Duration = Duration::from_secs(30);
 
 /// A transaction that is open.
 pub(crate) type Tx<'c> = Transaction<'c>;
+
+/// A transaction in which all reads see one moment.
+pub(super) async fn moment(client: &mut Client) -> Done<Tx<'_>> {
+    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    Ok(moment.read_only(true).start().await?)
+}
 
 /// The connections of one process.
 #[derive(Clone)]

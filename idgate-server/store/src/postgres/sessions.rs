@@ -2,16 +2,16 @@
 
 mod change;
 mod insert;
-pub(super) mod read;
+mod read;
 mod remove;
 mod step;
 
-use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::super::lanes::LaneKey;
-use super::super::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use super::super::types::{Beside, Caller, Committed, Made, Read, SessionFound, StoreError, Write};
 use super::change::{Change, Stored};
 use super::claims;
 use super::gateway::{PostgresStore, committing};
@@ -40,20 +40,17 @@ impl PostgresStore {
         })
     }
 
-    pub(crate) fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
-        let id = id.as_str().to_owned();
-        self.shared
-            .env
-            .fault
-            .read(self.run_read(move |shared| async move { read::with_key(&shared, &id).await }))
-    }
-
-    pub(crate) fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
-        let id = id.as_str().to_owned();
-        self.shared
-            .env
-            .fault
-            .read(self.run_read(move |shared| async move { read::offered(&shared, &id).await }))
+    pub(crate) fn authenticate(
+        &self,
+        digest: &[u8; 32],
+        session: Option<&SessionId>,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, SessionFound)>> {
+        let (digest, session) = (*digest, session.cloned());
+        self.run_read(move |shared| async move {
+            let session = session.as_ref().map(SessionId::as_str);
+            read::authenticated(&shared, &digest, session, now).await
+        })
     }
 
     pub(crate) fn callers_session(
@@ -63,11 +60,7 @@ impl PostgresStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
         let (caller, id) = (caller.clone(), id.as_str().to_owned());
-        self.shared.env.fault.read(
-            self.run_read(
-                move |shared| async move { read::callers(&shared, &caller, &id, now).await },
-            ),
-        )
+        self.run_read(move |shared| async move { read::callers(&shared, &caller, &id, now).await })
     }
 
     pub(crate) fn has_lost_claims(&self, caller: &Caller, id: &SessionId) -> Read<'_, bool> {

@@ -8,7 +8,6 @@ use super::groups::Groups;
 use super::pool::Pool;
 use super::{listen, nodes, order, probe, turns};
 use crate::env::Env;
-use crate::postgres::cache;
 use idgate_base::clock::Clock;
 
 /// What the use cases work with.
@@ -25,7 +24,6 @@ pub(crate) struct Shared {
     pub(super) deletions: Arc<order::Order>,
     /// How many nodes there are.
     pub(super) live: nodes::Live,
-    pub(super) cache: cache::All,
     pub(super) probe: probe::Latest,
     pub(super) news: listen::News,
     pub(super) claims_looked: claims::Looked,

@@ -6,7 +6,6 @@
 pub(crate) mod audit;
 mod authentication;
 pub(crate) mod backup;
-pub(crate) mod cache;
 pub(crate) mod claims;
 pub(crate) mod claims_file;
 pub(crate) mod directory;
@@ -17,12 +16,10 @@ pub(crate) mod examine;
 pub(crate) mod files;
 mod gauges;
 mod idempotency;
-mod in_force;
 mod interrupt;
 mod lane_cache;
 mod metrics;
 pub(crate) mod missing_settings;
-mod open_sessions;
 mod operator;
 mod outbox;
 mod probe;
@@ -42,26 +39,26 @@ use std::thread::available_parallelism;
 
 use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 
-use self::cache::{Cache, CachedNumbers};
 use self::directory::{Change, DirectoryKey};
 use self::disk::Disk;
+use self::error::begin;
 use self::lane_cache::LaneCache;
 pub(super) use self::operator::SqliteOperator;
 use self::probe::Probe;
 use self::readers::{Reader, Readers};
 use self::writer::Writer;
+use super::cache::Extent;
 use super::db::{Db, at_once, at_one_moment};
 use super::env::{Env, LeaseClock, UseCase};
 use super::key_check::FirstKey;
 use super::lanes::LaneKey;
+use super::shared_reads::SharedReads;
 use super::types::{Read, StoreError, Write};
 use super::{certificates, gateway_keys};
 use crate::audit_chain::AuditEvent;
 use crate::environment::Environment;
-use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::quotas::Quotas;
 use crate::seal::InstanceKey;
 
@@ -81,10 +78,6 @@ pub(super) struct SqliteStore {
     pub(super) env: Arc<Env>,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
-    pub(super) numbers: Arc<CachedNumbers>,
-    trust: Arc<Cache<TrustSnapshot>>,
-    gateway_keys: Arc<Cache<GatewayKeys>>,
-    certificates: Arc<Cache<Certificates>>,
     pub(super) known_keys: LaneCache,
     pub(super) known_sessions: LaneCache,
     probe: Probe,
@@ -131,7 +124,7 @@ impl SqliteStore {
         // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
         // stays longer.
         let ordered = claims::order_by_end(&mut claims);
-        for tidied in [ordered, open_sessions::recount(&mut main), remove_orphans(&claims, &main)] {
+        for tidied in [ordered, recount(&mut main), remove_orphans(&claims, &main)] {
             disk.note(&tidied);
             if !matches!(tidied, Err(StoreError::Full)) {
                 tidied?;
@@ -145,10 +138,6 @@ impl SqliteStore {
             readers: Readers::open(dir, cores)?,
             writer: Writer::start(main, claims, first, &env, disk.clone())?,
             env,
-            numbers: Arc::default(),
-            trust: Arc::default(),
-            gateway_keys: Arc::default(),
-            certificates: Arc::default(),
             known_keys,
             known_sessions,
             probe: Probe::default(),
@@ -208,6 +197,23 @@ impl SqliteStore {
         self.readers.read_long(lane, move |reader| {
             at_one_moment(&reader.main, async |db| work(&with, db, &env).await)
         })
+    }
+
+    pub(super) fn share<T: Clone + Send + 'static>(
+        &self,
+        reads: &Arc<SharedReads<T>>,
+        extent: Extent,
+        work: UseCase<(), T>,
+    ) -> Read<'static, T> {
+        let env = self.env.clone();
+        match extent {
+            Extent::Row => self.readers.read_together(reads, move |reader| {
+                at_once(work(&(), &Db::sqlite(&reader.main), &env))
+            }),
+            Extent::Moment => self.readers.load_together(reads, move |reader| {
+                at_one_moment(&reader.main, async |db| work(&(), db, &env).await)
+            }),
+        }
     }
 
     pub(super) fn write<A, T>(
@@ -286,10 +292,7 @@ impl SqliteStore {
 /// Stores the uses of keys that are not stored yet, before the writer ends.
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        let unstored = self.env.uses.unstored();
-        if !unstored.is_empty() {
-            self.touch(unstored);
-        }
+        self.store_uses(self.env.uses.unstored());
     }
 }
 
@@ -298,4 +301,16 @@ fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreErr
     claims::remove_orphans(claims, main)?;
     session_keys::remove_orphans(claims, main)?;
     claims_file::empty_log(claims)
+}
+
+/// Counts all open sessions again when a gateway starts, whatever happened to the file before.
+fn recount(main: &mut Connection) -> Result<(), StoreError> {
+    let transaction = begin(main)?;
+    transaction.execute("DELETE FROM open_sessions", [])?;
+    transaction.execute(
+        "INSERT INTO open_sessions (client_id, count) SELECT client_id, count(*) FROM sessions \
+         WHERE settled_at IS NULL GROUP BY client_id",
+        [],
+    )?;
+    Ok(transaction.commit()?)
 }

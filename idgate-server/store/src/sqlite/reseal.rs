@@ -5,11 +5,12 @@
 //! the first start after it: a process that dies leaves each as it was or as it will be. After that
 //! the old form is read no more, so that nobody brings an old row back under another client.
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use zeroize::Zeroizing;
 
 use crate::audit::Head;
 use crate::audit_chain::AuditKeys;
+use crate::db::{Db, at_once, sql};
 use crate::key_check::FirstKey;
 use crate::prepared_session;
 use crate::prepared_session::Stored;
@@ -161,10 +162,8 @@ pub(crate) fn claims(
 
 /// Whose session that is, as its sealed record says.
 fn owner(main: &Connection, sealer: &Sealer, id: &str) -> Result<Option<String>, StoreError> {
-    let stored = main
-        .prepare_cached("SELECT id, client_id, livemode, record FROM sessions WHERE id = ?1")?
-        .query_row([id], Stored::from_row)
-        .optional()?;
+    let sql = sql("SELECT id, client_id, livemode, record FROM sessions WHERE id = $1");
+    let stored = at_once(Db::sqlite(main).one(sql, &[&id], Stored::read))?;
     stored.map(|stored| Ok(stored.open(sealer)?.tenant().as_str().to_owned())).transpose()
 }
 

@@ -1,12 +1,7 @@
 //! The rows of session keys, in the file of claims.
 
-use idgate_core::session::Session;
 use rusqlite::{Connection, OptionalExtension as _};
-use zeroize::Zeroizing;
 
-use crate::claims::open_padded;
-use crate::seal::Sealer;
-use crate::session_keys::place;
 use crate::types::StoreError;
 
 pub(crate) fn insert(
@@ -20,17 +15,11 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// The key of a session, while it is open.
-pub(crate) fn read(
-    claims: &Connection,
-    sealer: &Sealer,
-    session: &Session,
-) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-    let sealed: Option<Vec<u8>> = claims
-        .prepare_cached("SELECT sealed FROM session_keys WHERE session_id = ?1")?
-        .query_row([session.id().as_str()], |row| row.get(0))
-        .optional()?;
-    sealed.map(|sealed| open_padded(sealer, place(session), &sealed)).transpose()
+/// The sealed key of a session, while it is open.
+pub(crate) fn read(claims: &Connection, session_id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut find =
+        claims.prepare_cached("SELECT sealed FROM session_keys WHERE session_id = ?1")?;
+    Ok(find.query_row([session_id], |row| row.get(0)).optional()?)
 }
 
 /// Removes the keys of these sessions; says how many there were.

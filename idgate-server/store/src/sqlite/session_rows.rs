@@ -1,21 +1,23 @@
 //! Sessions and their status events.
 
-use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::ids::SessionId;
 use idgate_core::session::{Offer, Session, Settlement};
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
+use rusqlite::named_params;
 use serde_json::json;
 
 use crate::audit_chain::AuditEvent;
 use crate::db::{Db, at_once};
+use crate::env::Env;
 use crate::metrics::Measured;
-use crate::prepared_session::{Prepared, Stored, has_key};
-use crate::quotas::Quotas;
+use crate::prepared_session::Prepared;
+use crate::quotas::{Quotas, close_sessions};
 use crate::reports;
 use crate::seal::Sealer;
-use crate::sql::{millis, number, time};
+use crate::session_keys::{needs_key, restore};
+use crate::sessions::{self, By, CallersSession};
+use crate::sql::{millis, number};
 use crate::sqlite::claims;
-use crate::sqlite::open_sessions;
 use crate::sqlite::outbox;
 use crate::sqlite::readers::Reader;
 use crate::sqlite::session_keys;
@@ -25,8 +27,8 @@ use crate::types::{Caller, Committed, Made, StoreError};
 impl Prepared {
     /// Counts a new session among those that its client may have.
     pub(crate) fn count(&self, batch: &Batch<'_>, quotas: Quotas) -> Result<Made, StoreError> {
-        let (client_id, livemode) = (self.session.tenant().as_str(), self.session.livemode());
-        let counted = quotas.open_session(batch.main, client_id, livemode)?;
+        let main = Db::sqlite(batch.main);
+        let counted = at_once(quotas.open_sessions(&main, &self.session, 1))?;
         Ok(if counted { Made::Yes } else { Made::NoRoom })
     }
 
@@ -126,7 +128,7 @@ impl Prepared {
     /// What follows from a settlement in the main file.
     fn settle(&self, batch: &mut Batch<'_>, ended: &Settlement<'_>) -> Result<(), StoreError> {
         let client_id = ended.session.tenant().as_str();
-        open_sessions::close_session(batch.main, client_id)?;
+        at_once(close_sessions(&Db::sqlite(batch.main), client_id, 1))?;
         if ended.session.offers().nth(1).is_some() {
             batch
                 .main
@@ -145,91 +147,39 @@ impl Prepared {
     }
 }
 
-/// The session that an offer belongs to, as [`read`] reads it.
-pub(crate) fn read_offered(
-    main: &Connection,
-    sealer: &Sealer,
-    id: &OfferId,
-) -> Result<Option<Session>, StoreError> {
-    let session: Option<String> = main
-        .prepare_cached("SELECT session_id FROM offers WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    match session {
-        Some(session) => read(main, sealer, &SessionId::new(session)),
-        None => Ok(None),
-    }
-}
-
-/// A session that was read, with its key while it is open. Nothing keeps an older state of the files
-/// alive.
-pub(crate) fn with_key(
+/// A session with its key while it is open. Nothing keeps an older state of the files alive.
+pub(crate) fn read(
     reader: &Reader,
-    sealer: &Sealer,
-    mut session: Session,
+    env: &Env,
+    by: By,
+    name: &str,
 ) -> Result<Option<Session>, StoreError> {
-    if !has_key(&session) || session.settled_at().is_some() {
-        return Ok(Some(session));
+    let main = Db::sqlite(&reader.main);
+    let Some(mut session) = at_once(sessions::find(&main, env, by, name))? else { return Ok(None) };
+    if needs_key(&session) {
+        let Some(key) = session_keys::read(&reader.claims, session.id().as_str())? else {
+            // Settled since it was read; or an operator brought back a copy of the main file alone.
+            return at_once(sessions::find(&main, env, By::Id, session.id().as_str()));
+        };
+        restore(&env.sealer, &mut session, &key)?;
     }
-    let Some(key) = session_keys::read(&reader.claims, sealer, &session)? else {
-        // Settled since it was read; or an operator brought back a copy of the main file alone.
-        return read(&reader.main, sealer, session.id());
-    };
-    session.restore_encryption_key(&key).map_err(|error| {
-        StoreError::Failed(format!("the key of session {}: {error}", session.id()))
-    })?;
     Ok(Some(session))
 }
 
-/// A session without its key, unless its client is revoked.
-pub(crate) fn read(
-    main: &Connection,
-    sealer: &Sealer,
-    id: &SessionId,
-) -> Result<Option<Session>, StoreError> {
-    let found = main
-        .prepare_cached(
-            "SELECT s.id, s.client_id, s.livemode, s.record FROM sessions AS s \
-             JOIN clients AS c ON c.id = s.client_id WHERE s.id = ?1 AND c.revoked_at IS NULL",
-        )?
-        .query_row([id.as_str()], Stored::from_row)
-        .optional()?;
-    found.map(|found| found.open(sealer)).transpose()
-}
-
-/// A session of this caller, with its result while it may be read.
-pub(crate) fn read_with_result(
+/// A caller's session, with its result while it may be read.
+pub(crate) fn with_result(
     reader: &Reader,
     sealer: &Sealer,
-    caller: &Caller,
-    id: &SessionId,
+    (stored, _): &CallersSession,
     now: UnixMillis,
-) -> Result<Option<Session>, StoreError> {
-    let Some(mut session) = read_callers(&reader.main, sealer, caller, id)? else {
-        return Ok(None);
-    };
+) -> Result<Session, StoreError> {
+    let mut session = stored.open(sealer)?;
     if session.settled_at().is_some()
         && let Some(result) = claims::read(&reader.claims, sealer, &session, now)?
     {
         session.restore_result(result);
     }
-    Ok(Some(session))
-}
-
-pub(crate) fn read_callers(
-    main: &Connection,
-    sealer: &Sealer,
-    caller: &Caller,
-    id: &SessionId,
-) -> Result<Option<Session>, StoreError> {
-    let found = main
-        .prepare_cached(
-            "SELECT id, client_id, livemode, record FROM sessions \
-             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
-        )?
-        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), Stored::from_row)
-        .optional()?;
-    found.map(|found| found.open(sealer)).transpose()
+    Ok(session)
 }
 
 /// Removes a caller's session with its events, its result and its notification.
@@ -239,18 +189,11 @@ pub(crate) fn delete(
     id: &SessionId,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let removed: Option<Option<i64>> = batch
-        .main
-        .prepare_cached(
-            "DELETE FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
-             RETURNING settled_at",
-        )?
-        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), |row| row.get(0))
-        .optional()?;
-    let Some(settled_at) = removed else { return Ok(false) };
-    let settled_at = settled_at.map(time);
+    let main = Db::sqlite(batch.main);
+    let removed = at_once(sessions::remove(&main, caller, id.as_str()))?;
+    let Some((settled_at, _)) = removed else { return Ok(false) };
     match settled_at {
-        None => open_sessions::close_session(batch.main, caller.client_id.as_str())?,
+        None => at_once(close_sessions(&main, caller.client_id.as_str(), 1))?,
         Some(at) => outbox::remove_of_session(batch.main, id.as_str(), at)?,
     }
     batch.audit(
@@ -259,12 +202,4 @@ pub(crate) fn delete(
     )?;
     batch.erase_session(id.as_str(), settled_at);
     Ok(true)
-}
-
-impl Stored {
-    /// From the columns `id`, `client_id`, `livemode` and `record`.
-    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let (id, client_id) = (row.get(0)?, row.get(1)?);
-        Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
-    }
 }

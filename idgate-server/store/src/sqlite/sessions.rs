@@ -1,19 +1,19 @@
 //! Sessions, their results and their events.
 
-use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::ids::SessionId;
 use idgate_core::session::{Offer, Session, Transition};
 use idgate_core::time::UnixMillis;
-use rusqlite::Connection;
 
 use super::SqliteStore;
+use crate::db::{Db, at_once};
 use crate::lanes::LaneKey;
 use crate::prepared_session::Prepared;
-use crate::seal::Sealer;
+use crate::sessions::{By, of_caller};
 use crate::sqlite::claims;
 use crate::sqlite::claims_file;
 use crate::sqlite::lane_cache::wallet_lane;
 use crate::sqlite::readers::Reader;
-use crate::sqlite::session_rows as sessions;
+use crate::sqlite::session_rows;
 use crate::sqlite::writer::Batch;
 use crate::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
 
@@ -44,18 +44,6 @@ impl SqliteStore {
         })
     }
 
-    pub(crate) fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
-        let sought = id.clone();
-        self.wallets_session(id.as_str(), move |main, sealer| sessions::read(main, sealer, &sought))
-    }
-
-    pub(crate) fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
-        let sought = id.clone();
-        self.wallets_session(id.as_str(), move |main, sealer| {
-            sessions::read_offered(main, sealer, &sought)
-        })
-    }
-
     pub(crate) fn callers_session(
         &self,
         caller: &Caller,
@@ -63,9 +51,10 @@ impl SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
         let (caller, id, sealer) = (caller.clone(), id.clone(), self.env.sealer.clone());
-        self.env.fault.read(self.readers.read(LaneKey::of(&caller.client_id), move |reader| {
-            sessions::read_with_result(reader, &sealer, &caller, &id, now)
-        }))
+        self.readers.read(LaneKey::of(&caller.client_id), move |reader| {
+            let found = at_once(of_caller(&Db::sqlite(&reader.main), &caller, id.as_str()))?;
+            found.map(|found| session_rows::with_result(reader, &sealer, &found, now)).transpose()
+        })
     }
 
     pub(crate) fn delete_session(
@@ -75,9 +64,9 @@ impl SqliteStore {
         now: UnixMillis,
     ) -> Write<'_, bool> {
         let (whose, caller, session) = (LaneKey::of(&caller.client_id), caller.clone(), id.clone());
-        let write = self
-            .writer
-            .submit_erasing(whose, move |batch| sessions::delete(batch, &caller, &session, now));
+        let write = self.writer.submit_erasing(whose, move |batch| {
+            session_rows::delete(batch, &caller, &session, now)
+        });
         let id = id.clone();
         Box::pin(async move {
             let deleted = write.await?;
@@ -127,29 +116,20 @@ impl SqliteStore {
         }
     }
 
-    /// Reads in the lane of whoever this handle is known to belong to, and what is in force with it.
-    fn wallets_session(
-        &self,
-        handle: &str,
-        read: impl Fn(&Connection, &Sealer) -> Result<Option<Session>, StoreError> + Send + 'static,
-    ) -> Read<'_, Option<Session>> {
-        let whose = self.known_sessions.lane(handle);
-        let (numbers, sealer) = (self.numbers.clone(), self.env.sealer.clone());
-        let read = move |reader: &Reader| {
-            // Of one moment, so that whoever signs for the session is among the signers.
-            let found = numbers.with(&reader.main, |_, _| read(&reader.main, &sealer))?;
-            found.map_or(Ok(None), |session| sessions::with_key(reader, &sealer, session))
-        };
-        let (found, handle) =
-            (self.env.fault.read(self.readers.read(whose, read)), handle.to_owned());
+    /// Reads in the lane of the client that this name is known to belong to.
+    pub(crate) fn wallets_session(&self, by: By, name: &str) -> Read<'_, Option<Session>> {
+        let (env, name) = (self.env.clone(), name.to_owned());
+        let sought = name.clone();
+        let read = move |reader: &Reader| session_rows::read(reader, &env, by, &sought);
+        let found = self.readers.read(self.known_sessions.lane(&*name), read);
         Box::pin(async move {
             let found = found.await?;
             match &found {
                 Some(session) => {
                     let lane = wallet_lane(session.tenant().as_str());
-                    self.known_sessions.note(&*handle, lane);
+                    self.known_sessions.note(&*name, lane);
                 }
-                None => self.known_sessions.forget(&*handle),
+                None => self.known_sessions.forget(&*name),
             }
             Ok(found)
         })

@@ -45,11 +45,30 @@ fn texts_in(path: &Path, source: &str) -> Vec<String> {
             let given = source[at + "sql(".len()..].trim_start();
             match given.strip_prefix('"') {
                 Some(literal) => unescaped(literal),
+                None if given.starts_with("concat!(") => joined(&given["concat!(".len()..]),
                 None if given.starts_with("Self::TEXT)") => Numbers::TEXT.to_owned(),
                 None => panic!("{}: `sql(` is followed by no literal", path.display()),
             }
         })
         .collect()
+}
+
+/// The text of literals with the columns of [`Numbers`] between them, which `concat!` joins.
+fn joined(given: &str) -> String {
+    let columns = Numbers::TEXT.strip_prefix("SELECT ").unwrap();
+    let (mut text, mut rest) = (String::new(), given.trim_start());
+    while !rest.starts_with(')') {
+        if let Some(literal) = rest.strip_prefix('"') {
+            text.push_str(&unescaped(literal));
+            let end = literal.match_indices('"').find(|(at, _)| !literal[..*at].ends_with('\\'));
+            rest = &literal[end.unwrap().0 + 1..];
+        } else {
+            rest = rest.strip_prefix("numbers!()").unwrap();
+            text.push_str(columns);
+        }
+        rest = rest.trim_start().trim_start_matches(',').trim_start();
+    }
+    text
 }
 
 /// The text of a string literal up to its closing quote.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::error::{Done, Failure};
-use super::pool::{Pool, TRIES};
+use super::pool::{Pool, TRIES, moment};
 use super::{audit, instance, schema};
 use crate::address::Address;
 use crate::audit::proof::EntryRow;
@@ -22,7 +22,6 @@ use crate::audit_chain::AuditKeys;
 use crate::db::Db;
 use crate::failure::Boxed;
 use crate::key_check::FirstKey;
-use crate::postgres::cache::moment;
 use crate::seal::{InstanceKey, Sealer};
 use crate::types::{Resealed, StoreError};
 

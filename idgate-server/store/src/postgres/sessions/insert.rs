@@ -7,31 +7,9 @@ use serde_json::json;
 use super::super::super::db::Db;
 use super::super::super::sql::{millis, number};
 use super::super::change::Change;
-use super::super::error::{Done, Failure};
+use super::super::error::Done;
 use super::super::pool::Tx;
-use super::super::shared::Shared;
 use crate::postgres_statements::execute;
-
-/// Counts new sessions among those that their client may have.
-///
-/// # Errors
-/// [`Failure::NoRoom`]: not all of them have room.
-pub(super) async fn count(shared: &Shared, tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
-    let Some(session) = new.first().map(|change| change.session()) else { return Ok(()) };
-    let quotas = shared.env.quotas;
-    let usual =
-        if session.livemode() { quotas.open_sessions_live } else { quotas.open_sessions_test };
-    let counted = execute(
-        tx,
-        "INSERT INTO open_sessions AS o (client_id, count) \
-         SELECT id, $3 FROM clients WHERE id = $1 AND coalesce(max_open_sessions, $2) >= $3 \
-         ON CONFLICT (client_id) DO UPDATE SET count = o.count + $3 WHERE o.count + $3 <= coalesce( \
-             (SELECT max_open_sessions FROM clients WHERE id = $1), $2)",
-        &[&session.tenant().as_str(), &number(usual), &number(new.len())],
-    )
-    .await?;
-    if counted > 0 { Ok(()) } else { Err(Failure::NoRoom) }
-}
 
 /// Their rows.
 pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {

@@ -7,9 +7,11 @@ use super::super::super::types::{Caller, StoreError};
 use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
 use super::super::{audit, claims, outbox};
-use super::step::close_sessions;
 use crate::audit_chain::AuditEvent;
+use crate::db::Db;
 use crate::postgres_statements::row;
+use crate::quotas::close_sessions;
+use crate::sessions;
 
 /// Removes a caller's session with its events, its result and its notification.
 pub(super) async fn delete(
@@ -22,19 +24,14 @@ pub(super) async fn delete(
     let work = shared.pool.transact(&with, |&(shared, caller, id), tx| {
         Box::pin(async move {
             let client_id = caller.client_id.as_str();
-            let deleted = row(
-                tx,
-                "DELETE FROM sessions WHERE id = $1 AND client_id = $2 AND livemode = $3 \
-                 RETURNING settled_at IS NULL, claims_slot",
-                &[&id, &client_id, &caller.livemode],
-            )
-            .await?;
-            let Some(deleted) = deleted else { return Ok(false) };
-            if let Some(slot) = deleted.try_get::<_, Option<i16>>(1)? {
+            let db = Db::Transaction(tx);
+            let removed = sessions::remove(&db, caller, id).await?;
+            let Some((settled_at, slot)) = removed else { return Ok(false) };
+            if let Some(slot) = slot {
                 claims::remove(tx, slot, id).await?;
             }
-            if deleted.try_get(0)? {
-                close_sessions(tx, client_id, 1).await?;
+            if settled_at.is_none() {
+                close_sessions(&db, client_id, 1).await?;
             }
             let event = AuditEvent::deleted(id, now).by(&caller.key_id);
             audit::append(tx, &shared.env.audit, client_id, event).await?;

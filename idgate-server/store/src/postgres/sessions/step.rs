@@ -8,10 +8,11 @@ use idgate_core::session::{Session, Settlement};
 use super::super::super::db::Db;
 use super::super::super::metrics::{Measured, gains};
 use super::super::super::outbox::Notice;
+use super::super::super::quotas::{CLOSE_SESSIONS, close_sessions};
 use super::super::super::reports;
 use super::super::super::sql::{millis, number};
 use super::super::change::{Change, Stored};
-use super::super::error::Done;
+use super::super::error::{Done, Failure};
 use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::{audit, claims, metrics, outbox};
@@ -30,8 +31,6 @@ const STEP: &str = "UPDATE sessions SET status = $3, revision = $4, lease_until 
      AS clock WHERE id = $1 AND revision = $2 AND NOT ($18 AND EXISTS ( \
          SELECT FROM clients AS c WHERE c.id = sessions.client_id AND c.revoked_at IS NOT NULL)) \
      RETURNING claims_slot, claims_until";
-const CLOSE: &str = "UPDATE open_sessions SET count = greatest(count - $2, 0) WHERE client_id = $1";
-
 /// A change that takes place.
 struct Step<'c> {
     change: &'c Change,
@@ -139,16 +138,21 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
         return Ok(());
     }
     let new: Vec<&Change> = steps.iter().map(|step| step.change).filter(|it| it.is_new()).collect();
-    insert::count(shared, tx, &new).await?;
+    let db = Db::Transaction(tx);
+    if let Some(first) = new.first()
+        && !shared.env.quotas.open_sessions(&db, first.session(), new.len()).await?
+    {
+        return Err(Failure::NoRoom);
+    }
     let measured: Vec<Measured> = steps.iter().filter_map(Step::measured).collect();
     let gains = gains(&measured);
-    prepare(tx, &[CLOSE]).await?;
+    prepare(tx, &[&CLOSE_SESSIONS.for_postgres()]).await?;
     audit::prepare_locks(tx).await?;
     let (made, kept, erased, closed, end, noticed, sums) = tokio::join!(
         insert::rows(tx, &new),
         keep(tx, steps),
         erase(tx, steps),
-        close_sessions(tx, client_id, measured.len()),
+        close_sessions(&db, client_id, measured.len()),
         audit::lock(tx, &shared.env.audit, client_id),
         notify(shared, tx, client_id, steps),
         metrics::take(tx, &gains),
@@ -202,14 +206,6 @@ async fn report(tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
         Some(reports::insert(&db, ended, sealed))
     });
     join_all(reports).await.into_iter().collect()
-}
-
-/// Counts so many open sessions less.
-pub(super) async fn close_sessions(tx: &Tx<'_>, client_id: &str, count: usize) -> Done<()> {
-    if count > 0 {
-        execute(tx, CLOSE, &[&client_id, &number(count)]).await?;
-    }
-    Ok(())
 }
 
 impl<'c> Step<'c> {

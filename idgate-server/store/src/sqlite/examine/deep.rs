@@ -4,6 +4,7 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
+use crate::db::Row;
 use crate::prepared_session::Stored;
 use crate::seal::{Place, Sealer};
 use crate::sql::millis;
@@ -77,7 +78,7 @@ fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, Store
         main.prepare("SELECT id, client_id, livemode, record, status FROM sessions")?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
-        let stored = Stored::from_row(row)?;
+        let stored = Stored::read(&Row::Sqlite(row))?;
         let status: String = row.get(4)?;
         rows = rows.saturating_add(1);
         let session = stored.open(sealer).ok();

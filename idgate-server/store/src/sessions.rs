@@ -1,0 +1,86 @@
+//! Sessions as rows: read by wallets and callers, and removed. `sqlite/session_rows.rs` and `postgres/sessions/` store
+//! them and settle them.
+
+use idgate_core::session::Session;
+use idgate_core::time::UnixMillis;
+
+use super::db::{Db, Row, sql};
+use super::env::Env;
+use super::failure::Done;
+use super::session_keys;
+use super::types::Caller;
+use crate::prepared_session::Stored;
+use crate::version_numbers::{Numbers, numbers};
+use idgate_base::clock::Moment;
+
+/// Which name of a session a wallet gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum By {
+    /// Its id.
+    Id,
+    /// The id of one of its offers that is not its own.
+    Offer,
+}
+
+/// A caller's session, and the slot of its result where results are in slots.
+pub(super) type CallersSession = (Stored, Option<i16>);
+
+/// A session unless its client is revoked; with its key while it is open, if the key is in the same database. The
+/// numbers are of the same moment, so that the signer of the session is among the signers in force.
+pub(super) async fn find(db: &Db<'_>, env: &Env, by: By, name: &str) -> Done<Option<Session>> {
+    let sql = match by {
+        By::Id => sql(concat!(
+            "SELECT s.id, s.client_id, s.livemode, s.record, {k.sealed|NULL}, ",
+            numbers!(),
+            " FROM sessions AS s \
+             JOIN clients AS c ON c.id = s.client_id AND c.revoked_at IS NULL \
+             {LEFT JOIN session_keys AS k ON k.session_id = s.id} WHERE s.id = $1"
+        )),
+        By::Offer => sql(concat!(
+            "SELECT s.id, s.client_id, s.livemode, s.record, {k.sealed|NULL}, ",
+            numbers!(),
+            " FROM offers AS o JOIN sessions AS s ON s.id = o.session_id \
+             JOIN clients AS c ON c.id = s.client_id AND c.revoked_at IS NULL \
+             {LEFT JOIN session_keys AS k ON k.session_id = s.id} WHERE o.id = $1"
+        )),
+    };
+    let read = |row: &Row<'_>| {
+        let key: Option<Vec<u8>> = row.get(4)?;
+        Ok((Stored::read(row)?, key, Numbers::at(row, 5)?))
+    };
+    let before = Moment::now();
+    let Some((stored, key, numbers)) = db.one(sql, &[&name], read).await? else { return Ok(None) };
+    env.in_force.noted.note(before, numbers);
+    let mut session = stored.open(&env.sealer)?;
+    if session_keys::needs_key(&session)
+        && let Some(sealed) = key
+    {
+        session_keys::restore(&env.sealer, &mut session, &sealed)?;
+    }
+    Ok(Some(session))
+}
+
+/// The session of this id, if it is this caller's.
+pub(super) async fn of_caller(
+    db: &Db<'_>,
+    caller: &Caller,
+    id: &str,
+) -> Done<Option<CallersSession>> {
+    let sql = sql("SELECT id, client_id, livemode, record, {claims_slot|NULL} FROM sessions \
+                   WHERE id = $1 AND client_id = $2 AND livemode = $3");
+    let read = |row: &Row<'_>| Ok((Stored::read(row)?, row.get(4)?));
+    db.one(sql, &[&id, &caller.client_id.as_str(), &caller.livemode], read).await
+}
+
+/// Removes the row of a caller's session, and the rows that the database removes with it. Says when the session had
+/// settled, and gives the slot of its result.
+pub(super) async fn remove(
+    db: &Db<'_>,
+    caller: &Caller,
+    id: &str,
+) -> Done<Option<(Option<UnixMillis>, Option<i16>)>> {
+    let sql = sql("DELETE FROM sessions WHERE id = $1 AND client_id = $2 AND livemode = $3 \
+                   RETURNING settled_at, {claims_slot|NULL}");
+    let read = |row: &Row<'_>| Ok((row.time_if_any(0)?, row.get(1)?));
+    db.one(sql, &[&id, &caller.client_id.as_str(), &caller.livemode], read).await
+}
