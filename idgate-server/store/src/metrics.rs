@@ -2,6 +2,7 @@
 
 mod gain;
 pub(super) mod gauges;
+pub(super) mod hours;
 
 use idgate_core::time::UnixMillis;
 

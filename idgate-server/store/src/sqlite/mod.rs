@@ -18,7 +18,6 @@ mod gauges;
 mod idempotency;
 mod interrupt;
 mod lane_cache;
-mod metrics;
 pub(crate) mod missing_settings;
 mod operator;
 mod outbox;

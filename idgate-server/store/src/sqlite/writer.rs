@@ -27,15 +27,15 @@ use tokio::sync::oneshot;
 pub(crate) use self::batch::Batch;
 use self::batch::{Deleted, Erasing};
 use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
+use crate::db::{Db, at_once};
 use crate::env::Env;
 use crate::key_check::FirstKey;
 use crate::lanes::{LaneKey, Lanes, NoRoom, Room};
-use crate::metrics::Measured;
+use crate::metrics::{Measured, gains, hours};
 use crate::sqlite::audit;
 use crate::sqlite::claims;
 use crate::sqlite::directory;
 use crate::sqlite::disk::Disk;
-use crate::sqlite::metrics;
 use crate::sqlite::session_keys;
 use crate::types::{StoreError, Write};
 use idgate_base::clock::Stopwatch;
@@ -472,7 +472,12 @@ fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
         return Ok(());
     }
     main.prepare_cached("SAVEPOINT metrics")?.execute([])?;
-    if let Err(error) = metrics::record(main, measured) {
+    let added = at_once(async {
+        let (db, gains) = (Db::sqlite(main), gains(measured));
+        let sums = hours::take(&db, &gains).await?;
+        hours::add(&db, sums, &gains).await
+    });
+    if let Err(error) = added {
         if matches!(error, StoreError::Full) {
             return Err(error);
         }

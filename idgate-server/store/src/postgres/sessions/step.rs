@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use idgate_core::session::{Session, Settlement};
 
 use super::super::super::db::Db;
-use super::super::super::metrics::{Measured, gains};
+use super::super::super::metrics::{Measured, gains, hours};
 use super::super::super::outbox::Notice;
 use super::super::super::quotas::{CLOSE_SESSIONS, close_sessions};
 use super::super::super::reports;
@@ -15,7 +15,7 @@ use super::super::change::{Change, Stored};
 use super::super::error::{Done, Failure};
 use super::super::pool::Tx;
 use super::super::shared::Shared;
-use super::super::{audit, claims, metrics, outbox};
+use super::super::{audit, claims, outbox};
 use super::insert;
 use crate::audit_chain::AuditEvent;
 use crate::postgres_statements::{execute, prepare, row};
@@ -155,7 +155,7 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
         close_sessions(&db, client_id, measured.len()),
         audit::lock(tx, &shared.env.audit, client_id),
         notify(shared, tx, client_id, steps),
-        metrics::take(tx, &gains),
+        hours::take(&db, &gains),
     );
     made.and(kept).and(erased).and(closed)?;
     let end = end?;
@@ -165,7 +165,7 @@ async fn follow(shared: &Shared, tx: &Tx<'_>, steps: &[Step<'_>]) -> Done<()> {
         end.append(tx, &shared.env.audit, events),
         insert::belongings(tx, &new),
         report(tx, steps),
-        metrics::add(tx, sums, &gains),
+        hours::add(&db, sums, &gains),
     );
     recorded.and(belongings).and(reported).and(summed)
 }
