@@ -68,7 +68,7 @@ pub fn copy(
             each_batch(&source.main, table, &mut |batch| target.compare_copied(table, batch))?;
         target.count_copied(table, rows)?;
     }
-    let auditor = Auditor { log: &target, keys: target.audit_keys() };
+    let auditor = Auditor { log: &target, keys: &target.desk.audit };
     let report = auditor.verify(None, &[], u64::MAX)?;
     let sealed = target.sealed()?;
     if !report.breaches.is_empty() || sealed.unreadable > 0 {

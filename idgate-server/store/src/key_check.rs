@@ -11,11 +11,6 @@ use crate::seal::{Place, SealedBy, Sealer, Uses};
 
 /// The name of the value under the key that the store was made with, or was last resealed under.
 pub(super) const CHECK: &str = "key_check";
-/// All of them, in SQL.
-pub(super) const CHECKS: &str =
-    "SELECT name, sealed FROM instance WHERE name = 'key_check' OR name LIKE 'key_check %'";
-/// All but that of [`CHECK`].
-pub(super) const FORGET_OTHERS: &str = "DELETE FROM instance WHERE name LIKE 'key_check %'";
 /// What is sealed.
 const PLAIN: &[u8] = b"idgate";
 

@@ -31,6 +31,7 @@ mod gateway;
 pub mod gateway_key;
 mod gateway_keys;
 mod idempotency;
+mod instance_keys;
 mod key_check;
 mod key_uses;
 mod keys;

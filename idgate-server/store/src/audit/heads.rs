@@ -74,6 +74,43 @@ async fn store(db: &Db<'_>, sql: Sql, keys: &AuditKeys, head: &Head) -> Done<()>
     .map(drop)
 }
 
+/// Gives a head to every client that has none, and writes down how many entries there are when that was never done:
+/// from here on none of it may be missing.
+pub(crate) async fn begin_all(db: &Db<'_>, keys: &AuditKeys) -> Done<()> {
+    let without =
+        sql("SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
+                       AND id NOT IN (SELECT client_id FROM audit_entries) ORDER BY id");
+    for client_id in db.all(without, &[], |row| row.get::<String>(0)).await? {
+        insert(db, keys, &Head::before_the_first(&client_id)).await?;
+    }
+    let begun = sql("SELECT 1 FROM {audit_totals|audit_total} \
+                     UNION ALL SELECT 1 FROM audit_heads WHERE seq > 0 LIMIT 1");
+    if db.one(begun, &[], |_| Ok(())).await?.is_some() {
+        return Ok(());
+    }
+    // Of several nodes that begin, the first one writes the numbers.
+    let none = sql("INSERT INTO {audit_totals (slice,|audit_total (id,} entries, mac) \
+                    VALUES ({$1|1}, 0, $2) ON CONFLICT DO NOTHING");
+    for slice in 0..slices(db) {
+        db.run(none, &[&slice, &keys.mac(&count_message(db, slice, 0))]).await?;
+    }
+    Ok(())
+}
+
+/// Writes how many entries there are, or how many there are in a slice.
+pub(crate) async fn set_total(db: &Db<'_>, keys: &AuditKeys, slice: i64, entries: u64) -> Done<()> {
+    let sql = sql("INSERT INTO {audit_totals (slice,|audit_total (id,} entries, mac) \
+                   VALUES ({$1|1}, $2, $3) ON CONFLICT ({slice|id}) DO UPDATE \
+                   SET entries = excluded.entries, mac = excluded.mac");
+    let mac = keys.mac(&count_message(db, slice, entries));
+    db.run(sql, &[&slice, &number(entries), &mac]).await.map(drop)
+}
+
+/// Into how many slices the number of all entries is divided.
+const fn slices(db: &Db<'_>) -> i64 {
+    if matches!(db, Db::Sqlite(_)) { 1 } else { SLICES }
+}
+
 /// How many entries all chains have together; `None`: the number, or a part of it, is missing, or is not one that the
 /// instance wrote. A chain that vanished with its head, or that was set back with it, is missing here.
 pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
@@ -85,7 +122,7 @@ pub(crate) async fn total(db: &Db<'_>, keys: &AuditKeys) -> Done<Option<u64>> {
     };
     let found = db.all(sql, &[], read).await?;
     // All parts are there from the beginning.
-    if number(found.len()) != if matches!(db, Db::Sqlite(_)) { 1 } else { SLICES } {
+    if number(found.len()) != slices(db) {
         return Ok(None);
     }
     Ok(found.into_iter().try_fold(0_u64, |sum, entries| Some(sum.saturating_add(entries?))))

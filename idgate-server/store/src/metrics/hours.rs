@@ -34,7 +34,7 @@ pub(crate) async fn take(db: &Db<'_>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<V
     Ok(taken)
 }
 
-/// Adds gains to what was taken for them.
+/// Adds gains to the sums that [`take`] took for them.
 pub(crate) async fn add(db: &Db<'_>, sums: Vec<Sums>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<()> {
     for ((hour, gain), mut sums) in gains.iter().zip(sums) {
         sums.latency.merge(&gain.latency);

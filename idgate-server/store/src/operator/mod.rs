@@ -100,15 +100,15 @@ impl OperatorStore {
 
     pub(crate) fn sealer(&self) -> &Sealer {
         match self {
-            Self::Sqlite(store) => store.sealer(),
-            Self::Postgres(store) => store.sealer(),
+            Self::Sqlite(store) => &store.sealer,
+            Self::Postgres(store) => &store.desk.sealer,
         }
     }
 
     fn audit_keys(&self) -> &AuditKeys {
         match self {
-            Self::Sqlite(store) => store.audit_keys(),
-            Self::Postgres(store) => store.audit_keys(),
+            Self::Sqlite(store) => &store.audit,
+            Self::Postgres(store) => &store.desk.audit,
         }
     }
 

@@ -25,6 +25,7 @@ use crate::env::{Env, LeaseClock, UseCase};
 use crate::environment::Environment;
 use crate::failure::Boxed;
 use crate::gateway_keys;
+use crate::instance_keys::require_key;
 use crate::key_check::FirstKey;
 use crate::lanes::LaneKey;
 use crate::quotas::Quotas;
@@ -457,9 +458,10 @@ impl PostgresStore {
 
     pub(crate) fn next_start(&self) -> Read<'_, Option<String>> {
         self.run_read(|shared| async move {
-            match instance::require_key(&shared.pool, &shared.env.sealer).await {
+            let client = shared.pool.client().await?;
+            match require_key(&Db::Client(&client), &shared.env.sealer).await {
                 Err(Failure::Store(StoreError::Failed(why))) => Ok(Some(why)),
-                found => found.map(|_| None),
+                found => found.map(|()| None),
             }
         })
     }

@@ -16,11 +16,13 @@ use deadpool_postgres::{
 };
 use tokio_postgres::{IsolationLevel, NoTls};
 
+use super::super::instance_keys;
 use super::super::key_check::FirstKey;
 use super::super::types::StoreError;
 use super::error::{Done, Failure};
-use super::{instance, tls};
+use super::tls;
 use crate::address::Address;
+use crate::db::Db;
 use crate::failure::Boxed;
 use idgate_base::clock::Stopwatch;
 use idgate_base::telemetry::{PoolLoad, Telemetry};
@@ -172,7 +174,7 @@ impl Pool {
     pub(super) async fn finish(&self, tx: Tx<'_>, changes: usize) -> Done<()> {
         let due = self.first.get().and_then(|first| Some((first, first.due()?)));
         if let Some((_, check)) = due {
-            instance::note(&tx, check).await?;
+            instance_keys::note(&Db::Transaction(&tx), check).await?;
         }
         let begun = Stopwatch::new();
         commit(tx).await?;

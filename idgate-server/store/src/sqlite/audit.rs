@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use crate::audit::head::total_message;
+use crate::audit::head::Added;
 use crate::audit::heads;
 use crate::audit::proof::EntryRow;
 use crate::audit::report::{Log, Moment};
@@ -46,10 +46,13 @@ impl<'c> Chains<'c> {
         };
         let mut head = match self.heads.remove(client_id) {
             Some(head) => head,
-            None => Head::read(main, keys, client_id)?,
+            None => {
+                Head::genuine(at_once(heads::find(&Db::sqlite(main), keys, client_id))?, client_id)?
+            }
         };
         let now = event.occurred_at();
-        head.append(main, event)?;
+        let added = head.add(event);
+        insert_entry(main, &head, &added)?;
         // An altered chain is not signed. The next signing of due chains reports it.
         if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
             && at_once(checkpoints::is_last_intact(&Db::sqlite(main), &head))?
@@ -67,10 +70,10 @@ impl<'c> Chains<'c> {
     /// The database failed.
     pub(crate) fn write(&mut self) -> Result<(), StoreError> {
         for head in std::mem::take(&mut self.heads).values() {
-            head.write(self.main, self.keys)?;
+            at_once(heads::write(&Db::sqlite(self.main), self.keys, head))?;
         }
         match self.total.take() {
-            Some(total) => write_total(self.main, self.keys, total),
+            Some(total) => at_once(heads::set_total(&Db::sqlite(self.main), self.keys, 1, total)),
             None => Ok(()),
         }
     }
@@ -82,76 +85,19 @@ impl<'c> Chains<'c> {
     }
 }
 
-impl Head {
-    pub(crate) fn read(
-        main: &Connection,
-        keys: &AuditKeys,
-        client_id: &str,
-    ) -> Result<Self, StoreError> {
-        let found = at_once(heads::find(&Db::sqlite(main), keys, client_id))?;
-        Self::genuine(found, client_id)
-    }
-
-    /// Gives a head to every client that has none, and writes down how many entries there are when
-    /// that was never done: from here on none of it may be missing.
-    pub(crate) fn begin_all(main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        let without = main
-            .prepare(
-                "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
-                 AND id NOT IN (SELECT client_id FROM audit_entries)",
-            )?
-            .query_map([], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()?;
-        for client_id in &without {
-            Self::before_the_first(client_id).write(main, keys)?;
-        }
-        let (has_total, has_heads): (bool, bool) = main.query_row(
-            "SELECT EXISTS (SELECT 1 FROM audit_total), \
-             EXISTS (SELECT 1 FROM audit_heads WHERE seq > 0)",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        if !has_total && !has_heads {
-            write_total(main, keys, 0)?;
-        }
-        Ok(())
-    }
-
-    /// Adds an entry; the head itself is written later.
-    pub(crate) fn append(
-        &mut self,
-        main: &Connection,
-        event: AuditEvent,
-    ) -> Result<(), StoreError> {
-        let added = self.add(event);
-        main.prepare_cached(
-            "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            &self.client_id,
-            number(added.seq),
-            &added.fields,
-            added.prev_hash,
-            added.entry_hash,
-        ))?;
-        Ok(())
-    }
-
-    pub(crate) fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        at_once(heads::write(&Db::sqlite(main), keys, self))
-    }
-}
-
-pub(crate) fn write_total(
-    main: &Connection,
-    keys: &AuditKeys,
-    entries: u64,
-) -> Result<(), StoreError> {
+/// Stores an entry that was added to the chain that ends at `head`.
+fn insert_entry(main: &Connection, head: &Head, added: &Added) -> Result<(), StoreError> {
     main.prepare_cached(
-        "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
+        "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
-    .execute((number(entries), keys.mac(&total_message(entries))))?;
+    .execute((
+        &head.client_id,
+        number(added.seq),
+        &added.fields,
+        added.prev_hash,
+        added.entry_hash,
+    ))?;
     Ok(())
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
+use crate::db::{Db, at_once};
+use crate::instance_keys::{self, Lock, not_of_directory};
 use crate::key_check;
 use crate::key_check::{CHECK, Check, FirstKey};
 use crate::seal::first::FirstSealer;
@@ -194,7 +196,7 @@ pub(crate) fn reseal_check(
     new: &Sealer,
 ) -> Result<bool, StoreError> {
     let Some((_, stored)) = checks(main)?.pop() else { return Ok(false) };
-    old.open("instance", CHECK, &stored).map_err(|_| another_key())?;
+    old.open("instance", CHECK, &stored).map_err(|_| not_of_directory())?;
     let sealed = key_check::seal(new, CHECK)?;
     main.execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (CHECK, sealed))?;
     Ok(true)
@@ -203,21 +205,9 @@ pub(crate) fn reseal_check(
 /// Refuses another key than the one that 0.1.0 made the database with, without a change.
 pub(crate) fn require_first_key(main: &Connection, old: &FirstSealer) -> Result<(), StoreError> {
     for (name, stored) in checks(main)? {
-        old.open("instance", &name, &stored).map_err(|_| another_key())?;
+        old.open("instance", &name, &stored).map_err(|_| not_of_directory())?;
     }
     Ok(())
-}
-
-/// Refuses other keys than those that the database is sealed with; a new database takes any. Gives what is to be noted
-/// with the first value that the key seals.
-pub(crate) fn first_key(main: &Connection, sealer: &Sealer) -> Result<Option<Check>, StoreError> {
-    let mut checks = checks(main)?;
-    if checks.is_empty() {
-        note(main, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?))?;
-        // Another process may have come first, with another key.
-        checks = self::checks(main)?;
-    }
-    key_check::judge(sealer, &checks, another_key)
 }
 
 /// A transaction of a command. The key that seals is noted with it if it seals something.
@@ -256,28 +246,14 @@ impl<'c> Deref for Change<'c> {
 
 /// Without a change: a database that no key is known of yet takes any.
 pub(crate) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    let checks = checks(main)?;
-    if checks.is_empty() {
-        return Ok(());
-    }
-    key_check::judge(sealer, &checks, another_key).map(drop)
+    at_once(instance_keys::require_key(&Db::sqlite(main), sealer))
 }
 
 fn checks(main: &Connection) -> Result<Vec<Check>, StoreError> {
-    let mut statement = main.prepare(key_check::CHECKS)?;
-    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    at_once(instance_keys::checks(&Db::sqlite(main), Lock::None))
 }
 
+/// Notes that something is sealed under a key.
 pub(crate) fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
-    main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (&check.0, &check.1))?;
-    Ok(())
-}
-
-fn another_key() -> StoreError {
-    StoreError::Failed(
-        "the instance key is not the one that this data directory was made with; \
-         set IDGATE_INSTANCE_KEY, or restore instance.key, to that key"
-            .into(),
-    )
+    at_once(instance_keys::note(&Db::sqlite(main), check))
 }

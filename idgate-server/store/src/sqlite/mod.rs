@@ -51,6 +51,7 @@ use self::writer::Writer;
 use super::cache::Extent;
 use super::db::{Db, at_once, at_one_moment};
 use super::env::{Env, LeaseClock, UseCase};
+use super::instance_keys::first_key;
 use super::key_check::FirstKey;
 use super::lanes::LaneKey;
 use super::shared_reads::SharedReads;
@@ -107,8 +108,8 @@ impl SqliteStore {
         let clock = (LeaseClock::Callers, String::new());
         let env = Arc::new(Env::new(key, options.environment, options.quotas, clock)?);
         let mut main = schema::open_main(dir, key)?;
-        let first =
-            FirstKey::new(directory::first_key(&main, &env.sealer)?, &env.sealer, &env.audit);
+        let check = at_once(first_key(&Db::sqlite(&main), &env.sealer))?;
+        let first = FirstKey::new(check, &env.sealer, &env.audit);
         let change = Change::begin(&main, &first)?;
         at_once(gateway_keys::ensure(&Db::sqlite(&change), &env.sealer, now))?;
         change.commit()?;

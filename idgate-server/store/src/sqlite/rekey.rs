@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::audit_chain::AuditKeys;
 use crate::db::{Db, at_once};
-use crate::key_check;
+use crate::instance_keys::{Lock, checks, only_key};
 use crate::rekey::{LOG, Mode, Rekeying, beginning, page, pages_of, sealed_parts};
 use crate::seal::{Place, Sealer};
 use crate::sqlite::error::begin;
@@ -76,10 +76,10 @@ pub(crate) fn reseal(
     }
     // What none of them opens may open under one of them when a backup brings it back.
     if work.found.unreadable == 0 {
-        let sealed = key_check::seal(sealer, key_check::CHECK)?;
-        let sql = "UPDATE instance SET sealed = ?2 WHERE name = ?1";
-        transaction.execute(sql, (key_check::CHECK, sealed))?;
-        transaction.execute(key_check::FORGET_OTHERS, [])?;
+        at_once(async {
+            let db = Db::sqlite(&transaction);
+            only_key(&db, sealer, &checks(&db, Lock::None).await?).await
+        })?;
     }
     transaction.commit()?;
     files::truncate_log(main)?;

@@ -8,7 +8,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 use zeroize::Zeroizing;
 
-use crate::audit::Head;
+use crate::audit::heads;
 use crate::audit_chain::AuditKeys;
 use crate::db::{Db, at_once, sql};
 use crate::key_check::FirstKey;
@@ -100,7 +100,7 @@ pub(crate) fn main(main: &Connection, key: &InstanceKey) -> Result<(), StoreErro
         })?;
     }
     let audit = AuditKeys::new(key)?;
-    Head::begin_all(main, &audit)
+    at_once(heads::begin_all(&Db::sqlite(main), &audit))
 }
 
 /// Whether an opened record is the one of its row: a row that was moved to another client stays

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::audit::Head;
+use crate::audit::heads::begin_all;
 use crate::audit::report::Auditor;
 use crate::audit_append::append;
 use crate::audit_chain::{
@@ -356,7 +356,7 @@ fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
              DELETE FROM audit_checkpoints;",
         )
         .unwrap();
-    Head::begin_all(&chain.operator.main, &chain.operator.audit).unwrap();
+    at_once(begin_all(&Db::sqlite(&chain.operator.main), &chain.operator.audit)).unwrap();
     assert_eq!(chain.verify(&[]), None, "nothing is left to differ");
     assert_eq!(chain.verify(&kept), Some((1, Damage::TailCut)));
     chain.client_id = name;

@@ -10,7 +10,7 @@ use super::super::pool::{Pool, Tx};
 use super::is_altered;
 use crate::audit::Head;
 use crate::audit::head::{Added, SLICES, slice_message};
-use crate::audit::heads::insert;
+use crate::audit::heads::{begin_all, set_total};
 use crate::audit_chain::AuditKeys;
 use crate::db::Db;
 use crate::postgres_statements::{Parameters, execute, row, rows};
@@ -76,44 +76,15 @@ pub(super) async fn insert_entries(tx: &Tx<'_>, client_id: &str, added: &[Added]
 /// Gives a head to every client that has none, and writes down how many entries there are when that
 /// was never done: from here on none of it may be missing.
 pub(in crate::postgres) async fn begin(pool: &Pool, keys: &AuditKeys) -> Done<()> {
-    pool.transact(keys, |keys, tx| Box::pin(begin_all(tx, keys))).await
-}
-
-async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
-    let db = Db::Transaction(tx);
-    let without = rows(
-        tx,
-        "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
-         AND id NOT IN (SELECT client_id FROM audit_entries) ORDER BY id",
-        &[],
-    )
-    .await?;
-    for client in without {
-        insert(&db, keys, &Head::before_the_first(client.try_get(0)?)).await?;
-    }
-    let has_begun = row(
-        tx,
-        "SELECT 1 FROM audit_totals UNION ALL SELECT 1 FROM audit_heads WHERE seq > 0 LIMIT 1",
-        &[],
-    )
-    .await?;
-    if has_begun.is_none() {
-        for slice in 0..SLICES {
-            execute(
-                tx,
-                "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, 0, $2) \
-                 ON CONFLICT DO NOTHING",
-                &[&slice, &keys.mac(&slice_message(slice, 0))],
-            )
-            .await?;
-        }
-    }
-    Ok(())
+    pool.transact(keys, |keys, tx| {
+        Box::pin(async move { begin_all(&Db::Transaction(tx), keys).await })
+    })
+    .await
 }
 
 /// Counts all entries again, from the heads.
 pub(in crate::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
-    let mut slices = BTreeMap::new();
+    let (db, mut slices) = (Db::Transaction(tx), BTreeMap::new());
     for head in rows(tx, "SELECT client_id, seq FROM audit_heads", &[]).await? {
         let (client_id, seq): (String, i64) = (head.try_get(0)?, head.try_get(1)?);
         let entries: &mut u64 = slices.entry(slice_of(&client_id)).or_default();
@@ -121,10 +92,7 @@ pub(in crate::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<
     }
     for slice in 0..SLICES {
         let entries = slices.get(&slice).copied().unwrap_or(0);
-        let sql = "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, $2, $3) \
-                   ON CONFLICT (slice) DO UPDATE SET entries = excluded.entries, mac = excluded.mac";
-        execute(tx, sql, &[&slice, &number(entries), &keys.mac(&slice_message(slice, entries))])
-            .await?;
+        set_total(&db, keys, slice, entries).await?;
     }
     Ok(())
 }

@@ -9,13 +9,15 @@ use idgate_core::time::UnixMillis;
 use super::super::audit::{self as log, heads};
 use super::super::claims::{SLOT_MS, SLOTS};
 use super::super::error::{Done, Failure};
-use super::super::instance::{self, COPYING};
+use super::super::instance::COPYING;
 use super::super::pool::Tx;
 use super::super::schema;
 use super::PostgresOperator;
 use crate::address::Address;
 use crate::copied_tables::{Batch, SESSION_KEYS, TABLES, Table};
+use crate::db::Db;
 use crate::env::NODE_GONE_MS;
+use crate::instance_keys::{first_key, note};
 use crate::postgres_statements::{execute, row, rows};
 use crate::seal::InstanceKey;
 use crate::sql::{millis, number, unsigned};
@@ -178,8 +180,9 @@ impl PostgresOperator {
                 let sql = "SELECT setval('webhook_failures', \
                            greatest((SELECT max(failure_seq) FROM webhook_deliveries), 1))";
                 rows(tx, sql, &[]).await?;
-                if let Some(first) = instance::check(tx, &desk.sealer).await? {
-                    instance::note(tx, &first).await?;
+                let db = Db::Transaction(tx);
+                if let Some(first) = first_key(&db, &desk.sealer).await? {
+                    note(&db, &first).await?;
                 }
                 heads::recount(tx, &desk.audit).await
             })

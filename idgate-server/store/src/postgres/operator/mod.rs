@@ -33,7 +33,7 @@ const CONNECTIONS: usize = 2;
 
 /// The operator's side of one database.
 pub struct PostgresOperator {
-    desk: Desk,
+    pub(crate) desk: Desk,
     /// How long a step of a command waits for the database.
     answer: Duration,
     /// `None` once it is dropped.
@@ -41,10 +41,10 @@ pub struct PostgresOperator {
 }
 
 /// What commands work with.
-struct Desk {
+pub(crate) struct Desk {
     pool: Pool,
-    sealer: Sealer,
-    audit: AuditKeys,
+    pub(crate) sealer: Sealer,
+    pub(crate) audit: AuditKeys,
     /// Whether each key that is asked for has to be given.
     needs_all_keys: bool,
 }
@@ -109,14 +109,6 @@ impl PostgresOperator {
             Ok(())
         }))?;
         done.ok_or_else(stopped)
-    }
-
-    pub(crate) const fn sealer(&self) -> &Sealer {
-        &self.desk.sealer
-    }
-
-    pub(crate) const fn audit_keys(&self) -> &AuditKeys {
-        &self.desk.audit
     }
 
     pub(crate) fn read<T: Send>(

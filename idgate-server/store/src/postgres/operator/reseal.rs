@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::super::claims::{SLOTS, table};
 use super::super::error::Done;
+use super::super::nodes;
 use super::super::pool::Tx;
-use super::super::{instance, nodes};
 use super::{Desk, PostgresOperator};
 use crate::db::Db;
+use crate::instance_keys::{Lock, checks, judge, only_key};
 use crate::postgres_statements::{execute, row, rows};
 use crate::rekey::{self, LOG, Last, Mode, PAGE, PlaceOf, Rekeying, beginning, sealed_parts};
 use crate::seal::Place;
@@ -55,11 +56,15 @@ impl PostgresOperator {
 /// No other key is asked for any more, if no value is sealed under another one. What is counted is what
 /// there will be: whoever seals under another one is gone, and nobody comes who does.
 async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
-    let held = instance::hold_keys(tx, &desk.sealer, desk.needs_all_keys).await?;
+    let db = Db::Transaction(tx);
+    let held = checks(&db, Lock::Update).await?;
+    if desk.needs_all_keys {
+        judge(&db, &desk.sealer, &held)?;
+    }
     nodes::require_one_key(tx, &desk.sealer).await?;
     let left = each_part(desk, Mode::Count, Some(tx)).await?;
     if left.others == 0 && left.unreadable == 0 {
-        instance::only_key(tx, &desk.sealer, &held).await?;
+        only_key(&db, &desk.sealer, &held).await?;
     }
     Ok(left)
 }

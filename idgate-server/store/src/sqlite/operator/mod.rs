@@ -12,6 +12,7 @@ use crate::audit::report::{Log, Moment};
 use crate::audit_chain::AuditKeys;
 use crate::db::{Db, at_once, at_one_moment};
 use crate::failure::Done;
+use crate::instance_keys::first_key;
 use crate::key_check::FirstKey;
 use crate::seal::{InstanceKey, Sealer};
 use crate::sqlite::audit::Rows;
@@ -27,7 +28,7 @@ use crate::types::StoreError;
 pub struct SqliteOperator {
     pub(crate) main: Connection,
     dir: PathBuf,
-    sealer: Sealer,
+    pub(crate) sealer: Sealer,
     first: FirstKey,
     pub(crate) audit: AuditKeys,
 }
@@ -64,7 +65,8 @@ impl SqliteOperator {
         // A running server of an older version would not find its tables any more.
         let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
         let main = schema::open_main(dir, key)?;
-        let first = FirstKey::new(directory::first_key(&main, &sealer)?, &sealer, &audit);
+        let check = at_once(first_key(&Db::sqlite(&main), &sealer))?;
+        let first = FirstKey::new(check, &sealer, &audit);
         found.keep(dir)?;
         Ok(Self { main, dir: dir.to_owned(), sealer, first, audit })
     }
@@ -93,14 +95,6 @@ impl SqliteOperator {
             Resealed { unreadable: 0, .. } => Ok(store),
             _ => Err(refused),
         }
-    }
-
-    pub(crate) const fn sealer(&self) -> &Sealer {
-        &self.sealer
-    }
-
-    pub(crate) const fn audit_keys(&self) -> &AuditKeys {
-        &self.audit
     }
 
     pub(crate) fn read<T>(
