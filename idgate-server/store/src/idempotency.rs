@@ -1,6 +1,7 @@
 //! What was answered under an `Idempotency-Key`, as rows: digests of key and body, and the answer
 //! sealed.
 
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 
 use super::db::{Db, Row, sql};
@@ -31,6 +32,26 @@ impl Found {
     }
 }
 
+/// A request under a key, whose answer is sealed.
+pub(super) struct SealedOnce {
+    pub(super) once: Once,
+    sealed: Vec<u8>,
+}
+
+impl SealedOnce {
+    pub(super) fn new(sealer: &Sealer, session: &Session, once: Once) -> Result<Self, StoreError> {
+        let place = place(session.id().as_str(), session.tenant().as_str());
+        Ok(Self { sealed: sealer.seal(place, &once.answer)?, once })
+    }
+}
+
+/// What became of a new session, while an earlier answer is still sealed.
+pub(super) enum Created {
+    Made,
+    NoRoom,
+    Earlier(Found),
+}
+
 /// What was answered to this client under `key`, unless it is too old.
 pub(super) async fn find(
     db: &Db<'_>,
@@ -50,11 +71,11 @@ pub(super) async fn find(
 /// Keeps the sealed answer with the session that it made; `false`: another one was kept before.
 pub(super) async fn insert(
     db: &Db<'_>,
-    client_id: &str,
-    once: &Once,
-    (session_id, sealed): (&str, &[u8]),
-    now: UnixMillis,
+    session: &Session,
+    SealedOnce { once, sealed }: &SealedOnce,
 ) -> Done<bool> {
+    let (id, client_id) = (session.id().as_str(), session.tenant().as_str());
+    let now = session.created_at();
     let sql = sql("INSERT INTO idempotent_answers AS a \
          (client_id, key, body, session_id, created_at, sealed) VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (client_id, key) DO UPDATE SET body = excluded.body, \
@@ -62,8 +83,7 @@ pub(super) async fn insert(
          sealed = excluded.sealed WHERE a.created_at <= $7");
     let (key, body) = (once.key.as_slice(), once.body.as_slice());
     let (created, ended) = (millis(now), millis(now.minus(KEPT_MS)));
-    let kept =
-        db.run(sql, &[&client_id, &key, &body, &session_id, &created, &sealed, &ended]).await?;
+    let kept = db.run(sql, &[&client_id, &key, &body, &id, &created, sealed, &ended]).await?;
     Ok(kept > 0)
 }
 

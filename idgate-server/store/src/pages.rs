@@ -13,7 +13,7 @@ const NOTES: i64 = 2048;
 
 /// A new page in the form that is stored.
 pub(super) struct SealedPage {
-    digest: [u8; 32],
+    pub(super) digest: [u8; 32],
     sealed: Vec<u8>,
 }
 

@@ -3,8 +3,8 @@
 use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
-use super::{Engine, Store};
-use crate::idempotency::{find, forget};
+use super::Store;
+use crate::idempotency::{Created, find, forget};
 use crate::lanes::LaneKey;
 use crate::types::{Answered, Caller, MadeOnce, Once, Read, Write};
 
@@ -34,10 +34,17 @@ impl Store {
         transition: Transition,
         once: Once,
     ) -> Write<'_, MadeOnce> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.create_session_once(caller, transition, once),
-            Engine::Postgres(store) => store.create_session_once(caller, transition, once),
-        }
+        let (owner, beside) = (caller.client_id.clone(), once.beside.clone());
+        let created = self.create(caller, transition, &beside, Some(once));
+        Box::pin(async move {
+            Ok(match created.await? {
+                Created::Made => MadeOnce::Yes,
+                Created::NoRoom => MadeOnce::NoRoom,
+                Created::Earlier(found) => {
+                    MadeOnce::Earlier(found.open(&self.env.sealer, owner.as_str())?)
+                }
+            })
+        })
     }
 
     /// Removes answers that are too old, at most `limit`, and says how many.

@@ -8,11 +8,12 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::{Engine, Store};
+use crate::idempotency::{Created, SealedOnce};
 use crate::lanes::LaneKey;
 use crate::prepared_session::Prepared;
 use crate::session_upkeep;
 use crate::sessions::{self, By};
-use crate::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use crate::types::{Beside, Caller, Committed, Made, Once, Read, StoreError, Write};
 use idgate_base::spans::Parent;
 
 /// How long the gateway that does a duty of all of them has it: so late another one takes over.
@@ -32,9 +33,35 @@ impl Store {
         transition: Transition,
         beside: Beside,
     ) -> Write<'_, Made> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.create_session_with(caller, transition, beside),
-            Engine::Postgres(store) => store.create_session_with(caller, transition, &beside),
+        let created = self.create(caller, transition, &beside, None);
+        Box::pin(async move {
+            match created.await? {
+                Created::Made => Ok(Made::Yes),
+                Created::NoRoom => Ok(Made::NoRoom),
+                Created::Earlier(_) => {
+                    Err(StoreError::Failed("a session without a key has an earlier answer".into()))
+                }
+            }
+        })
+    }
+
+    /// Seals a new session, and what is stored with it, on the thread of the request, and stores it.
+    pub(super) fn create(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        beside: &Beside,
+        once: Option<Once>,
+    ) -> Write<'_, Created> {
+        let sealer = &self.env.sealer;
+        let sealed = Prepared::new(sealer, transition, None).and_then(|prepared| {
+            let once = once.map(|once| SealedOnce::new(sealer, &prepared.session, once));
+            Ok((prepared.with(sealer, beside)?, once.transpose()?))
+        });
+        match (sealed, &self.engine) {
+            (Err(error), _) => Box::pin(async { Err(error) }),
+            (Ok((new, once)), Engine::Sqlite(store)) => store.create_session(caller, new, once),
+            (Ok((new, once)), Engine::Postgres(store)) => store.create_session(caller, new, once),
         }
     }
 

@@ -7,14 +7,16 @@ mod remove;
 mod step;
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Session, Transition};
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 
 use super::super::lanes::LaneKey;
-use super::super::types::{Beside, Caller, Committed, Made, Read, SessionFound, StoreError, Write};
+use super::super::types::{Caller, Committed, Read, SessionFound, StoreError, Write};
 use super::change::{Change, Stored};
 use super::claims;
 use super::gateway::{PostgresStore, committing};
+use super::idempotency::create_once;
+use crate::idempotency::{Created, SealedOnce};
 use crate::prepared_session::Prepared;
 
 pub(super) use self::change::surely;
@@ -22,21 +24,32 @@ use self::change::write;
 pub(super) use self::step::store;
 
 impl PostgresStore {
-    pub(crate) fn create_session_with(
+    pub(crate) fn create_session(
         &self,
         caller: &Caller,
-        transition: Transition,
-        beside: &Beside,
-    ) -> Write<'_, Made> {
-        let prepared = self.prepared_new(transition, beside);
-        let change = prepared.map(|prepared| Change::new(prepared, &caller.key_id));
-        let made = self.together(LaneKey::of(&caller.client_id), change);
-        Box::pin(async {
-            match made.await? {
-                Stored::Yes => Ok(Made::Yes),
-                Stored::NoRoom => Ok(Made::NoRoom),
-                Stored::LostRace => Err(StoreError::Failed("a new session is not stored".into())),
+        prepared: Prepared,
+        once: Option<SealedOnce>,
+    ) -> Write<'_, Created> {
+        let (lane, change) =
+            (LaneKey::of(&caller.client_id), Change::new(prepared, &caller.key_id));
+        let Some(once) = once else {
+            let made = self.together(lane, change);
+            return Box::pin(async {
+                match made.await? {
+                    Stored::Yes => Ok(Created::Made),
+                    Stored::NoRoom => Ok(Created::NoRoom),
+                    Stored::LostRace => {
+                        Err(StoreError::Failed("a new session is not stored".into()))
+                    }
+                }
+            });
+        };
+        self.run_write(lane, move |shared| async move {
+            let created = create_once(&shared, &change, &once).await?;
+            if matches!(created, Created::Made) {
+                shared.announce(&change);
             }
+            Ok(created)
         })
     }
 
@@ -94,15 +107,7 @@ impl PostgresStore {
 
 impl PostgresStore {
     /// Writes a change of a session with others of the same lane.
-    fn together(
-        &self,
-        whose: LaneKey,
-        change: Result<Change, StoreError>,
-    ) -> Write<'static, Stored> {
-        let change = match change {
-            Ok(change) => change,
-            Err(error) => return Box::pin(async { Err(error) }),
-        };
+    fn together(&self, whose: LaneKey, change: Change) -> Write<'static, Stored> {
         self.shared.env.fault.write(whose, || {
             let (place, lane) = self.shared.groups.join(whose, change);
             if let Some(lane) = lane {
@@ -113,23 +118,13 @@ impl PostgresStore {
         })
     }
 
-    /// Seals a new session and what is beside it, on the thread of whoever asks.
-    pub(super) fn prepared_new(
-        &self,
-        transition: Transition,
-        beside: &Beside,
-    ) -> Result<Prepared, StoreError> {
-        let sealer = &self.shared.env.sealer;
-        Prepared::new(sealer, transition, None)?.with(sealer, beside)
-    }
-
     /// Stores a transition of a session that there is.
     pub(crate) fn commit_prepared(
         &self,
         whose: LaneKey,
         prepared: Prepared,
     ) -> Write<'_, Committed> {
-        let committed = self.together(whose, Ok(Change::of(prepared)));
+        let committed = self.together(whose, Change::of(prepared));
         Box::pin(async {
             Ok(match committed.await? {
                 Stored::Yes => Committed::Yes,

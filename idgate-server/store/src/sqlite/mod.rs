@@ -15,7 +15,6 @@ pub(crate) mod error;
 pub(crate) mod examine;
 pub(crate) mod files;
 mod gauges;
-mod idempotency;
 mod interrupt;
 mod lane_cache;
 pub(crate) mod missing_settings;

@@ -11,7 +11,7 @@ use crate::db::{Db, at_once};
 use crate::env::Env;
 use crate::metrics::Measured;
 use crate::prepared_session::Prepared;
-use crate::quotas::{Quotas, close_sessions};
+use crate::quotas::close_sessions;
 use crate::reports;
 use crate::seal::Sealer;
 use crate::session_keys::{needs_key, restore};
@@ -22,16 +22,9 @@ use crate::sqlite::outbox;
 use crate::sqlite::readers::Reader;
 use crate::sqlite::session_keys;
 use crate::sqlite::writer::Batch;
-use crate::types::{Caller, Committed, Made, StoreError};
+use crate::types::{Caller, Committed, StoreError};
 
 impl Prepared {
-    /// Counts a new session among those that its client may have.
-    pub(crate) fn count(&self, batch: &Batch<'_>, quotas: Quotas) -> Result<Made, StoreError> {
-        let main = Db::sqlite(batch.main);
-        let counted = at_once(quotas.open_sessions(&main, &self.session, 1))?;
-        Ok(if counted { Made::Yes } else { Made::NoRoom })
-    }
-
     /// Stores a new session that the key `key_id` asked for, once it is counted.
     pub(crate) fn insert(&self, batch: &mut Batch<'_>, key_id: &str) -> Result<(), StoreError> {
         let session = &self.session;

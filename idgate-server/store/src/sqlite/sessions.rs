@@ -1,13 +1,15 @@
 //! Sessions, their results and their events.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Offer, Session, Transition};
+use idgate_core::session::{Offer, Session};
 use idgate_core::time::UnixMillis;
 
 use super::SqliteStore;
 use crate::db::{Db, at_once};
+use crate::idempotency::{Created, SealedOnce, find, insert};
 use crate::lanes::LaneKey;
 use crate::prepared_session::Prepared;
+use crate::quotas::Quotas;
 use crate::sessions::{By, of_caller};
 use crate::sqlite::claims;
 use crate::sqlite::claims_file;
@@ -15,32 +17,30 @@ use crate::sqlite::lane_cache::wallet_lane;
 use crate::sqlite::readers::Reader;
 use crate::sqlite::session_rows;
 use crate::sqlite::writer::Batch;
-use crate::types::{Beside, Caller, Committed, Made, Read, StoreError, Write};
+use crate::types::{Caller, Committed, Read, StoreError, Write};
 
 impl SqliteStore {
-    pub(crate) fn create_session_with(
+    pub(crate) fn create_session(
         &self,
         caller: &Caller,
-        transition: Transition,
-        beside: Beside,
-    ) -> Write<'_, Made> {
+        prepared: Prepared,
+        once: Option<SealedOnce>,
+    ) -> Write<'_, Created> {
         let (key_id, quotas) = (caller.key_id.clone(), self.env.quotas);
-        let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
-        let digest = beside.page.as_ref().map(|page| page.digest);
-        let write =
-            self.write_new(LaneKey::of(&tenant), transition, beside, move |prepared, batch| {
-                let made = prepared.count(batch, quotas)?;
-                if made == Made::Yes {
-                    prepared.insert(batch, &key_id)?;
-                }
-                Ok(made)
-            });
+        let (names, client_id) = (names(&prepared.session), caller.client_id.clone());
+        let page = prepared.page.as_ref().map(|page| page.digest);
+        let write = self.writer.submit_for(LaneKey::of(&client_id), move |batch| {
+            create(batch, &prepared, once.as_ref(), (&key_id, quotas))
+        });
         Box::pin(async move {
-            let made = write.await?;
-            if made == Made::Yes {
-                self.know(&handles, digest, tenant.as_str());
+            let created = write.await?;
+            if matches!(created, Created::Made) {
+                // Its wallets, and those who look at its page, are no strangers.
+                let lane = wallet_lane(client_id.as_str());
+                page.iter().for_each(|digest| self.known_sessions.note(*digest, lane));
+                names.iter().for_each(|name| self.known_sessions.note(&**name, lane));
             }
-            Ok(made)
+            Ok(created)
         })
     }
 
@@ -90,32 +90,6 @@ impl SqliteStore {
 }
 
 impl SqliteStore {
-    /// Seals a new session and what is beside it outside the writing thread, then writes, in this lane.
-    pub(super) fn write_new<T: Send + 'static>(
-        &self,
-        whose: LaneKey,
-        transition: Transition,
-        beside: Beside,
-        write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Write<'_, T> {
-        let prepared = Prepared::new(&self.env.sealer, transition, None)
-            .and_then(|prepared| prepared.with(&self.env.sealer, &beside));
-        match prepared {
-            Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
-            Err(error) => Box::pin(async { Err(error) }),
-        }
-    }
-
-    /// A session that was made: its wallets, and who looks at its page, are no strangers.
-    pub(super) fn know(&self, handles: &[String], page: Option<[u8; 32]>, client_id: &str) {
-        if let Some(digest) = page {
-            self.known_sessions.note(digest, wallet_lane(client_id));
-        }
-        for handle in handles {
-            self.known_sessions.note(&**handle, wallet_lane(client_id));
-        }
-    }
-
     /// Reads in the lane of the client that this name is known to belong to.
     pub(crate) fn wallets_session(&self, by: By, name: &str) -> Read<'_, Option<Session>> {
         let (env, name) = (self.env.clone(), name.to_owned());
@@ -154,8 +128,32 @@ impl SqliteStore {
     }
 }
 
-/// What wallets know a session by.
-pub(super) fn handles(session: &Session) -> Vec<String> {
+fn create(
+    batch: &mut Batch<'_>,
+    prepared: &Prepared,
+    once: Option<&SealedOnce>,
+    (key_id, quotas): (&str, Quotas),
+) -> Result<Created, StoreError> {
+    let (db, session) = (Db::sqlite(batch.main), &prepared.session);
+    if let Some(SealedOnce { once, .. }) = once {
+        let (client_id, now) = (session.tenant().as_str(), session.created_at());
+        if let Some(earlier) = at_once(find(&db, client_id, &once.key, now))? {
+            return Ok(Created::Earlier(earlier));
+        }
+    }
+    if !at_once(quotas.open_sessions(&db, session, 1))? {
+        return Ok(Created::NoRoom);
+    }
+    if let Some(once) = once {
+        at_once(insert(&db, session, once))?;
+    }
+    // Last, because it may write to the second file, which has no savepoint.
+    prepared.insert(batch, key_id)?;
+    Ok(Created::Made)
+}
+
+/// The names that wallets know a session by.
+fn names(session: &Session) -> Vec<String> {
     let offers = session.offers().filter_map(Offer::id).map(|id| id.as_str().to_owned());
     std::iter::once(session.id().as_str().to_owned()).chain(offers).collect()
 }
