@@ -161,7 +161,7 @@ pub(super) async fn forget(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
         db.run(sql, &[]).await?;
         raise_version(db).await?;
     }
-    Ok(usize::try_from(removed).unwrap_or(usize::MAX))
+    Ok(removed)
 }
 
 /// Ends what is of a client that is revoked: its certificate is replaced by none, so that sessions
@@ -182,7 +182,7 @@ pub(super) async fn end(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<b
 }
 
 /// The certificate in force signs for no new session.
-pub(super) async fn replace(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<u64> {
+pub(super) async fn replace(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<usize> {
     let sql = sql(
         "UPDATE certificates SET replaced_at = $2 WHERE client_id = $1 AND replaced_at IS NULL",
     );

@@ -171,20 +171,20 @@ impl<'a> Db<'a> {
     }
 
     /// How many rows were changed.
-    pub(super) async fn run(&self, sql: Sql, values: Values<'_>) -> Done<u64> {
-        match self {
+    pub(super) async fn run(&self, sql: Sql, values: Values<'_>) -> Done<usize> {
+        let changed = match self {
             Self::Sqlite(main) => {
                 let mut statement = main.prepare_cached(&of_sqlite(sql.0))?;
-                let changed = statement.execute(params_from_iter(for_sqlite(values)))?;
-                Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+                return Ok(statement.execute(params_from_iter(for_sqlite(values)))?);
             }
             Self::Client(on) => {
-                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await
+                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await?
             }
             Self::Transaction(on) => {
-                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await
+                postgres::execute(*on, &of_postgres(sql.0), &for_postgres(values)).await?
             }
-        }
+        };
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
     /// Now, by the database's clock; in SQLite the caller's.

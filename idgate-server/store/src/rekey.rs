@@ -44,7 +44,7 @@ pub(super) const LOG: [Part; 4] = [Part::Heads, Part::Totals, Part::Checkpoints,
 
 /// The parts with sealed values.
 pub(super) fn sealed_parts() -> impl Iterator<Item = Part> {
-    KINDS.iter().map(Part::Sealed)
+    SECRETS.iter().chain(&OF_SESSIONS).map(Part::Sealed)
 }
 
 /// Behind which row a page begins: a name, and a number where one name has several rows.
@@ -85,7 +85,19 @@ pub(super) async fn pages_of(db: &Db<'_>, part: Part, work: &mut Rekeying<'_>) -
 pub(super) struct Kind {
     select: Sql,
     update: Sql,
-    place: PlaceOf,
+    pub(super) place: PlaceOf,
+}
+
+impl Kind {
+    /// The rows behind `last`: id, client and sealed value of each.
+    pub(super) async fn page(
+        &self,
+        db: &Db<'_>,
+        last: &str,
+    ) -> Done<Vec<(String, String, Vec<u8>)>> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        db.all(self.select, &[&last, &PAGE], read).await
+    }
 }
 
 /// Whether values are replaced, or counted only.
@@ -221,7 +233,8 @@ impl<'k> Rekeying<'k> {
     }
 }
 
-const KINDS: [Kind; 9] = [
+/// Kinds of keys and secrets.
+pub(super) const SECRETS: [Kind; 5] = [
     Kind {
         select: sql(
             "SELECT id, id, signing_secret FROM clients WHERE id > $1 ORDER BY id LIMIT $2",
@@ -260,6 +273,10 @@ const KINDS: [Kind; 9] = [
         update: sql("UPDATE certificate_keys SET sealed = $2 WHERE id = $1 AND sealed = $3"),
         place: |id, client| certificates::place(id, client),
     },
+];
+
+/// Kinds that belong to sessions.
+const OF_SESSIONS: [Kind; 4] = [
     Kind {
         select: sql("SELECT session_id, client_id, sealed FROM idempotent_answers \
                  WHERE session_id > $1 ORDER BY session_id LIMIT $2"),
@@ -297,8 +314,7 @@ async fn sealed(
     last: &str,
     work: &mut Rekeying<'_>,
 ) -> Done<Option<Last>> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let rows: Vec<(String, String, Vec<u8>)> = db.all(kind.select, &[&last, &PAGE], read).await?;
+    let rows = kind.page(db, last).await?;
     for (id, client, sealed) in &rows {
         if let Some(anew) = work.sealed((kind.place)(id, client), sealed)? {
             db.run(kind.update, &[id, &anew, sealed]).await?;

@@ -45,7 +45,7 @@ impl Store {
         })
     }
 
-    /// Seals a new session, and what is stored with it, on the thread of the request, and stores it.
+    /// Stores a new session. It is sealed on the thread of the request, with its page and its answer.
     pub(super) fn create(
         &self,
         caller: &Caller,

@@ -1,9 +1,9 @@
 //! Adding settled sessions to the sums of their hours, in the transaction that settles them. Hours are those of the
 //! settlements: the callers' time.
 //!
-//! PostgreSQL has as many rows of an hour as were written at the same time. A transaction takes a row that no other one
-//! holds, or makes one, so that no settlement waits for another's, on this node or elsewhere. SQLite has one row, and one
-//! writer, which adds a group of jobs at a time.
+//! PostgreSQL has as many rows of an hour as were written at the same time. A transaction takes a row that no other
+//! one holds, or makes one, so that no settlement waits for another's, on this node or elsewhere. SQLite has one row,
+//! and one writer, which adds a group of jobs at a time.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! New sessions under an `Idempotency-Key`. Of several requests under one key, on whichever nodes, the first to store its
-//! answer makes the session; the others wait for its commit and find the answer.
+//! New sessions under an `Idempotency-Key`. Of several requests under one key, on whichever nodes, the first to store
+//! its answer makes the session; the others wait for its commit and find the answer.
 
 use super::super::db::Db;
 use super::super::idempotency::{Created, SealedOnce, find, insert};

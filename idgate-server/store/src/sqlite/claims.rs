@@ -68,22 +68,40 @@ pub(crate) fn remove(
     Ok(removed > 0)
 }
 
-/// Removes results whose session is not VERIFIED in `main`: a crash came between two commits.
-pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<usize, StoreError> {
-    let mut statement = claims.prepare("SELECT rowid, session_id FROM results")?;
+/// Removes results whose session is not VERIFIED in `main`, and keys whose session is not open there: a process died
+/// between two commits, or before it removed them.
+pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
+    remove_without(claims, "results", main, "status = 'VERIFIED'")?;
+    remove_orphaned_keys(claims, main)
+}
+
+/// The same for keys alone.
+pub(crate) fn remove_orphaned_keys(
+    claims: &Connection,
+    main: &Connection,
+) -> Result<(), StoreError> {
+    remove_without(claims, "session_keys", main, "settled_at IS NULL")
+}
+
+/// Removes the rows of a table whose session is not in `main`, or is in another state.
+fn remove_without(
+    claims: &Connection,
+    table: &str,
+    main: &Connection,
+    state: &str,
+) -> Result<(), StoreError> {
+    let mut statement = claims.prepare(&format!("SELECT rowid, session_id FROM {table}"))?;
     let rows = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<Vec<(i64, String)>, _>>()?;
-    let mut verified = main
-        .prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND status = 'VERIFIED')")?;
-    let mut removed: usize = 0;
+    let kept = format!("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND {state})");
+    let mut is_kept = main.prepare(&kept)?;
     for (row, id) in rows {
-        if !verified.query_row([&id], |row| row.get::<_, bool>(0))? {
-            let gone = claims.execute("DELETE FROM results WHERE rowid = ?1", [row])?;
-            removed = removed.saturating_add(gone);
+        if !is_kept.query_row([&id], |row| row.get::<_, bool>(0))? {
+            claims.execute(&format!("DELETE FROM {table} WHERE rowid = ?1"), [row])?;
         }
     }
-    Ok(removed)
+    Ok(())
 }
 
 /// Makes the table of an earlier gateway, which had an index of sessions, that of `claims.sql`. Until then

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
+use rusqlite::types::FromSql;
 
 use crate::lanes::LaneKey;
 use crate::sql::number;
@@ -77,49 +78,42 @@ pub(crate) fn wallet_lane(client_id: &str) -> LaneKey {
     LaneKey::of(("wallet", client_id))
 }
 
-/// The keys and tokens that are good, the latest used ones: after a start nobody who was known is a
-/// stranger.
+/// The good keys and tokens, the latest used ones: what was known before a start is known after it.
 pub(crate) fn keys(main: &Connection) -> Result<LaneCache, StoreError> {
     let known = LaneCache::default();
-    let limit = number(KNOWN);
-    let mut statement = main.prepare(
-        "SELECT digest, client_id FROM api_keys WHERE revoked_at IS NULL \
-         ORDER BY last_used_at DESC LIMIT ?1",
-    )?;
-    let mut rows = statement.query([limit])?;
-    while let Some(row) = rows.next()? {
-        known.note(row.get::<_, [u8; 32]>(0)?, key_lane(&row.get::<_, String>(1)?));
-    }
-    let mut statement =
-        main.prepare("SELECT digest, id FROM admin_tokens WHERE revoked_at IS NULL LIMIT ?1")?;
-    let mut rows = statement.query([limit])?;
-    while let Some(row) = rows.next()? {
-        known.note(row.get::<_, [u8; 32]>(0)?, admin_lane(&row.get::<_, String>(1)?));
-    }
+    let keys = "SELECT digest, client_id FROM api_keys WHERE revoked_at IS NULL \
+                ORDER BY last_used_at DESC LIMIT ?1";
+    note_all::<[u8; 32]>(&known, main, keys, key_lane)?;
+    let tokens = "SELECT digest, id FROM admin_tokens WHERE revoked_at IS NULL LIMIT ?1";
+    note_all::<[u8; 32]>(&known, main, tokens, admin_lane)?;
     Ok(known)
 }
 
 /// The sessions that are open, those that are so for longest.
 pub(crate) fn sessions(main: &Connection) -> Result<LaneCache, StoreError> {
     let known = LaneCache::default();
-    let mut statement = main.prepare(
-        "SELECT id, client_id FROM sessions WHERE settled_at IS NULL \
-         ORDER BY coalesce(lease_until, expires_at) DESC LIMIT ?1",
-    )?;
+    let sessions = "SELECT id, client_id FROM sessions WHERE settled_at IS NULL \
+                    ORDER BY coalesce(lease_until, expires_at) DESC LIMIT ?1";
+    note_all::<String>(&known, main, sessions, wallet_lane)?;
+    let offers = "SELECT offers.id, client_id FROM offers \
+                  JOIN sessions ON sessions.id = session_id LIMIT ?1";
+    note_all::<String>(&known, main, offers, wallet_lane)?;
+    Ok(known)
+}
+
+/// Notes names with the lanes of their owners, which a statement gives.
+fn note_all<N: FromSql + Hash>(
+    known: &LaneCache,
+    main: &Connection,
+    select: &str,
+    lane: fn(&str) -> LaneKey,
+) -> Result<(), StoreError> {
+    let mut statement = main.prepare(select)?;
     let mut rows = statement.query([number(KNOWN)])?;
     while let Some(row) = rows.next()? {
-        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
-        known.note(&*id, wallet_lane(&client_id));
+        known.note(row.get::<_, N>(0)?, lane(&row.get::<_, String>(1)?));
     }
-    let mut statement = main.prepare(
-        "SELECT offers.id, client_id FROM offers JOIN sessions ON sessions.id = session_id LIMIT ?1",
-    )?;
-    let mut rows = statement.query([i64::try_from(KNOWN).unwrap_or(i64::MAX)])?;
-    while let Some(row) = rows.next()? {
-        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
-        known.note(&*id, wallet_lane(&client_id));
-    }
-    Ok(known)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -298,7 +298,6 @@ impl Drop for SqliteStore {
 /// Erases what belongs to no session, or to none that is open: a process died in between.
 fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
     claims::remove_orphans(claims, main)?;
-    session_keys::remove_orphans(claims, main)?;
     claims_file::empty_log(claims)
 }
 

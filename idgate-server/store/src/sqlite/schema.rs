@@ -24,50 +24,43 @@ pub(crate) struct Migration {
 pub(crate) type Step = fn(&Connection, &InstanceKey) -> Result<(), StoreError>;
 
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 1, sql: include_str!("migrations/0001_initial.sql"), step: None },
-    Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql"), step: None },
-    Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql"), step: None },
-    Migration { number: 4, sql: include_str!("migrations/0004_audit.sql"), step: None },
-    Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql"), step: None },
-    Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql"), step: None },
-    Migration {
-        number: 7,
-        sql: include_str!("migrations/0007_idempotent_answers.sql"),
-        step: None,
-    },
-    Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql"), step: None },
-    Migration {
-        number: 9,
-        sql: include_str!("migrations/0009_events_beside_sessions.sql"),
-        step: None,
-    },
-    Migration { number: 10, sql: include_str!("migrations/0010_one_index_less.sql"), step: None },
-    Migration { number: 11, sql: include_str!("migrations/0011_trust_amended.sql"), step: None },
-    Migration { number: 12, sql: include_str!("migrations/0012_quotas.sql"), step: None },
+    plain(1, include_str!("migrations/0001_initial.sql")),
+    plain(2, include_str!("migrations/0002_x509_trust.sql")),
+    plain(3, include_str!("migrations/0003_gateway_keys.sql")),
+    plain(4, include_str!("migrations/0004_audit.sql")),
+    plain(5, include_str!("migrations/0005_admin_tokens.sql")),
+    plain(6, include_str!("migrations/0006_webhooks.sql")),
+    plain(7, include_str!("migrations/0007_idempotent_answers.sql")),
+    plain(8, include_str!("migrations/0008_metrics.sql")),
+    plain(9, include_str!("migrations/0009_events_beside_sessions.sql")),
+    plain(10, include_str!("migrations/0010_one_index_less.sql")),
+    plain(11, include_str!("migrations/0011_trust_amended.sql")),
+    plain(12, include_str!("migrations/0012_quotas.sql")),
     Migration {
         number: SEALED_ANEW,
         sql: include_str!("migrations/0013_sealed_anew.sql"),
         step: Some(reseal::main),
     },
-    Migration { number: 14, sql: include_str!("migrations/0014_sd_jwt_roots.sql"), step: None },
-    Migration { number: 15, sql: include_str!("migrations/0015_certificates.sql"), step: None },
-    Migration { number: 16, sql: include_str!("migrations/0016_offers.sql"), step: None },
-    Migration { number: 17, sql: include_str!("migrations/0017_registrations.sql"), step: None },
-    Migration { number: 18, sql: include_str!("migrations/0018_keys_kept.sql"), step: None },
-    Migration { number: 19, sql: include_str!("migrations/0019_reports.sql"), step: None },
-    Migration { number: 20, sql: include_str!("migrations/0020_pages.sql"), step: None },
-    Migration { number: 21, sql: include_str!("migrations/0021_trusted_lists.sql"), step: None },
-    Migration { number: 22, sql: include_str!("migrations/0022_traces.sql"), step: None },
-    Migration {
-        number: 23,
-        sql: include_str!("migrations/0023_deliveries_by_time.sql"),
-        step: None,
-    },
-    Migration { number: 24, sql: include_str!("migrations/0024_sd_jwt_ekus.sql"), step: None },
+    plain(14, include_str!("migrations/0014_sd_jwt_roots.sql")),
+    plain(15, include_str!("migrations/0015_certificates.sql")),
+    plain(16, include_str!("migrations/0016_offers.sql")),
+    plain(17, include_str!("migrations/0017_registrations.sql")),
+    plain(18, include_str!("migrations/0018_keys_kept.sql")),
+    plain(19, include_str!("migrations/0019_reports.sql")),
+    plain(20, include_str!("migrations/0020_pages.sql")),
+    plain(21, include_str!("migrations/0021_trusted_lists.sql")),
+    plain(22, include_str!("migrations/0022_traces.sql")),
+    plain(23, include_str!("migrations/0023_deliveries_by_time.sql")),
+    plain(24, include_str!("migrations/0024_sd_jwt_ekus.sql")),
 ];
 
 /// From this one on nothing is sealed as the first 0.1.0 did.
 pub(crate) const SEALED_ANEW: u32 = 13;
+
+/// A migration in SQL alone.
+const fn plain(number: u32, sql: &'static str) -> Migration {
+    Migration { number, sql, step: None }
+}
 
 /// The main database for writing, with its schema up to date.
 ///

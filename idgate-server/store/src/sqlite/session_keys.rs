@@ -34,19 +34,3 @@ pub(crate) fn remove<'s>(
     }
     Ok(removed)
 }
-
-/// Removes keys whose session is not open in `main`: a crash came before they were removed, or
-/// between two commits.
-pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<usize, StoreError> {
-    let mut statement = claims.prepare("SELECT session_id FROM session_keys")?;
-    let mut ids = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
-    let mut is_open = main
-        .prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND settled_at IS NULL)")?;
-    let mut orphans = Vec::new();
-    for id in ids.drain(..) {
-        if !is_open.query_row([&id], |row| row.get::<_, bool>(0))? {
-            orphans.push(id);
-        }
-    }
-    remove(claims, &orphans)
-}

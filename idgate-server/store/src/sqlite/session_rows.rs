@@ -1,4 +1,8 @@
-//! Sessions and their status events.
+//! Storing, settling and deleting sessions in SQLite.
+//!
+//! Each database has its own text of a settlement, because it is the hot step. Here claims and keys are in a second
+//! file, which has no savepoint: a job writes there last, and that file is committed first. The writer's group of
+//! jobs holds the ends of audit chains, and adds to the metrics once. The other text is `postgres/sessions/step.rs`.
 
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Offer, Session, Settlement};

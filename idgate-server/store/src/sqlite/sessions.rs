@@ -35,7 +35,7 @@ impl SqliteStore {
         Box::pin(async move {
             let created = write.await?;
             if matches!(created, Created::Made) {
-                // Its wallets, and those who look at its page, are no strangers.
+                // From here on its wallets and the viewers of its page do not wait with strangers.
                 let lane = wallet_lane(client_id.as_str());
                 page.iter().for_each(|digest| self.known_sessions.note(*digest, lane));
                 names.iter().for_each(|name| self.known_sessions.note(&**name, lane));

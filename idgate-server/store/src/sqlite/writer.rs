@@ -36,7 +36,6 @@ use crate::sqlite::audit;
 use crate::sqlite::claims;
 use crate::sqlite::directory;
 use crate::sqlite::disk::Disk;
-use crate::sqlite::session_keys;
 use crate::types::{StoreError, Write};
 use idgate_base::clock::Stopwatch;
 use idgate_base::spans::{Key, Kind, Metered, Span, Stage, Value};
@@ -427,7 +426,6 @@ impl Writing {
         self.roll_back();
         if claims_touched {
             let _ = claims::remove_orphans(&self.claims, &self.main);
-            let _ = session_keys::remove_orphans(&self.claims, &self.main);
         }
     }
 }

@@ -20,7 +20,6 @@ use crate::audit::report::{Log, Moment};
 use crate::audit::rows as log;
 use crate::audit_chain::AuditKeys;
 use crate::db::Db;
-use crate::failure::Boxed;
 use crate::key_check::FirstKey;
 use crate::seal::{InstanceKey, Sealer};
 use crate::types::{Resealed, StoreError};
@@ -103,12 +102,7 @@ impl PostgresOperator {
 
     /// Waits for it, on a thread of its own: the caller's may belong to another runtime.
     fn run<T: Send>(&self, work: impl Future<Output = Done<T>> + Send) -> Result<T, StoreError> {
-        let mut done = None;
-        self.wait(Box::pin(async {
-            done = Some(work.await?);
-            Ok(())
-        }))?;
-        done.ok_or_else(stopped)
+        self.block(async move || work.await)
     }
 
     pub(crate) fn read<T: Send>(
@@ -155,7 +149,7 @@ impl PostgresOperator {
         Ok(done)
     }
 
-    /// The same as [`PostgresOperator::run`] for work that stays on one thread.
+    /// The same for work that stays on one thread.
     fn block<T: Send>(&self, work: impl AsyncFnOnce() -> Done<T> + Send) -> Result<T, StoreError> {
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
         std::thread::scope(|scope| {
@@ -163,16 +157,6 @@ impl PostgresOperator {
                 runtime.block_on(async { tokio::time::timeout(self.answer, work()).await })
             });
             Ok(work.join().map_err(|_| stopped())?.map_err(|_| silent())??)
-        })
-    }
-
-    /// One function for all commands.
-    fn wait(&self, work: Boxed<'_, ()>) -> Result<(), StoreError> {
-        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
-        let wait = async { tokio::time::timeout(self.answer, work).await };
-        std::thread::scope(|scope| {
-            let done = scope.spawn(|| runtime.block_on(wait)).join().map_err(|_| stopped())?;
-            Ok(done.map_err(|_| silent())??)
         })
     }
 }

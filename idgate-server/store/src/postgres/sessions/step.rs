@@ -1,4 +1,9 @@
 //! How changes of one client's sessions are stored in one transaction, with all that follows from them.
+//!
+//! Each database has its own text of a settlement, because it is the hot step. Here claims are in a ring of tables,
+//! many changes go in one statement, and locks are taken in the order of `pool.rs`. The other text is
+//! `sqlite/session_rows.rs`.
+//!
 //! Statements that do not need one another's answers are sent together; of several failures the first in
 //! their order counts, because the others only follow from it.
 

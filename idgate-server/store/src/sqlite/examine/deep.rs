@@ -4,13 +4,13 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-use crate::db::Row;
+use crate::db::{Db, Row, at_once};
 use crate::prepared_session::Stored;
-use crate::seal::{Place, Sealer};
+use crate::rekey::SECRETS;
+use crate::seal::Sealer;
 use crate::sql::millis;
 use crate::sqlite::examine::{Finding, or_bad};
 use crate::types::StoreError;
-use crate::{certificates, gateway_keys, keys, webhook_endpoints};
 
 /// Settled sessions may be removed after 7 days; an hour before, nobody has done so yet.
 const SURELY_KEPT_MS: u64 = (7 * 24 - 1) * 3_600_000;
@@ -21,9 +21,6 @@ const LAST: &str = "WITH last AS MATERIALIZED (
            unixepoch(fields ->> 'occurred_at') * 1000 AS at, max(seq)
     FROM audit_entries WHERE json_valid(fields) AND fields ->> 'session_id' IS NOT NULL
     GROUP BY client_id, 2)";
-
-/// Where a value of the object with this id stands.
-type PlaceOf = fn(&str) -> Place<'_>;
 
 /// Keys that ended are removed after 90 days, and no earlier.
 const KEYS_KEPT_MS: u64 = 90 * 24 * 3_600_000;
@@ -44,34 +41,18 @@ pub(super) fn look(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Vec<F
 fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, StoreError> {
     let mut bad = Vec::new();
     let mut rows = 0_u64;
-    let secrets: [(&str, PlaceOf); 4] = [
-        ("SELECT id, signing_secret FROM clients", keys::secret_place),
-        ("SELECT client_id, secret FROM webhook_endpoints", webhook_endpoints::place),
-        (
-            "SELECT client_id, previous_secret FROM webhook_endpoints \
-             WHERE previous_secret IS NOT NULL",
-            webhook_endpoints::place,
-        ),
-        ("SELECT id, sealed FROM gateway_keys WHERE sealed IS NOT NULL", gateway_keys::place),
-    ];
-    for (select, place) in secrets {
-        let mut statement = main.prepare(select)?;
-        let mut found = statement.query([])?;
-        while let Some(row) = found.next()? {
-            let (id, sealed): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            rows = rows.saturating_add(1);
-            if sealer.open(place(&id), &sealed).is_err() {
-                bad.push(id);
+    for kind in &SECRETS {
+        let mut last = String::new();
+        loop {
+            let page = at_once(kind.page(&Db::sqlite(main), &last))?;
+            let Some((end, ..)) = page.last() else { break };
+            last.clone_from(end);
+            for (id, client_id, sealed) in page {
+                rows = rows.saturating_add(1);
+                if sealer.open((kind.place)(&id, &client_id), &sealed).is_err() {
+                    bad.push(id);
+                }
             }
-        }
-    }
-    let mut statement = main.prepare("SELECT id, client_id, sealed FROM certificate_keys")?;
-    let mut found = statement.query([])?;
-    while let Some(row) = found.next()? {
-        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
-        rows = rows.saturating_add(1);
-        if sealer.open(certificates::place(&id, &client_id), &row.get::<_, Vec<u8>>(2)?).is_err() {
-            bad.push(id);
         }
     }
     let mut statement =

@@ -3,10 +3,10 @@
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
+use crate::sqlite::claims::remove_orphaned_keys;
 use crate::sqlite::disk::Disk;
 use crate::sqlite::files::{claims_path, open_claims, open_for_reading};
 use crate::sqlite::rekey as sqlite;
-use crate::sqlite::session_keys;
 use crate::sqlite::{claims_file, directory};
 use crate::types::Resealed;
 use crate::types::StoreError;
@@ -18,7 +18,7 @@ impl SqliteOperator {
         let has_claims = claims_path(&self.dir).exists();
         let mut claims = has_claims.then(|| open_claims(&self.dir)).transpose()?;
         if let Some(claims) = &claims {
-            session_keys::remove_orphans(claims, &self.main)?;
+            remove_orphaned_keys(claims, &self.main)?;
         }
         // Values of claims.db are sealed first.
         if let Some(check) = self.first.check() {
