@@ -119,6 +119,11 @@ impl Line {
                 }
                 Err(_) => return self.end(),
             };
+            // Bytes that came in just before the freeze wait, too.
+            while self.mood.load(Ordering::SeqCst) == FROZEN {
+                // reason: it looks for its next mood
+                std::thread::sleep(TICK);
+            }
             if asks && read.windows(6).any(|window| window == b"COMMIT") {
                 match mood {
                     LOSING => self.loses.store(true, Ordering::SeqCst),
