@@ -133,8 +133,9 @@ fn a_page_whose_wallet_declines_ends_the_session() {
 
 #[test]
 fn only_who_made_the_session_relays_to_it_and_only_so_much() {
-    let limited = installation("unsigned").with("IDGATE_RATE_LIMITS", "on");
+    let limited = installation("unsigned").with("IDGATE_RATE_LIMITS", "on").with_machine();
     let gateway = Gateway::trusting(limited, &sample_trust());
+    gateway.installation.machine().freeze();
     let (mut tenant, other) = (gateway.tenant(), gateway.installation.create_client("other", true));
     let mut other = gateway.tenant_of(&other);
     let created = tenant.create(&for_the_shop());
