@@ -180,7 +180,7 @@ pub use self::entropy::{Entropy, EntropyUnavailable};
 pub use self::error::{ErrorCode, Reason, WalletError};
 pub use self::ids::{IssuerId, TenantId};
 pub use self::mode::Mode;
-pub use self::request::PresentationRequest;
+pub use self::request::{Credential, PresentationRequest, Request};
 pub use self::response::WalletResponse;
 pub use self::session::{Effect, Revision, Session, Status, Transition};
 pub use self::time::UnixMillis;

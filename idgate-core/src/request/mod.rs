@@ -1,5 +1,6 @@
 //! What a tenant asks for, and the authorization request that carries it to a wallet.
 
+mod asked;
 mod claim_filter;
 mod claim_path;
 mod client_metadata;
@@ -16,6 +17,7 @@ mod inline;
 mod json_value;
 mod jws;
 mod links;
+mod object;
 mod parameters;
 mod parse;
 pub(crate) mod presentation_definition;
@@ -25,7 +27,9 @@ mod registration_certificate;
 mod request_object;
 mod transaction_data;
 mod verifier_info;
+mod written;
 
+pub use self::asked::Credential;
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
 pub(crate) use self::client_metadata::key_id;
@@ -47,5 +51,6 @@ pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
 pub use self::transaction_data::TransactionData;
 pub use self::verifier_info::VerifierInfo;
+pub use self::written::Request;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use crate::ids::{ClaimsPath, CredentialFormat};

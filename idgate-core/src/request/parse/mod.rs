@@ -21,9 +21,12 @@ use self::profiles::Profiles;
 use crate::codec::json::Tape;
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
-use crate::request::dialect::Dialects;
+use crate::request::dialect::{Dialect, Dialects};
 use crate::request::fields::Field;
-use crate::request::presentation_request::{PresentationRequest, RequestForm};
+use crate::request::object::Object;
+use crate::request::presentation_request::{
+    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
+};
 use crate::request::redirect_uri::check_redirect_uri;
 use crate::trust::TrustSnapshot;
 
@@ -63,14 +66,62 @@ impl PresentationRequest {
         livemode: bool,
         dialects: &Dialects,
     ) -> Result<Self, RequestError> {
-        if body.len() > MAX_CREATE_BYTES {
-            return Err(RequestError::new(ErrorCode::InvalidRequest, "", "is larger than 64 KiB"));
-        }
         let mut tape = Tape::default();
-        let root = tape
-            .parse_explaining(body)
-            .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
-        let root = Field::new(tape.value(root), "");
+        let mut written = Written::read(root_of(&mut tape, body)?, dialects)?;
+        if written.form == RequestForm::Legacy {
+            let mut drafts = written.drafts.iter_mut();
+            drafts.try_for_each(|draft| resolve::legacy_claims(draft, trust))?;
+        }
+        let drafts = core::mem::take(&mut written.drafts);
+        let credentials = resolve::resolve(drafts, trust, livemode, &written.profiles)?;
+        written.complete(credentials)
+    }
+}
+
+/// Checks all of a body that can be checked without trust, with every profile, and gives its members.
+/// A profile that goes without saying is the one that refuses the fewest fields.
+pub(super) fn check(body: &[u8]) -> Result<Object, RequestError> {
+    let every = Dialects::new([Dialect::V1_0, Dialect::Haip, Dialect::Draft]).with_dc_api();
+    let mut tape = Tape::default();
+    let root = root_of(&mut tape, body)?;
+    let members = Object::of(root.value);
+    let mut written = Written::read(root, &every)?;
+    let drafts = core::mem::take(&mut written.drafts);
+    if written.profiles.speak(Dialect::Draft) {
+        resolve::refuse_equal_descriptor_ids(&drafts)?;
+    }
+    written.complete(drafts.into_iter().map(|draft| draft.request).collect())?;
+    Ok(members)
+}
+
+fn root_of<'t, 'a>(tape: &'t mut Tape<'a>, body: &'a [u8]) -> Result<Field<'t, 'a>, RequestError> {
+    if body.len() > MAX_CREATE_BYTES {
+        return Err(RequestError::new(ErrorCode::InvalidRequest, "", "is larger than 64 KiB"));
+    }
+    let root = tape
+        .parse_explaining(body)
+        .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
+    Ok(Field::new(tape.value(root), ""))
+}
+
+/// A body whose fields are checked, before trust is asked.
+struct Written<'t, 'a> {
+    root: Field<'t, 'a>,
+    form: RequestForm,
+    has_newer_fields: bool,
+    drafts: Vec<Draft>,
+    ttl_ms: u64,
+    same_subject_groups: Vec<Vec<String>>,
+    redirect_uri: Option<String>,
+    profiles: Profiles,
+    same_device: Option<bool>,
+    credential_sets: Vec<CredentialSet>,
+    dc_api: Option<DcApiPages>,
+    transaction_data: Vec<transaction_data::Parsed<'t, 'a>>,
+}
+
+impl<'t, 'a> Written<'t, 'a> {
+    fn read(root: Field<'t, 'a>, dialects: &Dialects) -> Result<Self, RequestError> {
         let form = choose_form(&root, dialects)?;
         let has_newer_fields = newer::has_any(&root);
         let mut drafts = match form {
@@ -85,25 +136,43 @@ impl PresentationRequest {
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
         let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
-        let data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
-        if form == RequestForm::Legacy {
-            drafts.iter_mut().try_for_each(|draft| resolve::legacy_claims(draft, trust))?;
-        }
-        let mut request = Self {
+        let transaction_data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
+        Ok(Self {
+            root,
             form,
-            ttl_ms,
-            redirect_uri,
-            credentials: resolve::resolve(drafts, trust, livemode, &profiles)?,
-            same_subject_groups,
-            credential_sets,
-            same_device,
-            distinct_credentials: parse_distinct_credentials(&root, &profiles)?,
-            transaction_data: Vec::new(),
-            dc_api,
             has_newer_fields,
-            profiles: profiles.listed,
+            drafts,
+            ttl_ms,
+            same_subject_groups,
+            redirect_uri,
+            profiles,
+            same_device,
+            credential_sets,
+            dc_api,
+            transaction_data,
+        })
+    }
+
+    /// The request for `credentials`, which are those of the drafts.
+    fn complete(
+        self,
+        credentials: Vec<CredentialRequest>,
+    ) -> Result<PresentationRequest, RequestError> {
+        let mut request = PresentationRequest {
+            form: self.form,
+            ttl_ms: self.ttl_ms,
+            redirect_uri: self.redirect_uri,
+            credentials,
+            same_subject_groups: self.same_subject_groups,
+            credential_sets: self.credential_sets,
+            same_device: self.same_device,
+            distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
+            transaction_data: Vec::new(),
+            dc_api: self.dc_api,
+            has_newer_fields: self.has_newer_fields,
+            profiles: self.profiles.listed,
         };
-        transaction_data::encode(data, &mut request)?;
+        transaction_data::encode(self.transaction_data, &mut request)?;
         Ok(request)
     }
 }

@@ -127,7 +127,7 @@ fn default_namespace(doc_type: &DocType, entry: &TrustEntry) -> Option<NameSpace
 }
 
 /// Descriptor ids are unique in a presentation definition, and an mdoc's is its document type.
-fn refuse_equal_descriptor_ids(drafts: &[Draft]) -> Result<(), RequestError> {
+pub(super) fn refuse_equal_descriptor_ids(drafts: &[Draft]) -> Result<(), RequestError> {
     for (index, draft) in drafts.iter().enumerate() {
         let Some(doc_type) = &draft.request.doc_type else { continue };
         let earlier = drafts.iter().take(index);

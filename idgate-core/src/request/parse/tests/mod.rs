@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::crypto::Alg;
 use crate::request::fixtures::{request, trust};
-use crate::request::{ClaimPath, CredentialFormat, CredentialRequest};
+use crate::request::{ClaimPath, CredentialFormat};
 
 fn parse(body: &str, livemode: bool) -> Result<PresentationRequest, RequestError> {
     PresentationRequest::parse(body.as_bytes(), &trust(), livemode)
