@@ -21,9 +21,9 @@ pub struct Scope {
 impl Scope {
     /// Of the verifications of `session` under the trust of `trust_version`.
     pub fn of(session: &Session, trust_version: u64) -> Self {
-        let credentials = session.request().credentials.iter();
+        let credentials = session.request().credentials().iter();
         let mut asked: Vec<_> =
-            credentials.map(|asked| (asked.issuer_id.clone(), asked.format.name())).collect();
+            credentials.map(|asked| (asked.issuer_id().clone(), asked.format().name())).collect();
         asked.sort_unstable();
         asked.dedup();
         Self { trust_version, livemode: session.livemode(), asked }

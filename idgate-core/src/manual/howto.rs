@@ -80,9 +80,9 @@
 //! [`Verifier::begin_dc_api`]: crate::Verifier::begin_dc_api
 //!
 //! ```
-//! use idgate_core::request::{DcApiPages, Dialect};
+//! use idgate_core::request::Dialect;
 //! use idgate_core::verifier::{DcApi, DialectOptions};
-//! use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
+//! use idgate_core::{Credential, Request, Session, UnixMillis, Verifier};
 //!
 //! fn options() -> DialectOptions {
 //!     let mut options = DialectOptions::new([Dialect::V1_0]);
@@ -90,8 +90,8 @@
 //!     options
 //! }
 //!
-//! fn for_the_shop(request: &mut PresentationRequest) {
-//!     request.dc_api = Some(DcApiPages::new(vec!["https://shop.example".into()]));
+//! fn for_the_shop(asked: Credential) -> Request {
+//!     Request::of([asked]).dc_api(["https://shop.example"])
 //! }
 //!
 //! /// For `navigator.credentials.get({digital: …})`.

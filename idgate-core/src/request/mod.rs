@@ -14,6 +14,8 @@ mod fields;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod inline;
+#[cfg(feature = "internals")]
+mod internals;
 mod json_value;
 mod jws;
 mod links;
@@ -25,6 +27,7 @@ mod presentation_request;
 mod redirect_uri;
 mod registration_certificate;
 mod request_object;
+mod stored;
 mod transaction_data;
 mod verifier_info;
 mod written;
@@ -49,6 +52,7 @@ pub(crate) use self::redirect_uri::with_response_code;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
+pub(crate) use self::stored::StoredRequest;
 pub use self::transaction_data::TransactionData;
 pub use self::verifier_info::VerifierInfo;
 pub use self::written::Request;

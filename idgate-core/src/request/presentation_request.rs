@@ -17,63 +17,70 @@ use crate::request::claim_path::ClaimPath;
 use crate::request::dialect::Dialect;
 use crate::request::transaction_data::TransactionData;
 
-/// A tenant's request with every default resolved (specification 2, decisions 4).
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
+/// A request that a verifier resolved: every default is filled in, and trust serves it (specification
+/// 2, decisions 4). A program reads it and cannot change it, so that the checks still hold for it:
+///
+/// ```compile_fail,E0616
+/// # use idgate_core::PresentationRequest;
+/// # fn example(mut request: PresentationRequest) {
+/// request.ttl_ms = u64::MAX;
+/// # }
+/// ```
+///
+/// Nor can it be read out of a text; a [`Session`](crate::Session) holds it in its snapshot.
+///
+/// ```compile_fail,E0277
+/// # use idgate_core::PresentationRequest;
+/// # fn example(stored: &str) {
+/// let request = serde_json::from_str::<PresentationRequest>(stored);
+/// # }
+/// ```
+#[derive(Clone, Debug)]
 pub struct PresentationRequest {
     /// Which of the two forms was used; it decides the shape of the claims.
-    pub form: RequestForm,
+    pub(crate) form: RequestForm,
     /// Time to live in milliseconds.
-    pub ttl_ms: u64,
+    pub(crate) ttl_ms: u64,
     /// Where the wallet sends the person afterwards.
-    pub redirect_uri: Option<String>,
+    pub(crate) redirect_uri: Option<String>,
     /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
-    pub credentials: Vec<CredentialRequest>,
+    pub(crate) credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
-    pub same_subject_groups: Vec<Vec<String>>,
+    pub(crate) same_subject_groups: Vec<Vec<String>>,
     /// The dialects to ask in, in the order of the offers; empty: the verifier's first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub profiles: Vec<Dialect>,
+    pub(crate) profiles: Vec<Dialect>,
     /// Whether its body has a field that needs another profile than `draft`, with any value.
-    #[serde(default, skip_serializing_if = "is_no")]
-    pub has_newer_fields: bool,
+    pub(crate) has_newer_fields: bool,
     /// Which combinations of credentials will do; empty: all of them are needed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub credential_sets: Vec<CredentialSet>,
+    pub(crate) credential_sets: Vec<CredentialSet>,
     /// Whether claims are given out only to whoever brings the response code; `None`: as the dialect
     /// has it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_device: Option<bool>,
+    pub(crate) same_device: Option<bool>,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
-    #[serde(default, skip_serializing_if = "is_no")]
-    pub distinct_credentials: bool,
+    pub(crate) distinct_credentials: bool,
     /// What the holder is asked to agree to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub transaction_data: Vec<TransactionData>,
+    pub(crate) transaction_data: Vec<TransactionData>,
     /// The pages that may pass the request to their browser; `None`: it goes by links alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dc_api: Option<DcApiPages>,
+    pub(crate) dc_api: Option<DcApiPages>,
 }
 
 /// The pages that ask through their browser (Digital Credentials API).
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DcApiPages {
     /// Their origins as browsers write them, at least one, at most [`crate::limits::MAX_DC_API_ORIGINS`].
-    pub origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
     /// Whether the request is also made for `org-iso-mdoc` (ISO/IEC TS 18013-7 Annex C), where it is for
     /// mdocs of different types alone.
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
-    pub iso_mdoc: bool,
+    pub(crate) iso_mdoc: bool,
     /// Whether whoever asked has the requests as soon as the session is there. A shell whose own page takes
     /// them later says no, and notes that with [`Session::followed`](crate::Session::followed).
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
-    pub handed_over: bool,
+    pub(crate) handed_over: bool,
 }
 
 impl DcApiPages {
-    /// Pages of these origins, handed over at once, with `org-iso-mdoc` where it fits.
-    pub const fn new(origins: Vec<String>) -> Self {
+    /// Pages of these origins, which have the requests as soon as the session is there, with `org-iso-mdoc`
+    /// where it fits.
+    pub(crate) const fn new(origins: Vec<String>) -> Self {
         Self { origins, iso_mdoc: true, handed_over: true }
     }
 
@@ -95,28 +102,13 @@ impl DcApiPages {
     }
 }
 
-const fn yes() -> bool {
-    true
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
-const fn is_yes(value: &bool) -> bool {
-    *value
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
-const fn is_no(value: &bool) -> bool {
-    !*value
-}
-
 /// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CredentialSet {
     /// Each is enough by itself: ids of credentials that come together.
-    pub options: Vec<Vec<String>>,
+    pub(crate) options: Vec<Vec<String>>,
     /// Whether one of the options must come.
-    pub required: bool,
+    pub(crate) required: bool,
 }
 
 impl CredentialSet {
@@ -141,6 +133,52 @@ impl PresentationRequest {
             RequestForm::Legacy => "issuer_id".into(),
             RequestForm::Custom => format!("credentials[{index}].issuer_id"),
         }
+    }
+
+    /// The credentials that are asked for, in the order of the tenant.
+    pub fn credentials(&self) -> &[CredentialRequest] {
+        &self.credentials
+    }
+
+    /// Where the wallet sends the person afterwards.
+    pub fn redirect_uri(&self) -> Option<&str> {
+        self.redirect_uri.as_deref()
+    }
+
+    /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.
+    pub fn profiles(&self) -> &[Dialect] {
+        &self.profiles
+    }
+
+    /// Whether the tenant binds claims to the browser that comes back; `None`: the profile decides.
+    pub fn same_device(&self) -> Option<bool> {
+        self.same_device
+    }
+
+    /// Everything that the holder is asked to agree to.
+    pub fn transaction_data(&self) -> &[TransactionData] {
+        &self.transaction_data
+    }
+
+    /// The origins of the pages that may pass it to their browser; none: it goes by links alone.
+    pub fn origins(&self) -> &[String] {
+        self.dc_api.as_ref().map_or(&[], |pages| &pages.origins)
+    }
+
+    /// Lets a page of the shell's own at that address pass the request to its browser. The page takes
+    /// the requests later, and the shell notes that with [`Session::followed`](crate::Session::followed).
+    ///
+    /// # Errors
+    /// `page` has no origin that browsers and wallets compare; then nothing has changed.
+    pub fn ask_on_own_page(&mut self, page: &str) -> Result<(), ConfigError> {
+        let origins = Vec::from([DcApiPages::origin(page)?]);
+        self.dc_api = Some(DcApiPages { handed_over: false, ..DcApiPages::new(origins) });
+        Ok(())
+    }
+
+    /// Takes the request away from every page's browser: it goes by links alone.
+    pub fn ask_by_links_alone(&mut self) {
+        self.dc_api = None;
     }
 
     /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
@@ -177,43 +215,74 @@ pub enum RequestForm {
 }
 
 /// One requested credential.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
+#[derive(Clone, Debug)]
 pub struct CredentialRequest {
     /// Unique in the request.
-    pub id: String,
+    pub(crate) id: String,
     /// The format asked for.
-    pub format: CredentialFormat,
+    pub(crate) format: CredentialFormat,
     /// The trust entry that must have issued it.
-    pub issuer_id: IssuerId,
+    pub(crate) issuer_id: IssuerId,
     /// Requested claim names, without repetition.
-    pub claims: Vec<String>,
+    pub(crate) claims: Vec<String>,
     /// Narrows the issuer's algorithm.
-    pub alg: Option<Alg>,
+    pub(crate) alg: Option<Alg>,
     /// mdoc only: the namespace of the claims.
-    pub namespace: Option<NameSpace>,
+    pub(crate) namespace: Option<NameSpace>,
     /// mdoc only: the document type.
-    pub doc_type: Option<DocType>,
+    pub(crate) doc_type: Option<DocType>,
     /// What must be equal within a same-subject group; empty outside groups.
-    pub subject_claim_paths: Vec<ClaimPath>,
+    pub(crate) subject_claim_paths: Vec<ClaimPath>,
     /// Conditions on requested claims, by claim name.
-    pub claim_filters: Vec<(String, ClaimFilter)>,
+    pub(crate) claim_filters: Vec<(String, ClaimFilter)>,
     /// SD-JWT only: the types that the trust entry accepted when the session was made.
-    pub vct: Vec<String>,
+    pub(crate) vct: Vec<String>,
     /// SD-JWT only: where requested claims stand that are not members of the payload by their name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claim_paths: Vec<(String, ClaimsPath)>,
+    pub(crate) claim_paths: Vec<(String, ClaimsPath)>,
     /// Key identifiers of the issuer's roots for the wallet to choose by, in base64url
     /// (OpenID4VP 6.1.1.1), as they were when the session was made; empty: it may choose freely.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aki: Vec<String>,
+    pub(crate) aki: Vec<String>,
     /// URLs of trusted lists for the wallet to choose by (OpenID4VP 6.1.1.2), as they were when the
     /// session was made; empty: it may choose freely.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub etsi_tl: Vec<String>,
+    pub(crate) etsi_tl: Vec<String>,
 }
 
 impl CredentialRequest {
+    /// Unique in the request.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The format that is asked for.
+    pub fn format(&self) -> CredentialFormat {
+        self.format
+    }
+
+    /// The trust entry that must have issued it.
+    pub fn issuer_id(&self) -> &IssuerId {
+        &self.issuer_id
+    }
+
+    /// The names of the requested claims, none twice.
+    pub fn claims(&self) -> &[String] {
+        &self.claims
+    }
+
+    /// The types of an SD-JWT VC that the trust entry accepted when the session was made.
+    pub fn vct(&self) -> &[String] {
+        &self.vct
+    }
+
+    /// The path of a requested claim, where the request names one.
+    pub fn path_for(&self, claim: &str) -> Option<&ClaimsPath> {
+        self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
+    }
+
+    /// The document type of an mdoc.
+    pub fn doc_type(&self) -> Option<&DocType> {
+        self.doc_type.as_ref()
+    }
+
     fn type_name(&self) -> String {
         match (self.format, &self.doc_type) {
             (CredentialFormat::Mdoc, Some(doc_type)) => format!("mso_mdoc:{}", doc_type.as_str()),
@@ -223,11 +292,8 @@ impl CredentialRequest {
 
     /// Where a requested claim of an SD-JWT VC stands: where the request says, else at the root.
     pub(crate) fn path_of_claim(&self, claim: &str) -> Cow<'_, ClaimsPath> {
-        let given = self.claim_paths.iter().find(|(name, _)| name == claim);
-        given.map_or_else(
-            || Cow::Owned(ClaimsPath::of_claims([claim])),
-            |(_, path)| Cow::Borrowed(path),
-        )
+        let of_root = || Cow::Owned(ClaimsPath::of_claims([claim]));
+        self.path_for(claim).map_or_else(of_root, Cow::Borrowed)
     }
 
     /// Whether it is for the same claims. Of two queries that one credential answers the issuer and the type are the
@@ -285,25 +351,5 @@ mod tests {
             query_ids(&["a b", "credential_1", "credential_1_", "c d"]),
             ["credential_1__", "credential_1", "credential_1_", "credential_4"]
         );
-    }
-
-    #[test]
-    fn a_request_without_the_newer_fields_is_stored_without_them() {
-        let stored = serde_json::to_string(&fixtures::two_credentials()).unwrap();
-        for name in [
-            "profiles",
-            "credential_sets",
-            "same_device",
-            "distinct_credentials",
-            "transaction_data",
-            "dc_api",
-            "claim_paths",
-            "aki",
-            "etsi_tl",
-        ] {
-            assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
-        }
-        let again: PresentationRequest = serde_json::from_str(&stored).unwrap();
-        assert_eq!(serde_json::to_string(&again).unwrap(), stored);
     }
 }

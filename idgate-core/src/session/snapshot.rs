@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::version_1;
 use crate::ids::{SessionId, TenantId};
-use crate::request::{PresentationRequest, VerifierInfo};
+use crate::request::{StoredRequest, VerifierInfo};
 use crate::session::{Offers, Phase, Revision, Session};
 use crate::time::UnixMillis;
 
@@ -42,7 +42,7 @@ struct Snapshot<'a> {
     tenant: Cow<'a, TenantId>,
     livemode: bool,
     offers: Cow<'a, Offers>,
-    request: Cow<'a, PresentationRequest>,
+    request: StoredRequest<'a>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     verifier_info: Cow<'a, [VerifierInfo]>,
     created_at: UnixMillis,
@@ -99,7 +99,7 @@ impl Session {
             tenant: Cow::Borrowed(&self.tenant),
             livemode: self.livemode,
             offers: Cow::Borrowed(&self.offers),
-            request: Cow::Borrowed(&self.request),
+            request: StoredRequest::of(&self.request),
             verifier_info: Cow::Borrowed(&self.verifier_info),
             created_at: self.created_at,
             expires_at: self.expires_at,
@@ -130,7 +130,7 @@ impl Session {
             tenant: snapshot.tenant.into_owned(),
             livemode: snapshot.livemode,
             offers: snapshot.offers.into_owned(),
-            request: snapshot.request.into_owned(),
+            request: snapshot.request.into_request(),
             verifier_info: snapshot.verifier_info.into_owned(),
             created_at: snapshot.created_at,
             expires_at: snapshot.expires_at,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
-use crate::request::PresentationRequest;
+use crate::request::StoredRequest;
 use crate::session::{EncryptionKey, Offer, Offers, Phase, RequestProfile, Revision, Session};
 use crate::time::UnixMillis;
 
@@ -28,7 +28,7 @@ struct Snapshot {
     encryption_key: Option<EncryptionKey>,
     nonce: Nonce,
     state: State,
-    request: PresentationRequest,
+    request: StoredRequest<'static>,
     created_at: UnixMillis,
     expires_at: UnixMillis,
     revision: Revision,
@@ -57,7 +57,7 @@ pub(super) fn session(bytes: &[u8]) -> Option<Session> {
         tenant: snapshot.tenant,
         livemode: snapshot.livemode,
         offers: Offers::one(offer),
-        request: snapshot.request,
+        request: snapshot.request.into_request(),
         verifier_info: Vec::new(),
         created_at: snapshot.created_at,
         expires_at: snapshot.expires_at,

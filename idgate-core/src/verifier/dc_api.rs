@@ -22,7 +22,7 @@ use crate::verify::Verification;
 
 impl Verifier {
     /// What a page passes to its browser, for a session that was made with
-    /// [`PresentationRequest::dc_api`](crate::PresentationRequest::dc_api). They are one offer, and one
+    /// [`Request::dc_api`](crate::Request::dc_api). They are one offer, and one
     /// answer to any of them settles the session. Those of OpenID4VP share nonce and key; `org-iso-mdoc`,
     /// last where the request is for mdocs of different types alone, has others.
     ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiPages, Dialect};
+use idgate_core::request::{Dialect, Dialects};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::{PresentationRequest, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
@@ -20,11 +20,11 @@ const SHOP: &str = "https://shop.example";
 pub(super) fn write(dir: &Path) {
     let (entry, wallet, mut request) = licence(dir);
     let (trust, now) = (Arc::new(TrustSnapshot::new(1, [entry])), UnixMillis(SAMPLE_NOW_MS));
-    let body = request.to_string();
-    let mut asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
-    asked.dc_api = Some(DcApiPages::new(vec![SHOP.into()]));
     request["dc_api"] = json!({ "origins": [SHOP] });
-    write_file(dir, "request.json", request.to_string().as_bytes());
+    let body = request.to_string();
+    let spoken = Dialects::new([Dialect::V1_0]).with_dc_api();
+    let asked = PresentationRequest::parse_for(body.as_bytes(), &trust, false, &spoken).unwrap();
+    write_file(dir, "request.json", body.as_bytes());
     let mut dialects = DialectOptions::new([Dialect::V1_0]);
     dialects.dc_api = DcApi::Unsigned;
     let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);

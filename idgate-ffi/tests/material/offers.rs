@@ -8,7 +8,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{DcApiPages, Dialect, Scheme, SoftwareSigner};
+use idgate_core::request::{Dialect, Dialects, Scheme, SoftwareSigner};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
@@ -124,11 +124,14 @@ fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
 }
 
 fn session(verifier: &Verifier, request: &Value, origins: &[&str]) -> Session {
-    let body = request.to_string();
-    let mut asked = PresentationRequest::parse(body.as_bytes(), verifier.trust(), true).unwrap();
-    asked.profiles = vec![Dialect::Draft, Dialect::Haip];
-    let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
-    asked.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));
+    let mut request = request.clone();
+    request["profiles"] = json!(["draft", "haip"]);
+    if !origins.is_empty() {
+        request["dc_api"] = json!({ "origins": origins });
+    }
+    let spoken = Dialects::new([Dialect::Draft, Dialect::Haip]).with_dc_api();
+    let (body, trust) = (request.to_string(), verifier.trust());
+    let asked = PresentationRequest::parse_for(body.as_bytes(), trust, true, &spoken).unwrap();
     let tenant = TenantId::new("cli_1");
     verifier.create_session(asked, tenant, true, &mut Mixed(0), NOW).unwrap().session
 }

@@ -37,11 +37,11 @@ impl App {
         caller: &Caller,
         request: &PresentationRequest,
     ) -> Result<(), AppError> {
-        let Some(pages) = request.dc_api.as_ref().filter(|_| !self.any_origin) else {
+        if self.any_origin || request.origins().is_empty() {
             return Ok(());
-        };
+        }
         let own = self.store.origins(&caller.client_id).await?;
-        for (at, origin) in pages.origins.iter().enumerate() {
+        for (at, origin) in request.origins().iter().enumerate() {
             let rule = if !own.contains(origin) {
                 "is not an origin of this client; ask the operator for `idgate client origin add`"
             } else if origin.starts_with("http:") {

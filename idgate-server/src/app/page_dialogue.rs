@@ -27,20 +27,15 @@ impl App {
     /// Lets the page of a new session ask through its browser, beside pages of the tenant's own. Says
     /// whether only the page does.
     pub(super) fn ask_on_page(&self, request: &mut PresentationRequest) -> bool {
-        let speaks = match request.profiles.as_slice() {
+        let speaks = match request.profiles() {
             [] => self.dialects.enabled.first().is_some_and(|first| *first != Dialect::Draft),
             profiles => profiles.iter().any(|one| *one != Dialect::Draft),
         };
         // A request that names one origin may have to name it alone.
-        if !(speaks && self.shows_pages() && self.asks_browsers() && request.dc_api.is_none()) {
+        if !(speaks && self.shows_pages() && self.asks_browsers() && request.origins().is_empty()) {
             return false;
         }
-        request.dc_api = self.own_origin().map(|own| {
-            let mut pages = DcApiPages::new(vec![own]);
-            pages.handed_over = false;
-            pages
-        });
-        request.dc_api.is_some()
+        request.ask_on_own_page(&self.base_url).is_ok()
     }
 
     /// What the page passes to its browser; as with a link that is followed, the request is then out, unless

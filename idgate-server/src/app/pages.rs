@@ -151,7 +151,7 @@ impl PageView {
 
     /// The way back to the tenant; `None`: there is none, or not for this browser.
     pub fn way_back(&self) -> Option<WayBack> {
-        let uri = self.session.request().redirect_uri.as_deref()?;
+        let uri = self.session.request().redirect_uri()?;
         let plain = WayBack { uri: uri.to_owned(), has_code: false };
         match (self.phase, self.standing) {
             (Phase::Done, Standing::Own) if gives_code(&self.session, &self.page) => {
@@ -167,7 +167,7 @@ impl PageView {
     pub fn leads_back_once_taken(&self) -> bool {
         self.standing == Standing::Free
             && self.phase == Phase::Done
-            && self.session.request().redirect_uri.is_some()
+            && self.session.request().redirect_uri().is_some()
     }
 
     fn part(&self) -> String {
@@ -310,7 +310,7 @@ impl App {
 
     /// What the browser of a session's page brings to `redirect_uri`, when the page has led it there.
     pub(super) async fn page_code(&self, session: &Session) -> Result<Option<String>, AppError> {
-        if self.pages.is_none() || session.request().redirect_uri.is_none() {
+        if self.pages.is_none() || session.request().redirect_uri().is_none() {
             return Ok(None);
         }
         let page = self.store.page_of(session.id()).await?;
@@ -367,7 +367,7 @@ impl App {
 /// Whether the person's own browser has to come back into the tenant's session.
 pub(super) fn is_same_device(session: &Session) -> bool {
     let haip = || session.offers().any(|offer| offer.dialect() == Dialect::Haip);
-    session.request().same_device.unwrap_or_else(haip)
+    session.request().same_device().unwrap_or_else(haip)
 }
 
 /// Whether the page leads back with a code of its own. Elsewhere the wallet's reply does, or the browser that has the

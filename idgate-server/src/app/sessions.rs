@@ -100,7 +100,7 @@ impl App {
         let without_page = is_for_page_alone.then(|| (request.clone(), new.clone()));
         let mut made = stage(Stage::Make, || make(request, new));
         if let (Err(_), Some((mut request, new))) = (&made, without_page) {
-            request.dc_api = None;
+            request.ask_by_links_alone();
             made = make(request, new);
         }
         let transition = made?;

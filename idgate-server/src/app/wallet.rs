@@ -166,8 +166,8 @@ impl App {
 /// What of a session a span may say: words of ours, and nothing of what is asked for.
 fn asked(span: &mut Span, session: &Session) {
     span.set(Key::Format, || {
-        let credentials = &session.request().credentials;
-        let mut formats: Vec<_> = credentials.iter().map(|it| it.format.name()).collect();
+        let credentials = session.request().credentials();
+        let mut formats: Vec<_> = credentials.iter().map(|it| it.format().name()).collect();
         formats.sort_unstable();
         formats.dedup();
         Some(Value::Words(formats))

@@ -168,19 +168,19 @@ fn banner(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Add
 
 fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
     html.raw("<h1>").text(&named(words.text("asks"), face)).raw("</h1>");
-    for credential in &view.session.request().credentials {
-        let doc_type = credential.doc_type.as_ref().map(|doc_type| doc_type.as_str());
-        let types: Vec<_> = match credential.format {
+    for credential in view.session.request().credentials() {
+        let doc_type = credential.doc_type().map(|doc_type| doc_type.as_str());
+        let types: Vec<_> = match credential.format() {
             CredentialFormat::Mdoc => doc_type.into_iter().collect(),
-            _ => credential.vct.iter().map(String::as_str).collect(),
+            _ => credential.vct().iter().map(String::as_str).collect(),
         };
         html.raw("<h2>").text(&claims::document(&types, words)).raw("</h2><ul>");
-        if credential.claims.is_empty() {
+        if credential.claims().is_empty() {
             html.raw("<li>").text(words.text("nothing")).raw("</li>");
         }
-        for claim in &credential.claims {
-            let path = credential.claim_paths.iter().find(|(name, _)| name == claim);
-            let asked = path.map(|(_, path)| claims::name_of(path.components()));
+        for claim in credential.claims() {
+            let path = credential.path_for(claim);
+            let asked = path.map(|path| claims::name_of(path.components()));
             let asked = asked.as_deref().unwrap_or(claim);
             html.raw("<li>").text(&claims::claim(asked, words)).raw("</li>");
         }

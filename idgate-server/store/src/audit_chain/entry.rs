@@ -209,11 +209,11 @@ impl AuditEvent {
     }
 
     fn of_session(status: AuditStatus, session: &Session, at: UnixMillis) -> Self {
-        let credentials = &session.request().credentials;
+        let credentials = session.request().credentials();
         Self {
             session_id: Some(session.id().as_str().to_owned()),
             credential_types: session.request().credential_types(),
-            issuer_ids: credentials.iter().map(|c| c.issuer_id.as_str().to_owned()).collect(),
+            issuer_ids: credentials.iter().map(|c| c.issuer_id().as_str().to_owned()).collect(),
             ..Self::of_client(status, at)
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Measured {
 impl Measured {
     /// A session that was just made.
     pub(crate) fn created(session: &Session) -> Self {
-        let mut formats = session.request().credentials.iter().map(|c| c.format.name());
+        let mut formats = session.request().credentials().iter().map(|c| c.format().name());
         let first = formats.next().unwrap_or("mixed");
         let format = if formats.all(|format| format == first) { first } else { "mixed" };
         let mut types = session.request().credential_types();

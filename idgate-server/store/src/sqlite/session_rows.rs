@@ -32,10 +32,10 @@ impl Prepared {
     /// Stores a new session that the key `key_id` asked for, once it is counted.
     pub(crate) fn insert(&self, batch: &mut Batch<'_>, key_id: &str) -> Result<(), StoreError> {
         let session = &self.session;
-        let credentials = &session.request().credentials;
+        let credentials = session.request().credentials();
         let formats: Vec<_> =
-            credentials.iter().map(|credential| credential.format.name()).collect();
-        let issuers: Vec<_> = credentials.iter().map(|c| c.issuer_id.as_str()).collect();
+            credentials.iter().map(|credential| credential.format().name()).collect();
+        let issuers: Vec<_> = credentials.iter().map(|c| c.issuer_id().as_str()).collect();
         batch
             .main
             .prepare_cached(

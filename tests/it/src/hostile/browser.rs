@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiPages, DcApiRequests, Dialect};
+use idgate_core::request::{DcApiRequests, Dialect};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::verify::Step;
 use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
@@ -83,8 +83,8 @@ impl Page {
         ]);
         credentials.as_array_mut().unwrap().retain(|one| one["claims"] != json!([]));
         let body = json!({ "credentials": credentials }).to_string();
-        let mut request = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
-        request.dc_api = Some(DcApiPages::new(ORIGINS.map(String::from).to_vec()));
+        let request = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+        let request = request.forced_into(&[], &ORIGINS);
         let (tenant, now) = (TenantId::new("cli_1"), UnixMillis(NOW_MS));
         let entropy = &mut Counted::default();
         let made = verifier.create_session(request, tenant, false, entropy, now).unwrap();

@@ -7,8 +7,8 @@ use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
 use idgate_core::error::{CreateError, RequestObjectError, ResponseError};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{
-    DcApiPages, DcApiRequests, Dialect, Dialects, RequestObjectJwt, RequestSigner, Scheme,
-    SignerUnavailable, SoftwareSigner,
+    DcApiRequests, Dialect, Dialects, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
+    SoftwareSigner,
 };
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{ClientIdForm, Offer};
@@ -167,22 +167,20 @@ impl Gateway {
         profiles: &[Dialect],
         origins: &[&str],
     ) -> Session {
-        let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
-        let pages = (!origins.is_empty()).then(|| DcApiPages::new(origins));
-        self.try_create(asked, profiles, pages).unwrap()
+        self.try_create(asked, profiles, origins, |request| request).unwrap()
     }
 
-    /// The same, if the request can be made.
+    /// The same of a changed request, if it can be made.
     pub(super) fn try_create(
         &mut self,
         asked: &Value,
         profiles: &[Dialect],
-        pages: Option<DcApiPages>,
+        origins: &[&str],
+        change: impl FnOnce(PresentationRequest) -> PresentationRequest,
     ) -> Result<Session, CreateError> {
         let body = asked.to_string();
-        let mut request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
-        request.profiles = profiles.to_vec();
-        request.dc_api = pages;
+        let request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
+        let request = change(request.forced_into(profiles, origins));
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
         let made = self.verifier.create_session(request, tenant, false, entropy, CREATED);
         made.map(|made| made.session)
@@ -229,12 +227,12 @@ impl Gateway {
                 wallet_nonce: None,
             }
         });
-        let asked = session.request().credentials.iter();
+        let asked = session.request().credentials().iter();
         let expected = Expected {
             prefix: way.prefix(),
             encrypted: way.is_encrypted(),
             formats: asked
-                .map(|asked| match asked.format.name() {
+                .map(|asked| match asked.format().name() {
                     "mso_mdoc" => Format::Mdoc,
                     _ => Format::SdJwtVc,
                 })

@@ -1,9 +1,10 @@
 //! The request of ISO/IEC TS 18013-7 Annex C beside those of OpenID4VP: who is asked for what, who may
 //! answer, and from where.
 
+use idgate_core::PresentationRequest;
 use idgate_core::Session;
 use idgate_core::error::{CreateError, ErrorCode, Reason, ResponseError, WalletError};
-use idgate_core::request::{DcApiPages, Dialect};
+use idgate_core::request::Dialect;
 use idgate_core::session::{ClientIdForm, Phase};
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
@@ -158,9 +159,9 @@ fn only_mdocs_of_different_types_are_asked_for_by_it() {
 #[test]
 fn a_tenant_may_do_without_it() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
-    let mut pages = DcApiPages::new(vec![SHOP.into(), OTHER.into()]);
-    pages.iso_mdoc = false;
-    let session = gateway.try_create(&asking(&["mdl"]), &[], Some(pages)).unwrap();
+    let change = PresentationRequest::without_iso_mdoc;
+    let made = gateway.try_create(&asking(&["mdl"]), &[], &[SHOP, OTHER], change);
+    let session = made.unwrap();
     assert!(gateway.iso_mdoc(&session, SHOP).is_none());
 }
 
@@ -173,8 +174,7 @@ fn a_signed_one_is_for_one_origin() {
         (Way::Haip, DcApi::Unsigned, false),
     ] {
         let mut gateway = Gateway::for_browsers(way, dc_api);
-        let pages = DcApiPages::new(vec![SHOP.into(), OTHER.into()]);
-        match gateway.try_create(&asking(&["mdl"]), &[], Some(pages)) {
+        match gateway.try_create(&asking(&["mdl"]), &[], &[SHOP, OTHER], |request| request) {
             Ok(_) => assert!(!is_refused, "{way:?} {dc_api:?}"),
             Err(CreateError::Request(error)) => {
                 assert!(is_refused, "{way:?} {dc_api:?}");

@@ -22,9 +22,9 @@ pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
     let expire: Vec<i64> = sessions().map(|it| millis(it.expires_at())).collect();
     let (formats, issuers): (Vec<String>, Vec<String>) = sessions()
         .map(|it| {
-            let credentials = &it.request().credentials;
-            let formats: Vec<_> = credentials.iter().map(|one| one.format.name()).collect();
-            let issuers: Vec<_> = credentials.iter().map(|one| one.issuer_id.as_str()).collect();
+            let credentials = it.request().credentials();
+            let formats: Vec<_> = credentials.iter().map(|one| one.format().name()).collect();
+            let issuers: Vec<_> = credentials.iter().map(|one| one.issuer_id().as_str()).collect();
             (json!(formats).to_string(), json!(issuers).to_string())
         })
         .unzip();

@@ -1,0 +1,24 @@
+//! Requests as only the tests of this repository make them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::request::{DcApiPages, Dialect, PresentationRequest};
+
+impl PresentationRequest {
+    /// The same in these profiles, and for pages of these origins, whatever the parser would say of it.
+    #[must_use]
+    pub fn forced_into(mut self, profiles: &[Dialect], origins: &[&str]) -> Self {
+        self.profiles = profiles.to_vec();
+        let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
+        self.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));
+        self
+    }
+
+    /// The same without the request of ISO/IEC TS 18013-7 Annex C.
+    #[must_use]
+    pub fn without_iso_mdoc(mut self) -> Self {
+        self.dc_api.iter_mut().for_each(|pages| pages.iso_mdoc = false);
+        self
+    }
+}
