@@ -14,7 +14,7 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::jose::JweRecipient;
 use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use idgate_core::time::UnixMillis;
-use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jwe::{Enc, Encryption};
 use idgate_testkit::keys::{Curve as KitCurve, SigningKey};
@@ -83,7 +83,7 @@ fn request_object(
     let verifier = Verifier::builder(provider).jar(BASE_URL, signer);
     let trust = Arc::new(trust()?);
     let verifier = verifier.trust(trust.clone()).build().map_err(|error| error.to_string())?;
-    let session = session(&verifier, &trust)?;
+    let session = session(&verifier)?;
     let idgate = move || {
         let made = verifier.request_object(&session, None, None, NOW);
         assert!(made.is_ok_and(|(_, jwt)| jwt.as_str().len() > 2000));
@@ -105,15 +105,15 @@ fn trust() -> Result<TrustSnapshot, String> {
     Ok(TrustSnapshot::new(1, [issuer]))
 }
 
-fn session(verifier: &Verifier, trust: &TrustSnapshot) -> Result<Session, String> {
+fn session(verifier: &Verifier) -> Result<Session, String> {
     let claims: Vec<String> = (0..10).map(|n| format!("claim_{n:04}")).collect();
     let body = serde_json::json!({"credentials": [
         {"format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": claims},
     ]});
-    let request = PresentationRequest::parse(body.to_string().as_bytes(), trust, true)
-        .map_err(|error| error.to_string())?;
+    let request =
+        Request::from_json(body.to_string().as_bytes()).map_err(|error| error.to_string())?;
     let tenant = TenantId::new("cli_bench");
-    let made = verifier.create_session(request, tenant, true, &mut Same, NOW);
+    let made = verifier.create_session(&request, NewSession::live().tenant(tenant), &mut Same, NOW);
     let created = made.map_err(|error| error.to_string())?.session;
     let (fetched, _) =
         verifier.request_object(&created, None, None, NOW).map_err(|error| error.to_string())?;

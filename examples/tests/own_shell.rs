@@ -99,7 +99,7 @@ fn wallet() -> Wallet {
 }
 
 fn verified() -> Value {
-    let claims = json!({"credential_1": {"given_name": "Erika", "birthdate": "1984-08-12"}});
+    let claims = json!({"pid": {"given_name": "Erika", "birthdate": "1984-08-12"}});
     json!({"status": "VERIFIED", "reason": null, "claims": claims})
 }
 

@@ -14,13 +14,13 @@ fn output_of(program: &str) -> String {
 #[test]
 fn embed_sd_jwt_reads_the_claims() {
     let output = output_of(env!("CARGO_BIN_EXE_embed_sd_jwt"));
-    assert!(output.starts_with(r#"verified: {"credential_1":{"given_name":"Erika""#), "{output}");
+    assert!(output.starts_with(r#"verified: {"pid":{"given_name":"Erika""#), "{output}");
 }
 
 #[test]
 fn embed_mdoc_reads_the_claims() {
     let output = output_of(env!("CARGO_BIN_EXE_embed_mdoc"));
-    assert!(output.contains(r#"verified: {"credential_1":{"family_name":"#), "{output}");
+    assert!(output.contains(r#"verified: {"mdl":{"family_name":"#), "{output}");
     assert!(output.contains(r#""age_over_18":true"#), "{output}");
 }
 
@@ -28,5 +28,5 @@ fn embed_mdoc_reads_the_claims() {
 fn jar_flow_shows_a_link_and_reads_the_claims() {
     let output = output_of(env!("CARGO_BIN_EXE_jar_flow"));
     assert!(output.starts_with("the link: openid4vp://?client_id=did%3Aweb%3A"), "{output}");
-    assert!(output.contains(r#"verified: {"credential_1":{"given_name":"Erika""#), "{output}");
+    assert!(output.contains(r#"verified: {"pid":{"given_name":"Erika""#), "{output}");
 }

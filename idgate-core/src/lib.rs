@@ -16,8 +16,8 @@
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
 //! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
 //! use idgate_core::entropy::OsEntropy;
-//! use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
-//! use idgate_core::{PresentationRequest, Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
+//! use idgate_core::{Credential, IssuerId, NewSession, Request, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
 //! use std::time::{SystemTime, UNIX_EPOCH};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,11 +32,10 @@
 //!     let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
 //!
 //!     // Commit the session to your database, then show the link, as a QR code.
-//!     let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
-//!         "issuer_id": "https://issuer.example", "claims": ["age_equal_or_over"]}]}"#;
-//!     let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
-//!     let tenant = TenantId::new("me");
-//!     let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now)?;
+//!     let card = Credential::sd_jwt_vc("id", "https://issuer.example");
+//!     let asked = Request::of([card.claims(["age_equal_or_over"])]);
+//!     let new = NewSession::live();
+//!     let created = verifier.create_session(&asked, new, &mut OsEntropy, now)?;
 //!     let link = created.session.invitation().qr_code_url;
 //!
 //!     // A wallet posts its answer. This one holds nothing: it declines.
@@ -54,7 +53,7 @@
 //!     let adult = match settled.result_at(now) {
 //!         Some(result) => {
 //!             let claims: serde_json::Value = serde_json::from_str(result.claims())?;
-//!             claims["credential_1"]["age_equal_or_over"]["18"] == true
+//!             claims["id"]["age_equal_or_over"]["18"] == true
 //!         }
 //!         None => false,
 //!     };
@@ -82,18 +81,17 @@
 //! # let owner = Wallet::new(sample.holder_key).with(sample.credential.clone());
 //! # let thief = Wallet::new(sample.issuer_key).with(sample.credential);
 //! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
-//! use idgate_core::{PresentationRequest, Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
-//! use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Credential, IssuerId, NewSession, Request, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
 //!
 //! let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example")); // whom to trust
 //! issuer.keys.push(TrustedKey::new(Jwk::parse(jwk_file.as_bytes())?.key));
 //! let trust = std::sync::Arc::new(TrustSnapshot::new(1, [issuer]));
 //! let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
 //!
-//! let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
-//!     "issuer_id": "https://issuer.example", "claims": ["age_equal_or_over"]}]}"#;
-//! let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
-//! let created = verifier.create_session(request, TenantId::new("me"), true, &mut entropy, now)?;
+//! let card = Credential::sd_jwt_vc("id", "https://issuer.example");
+//! let asked = Request::of([card.claims(["age_equal_or_over"])]);
+//! let created = verifier.create_session(&asked, NewSession::live(), &mut entropy, now)?;
 //! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
 //!
 //! let mut decide = |(content_type, body): (&str, &[u8])| { // what the wallet posts
@@ -110,7 +108,7 @@
 //! let verified = decide(by_owner)?;
 //! let result = verified.result_at(now).ok_or("no claims")?;
 //! let claims: serde_json::Value = serde_json::from_str(result.claims())?;
-//! assert_eq!(claims["credential_1"]["age_equal_or_over"]["18"], true);
+//! assert_eq!(claims["id"]["age_equal_or_over"]["18"], true);
 //! let refused = decide(by_thief)?; // the same credential without its key: a reason, no claims
 //! assert_eq!(refused.reason_at(now), Some(Reason::HolderBindingInvalid));
 //! assert!(refused.result_at(now).is_none());
@@ -185,7 +183,7 @@ pub use self::response::WalletResponse;
 pub use self::session::{Effect, Revision, Session, Status, Transition};
 pub use self::time::UnixMillis;
 pub use self::trust::{Issuer, ListFile, Trust, TrustEntry, TrustError, TrustSnapshot, TrustedKey};
-pub use self::verifier::{Verifier, VerifierBuilder};
+pub use self::verifier::{NewSession, Verifier, VerifierBuilder};
 pub use self::verify::presentation::Expected;
 pub use self::verify::{
     ClaimsError, Decision, Need, Presentation, PresentationStep, Refused, Sent, Step, Supplied,

@@ -18,7 +18,7 @@ use crate::provider::PROVIDER;
 use crate::session::idgate_transition;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
-use crate::verifier::{VerifierHandle, idgate_verifier};
+use crate::verifier::{VerifierHandle, idgate_verifier, mode};
 
 /// Checks a registration certificate (a JWT, `rc-wrp+jwt`) for use at `now_ms` beside the
 /// certificate of `signer`, one of idgate_signer_certified: the dates, and its `sub`, which is the
@@ -134,10 +134,10 @@ pub unsafe extern "C" fn idgate_session_create_registered(
         let (request, now) = (verifier.request(request, livemode)?, UnixMillis(now_ms));
         let attested = verifier.0.attest(&request, None, &certificate, now)?;
         let attested = if strict { attested.strict()? } else { attested };
-        let mut new = NewSession::new(TenantId::new(tenant), livemode);
-        new.verifier_info.extend(attested.verifier_info);
+        let new = NewSession::of(mode(livemode)).tenant(TenantId::new(tenant));
+        let new = new.attested(attested.verifier_info);
         put(out, || {
-            let made = verifier.0.create_session_as(request, new, &mut OsEntropy, now)?;
+            let made = verifier.0.create_resolved_session(request, new, &mut OsEntropy, now)?;
             Ok(idgate_transition::give(made))
         })
     })

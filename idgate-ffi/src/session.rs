@@ -4,6 +4,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
+use idgate_core::NewSession;
 use idgate_core::ids::{OfferId, TenantId};
 use idgate_core::request::Scheme;
 use idgate_core::session::{Offer, Session, SnapshotError, Status, Transition, VerifiedResult};
@@ -17,7 +18,7 @@ use crate::failure::{Failure, idgate_error};
 use crate::handles;
 use crate::report;
 use crate::status::idgate_status;
-use crate::verifier::{VerifierHandle, idgate_verifier};
+use crate::verifier::{VerifierHandle, idgate_verifier, mode};
 
 /// A session at one revision; it never changes.
 #[allow(non_camel_case_types)]
@@ -92,7 +93,8 @@ pub unsafe extern "C" fn idgate_session_create(
         let request = verifier.request(request, livemode)?;
         put(out, || {
             let (tenant, now) = (TenantId::new(tenant), UnixMillis(now_ms));
-            let made = verifier.0.create_session(request, tenant, livemode, &mut OsEntropy, now)?;
+            let new = NewSession::of(mode(livemode)).tenant(tenant);
+            let made = verifier.0.create_resolved_session(request, new, &mut OsEntropy, now)?;
             Ok(idgate_transition::give(made))
         })
     })

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use idgate_core::request::{Dialects, RequestSigner};
 use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
-use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
+use idgate_core::{Mode, PresentationRequest, TrustSnapshot, Verifier};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
@@ -48,8 +48,12 @@ impl VerifierHandle {
         json: &[u8],
         livemode: bool,
     ) -> Result<PresentationRequest, Failure> {
-        Ok(PresentationRequest::parse_for(json, self.0.trust(), livemode, &self.1)?)
+        Ok(self.0.resolve(json, mode(livemode), &self.1)?)
     }
+}
+
+pub(crate) const fn mode(livemode: bool) -> Mode {
+    if livemode { Mode::Live } else { Mode::Test }
 }
 
 /// A verifier that makes unsigned requests by value. Answers go to

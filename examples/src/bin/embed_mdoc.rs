@@ -6,10 +6,11 @@ use std::error::Error;
 use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::IssuerId;
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
-use idgate_core::{PresentationRequest, Transition, TrustEntry, TrustSnapshot, Verifier};
+use idgate_core::{Credential, NewSession, Request, Transition};
+use idgate_core::{TrustEntry, TrustSnapshot, Verifier};
 use idgate_examples::{OsEntropy, now};
 use idgate_fetch::{BlockingFetcher, Egress, Scope};
 use idgate_testkit::samples;
@@ -29,12 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Per person: a session. Commit `created.session` before you show its link. This one is in
     // test mode, which tolerates a document signer that publishes no CRL.
-    let livemode = false;
-    let asked = br#"{"credentials":[{"format":"mso_mdoc","issuer_id":"https://iaca.example",
-        "claims":["family_name","age_over_18"]}]}"#;
-    let request = PresentationRequest::parse(asked, &trust, livemode)?;
-    let tenant = TenantId::new("shop");
-    let created = verifier.create_session(request, tenant, livemode, &mut OsEntropy, now())?;
+    let licence = Credential::mdoc("mdl", samples::MDL_ISSUER, "org.iso.18013.5.1.mDL");
+    let asked = Request::of([licence.claims(["family_name", "age_over_18"])]);
+    let created = verifier.create_session(&asked, NewSession::test(), &mut OsEntropy, now())?;
     let link = created.session.invitation().qr_code_url;
 
     // The wallet answers to {base URL}/v1/oid4vp/response/{session id}.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::IssuerId;
 use idgate_core::response::WalletResponse;
 use idgate_core::verify::Step;
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{Credential, NewSession, Request};
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_examples::{OsEntropy, now};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
@@ -23,14 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     issuer.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
     let verifier =
-        Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone()).build()?;
+        Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
 
     // Per person: a session. Commit `created.session` before you show its link.
-    let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
-        "claims":["given_name","age_equal_or_over"]}]}"#;
-    let request = PresentationRequest::parse(asked, &trust, true)?;
-    let tenant = TenantId::new("shop");
-    let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now())?;
+    let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
+    let asked = Request::of([card.claims(["given_name", "age_equal_or_over"])]);
+    let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
     let link = created.session.invitation().qr_code_url;
 
     // The wallet answers to {base URL}/v1/oid4vp/response/{session id}.

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::IssuerId;
 use idgate_core::request::{RequestSigner, SoftwareSigner};
 use idgate_core::response::WalletResponse;
 use idgate_core::verify::Step;
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{Credential, NewSession, Request};
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_examples::{OsEntropy, now};
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
@@ -35,15 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
     issuer.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-    let verifier =
-        Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust.clone()).build()?;
+    let verifier = Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust).build()?;
 
     // Per person: a session. Its snapshot holds the private key for the answer: seal it.
-    let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
-        "claims":["given_name","age_equal_or_over"]}]}"#;
-    let request = PresentationRequest::parse(asked, &trust, true)?;
-    let tenant = TenantId::new("shop");
-    let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now())?;
+    let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
+    let asked = Request::of([card.claims(["given_name", "age_equal_or_over"])]);
+    let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
     let mut session = created.session;
     let link = session.invitation().qr_code_url;
     println!("the link: {link}");

@@ -25,18 +25,15 @@ use idgate_core::error::{RequestObjectError, ResponseError};
 use idgate_core::limits::{CLAIMS_RETENTION_MS, MAX_RESPONSE_BYTES};
 use idgate_core::request::{RequestObjectJwt, RequestSigner as _, SoftwareSigner};
 use idgate_core::{
-    Decision, Effect, ErrorCode, IssuerId, PresentationRequest, Session, Step, Supplied, TenantId,
-    Transition, TrustEntry, TrustSnapshot, TrustedKey, Verifier, WalletReply, WalletResponse,
+    Credential, Decision, Effect, ErrorCode, IssuerId, NewSession, Request, Session, Step,
+    Supplied, Transition, TrustEntry, TrustSnapshot, TrustedKey, Verifier, WalletReply,
+    WalletResponse,
 };
 use idgate_examples::{OsEntropy, Store, now};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-
-/// What this service asks everybody for.
-const ASKED: &[u8] = br#"{"credentials":[{"format":"vc+sd-jwt","claims":["given_name","birthdate"],
-    "issuer_id":"https://issuer.example"}]}"#;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -97,9 +94,10 @@ impl Shell {
 
     /// A new check, and the link that a wallet follows.
     fn create(self: &Arc<Self>) -> Result<Value, Box<dyn Error>> {
-        let request = PresentationRequest::parse(ASKED, self.verifier.trust(), true)?;
-        let tenant = TenantId::new("own_shell");
-        let created = self.verifier.create_session(request, tenant, true, &mut OsEntropy, now())?;
+        let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
+        let asked = Request::of([card.claims(["given_name", "birthdate"])]);
+        let (new, now) = (NewSession::live(), now());
+        let created = self.verifier.create_session(&asked, new, &mut OsEntropy, now)?;
         let invitation = created.session.invitation();
         self.commit(created)?;
         Ok(json!({ "id": invitation.session_id.as_str(), "link": invitation.qr_code_url }))

@@ -14,15 +14,13 @@ use idgate_core::entropy::OsEntropy;
 use idgate_core::error::ResponseError;
 use idgate_core::request::Dialect;
 use idgate_core::verifier::DialectOptions;
-use idgate_core::{IssuerId, PresentationRequest, Session, Step, TenantId, TrustEntry};
+use idgate_core::{Credential, IssuerId, NewSession, Request, Session, Step, TrustEntry};
 use idgate_core::{TrustSnapshot, TrustedKey, UnixMillis, Verifier, WalletResponse};
 
 // Whom to trust: here the sample issuer of idgate.
 const ISSUER_JWK: &[u8] = br#"{"kty": "EC", "crv": "P-256",
     "x": "CqY3edJy1erFd-DrpuKrRzTNfoFpvBXQ02upG7_NKSI",
     "y": "ttQ2Crvp2ii5VaWrcdfwrFSlPN1PBhTpWyPiziTWMnA"}"#;
-const REQUEST: &[u8] = br#"{"credentials": [{"id": "pid", "format": "vc+sd-jwt",
-    "issuer_id": "https://issuer.example", "claims": ["given_name", "birthdate"]}]}"#;
 
 fn now() -> Result<UnixMillis, Box<dyn Error>> {
     Ok(UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis().try_into()?))
@@ -40,9 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
 
     // Commit the session to your database, listen, then show its link, as a QR code.
-    let request = PresentationRequest::parse(REQUEST, verifier.trust(), false)?;
-    let tenant = TenantId::new("me");
-    let created = verifier.create_session(request, tenant, false, &mut OsEntropy, now()?)?;
+    let card = Credential::sd_jwt_vc("pid", "https://issuer.example");
+    let asked = Request::of([card.claims(["given_name", "birthdate"])]);
+    let created = verifier.create_session(&asked, NewSession::test(), &mut OsEntropy, now()?)?;
     let listener = TcpListener::bind("127.0.0.1:3000")?;
     println!("{}", created.session.invitation().qr_code_url);
 

@@ -133,7 +133,7 @@
 //!     Session::from_snapshot(&zeroize::Zeroizing::new(opened.map_err(|_| unreadable())?))
 //! }
 //! # fn unreadable() -> SnapshotError { Session::from_snapshot(b"").unwrap_err() }
-//! # use idgate_core::{IssuerId, PresentationRequest, TenantId, TrustEntry, TrustSnapshot};
+//! # use idgate_core::{IssuerId, NewSession, Request, TrustEntry, TrustSnapshot};
 //! # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::{Es256Key, rustcrypto::PROVIDER}};
 //! # struct Sevens;
 //! # impl Entropy for Sevens {
@@ -146,9 +146,9 @@
 //! # let verifier = verifier.build().unwrap();
 //! # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
 //! #     "issuer_id": "https://issuer.example"}]}"#;
-//! # let request = PresentationRequest::parse(asked, &trust, true).unwrap();
-//! # let (tenant, now) = (TenantId::new("me"), UnixMillis(1_795_000_000_000));
-//! # let created = verifier.create_session(request, tenant, true, &mut Sevens, now);
+//! # let request = Request::from_json(asked).unwrap();
+//! # let now = UnixMillis(1_795_000_000_000);
+//! # let created = verifier.create_session(&request, NewSession::live(), &mut Sevens, now);
 //! # let session = created.unwrap().session;
 //! # let key = Aes256Gcm::new(&[9; 32].into());
 //! # let row = seal(&key, &session, &mut Sevens).unwrap();

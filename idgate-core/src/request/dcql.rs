@@ -73,15 +73,18 @@ impl PresentationRequest {
     ///
     /// ```
     /// # #[cfg(feature = "rustcrypto")] {
-    /// # use idgate_core::{IssuerId, PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey};
-    /// # use idgate_core::{crypto::Es256Key, request::Dialect};
+    /// # use idgate_core::{IssuerId, Mode, TrustEntry, TrustSnapshot, TrustedKey};
+    /// # use idgate_core::{crypto::Es256Key, request::{Dialect, Dialects}};
     /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
     /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
     /// # entry.vct.push("urn:eudi:pid:1".into());
     /// # let trust = TrustSnapshot::new(1, [entry]);
     /// let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
     ///     "issuer_id": "https://issuer.example", "id": "pid"}]}"#;
-    /// let request = PresentationRequest::parse(asked, &trust, true).unwrap();
+    /// # let builder = idgate_core::Verifier::builder(idgate_core::crypto::rustcrypto::PROVIDER);
+    /// # let verifier = builder.inline("https://shop.example").trust(trust.into()).build().unwrap();
+    /// let draft = Dialects::default();
+    /// let request = verifier.resolve(asked, Mode::Live, &draft).unwrap();
     /// assert_eq!(request.dcql_query(Dialect::Haip), concat!(
     ///     r#"{"credentials":[{"id":"pid","format":"dc+sd-jwt","#,
     ///     r#""meta":{"vct_values":["urn:eudi:pid:1"]},"claims":[{"path":["given_name"]}]}]}"#,

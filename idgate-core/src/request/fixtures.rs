@@ -16,7 +16,7 @@ use crate::request::PresentationRequest;
 use crate::session::{Session, Transition};
 use crate::time::UnixMillis;
 use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
-use crate::verifier::Verifier;
+use crate::verifier::{NewSession, Verifier};
 #[cfg(feature = "rustcrypto")]
 use crate::{crypto::Es256Key, request::SoftwareSigner};
 
@@ -155,7 +155,14 @@ pub(crate) fn verifier() -> Verifier {
 /// The creation of a live session at [`NOW`].
 pub(crate) fn creation(request: PresentationRequest) -> Transition {
     let tenant = TenantId::new("cli_1");
-    verifier().create_session(request, tenant, true, &mut CountingEntropy::default(), NOW).unwrap()
+    verifier()
+        .create_resolved_session(
+            request,
+            NewSession::live().tenant(tenant),
+            &mut CountingEntropy::default(),
+            NOW,
+        )
+        .unwrap()
 }
 
 /// A pending live session made at [`NOW`].
@@ -177,5 +184,8 @@ pub(crate) fn jar_verifier() -> Verifier {
 #[cfg(feature = "rustcrypto")]
 pub(crate) fn jar_session(request: PresentationRequest) -> Session {
     let (tenant, mut entropy) = (TenantId::new("cli_1"), CountingEntropy::default());
-    jar_verifier().create_session(request, tenant, true, &mut entropy, NOW).unwrap().session
+    jar_verifier()
+        .create_resolved_session(request, NewSession::live().tenant(tenant), &mut entropy, NOW)
+        .unwrap()
+        .session
 }

@@ -67,7 +67,7 @@ impl Session {
     /// }
     /// # #[cfg(feature = "rustcrypto")] {
     /// # use idgate_core::{Entropy, EntropyUnavailable, crypto::rustcrypto::PROVIDER};
-    /// # use idgate_core::{IssuerId, PresentationRequest, TenantId, TrustEntry, TrustSnapshot};
+    /// # use idgate_core::{IssuerId, NewSession, TrustEntry, TrustSnapshot};
     /// # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::Es256Key};
     /// # struct Sevens;
     /// # impl Entropy for Sevens {
@@ -80,9 +80,9 @@ impl Session {
     /// # let verifier = builder.trust(trust.clone()).build().unwrap();
     /// # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
     /// #     "issuer_id": "https://issuer.example"}]}"#;
-    /// # let request = PresentationRequest::parse(asked, &trust, true).unwrap();
-    /// # let (tenant, now) = (TenantId::new("me"), UnixMillis(1_795_000_000_000));
-    /// # let created = verifier.create_session(request, tenant, true, &mut Sevens, now);
+    /// # let request = idgate_core::Request::from_json(asked).unwrap();
+    /// # let now = UnixMillis(1_795_000_000_000);
+    /// # let created = verifier.create_session(&request, NewSession::live(), &mut Sevens, now);
     /// # let session = created.unwrap().session;
     /// # reload(&session);
     /// // What a later version stored is refused, never misread.

@@ -96,7 +96,7 @@ impl Attestation {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use alloc::sync::Arc;
 
@@ -197,6 +197,18 @@ mod tests {
         legacy.form = RequestForm::Legacy;
         let attested = haip().attest(&legacy, None, &registered("family_name"), NOW).unwrap();
         assert_eq!(attested.strict().unwrap_err().path, "issuer_id");
+    }
+
+    #[test]
+    fn a_session_that_asks_for_more_than_its_tenant_registered_is_refused_if_that_is_strict() {
+        use crate::error::CreateError;
+        use crate::verifier::NewSession;
+        let new = NewSession::live().registration(&registered("family_name"), true);
+        let mut entropy = fixtures::CountingEntropy::default();
+        let request = fixtures::one_credential();
+        let made = haip().create_resolved_session(request, new, &mut entropy, NOW);
+        let Err(CreateError::Request(refused)) = made else { panic!("{made:?}") };
+        assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "credentials"));
     }
 
     #[test]

@@ -7,9 +7,10 @@ use core::fmt;
 
 use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, RequestError};
-use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State, TenantId};
+use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
-use crate::request::{Dialect, PresentationRequest, Scheme, VerifierInfo};
+use crate::mode::Mode;
+use crate::request::{Dialect, Dialects, PresentationRequest, Request, Scheme};
 use crate::session::{
     ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestProfile,
     ResponseEncryption, Revision, Session, Transition,
@@ -17,68 +18,76 @@ use crate::session::{
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
 use crate::verifier::dialects::unsupported;
-use crate::verifier::{DialectOptions, Verifier};
-
-/// Whose session it is, and what differs between tenants.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct NewSession {
-    /// The owner.
-    pub tenant: TenantId,
-    /// false: sandbox data.
-    pub livemode: bool,
-    /// The [`crate::crypto::RequestSigner::key_id`] of a signer with a certificate of the tenant's own; `None`: the
-    /// verifier's.
-    pub signer: Option<String>,
-    /// What others attest of the tenant, for wallets. It goes with requests under `x509_hash` alone:
-    /// wallets compare it with the certificate.
-    pub verifier_info: Vec<VerifierInfo>,
-}
-
-impl NewSession {
-    /// For a tenant without a certificate and attestations of its own.
-    pub fn new(tenant: TenantId, livemode: bool) -> Self {
-        Self { tenant, livemode, signer: None, verifier_info: Vec::new() }
-    }
-}
+use crate::verifier::new_session::Registered;
+use crate::verifier::{DcApi, DialectOptions, NewSession, Verifier};
 
 impl Verifier {
-    /// Makes a session for `tenant`. Commit the transition, then answer with
+    /// Makes a session of a request, which is resolved by the verifier's own trust and profiles. Commit
+    /// the transition, then answer with
     /// [`crate::Session::invitation`].
     ///
-    /// # Errors
-    /// There is no entropy, the request is too large for a link, it names a dialect that this
-    /// verifier does not speak, or only a trusted list vouches for an issuer and is past its next issue.
-    pub fn create_session(
-        &self,
-        request: PresentationRequest,
-        tenant: TenantId,
-        livemode: bool,
-        entropy: &mut dyn Entropy,
-        now: UnixMillis,
-    ) -> Result<Transition, CreateError> {
-        self.create_session_as(request, NewSession::new(tenant, livemode), entropy, now)
-    }
-
-    /// The same for a tenant that has a certificate or attestations of its own.
+    /// A session is live or a test by name:
+    ///
+    /// ```compile_fail,E0308
+    /// # use idgate_core::{Entropy, Request, UnixMillis, Verifier};
+    /// # fn make(verifier: &Verifier, request: &Request, entropy: &mut dyn Entropy, now: UnixMillis) {
+    /// let made = verifier.create_session(request, true, entropy, now);
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// As [`Verifier::create_session`]; also when the signer that is named is not there. A
-    /// certificate signs for new sessions inside its dates alone, and where `x509_san_dns` names the
-    /// verifier only if the host of its base URL is one of its dNSNames (OpenID4VP 5.9.3).
-    pub fn create_session_as(
+    /// The request breaks a rule, asks for more than trust serves or in a profile that this verifier
+    /// does not speak, or is too large for a link; a trusted list is past its next issue, and no other
+    /// material serves the issuer; the signer that is named is missing; or there is no entropy.
+    pub fn create_session(
         &self,
-        request: PresentationRequest,
+        request: &Request,
         new: NewSession,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Transition, CreateError> {
-        self.check_lists(&request, new.livemode, now)?;
+        request.check()?;
+        let resolved = self.resolve(request.to_json().as_bytes(), new.mode, &self.spoken())?;
+        self.create_resolved_session(resolved, new, entropy, now)
+    }
+
+    /// Resolves a body of `CreateSessionRequest` by the verifier's trust, for a shell whose tenants may
+    /// ask in other profiles than the verifier's own: one whose certificate is missing, for example.
+    ///
+    /// # Errors
+    /// [`RequestError`] with the path of the first field that breaks a rule.
+    pub fn resolve(
+        &self,
+        body: &[u8],
+        mode: Mode,
+        spoken: &Dialects,
+    ) -> Result<PresentationRequest, RequestError> {
+        PresentationRequest::parse_for(body, self.trust(), mode.is_live(), spoken)
+    }
+
+    /// Makes a session of a request that [`Verifier::resolve`] gave for the same mode.
+    ///
+    /// # Errors
+    /// As [`Verifier::create_session`], but for faults of the body.
+    pub fn create_resolved_session(
+        &self,
+        request: PresentationRequest,
+        mut new: NewSession,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Transition, CreateError> {
+        if let Some(Registered { certificate, strict }) = new.registration.take() {
+            let attested = self.attest(&request, new.signer.as_deref(), &certificate, now)?;
+            let attested = if strict { attested.strict()? } else { attested };
+            new.verifier_info.extend(attested.verifier_info);
+        }
+        let livemode = new.mode.is_live();
+        self.check_lists(&request, livemode, now)?;
         let id = SessionId::fresh(entropy)?;
         let session = Session {
             offers: self.offers(&request, &new, &id, entropy, now)?,
             tenant: new.tenant,
-            livemode: new.livemode,
+            livemode,
             verifier_info: new.verifier_info,
             id,
             created_at: now,
@@ -91,6 +100,12 @@ impl Verifier {
         };
         check_links(&session)?;
         Ok(session.open())
+    }
+
+    /// The profiles of its own, of which a request may ask for any.
+    fn spoken(&self) -> Dialects {
+        let spoken = Dialects::new(self.dialects.enabled.iter().copied());
+        if self.dialects.dc_api == DcApi::Off { spoken } else { spoken.with_dc_api() }
     }
 
     /// A list that is overdue vouches for nobody, so nothing that depends on it is asked for
@@ -235,10 +250,12 @@ fn check_links(session: &Session) -> Result<(), RequestError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use crate::entropy::EntropyUnavailable;
+    use crate::ids::TenantId;
+    use crate::request::Credential;
     use crate::request::fixtures::{self, NOW};
 
     #[test]
@@ -269,13 +286,84 @@ mod tests {
         let create = |claims| {
             let (request, tenant) = (fixtures::request(body(claims)), TenantId::new("cli_1"));
             let mut entropy = fixtures::CountingEntropy::default();
-            fixtures::verifier().create_session(request, tenant, true, &mut entropy, NOW)
+            fixtures::verifier().create_resolved_session(
+                request,
+                NewSession::live().tenant(tenant),
+                &mut entropy,
+                NOW,
+            )
         };
         let session = create(70).unwrap().session;
         let length = session.deep_link(Scheme::OpenId4Vp).len();
         assert!((MAX_QR_CODE_URL_BYTES / 2..=MAX_QR_CODE_URL_BYTES).contains(&length));
         let Err(CreateError::Request(error)) = create(100) else { panic!("accepted") };
         assert_eq!((error.code, &*error.path), (ErrorCode::InvalidRequest, "credentials"));
+    }
+
+    fn pid() -> Request {
+        let asked = Credential::sd_jwt_vc("pid", "https://one.example").claims(["given_name"]);
+        Request::of([asked])
+    }
+
+    fn speaking(dialects: impl IntoIterator<Item = Dialect>) -> Verifier {
+        let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
+        let builder = builder.trust(alloc::sync::Arc::new(fixtures::trust()));
+        builder.dialects(DialectOptions::new(dialects)).build().unwrap()
+    }
+
+    fn made(
+        verifier: &Verifier,
+        request: &Request,
+        new: NewSession,
+    ) -> Result<Session, RequestError> {
+        let mut entropy = fixtures::CountingEntropy::default();
+        match verifier.create_session(request, new, &mut entropy, NOW) {
+            Ok(made) => Ok(made.session),
+            Err(CreateError::Request(error)) => Err(error),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_request_is_resolved_by_the_trust_and_the_profiles_of_its_verifier() {
+        let verifier = speaking([Dialect::V1_0, Dialect::Draft]);
+        let session = made(&verifier, &pid(), NewSession::live()).unwrap();
+        assert_eq!(session.request().credentials()[0].vct(), ["urn:one"]);
+        assert_eq!(session.offers().map(Offer::dialect).collect::<Vec<_>>(), [Dialect::V1_0]);
+        let both = pid().profiles([Dialect::Draft, Dialect::V1_0]);
+        let session = made(&verifier, &both, NewSession::live()).unwrap();
+        assert_eq!(session.offers().count(), 2);
+        for (verifier, path) in
+            [(speaking([Dialect::V1_0]), "profiles[0]"), (speaking([]), "profiles")]
+        {
+            let refused = made(&verifier, &both, NewSession::live()).unwrap_err();
+            assert_eq!((refused.code, &*refused.path), (ErrorCode::UnsupportedProfile, path));
+        }
+    }
+
+    #[test]
+    fn the_mode_decides_which_keys_serve() {
+        let asked = || Credential::sd_jwt_vc("pid", "test-only").claims(["given_name"]);
+        let request = Request::of([asked()]);
+        let session = made(&fixtures::verifier(), &request, NewSession::test()).unwrap();
+        assert!(!session.livemode());
+        let refused = made(&fixtures::verifier(), &request, NewSession::live()).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnknownIssuer);
+    }
+
+    #[test]
+    fn a_fault_of_the_body_is_found_before_what_the_verifier_lacks() {
+        let request = pid().profiles([Dialect::Haip]).redirect_uri("javascript:alert(1)");
+        let refused = made(&fixtures::verifier(), &request, NewSession::live()).unwrap_err();
+        assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "redirect_uri"));
+    }
+
+    #[test]
+    fn a_session_has_the_tenant_that_is_named_and_none_without_one() {
+        let named = NewSession::live().tenant(TenantId::new("shop"));
+        for (new, tenant) in [(named, "shop"), (NewSession::live(), "")] {
+            assert_eq!(made(&fixtures::verifier(), &pid(), new).unwrap().tenant().as_str(), tenant);
+        }
     }
 
     #[test]
@@ -290,8 +378,12 @@ mod tests {
         for draws in 0..3 {
             let request = fixtures::one_credential();
             let tenant = TenantId::new("cli_1");
-            let result =
-                fixtures::verifier().create_session(request, tenant, true, &mut Empty(draws), NOW);
+            let result = fixtures::verifier().create_resolved_session(
+                request,
+                NewSession::live().tenant(tenant),
+                &mut Empty(draws),
+                NOW,
+            );
             assert!(matches!(result, Err(CreateError::Entropy(_))), "{draws}");
         }
     }

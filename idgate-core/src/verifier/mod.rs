@@ -5,6 +5,7 @@ mod creation;
 mod dc_api;
 mod dialects;
 mod iso_mdoc;
+mod new_session;
 mod request_object;
 mod signers;
 
@@ -13,8 +14,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::attestation::Attestation;
-pub use self::creation::NewSession;
 pub use self::dialects::{DcApi, DialectOptions, ResponseMode};
+pub use self::new_session::NewSession;
 use self::signers::Signers;
 
 use crate::codec::origin;

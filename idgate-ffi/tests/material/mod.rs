@@ -18,7 +18,7 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::trust::roots_from_file;
 use idgate_core::{
-    PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;
@@ -85,15 +85,15 @@ fn jar(dir: &Path) {
         { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
     ]});
     let body = request.to_string();
-    let asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+    let asked = Request::from_json(body.as_bytes()).unwrap();
     let key = Es256Key::from_scalar(&[7; 32]).unwrap();
     let did = did_web(BASE_URL).unwrap();
     let id = key_id(&PROVIDER, &did, key.public_key());
     let document = did_document_json(&did, &[PublishedKey::new(&*id, *key.public_key())]);
     let signer = Arc::new(SoftwareSigner::new(key, id));
     let verifier = Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust).build().unwrap();
-    let tenant = TenantId::new("cli_1");
-    let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
+    let new = NewSession::test().tenant(TenantId::new("cli_1"));
+    let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
     let (_, jwt) = verifier.request_object(&session, None, None, now).unwrap();
     let document = serde_json::from_str(&document).unwrap();
@@ -152,11 +152,11 @@ fn session(dir: &Path, entry: TrustEntry, request: &Value, wallet: &Wallet) {
     let now = UnixMillis(SAMPLE_NOW_MS);
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let body = request.to_string();
-    let asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+    let asked = Request::from_json(body.as_bytes()).unwrap();
     let builder = Verifier::builder(PROVIDER).inline(BASE_URL);
     let verifier = builder.trust(trust).build().unwrap();
-    let tenant = TenantId::new("cli_1");
-    let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
+    let new = NewSession::test().tenant(TenantId::new("cli_1"));
+    let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let answer = wallet.answer_uri(&session.invitation().qr_code_url, SAMPLE_NOW_MS).unwrap();
     let form = answer.form_body();
     write_file(dir, "request.json", body.as_bytes());

@@ -8,10 +8,10 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, Dialects, Scheme, SoftwareSigner};
+use idgate_core::request::{Dialect, Scheme, SoftwareSigner};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::{HashAlg, base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -129,11 +129,9 @@ fn session(verifier: &Verifier, request: &Value, origins: &[&str]) -> Session {
     if !origins.is_empty() {
         request["dc_api"] = json!({ "origins": origins });
     }
-    let spoken = Dialects::new([Dialect::Draft, Dialect::Haip]).with_dc_api();
-    let (body, trust) = (request.to_string(), verifier.trust());
-    let asked = PresentationRequest::parse_for(body.as_bytes(), trust, true, &spoken).unwrap();
-    let tenant = TenantId::new("cli_1");
-    verifier.create_session(asked, tenant, true, &mut Mixed(0), NOW).unwrap().session
+    let asked = idgate_core::Request::from_json(request.to_string().as_bytes()).unwrap();
+    let new = NewSession::live().tenant(TenantId::new("cli_1"));
+    verifier.create_session(&asked, new, &mut Mixed(0), NOW).unwrap().session
 }
 
 fn expected(anchor: Vec<u8>) -> Expected {

@@ -1,6 +1,5 @@
 //! What a tenant does with sessions: create, read, delete; and the link that a person follows.
 
-use idgate_core::PresentationRequest;
 use idgate_core::ids::SessionId;
 use idgate_core::request::{DcApiRequests, Invitation, Scheme};
 use idgate_core::session::{Session, Status, Transition};
@@ -71,7 +70,6 @@ impl App {
         body: &[u8],
     ) -> Result<(Transition, CreatedSession, Option<NewPage>), AppError> {
         self.check_clock()?;
-        let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
         let held = self.in_force(caller.since).await?;
         // A session names who signs for it, to its end; drafts have no use for certificates.
         let certificates = self.names_profiles().then_some(&*held.certificates);
@@ -79,9 +77,13 @@ impl App {
         let certified = self.certified(certificates, &caller.client_id);
         let client_id = caller.client_id.as_str();
         // Also one that has expired: what it would sign is refused, not made without it.
-        new.signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
-        let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
-        let parse = || PresentationRequest::parse_for(body, trust, caller.livemode, &spoken);
+        let signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
+        let mut new = NewSession::of(caller.mode()).tenant(caller.client_id.clone());
+        if let Some(signer) = &signer {
+            new = new.signer(signer);
+        }
+        let spoken = self.spoken(&certified);
+        let parse = || verifier.resolve(body, caller.mode(), &spoken);
         let mut request = stage(Stage::Make, parse)?;
         self.check_pages(caller, &request).await?;
         let now = self.now();
@@ -89,11 +91,16 @@ impl App {
         let signs = certified.in_force.as_deref();
         let make = |request, mut new: NewSession| {
             if let Some(registration) = registration {
-                let signer = new.signer.as_deref();
-                let attested = self.attested(&verifier, &request, signer, registration, signs)?;
-                new.verifier_info = attested.into_iter().collect();
+                let signer = signer.as_deref();
+                let info = self.attested(&verifier, &request, signer, registration, signs)?;
+                new = new.attested(info);
             }
-            Ok::<_, AppError>(verifier.create_session_as(request, new, &mut OsEntropy, now)?)
+            Ok::<_, AppError>(verifier.create_resolved_session(
+                request,
+                new,
+                &mut OsEntropy,
+                now,
+            )?)
         };
         let is_for_page_alone = self.ask_on_page(&mut request);
         // What the tenant did not ask for is in the way of nothing.

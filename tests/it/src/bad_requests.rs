@@ -1,6 +1,7 @@
 //! Creations that break a rule: 400 with the exact code, a message that names the field, nothing
 //! stored (specification 2, 8; decisions 4, 17).
 
+mod builder;
 mod table;
 
 use serde_json::{Value, json};

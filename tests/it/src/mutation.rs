@@ -1,14 +1,15 @@
 //! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
 //! presentation.
 
-use idgate_core::PresentationRequest;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
+use idgate_core::request::Dialects;
 use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::{Mode, Request, Verifier};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -16,6 +17,7 @@ use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{ISSUER, VCT};
 use idgate_testkit::seed::{Random, seed};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
+use std::sync::Arc;
 
 const NOW: u64 = 1_800_000_000;
 const AUDIENCE: &str = "redirect_uri:https://gateway.example/r";
@@ -132,6 +134,8 @@ fn no_mutated_answer_or_request_panics() {
         "subject_claim_paths":["a.b"],"alg":"ES256","id":"x"}],"ttl_ms":60000,
         "same_subject_groups":[["x","y"]],"redirect_uri":"https://a.example/?b#c"}"#;
     let trust = TrustSnapshot::new(1, [TrustEntry::new(IssuerId::new("i"))]);
+    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+    let verifier = builder.trust(Arc::new(trust)).build().unwrap();
     let mut mutations = Mutations::new(ANSWERS);
     for _ in 0..mutations.tries {
         let form = mutations.mutate(answer);
@@ -139,6 +143,8 @@ fn no_mutated_answer_or_request_panics() {
             WalletResponse::new(Some("application/x-www-form-urlencoded"), &form).check_syntax();
         let body = mutations.mutate(json);
         let _ = WalletResponse::new(Some("application/json"), &body).check_syntax();
-        let _ = PresentationRequest::parse(&mutations.mutate(create), &trust, true);
+        let create = mutations.mutate(create);
+        let _ = Request::from_json(&create);
+        let _ = verifier.resolve(&create, Mode::Live, &Dialects::default());
     }
 }

@@ -11,7 +11,7 @@ use idgate_core::session::{Phase, Status, Transition};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
 use idgate_core::{
-    PresentationRequest, Reason, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
+    NewSession, Reason, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
     Verifier,
 };
 use idgate_testkit::codec::base64url;
@@ -113,9 +113,11 @@ impl Flow {
             })
             .collect();
         let body = json!({ "credentials": credentials }).to_string();
-        let request = PresentationRequest::parse(body.as_bytes(), verifier.trust(), true).unwrap();
+        let request = Request::from_json(body.as_bytes()).unwrap();
         let tenant = TenantId::new("cli_0000000000000000000000");
-        let created = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
+        let created = verifier
+            .create_session(&request, NewSession::live().tenant(tenant), &mut Zeros, NOW)
+            .unwrap();
         let body = answer(&created, statuses);
         Self { verifier, session: created.session, body }
     }

@@ -47,20 +47,12 @@ const NEWER_CUSTOM_FIELDS: [&str; 6] = [
 ];
 
 impl PresentationRequest {
-    /// Parses a creation body and resolves its defaults against `trust`, for a live or test
-    /// session of a verifier that speaks `draft` alone.
+    /// Parses a creation body and resolves its defaults against `trust`, for a verifier that speaks
+    /// `dialects`: with others than `draft` there are more fields.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
-    pub fn parse(body: &[u8], trust: &TrustSnapshot, livemode: bool) -> Result<Self, RequestError> {
-        Self::parse_for(body, trust, livemode, &Dialects::default())
-    }
-
-    /// The same for a verifier that speaks `dialects`: with others than `draft` there are more fields.
-    ///
-    /// # Errors
-    /// [`RequestError`] with the path of the first field that breaks a rule.
-    pub fn parse_for(
+    pub(crate) fn parse_for(
         body: &[u8],
         trust: &TrustSnapshot,
         livemode: bool,

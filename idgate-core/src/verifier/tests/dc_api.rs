@@ -142,7 +142,7 @@ fn a_signed_request_says_who_asks_and_from_where() {
 #[test]
 fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payload() {
     let verifier = jar(browsers(Dialect::V1_0, DcApi::Multisigned));
-    let mut new = NewSession::new(tenant(), true);
+    let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
     let session = create_as(&verifier, for_pages(), new).unwrap();
     let passed = passed_on(&verifier, &session);
@@ -231,7 +231,7 @@ fn the_offer_to_browsers_has_a_nonce_and_a_key_of_its_own() {
 
 #[track_caller]
 fn refused(verifier: &Verifier, request: PresentationRequest) -> String {
-    let made = create_as(verifier, request, NewSession::new(tenant(), true));
+    let made = create_as(verifier, request, NewSession::live().tenant(tenant()));
     let CreateError::Request(error) = made.unwrap_err() else { panic!("another error") };
     assert_eq!(error.code, ErrorCode::UnsupportedProfile);
     error.to_string()

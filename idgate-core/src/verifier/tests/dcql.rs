@@ -187,7 +187,7 @@ fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets(
 #[test]
 fn attestations_go_with_x509_hash_alone() {
     let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
-    let mut new = NewSession::new(tenant(), true);
+    let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
     let attested = json!([{"format": "registration_cert", "data": "a.b.c"}]);
     for (form, signed_by) in [
@@ -304,7 +304,7 @@ fn a_dialect_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
         (&jar(options(&[Dialect::Haip])), Dialect::Draft),
         (&uncertified, Dialect::Haip),
     ] {
-        let new = NewSession::new(tenant(), true);
+        let new = NewSession::live().tenant(tenant());
         unsupported(create_as(verifier, asking(&[dialect]), new));
     }
 }
@@ -342,7 +342,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     // They are valid from a day before.
     let last = NOW.plus((DAYS - 1) * DAY);
     let verifier = jar(options(&[Dialect::Haip, Dialect::Draft]));
-    let create = |at| create_at(&verifier, asking(&[]), NewSession::new(tenant(), true), at);
+    let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
     let session = create(last).unwrap();
     let after = last.plus(60_000);
     verifier.request_object(&session, None, None, after).unwrap();
@@ -353,7 +353,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust())).named_signer(certified(8, "theirs"));
     let theirs = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
-    let new = NewSession { signer: Some("theirs".into()), ..NewSession::new(tenant(), true) };
+    let new = NewSession { signer: Some("theirs".into()), ..NewSession::live().tenant(tenant()) };
     assert!(create_at(&theirs, asking(&[]), new.clone(), last).is_ok());
     let refused = unsupported(create_at(&theirs, asking(&[]), new, after));
     assert!(refused.contains("has no certificate in force"), "{refused}");
@@ -370,7 +370,7 @@ fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
     let builder = builder.request_signer(Arc::new(older)).request_signer(certified(4, "cert"));
     let verifier = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
     let session =
-        create_at(&verifier, asking(&[]), NewSession::new(tenant(), true), NOW.plus(60_000));
+        create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), NOW.plus(60_000));
     assert_eq!(session.unwrap().offers.own().signer(), Some("cert"));
 }
 
@@ -387,7 +387,7 @@ fn x509_san_dns_needs_its_host_in_the_certificate() {
         builder.request_signer(certified_for(4, "cert", hosts)).build().unwrap()
     };
     let create =
-        |verifier: &Verifier| create_as(verifier, asking(&[]), NewSession::new(tenant(), true));
+        |verifier: &Verifier| create_as(verifier, asking(&[]), NewSession::live().tenant(tenant()));
     let san = ClientIdForm::X509SanDns;
     assert!(create(&verifier(ORIGIN, san, &["other.example", "Gateway.example"])).is_ok());
     for (origin, hosts) in [
@@ -472,7 +472,7 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
         .dialects(options(&[Dialect::Haip, Dialect::Draft]))
         .build()
         .unwrap();
-    let mut new = NewSession::new(tenant(), true);
+    let mut new = NewSession::live().tenant(tenant());
     assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
     new.signer = Some("theirs".into());
     let session =

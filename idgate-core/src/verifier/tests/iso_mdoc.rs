@@ -71,7 +71,7 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
     let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::Haip));
     let builder = builder.request_signer(certified(4, "cert"));
     let verifier = builder.named_signer(certified(5, "tenant")).build().unwrap();
-    let mut new = NewSession::new(tenant(), true);
+    let mut new = NewSession::live().tenant(tenant());
     new.signer = Some("tenant".into());
     let session = create_as(&verifier, licence(&[SHOP]), new).unwrap();
     let own = leaf("tenant", &["other.example", "gateway.example"]);
@@ -100,7 +100,7 @@ fn a_verifier_without_a_certificate_does_not_sign() {
 }
 
 fn new() -> NewSession {
-    NewSession::new(tenant(), true)
+    NewSession::live().tenant(tenant())
 }
 
 /// What the refusal of `made` says; it is of readerAuth.

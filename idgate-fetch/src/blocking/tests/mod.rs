@@ -12,7 +12,7 @@ use idgate_core::error::Reason;
 use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::gzip::gzip;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::Curve;
@@ -71,9 +71,11 @@ impl Flow {
             json!({ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"], "id": vct })
         });
         let asked = json!({ "credentials": asked.collect::<Vec<Value>>() }).to_string();
-        let request = PresentationRequest::parse(asked.as_bytes(), verifier.trust(), true).unwrap();
+        let request = Request::from_json(asked.as_bytes()).unwrap();
         let tenant = TenantId::new("shop");
-        let made = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
+        let made = verifier
+            .create_session(&request, NewSession::live().tenant(tenant), &mut Zeros, NOW)
+            .unwrap();
         let (key, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
         let uri = made.session.invitation().qr_code_url;
         let request = idgate_testkit::request::AuthorizationRequest::parse(&uri).unwrap();

@@ -4,7 +4,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::session::{Effect, Transition, VerifiedResult};
-use idgate_core::{PresentationRequest, Verifier};
+use idgate_core::{NewSession, Request, Verifier};
 
 use super::super::temporary::ISSUER_JWK;
 use super::*;
@@ -74,10 +74,10 @@ impl<B: Backend> Fixture<B> {
     pub(crate) fn new_session(&self, caller: &Caller, now: UnixMillis) -> Transition {
         let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
-        let request = PresentationRequest::parse(body, &trust, caller.livemode).unwrap();
+        let request = Request::from_json(body).unwrap();
         let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust).build();
-        let (tenant, livemode) = (caller.client_id.clone(), caller.livemode);
-        verifier.unwrap().create_session(request, tenant, livemode, &mut OsEntropy, now).unwrap()
+        let new = NewSession::of(caller.mode()).tenant(caller.client_id.clone());
+        verifier.unwrap().create_session(&request, new, &mut OsEntropy, now).unwrap()
     }
 
     /// A stored PENDING session.
@@ -101,13 +101,13 @@ impl<B: Backend> Fixture<B> {
     pub(crate) async fn jar_session(&self) -> (Session, Vec<u8>) {
         let trust = self.store().trust().wait().unwrap();
         let request = br#"{"issuer_id":"issuer"}"#;
-        let request = PresentationRequest::parse(request, &trust, true).unwrap();
+        let request = Request::from_json(request).unwrap();
         let key = Es256Key::generate(&mut OsEntropy).unwrap();
         let signer = Arc::new(SoftwareSigner::new(key, "did:web:localhost#key"));
         let verifier = Verifier::builder(PROVIDER).jar("http://localhost", signer).trust(trust);
-        let tenant = self.live.client_id.clone();
+        let new = NewSession::live().tenant(self.live.client_id.clone());
         let verifier = verifier.build().unwrap();
-        let made = verifier.create_session(request, tenant, true, &mut OsEntropy, NOW).unwrap();
+        let made = verifier.create_session(&request, new, &mut OsEntropy, NOW).unwrap();
         let session = made.session.clone();
         assert_eq!(self.store().create_session(&self.live, made).await.unwrap(), Made::Yes);
         let key = session.clone().take_encryption_key().unwrap();

@@ -17,6 +17,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use idgate_core::Mode;
 use idgate_core::ids::TenantId;
 use idgate_core::session::Session;
 use idgate_core::trust::TrustSnapshot;
@@ -63,6 +64,13 @@ pub struct Caller {
     pub scopes: Option<Vec<String>>,
     /// When the key was asked about: what was in force then, or since, serves the request.
     pub since: Moment,
+}
+
+impl Caller {
+    /// The mode of its sessions.
+    pub const fn mode(&self) -> Mode {
+        if self.livemode { Mode::Live } else { Mode::Test }
+    }
 }
 
 /// The session that was looked up with a key; `None`: its owner has none of that id.

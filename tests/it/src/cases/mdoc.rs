@@ -10,7 +10,9 @@ use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::trust::{RevocationPolicy, roots_from_file};
-use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::{
+    Mode, NewSession, Request, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier,
+};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
@@ -92,10 +94,12 @@ pub(super) fn entries(authority: &Authority) -> Value {
 
 fn session(verifier: &Verifier, livemode: bool) -> Session {
     let request = mdl_request().to_string();
-    let request = PresentationRequest::parse(request.as_bytes(), verifier.trust(), livemode);
+    let request = Request::from_json(request.as_bytes());
     let request = request.expect("a good request");
+    let mode = if livemode { Mode::Live } else { Mode::Test };
     let tenant = TenantId::new("cli_0000000000000000000000");
-    let made = verifier.create_session(request, tenant, livemode, &mut Counted::default(), NOW);
+    let new = NewSession::of(mode).tenant(tenant);
+    let made = verifier.create_session(&request, new, &mut Counted::default(), NOW);
     made.expect("a session").session
 }
 

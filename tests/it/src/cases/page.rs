@@ -4,10 +4,9 @@
 #![allow(clippy::expect_used)]
 
 use idgate_core::ids::TenantId;
-use idgate_core::request::Dialects;
 use idgate_core::session::DcApiProtocol;
 use idgate_core::verifier::DcApi;
-use idgate_core::{PresentationRequest, Session, TrustEntry, UnixMillis, Verifier};
+use idgate_core::{Mode, NewSession, Session, TrustEntry, UnixMillis, Verifier};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::openid4vp::Request;
@@ -57,13 +56,13 @@ impl Page {
             members.insert("redirect_uri".into(), "https://shop.example/back".into());
         }
         let body = body.to_string();
-        let spoken = Dialects::new(way.profiles.iter().copied()).with_dc_api();
-        let request =
-            PresentationRequest::parse_for(body.as_bytes(), verifier.trust(), livemode, &spoken);
+        let request = idgate_core::Request::from_json(body.as_bytes());
         let request = request.expect("a good request");
+        let mode = if livemode { Mode::Live } else { Mode::Test };
         let tenant = TenantId::new("cli_0000000000000000000000");
+        let new = NewSession::of(mode).tenant(tenant);
         let (entropy, created) = (&mut Counted::default(), UnixMillis(created_ms));
-        let session = verifier.create_session(request, tenant, livemode, entropy, created);
+        let session = verifier.create_session(&request, new, entropy, created);
         let session = session.expect("a session").session;
         Self { verifier, session, livemode }
     }

@@ -11,7 +11,7 @@ use idgate_core::ids::TenantId;
 use idgate_core::request::{Dialect, Dialects, RequestSigner, Scheme, SoftwareSigner};
 use idgate_core::session::Offer;
 use idgate_core::verifier::{DcApi, DialectOptions};
-use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::{Mode, NewSession, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::openid4vp::{Expected, Fetched, Keys, Prefix, Request};
@@ -78,11 +78,15 @@ impl Asked {
         }
         let body = body.to_string();
         let spoken = Dialects::new(way.profiles.iter().copied());
-        let request =
-            PresentationRequest::parse_for(body.as_bytes(), verifier.trust(), false, &spoken);
+        let request = verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let request = request.expect("a good request");
         let tenant = TenantId::new("cli_0000000000000000000000");
-        let made = verifier.create_session(request, tenant, false, &mut Counted::default(), NOW);
+        let made = verifier.create_resolved_session(
+            request,
+            NewSession::test().tenant(tenant),
+            &mut Counted::default(),
+            NOW,
+        );
         let session = made.expect("a session").session;
         Self { verifier, session, way, anchor }
     }

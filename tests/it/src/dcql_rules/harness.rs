@@ -11,7 +11,8 @@ use idgate_core::trust::roots_from_file;
 use idgate_core::verifier::DialectOptions;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
+    UnixMillis, Verifier,
 };
 use idgate_testkit::openid4vp::{Answer, Expected, Forgery, Format, Keys, Prefix, Request};
 use idgate_testkit::samples::{self, Sample, SampleMdl};
@@ -50,7 +51,6 @@ pub(super) fn wallet() -> Wallet {
 
 pub(super) struct Gateway {
     verifier: Verifier,
-    trust: Arc<TrustSnapshot>,
     entropy: Counted,
 }
 
@@ -64,8 +64,8 @@ impl Gateway {
         mdl.roots = roots_from_file(&aws_lc_rs::PROVIDER, &licence().sample.root.der).unwrap();
         let trust = Arc::new(TrustSnapshot::new(1, [pid, mdl]));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(trust.clone()).dialects(DialectOptions::new([Dialect::V1_0]));
-        Self { verifier: builder.build().unwrap(), trust, entropy: Counted::default() }
+        let builder = builder.trust(trust).dialects(DialectOptions::new([Dialect::V1_0]));
+        Self { verifier: builder.build().unwrap(), entropy: Counted::default() }
     }
 
     pub(super) fn parse(
@@ -73,14 +73,19 @@ impl Gateway {
         body: &Value,
     ) -> Result<PresentationRequest, idgate_core::error::RequestError> {
         let dialects = Dialects::new([Dialect::V1_0]);
-        PresentationRequest::parse_for(body.to_string().as_bytes(), &self.trust, false, &dialects)
+        self.verifier.resolve(body.to_string().as_bytes(), Mode::Test, &dialects)
     }
 
     /// A pending test-mode session and its request, with which nothing is wrong.
     pub(super) fn open(&mut self, body: &Value, formats: &[Format]) -> (Session, Request) {
         let request = self.parse(body).unwrap();
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
-        let made = self.verifier.create_session(request, tenant, false, entropy, CREATED);
+        let made = self.verifier.create_resolved_session(
+            request,
+            NewSession::test().tenant(tenant),
+            entropy,
+            CREATED,
+        );
         let session = made.unwrap().session;
         let expected = Expected {
             prefix: Prefix::RedirectUri,

@@ -11,7 +11,7 @@ use idgate_core::session::Session;
 use idgate_core::trust::{RootOrigin, TrustAnchor};
 use idgate_core::verify::Step;
 use idgate_core::{
-    PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, SampleMdl, issue_mdl};
@@ -82,10 +82,13 @@ fn session_of(verifier: &Verifier, pid: &[&str], mdl: &[&str], groups: Value) ->
         { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": mdl },
     ], "same_subject_groups": groups });
     let request = request.to_string().into_bytes();
-    let request = PresentationRequest::parse(&request, verifier.trust(), false).unwrap();
+    let request = Request::from_json(&request).unwrap();
     let tenant = TenantId::new("cli_0000000000000000000000");
     let now = UnixMillis(NOW_MS);
-    verifier.create_session(request, tenant, false, &mut Counted::default(), now).unwrap().session
+    verifier
+        .create_session(&request, NewSession::test().tenant(tenant), &mut Counted::default(), now)
+        .unwrap()
+        .session
 }
 
 fn verified_claims(

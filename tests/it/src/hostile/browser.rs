@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiRequests, Dialect};
+use idgate_core::request::{DcApiRequests, Dialect, Dialects};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::verify::Step;
-use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
+use idgate_core::{Mode, NewSession, Session, UnixMillis, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::openid4vp::{Answer, Request};
 use idgate_testkit::samples::{self, issue_mdl};
@@ -83,11 +83,13 @@ impl Page {
         ]);
         credentials.as_array_mut().unwrap().retain(|one| one["claims"] != json!([]));
         let body = json!({ "credentials": credentials }).to_string();
-        let request = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+        let request = verifier.resolve(body.as_bytes(), Mode::Test, &Dialects::default()).unwrap();
         let request = request.forced_into(&[], &ORIGINS);
         let (tenant, now) = (TenantId::new("cli_1"), UnixMillis(NOW_MS));
         let entropy = &mut Counted::default();
-        let made = verifier.create_session(request, tenant, false, entropy, now).unwrap();
+        let made = verifier
+            .create_resolved_session(request, NewSession::test().tenant(tenant), entropy, now)
+            .unwrap();
         Self { verifier, session: made.session }
     }
 

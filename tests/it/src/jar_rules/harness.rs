@@ -11,7 +11,7 @@ use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
@@ -27,7 +27,6 @@ pub(super) const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 5_000);
 
 pub(super) struct Gateway {
     pub(super) verifier: Verifier,
-    trust: Arc<TrustSnapshot>,
     entropy: Counted,
 }
 
@@ -68,24 +67,27 @@ impl Gateway {
     pub(super) fn inline() -> Self {
         let trust = trust();
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline(BASE_URL);
-        let builder = builder.trust(trust.clone()).request_signer(signer("key"));
-        Self { verifier: builder.build().unwrap(), trust, entropy: Counted::default() }
+        let builder = builder.trust(trust).request_signer(signer("key"));
+        Self { verifier: builder.build().unwrap(), entropy: Counted::default() }
     }
 
     pub(super) fn jar() -> Self {
         let trust = trust();
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).jar(BASE_URL, signer("key"));
-        let verifier = builder.trust(trust.clone()).build().unwrap();
-        Self { verifier, trust, entropy: Counted::default() }
+        let verifier = builder.trust(trust).build().unwrap();
+        Self { verifier, entropy: Counted::default() }
     }
 
     /// A test-mode session: the sample signer publishes no CRL.
     pub(super) fn create(&mut self, request: &Value) -> Session {
         let body = request.to_string();
-        let request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
+        let request = Request::from_json(body.as_bytes()).unwrap();
         let tenant = TenantId::new("cli_1");
         let entropy = &mut self.entropy;
-        self.verifier.create_session(request, tenant, false, entropy, CREATED).unwrap().session
+        self.verifier
+            .create_session(&request, NewSession::test().tenant(tenant), entropy, CREATED)
+            .unwrap()
+            .session
     }
 
     /// The request of `session`, fetched and verified; the session is PENDING afterwards.

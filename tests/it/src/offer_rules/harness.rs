@@ -16,7 +16,8 @@ use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
 use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
 use idgate_core::verify::{Step, Verification, WalletReply};
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
+    UnixMillis, Verifier,
 };
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -58,7 +59,6 @@ pub(super) const WAYS: [Way; 7] = [
 
 pub(super) struct Gateway {
     verifier: Verifier,
-    trust: Arc<TrustSnapshot>,
     entropy: Counted,
     anchor: Vec<u8>,
     keys: Keys,
@@ -150,9 +150,9 @@ impl Gateway {
         let trust = trust(documents);
         let mut options = way.options();
         options.dc_api = dc_api;
-        let builder = builder.trust(trust.clone()).dialects(options);
+        let builder = builder.trust(trust).dialects(options);
         let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
-        Self { verifier, trust, entropy: Counted::default(), anchor, keys: Keys::default() }
+        Self { verifier, entropy: Counted::default(), anchor, keys: Keys::default() }
     }
 
     /// A test-mode session: the sample signer publishes no CRL.
@@ -179,20 +179,31 @@ impl Gateway {
         change: impl FnOnce(PresentationRequest) -> PresentationRequest,
     ) -> Result<Session, CreateError> {
         let body = asked.to_string();
-        let request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
+        let request =
+            self.verifier.resolve(body.as_bytes(), Mode::Test, &Dialects::default()).unwrap();
         let request = change(request.forced_into(profiles, origins));
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
-        let made = self.verifier.create_session(request, tenant, false, entropy, CREATED);
+        let made = self.verifier.create_resolved_session(
+            request,
+            NewSession::test().tenant(tenant),
+            entropy,
+            CREATED,
+        );
         made.map(|made| made.session)
     }
 
     /// With all that requests of 1.0 and HAIP may say.
     pub(super) fn create_newer(&mut self, asked: &Value) -> Session {
         let spoken = Dialects::new([Dialect::V1_0, Dialect::Haip]);
-        let (body, trust) = (asked.to_string(), &self.trust);
-        let request = PresentationRequest::parse_for(body.as_bytes(), trust, false, &spoken);
+        let body = asked.to_string();
+        let request = self.verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
-        let made = self.verifier.create_session(request.unwrap(), tenant, false, entropy, CREATED);
+        let made = self.verifier.create_resolved_session(
+            request.unwrap(),
+            NewSession::test().tenant(tenant),
+            entropy,
+            CREATED,
+        );
         made.unwrap().session
     }
 
@@ -202,10 +213,15 @@ impl Gateway {
         asked[member] = value.clone();
         asked["dc_api"] = json!({ "origins": ["https://shop.example"] });
         let spoken = Dialects::new([Dialect::Haip]).with_dc_api();
-        let (body, trust) = (asked.to_string(), &self.trust);
-        let request = PresentationRequest::parse_for(body.as_bytes(), trust, false, &spoken);
+        let body = asked.to_string();
+        let request = self.verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
-        let made = self.verifier.create_session(request.unwrap(), tenant, false, entropy, CREATED);
+        let made = self.verifier.create_resolved_session(
+            request.unwrap(),
+            NewSession::test().tenant(tenant),
+            entropy,
+            CREATED,
+        );
         made.unwrap().session
     }
 

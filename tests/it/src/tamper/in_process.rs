@@ -13,7 +13,7 @@ use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verifier::DialectOptions;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::wallet::Body;
@@ -93,8 +93,7 @@ impl Gateway for InProcess {
         let now = UnixMillis(now_ms);
         let snapshot = Arc::new(TrustSnapshot::new(1, [entry(trust)]));
         let body = request.to_string().into_bytes();
-        let request = PresentationRequest::parse(&body, &snapshot, true)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let request = Request::from_json(&body).unwrap_or_else(|error| panic!("{error}"));
         let builder = Verifier::builder(self.provider.unwrap_or(aws_lc_rs::PROVIDER));
         let builder = match &self.signer {
             None => builder.inline(BASE_URL),
@@ -105,7 +104,7 @@ impl Gateway for InProcess {
         let verifier = builder.build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
         let session = verifier
-            .create_session(request, tenant, true, &mut self.entropy, now)
+            .create_session(&request, NewSession::live().tenant(tenant), &mut self.entropy, now)
             .unwrap_or_else(|error| panic!("{error}"))
             .session;
         let uri = session.invitation().qr_code_url;

@@ -15,6 +15,17 @@ use crate::crypto::Alg;
 use crate::request::fixtures::{request, trust};
 use crate::request::{ClaimPath, CredentialFormat};
 
+impl PresentationRequest {
+    /// The same for a verifier that speaks `draft` alone.
+    pub(crate) fn parse(
+        body: &[u8],
+        trust: &TrustSnapshot,
+        livemode: bool,
+    ) -> Result<Self, RequestError> {
+        Self::parse_for(body, trust, livemode, &Dialects::default())
+    }
+}
+
 fn parse(body: &str, livemode: bool) -> Result<PresentationRequest, RequestError> {
     PresentationRequest::parse(body.as_bytes(), &trust(), livemode)
 }

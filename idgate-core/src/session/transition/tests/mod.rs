@@ -4,6 +4,8 @@ use alloc::string::String;
 
 use super::*;
 use crate::request::fixtures::{self, NOW};
+#[cfg(feature = "rustcrypto")]
+use crate::verifier::NewSession;
 
 const LATER: UnixMillis = UnixMillis(NOW.0 + 1000);
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
@@ -45,10 +47,9 @@ fn a_session_by_reference_is_created_and_waits_for_a_wallet() {
     let (tenant, mut entropy) = (crate::ids::TenantId::new("cli_1"), Default::default());
     let verifier = fixtures::jar_verifier();
     let request = fixtures::one_credential();
-    let made = verifier.create_session(
+    let made = verifier.create_resolved_session(
         request,
-        tenant,
-        true,
+        NewSession::live().tenant(tenant),
         &mut entropy as &mut fixtures::CountingEntropy,
         NOW,
     );

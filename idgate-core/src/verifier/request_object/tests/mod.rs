@@ -14,6 +14,7 @@ use crate::request::fixtures::{self, NOW};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::request::{Scheme, SoftwareSigner};
 use crate::session::{Effect, Input, Phase};
+use crate::verifier::NewSession;
 
 const LATER: UnixMillis = UnixMillis(NOW.0 + 1_500);
 const DID: &str = "did:web:gateway.example%3A8443";
@@ -121,7 +122,12 @@ fn every_session_has_a_key_of_its_own() {
     let verifier = fixtures::jar_verifier();
     let mut key = || {
         let request = fixtures::one_credential();
-        let made = verifier.create_session(request, tenant.clone(), true, &mut entropy, NOW);
+        let made = verifier.create_resolved_session(
+            request,
+            NewSession::live().tenant(tenant.clone()),
+            &mut entropy,
+            NOW,
+        );
         let (_, claims) = read(&fetch(&made.unwrap().session, NOW).1);
         claims["client_metadata"]["jwks"]["keys"][0]["x"].clone()
     };

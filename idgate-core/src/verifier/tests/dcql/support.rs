@@ -88,7 +88,7 @@ pub(in crate::verifier) fn asking(profiles: &[Dialect]) -> PresentationRequest {
 }
 
 pub(in crate::verifier) fn create(verifier: &Verifier, request: PresentationRequest) -> Session {
-    create_as(verifier, request, NewSession::new(tenant(), true)).unwrap()
+    create_as(verifier, request, NewSession::live().tenant(tenant())).unwrap()
 }
 
 pub(in crate::verifier) fn create_as(
@@ -106,7 +106,8 @@ pub(in crate::verifier) fn create_at(
     now: UnixMillis,
 ) -> Result<Session, CreateError> {
     let mut entropy = CountingEntropy::default();
-    let made = verifier.create_session_as(request, new, &mut entropy as &mut dyn Entropy, now);
+    let made =
+        verifier.create_resolved_session(request, new, &mut entropy as &mut dyn Entropy, now);
     made.map(|transition| transition.session)
 }
 

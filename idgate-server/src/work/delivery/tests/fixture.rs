@@ -10,7 +10,7 @@ use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Received, SigningSecret};
-use idgate_core::{PresentationRequest, Verifier};
+use idgate_core::{NewSession, Request, Verifier};
 use idgate_fetch::Egress;
 use idgate_fetch::loopback::read_head;
 use tempfile::TempDir;
@@ -136,13 +136,13 @@ impl Fixture {
     pub(super) async fn open_session(&self) -> Session {
         let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
-        let request = PresentationRequest::parse(body, &trust, self.caller.livemode).unwrap();
+        let request = Request::from_json(body).unwrap();
         let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust);
-        let (tenant, livemode) = (self.caller.client_id.clone(), self.caller.livemode);
+        let new = NewSession::of(self.caller.mode()).tenant(self.caller.client_id.clone());
         let created_at = self.now().minus(300_000);
         let verifier = verifier.build().unwrap();
         let transition =
-            verifier.create_session(request, tenant, livemode, &mut OsEntropy, created_at).unwrap();
+            verifier.create_session(&request, new, &mut OsEntropy, created_at).unwrap();
         let session = transition.session.clone();
         let made = self.store().create_session(&self.caller, transition).await.unwrap();
         assert_eq!(made, Made::Yes);

@@ -2,13 +2,15 @@
 //! strangers, but many of them share a gateway.
 
 use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::request::{Dialect, Dialects};
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::{Mode, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 use crate::hostile::cost::encoded::{JSON, wrapped};
 use crate::hostile::cost::{Generator, Row};
@@ -48,14 +50,15 @@ fn good(size: usize) -> Vec<u8> {
     with("transaction_data", &json!([payment]))
 }
 
-fn takes(trust: &TrustSnapshot, body: &[u8]) -> bool {
+fn takes(verifier: &Verifier, body: &[u8]) -> bool {
     let dialects = Dialects::new([Dialect::V1_0]);
-    PresentationRequest::parse_for(body, trust, true, &dialects).is_ok()
+    verifier.resolve(body, Mode::Live, &dialects).is_ok()
 }
 
 pub(super) fn body() -> Row {
-    let trust = trust();
-    assert!(takes(&trust, &good(FULL)));
+    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+    let verifier = builder.trust(Arc::new(trust())).build().unwrap();
+    assert!(takes(&verifier, &good(FULL)));
     let of = |make: fn(usize) -> Vec<u8>| -> Generator { Box::new(make) };
     let mut worst = vec![
         (
@@ -116,7 +119,7 @@ pub(super) fn body() -> Row {
         name: "creation body",
         full: FULL,
         read: Box::new(move |body| {
-            takes(&trust, body);
+            takes(&verifier, body);
         }),
         valid: Box::new(good),
         worst,

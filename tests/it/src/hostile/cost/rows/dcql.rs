@@ -5,11 +5,11 @@ use std::sync::Arc;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, Dialects};
+use idgate_core::request::Dialect;
 use idgate_core::response::WalletResponse;
 use idgate_core::verifier::DialectOptions;
 use idgate_core::{
-    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::base64url;
@@ -51,12 +51,16 @@ impl Desk {
                 "claims": ["picture", "kinds"], "claim_paths": {"kinds": ["list", null, "kind"]}}],
             "transaction_data": [{"type": "payment", "credential_ids": ["pid"]}],
         });
-        let dialects = Dialects::new([Dialect::V1_0]);
         let body = body.to_string();
-        let request = PresentationRequest::parse_for(body.as_bytes(), &trust, true, &dialects);
+        let request = idgate_core::Request::from_json(body.as_bytes());
         let (tenant, now) = (TenantId::new("cli_1"), UnixMillis(NOW_MS));
         let entropy = &mut Counted::default();
-        let made = verifier.create_session(request.unwrap(), tenant, true, entropy, now);
+        let made = verifier.create_session(
+            &request.unwrap(),
+            NewSession::live().tenant(tenant),
+            entropy,
+            now,
+        );
         let session = made.unwrap().session;
         let expected = Expected {
             prefix: Prefix::RedirectUri,
