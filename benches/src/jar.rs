@@ -85,7 +85,7 @@ fn request_object(
     let verifier = verifier.trust(trust.clone()).build().map_err(|error| error.to_string())?;
     let session = session(&verifier)?;
     let idgate = move || {
-        let made = verifier.request_object(&session, None, None, NOW);
+        let made = verifier.request_object(&session, session.id().as_str(), None, NOW);
         assert!(made.is_ok_and(|(_, jwt)| jwt.as_str().len() > 2000));
     };
     let floor = move || assert!(floor_jar::request_object(&floor_key).len() > 2000);
@@ -115,8 +115,9 @@ fn session(verifier: &Verifier) -> Result<Session, String> {
     let tenant = TenantId::new("cli_bench");
     let made = verifier.create_session(&request, NewSession::live().tenant(tenant), &mut Same, NOW);
     let created = made.map_err(|error| error.to_string())?.session;
-    let (fetched, _) =
-        verifier.request_object(&created, None, None, NOW).map_err(|error| error.to_string())?;
+    let (fetched, _) = verifier
+        .request_object(&created, created.id().as_str(), None, NOW)
+        .map_err(|error| error.to_string())?;
     Ok(fetched.map_or(created, |transition| transition.session))
 }
 

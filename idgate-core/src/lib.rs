@@ -16,7 +16,7 @@
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
 //! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
 //! use idgate_core::entropy::OsEntropy;
-//! use idgate_core::{Credential, IssuerId, NewSession, Request, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, UnixMillis, Verifier};
 //! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
 //! use std::time::{SystemTime, UNIX_EPOCH};
 //!
@@ -42,11 +42,12 @@
 //!     let state = link.split_once("&state=").and_then(|(_, rest)| rest.split('&').next());
 //!     let body = format!("error=access_denied&state={}", state.unwrap_or_default());
 //!     let form = Some("application/x-www-form-urlencoded");
-//!     let response = WalletResponse::new(form, body.as_bytes());
-//!     let mut answer = verifier.begin(&created.session, None, response, &mut OsEntropy, now)?;
+//!     let to = created.session.id().as_str(); // it posts to a path that ends with this id
+//!     let answer = Answer { to, content_type: form, body: body.as_bytes() };
+//!     let mut verification = verifier.begin(&created.session, answer, &mut OsEntropy, now)?;
 //!
 //!     // Commit what it has become, then reply: 400 where it is refused, else 200 with the body.
-//!     let Step::Done(decision) = answer.step()? else {
+//!     let Step::Done(decision) = verification.step()? else {
 //!         return Err("a status list is to be fetched: see `manual::howto`".into());
 //!     };
 //!     let settled = decision.transition.session;
@@ -81,7 +82,7 @@
 //! # let owner = Wallet::new(sample.holder_key).with(sample.credential.clone());
 //! # let thief = Wallet::new(sample.issuer_key).with(sample.credential);
 //! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
-//! use idgate_core::{Credential, IssuerId, NewSession, Request, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, UnixMillis, Verifier};
 //! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
 //!
 //! let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example")); // whom to trust
@@ -95,8 +96,9 @@
 //! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
 //!
 //! let mut decide = |(content_type, body): (&str, &[u8])| { // what the wallet posts
-//!     let response = WalletResponse::new(Some(content_type), body);
-//!     match verifier.begin(&created.session, None, response, &mut entropy, now)?.step()? {
+//!     let to = created.session.id().as_str(); // the last segment of the path it posts to
+//!     let answer = Answer { to, content_type: Some(content_type), body };
+//!     match verifier.begin(&created.session, answer, &mut entropy, now)?.step()? {
 //!         Step::Done(decision) => Ok(decision.transition.session), // commit it, then reply
 //!         _ => Err(Box::<dyn std::error::Error>::from("to be fetched: see `manual::howto`")),
 //!     }
@@ -179,7 +181,7 @@ pub use self::error::{ErrorCode, Reason, WalletError};
 pub use self::ids::{IssuerId, TenantId};
 pub use self::mode::Mode;
 pub use self::request::{Credential, PresentationRequest, Request};
-pub use self::response::WalletResponse;
+pub use self::response::Answer;
 pub use self::session::{Effect, Revision, Session, Status, Transition};
 pub use self::time::UnixMillis;
 pub use self::trust::{Issuer, ListFile, Trust, TrustEntry, TrustError, TrustSnapshot, TrustedKey};

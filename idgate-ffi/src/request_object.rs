@@ -85,7 +85,12 @@ pub unsafe extern "C" fn idgate_offer_request_object(
         // Both or neither is written.
         room(transition_out)?;
         put(jwt_out, || {
-            let (next, jwt) = verifier.request_object(session, offer.as_ref(), nonce, now)?;
+            let (next, jwt) = verifier.request_object(
+                session,
+                offer.as_ref().map_or(session.id().as_str(), OfferId::as_str),
+                nonce,
+                now,
+            )?;
             let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
             put(transition_out, || Ok(next))?;
             Ok(give(jwt.as_str()))

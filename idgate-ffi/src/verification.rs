@@ -5,8 +5,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use idgate_core::Answer;
 use idgate_core::ids::OfferId;
-use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
 use idgate_fetch::{Allowance, Asked, BlockingFetcher, Scope, UnderWay};
@@ -268,10 +268,14 @@ fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> 
     let (verifier, session, body) = (&inputs.verifier.0, &inputs.session.0, &inputs.body);
     match &inputs.way {
         Way::Posted { offer, content_type } => {
-            let response = WalletResponse::new(content_type.as_deref(), body);
-            Ok(verifier.begin(session, offer.as_ref(), response, &mut OsEntropy, now)?)
+            let response = Answer {
+                to: offer.as_ref().map_or(session.id().as_str(), OfferId::as_str),
+                content_type: content_type.as_deref(),
+                body,
+            };
+            Ok(verifier.begin(session, response, &mut OsEntropy, now)?)
         }
-        Way::Browser => Ok(verifier.begin_dc_api(session, body, now)?),
+        Way::Browser => Ok(verifier.begin(session, Answer::dc_api(body), &mut OsEntropy, now)?),
     }
 }
 

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
-use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
 use idgate_core::{Credential, NewSession, Request, Transition};
 use idgate_core::{TrustEntry, TrustSnapshot, Verifier};
@@ -40,9 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = wallet.answer_uri(&link, now().0)?.form_body();
 
     // Decide. Status lists and CRLs are asked for last of all, when everything else is good.
-    let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification =
-        verifier.begin(&created.session, None, response, &mut OsEntropy, now())?;
+    let (to, content_type) = (created.session.id().as_str(), Some(&*answer.content_type));
+    let posted = Answer { to, content_type, body: &answer.bytes };
+    let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;
     // `commit` stores the hold before the first fetch; the fetcher asks for all of them at once.
     let scope = Scope::of(&created.session, trust.version());
     let commit = |_hold: Transition| Ok::<_, Infallible>(());

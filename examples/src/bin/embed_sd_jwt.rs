@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
-use idgate_core::response::WalletResponse;
 use idgate_core::verify::Step;
 use idgate_core::{Credential, NewSession, Request};
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = wallet.answer_uri(&link, now().0)?.form_body();
 
     // Decide; commit `decision.transition` where the revision still is the old one; then reply.
-    let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification =
-        verifier.begin(&created.session, None, response, &mut OsEntropy, now())?;
+    let (to, content_type) = (created.session.id().as_str(), Some(&*answer.content_type));
+    let posted = Answer { to, content_type, body: &answer.bytes };
+    let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
         return Err("nothing to ask for".into());
     };

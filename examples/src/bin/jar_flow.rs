@@ -4,12 +4,12 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::IssuerId;
 use idgate_core::request::{RequestSigner, SoftwareSigner};
-use idgate_core::response::WalletResponse;
 use idgate_core::verify::Step;
 use idgate_core::{Credential, NewSession, Request};
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
@@ -48,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The wallet fetches {base URL}/v1/oid4vp/request/{session id}. Commit the transition of the
     // first fetch before you answer it.
-    let (fetched, request_object) = verifier.request_object(&session, None, None, now())?;
+    let (fetched, request_object) =
+        verifier.request_object(&session, session.id().as_str(), None, now())?;
     if let Some(transition) = fetched {
         session = transition.session;
     }
@@ -65,8 +66,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now().0)?.form_body();
 
     // From here on as in the other profile: the session knows how its answer is read.
-    let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification = verifier.begin(&session, None, response, &mut OsEntropy, now())?;
+    let (to, content_type) = (session.id().as_str(), Some(&*answer.content_type));
+    let posted = Answer { to, content_type, body: &answer.bytes };
+    let mut verification = verifier.begin(&session, posted, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
         return Err("nothing to ask for".into());
     };

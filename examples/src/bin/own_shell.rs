@@ -25,9 +25,8 @@ use idgate_core::error::{RequestObjectError, ResponseError};
 use idgate_core::limits::{CLAIMS_RETENTION_MS, MAX_RESPONSE_BYTES};
 use idgate_core::request::{RequestObjectJwt, RequestSigner as _, SoftwareSigner};
 use idgate_core::{
-    Credential, Decision, Effect, ErrorCode, IssuerId, NewSession, Request, Session, Step,
+    Answer, Credential, Decision, Effect, ErrorCode, IssuerId, NewSession, Request, Session, Step,
     Supplied, Transition, TrustEntry, TrustSnapshot, TrustedKey, Verifier, WalletReply,
-    WalletResponse,
 };
 use idgate_examples::{OsEntropy, Store, now};
 use idgate_testkit::keys::Curve;
@@ -106,7 +105,7 @@ impl Shell {
     /// The signed request, for a wallet that fetches it.
     fn request_object(self: &Arc<Self>, id: &str) -> Result<RequestObjectJwt, ErrorCode> {
         let session = self.store.load(id).ok_or(ErrorCode::NotFound)?;
-        let made = self.verifier.request_object(&session, None, None, now());
+        let made = self.verifier.request_object(&session, id, None, now());
         let (opened, jwt) = made.map_err(|error: RequestObjectError| error.code())?;
         match opened.map(|transition| self.commit(transition)) {
             // Another fetch was faster, and what it stored decides.
@@ -116,17 +115,12 @@ impl Shell {
     }
 
     /// Decides about an answer and stores what was decided.
-    fn decide(
-        self: &Arc<Self>,
-        id: &str,
-        response: WalletResponse<'_>,
-    ) -> Result<WalletReply, ResponseError> {
-        let Some(session) = self.store.load(id) else {
-            response.check_syntax()?;
+    fn decide(self: &Arc<Self>, answer: Answer<'_>) -> Result<WalletReply, ResponseError> {
+        let Some(session) = self.store.load(answer.to) else {
+            answer.check_syntax()?;
             return Err(ResponseError::SessionClosed);
         };
-        let mut verification =
-            self.verifier.begin(&session, None, response, &mut OsEntropy, now())?;
+        let mut verification = self.verifier.begin(&session, answer, &mut OsEntropy, now())?;
         loop {
             match verification.step()? {
                 Step::Done(decision) => {
@@ -216,7 +210,7 @@ async fn answer(
 ) -> Response {
     let decided = tokio::task::spawn_blocking(move || {
         let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        shell.decide(&id, WalletResponse::new(content_type, &body))
+        shell.decide(Answer { to: &id, content_type, body: &body })
     });
     match decided.await {
         Ok(Ok(reply)) => match reply.body() {

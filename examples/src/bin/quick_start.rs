@@ -14,8 +14,8 @@ use idgate_core::entropy::OsEntropy;
 use idgate_core::error::ResponseError;
 use idgate_core::request::Dialect;
 use idgate_core::verifier::DialectOptions;
-use idgate_core::{Credential, IssuerId, NewSession, Request, Session, Step, TrustEntry};
-use idgate_core::{TrustSnapshot, TrustedKey, UnixMillis, Verifier, WalletResponse};
+use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, Session, Step};
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier};
 
 // Whom to trust: here the sample issuer of idgate.
 const ISSUER_JWK: &[u8] = br#"{"kty": "EC", "crv": "P-256",
@@ -61,8 +61,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut body = Vec::new();
     reader.by_ref().take(length).read_to_end(&mut body)?;
 
-    let response = WalletResponse::new(content_type.as_deref(), &body);
-    let answered = answer(&verifier, &created.session, response);
+    let (to, content_type) = (created.session.id().as_str(), content_type.as_deref());
+    let posted = Answer { to, content_type, body: &body };
+    let answered = answer(&verifier, &created.session, posted);
     let (status, reply) = match &answered {
         Ok((status, reply)) => (*status, reply.as_str()),
         Err(_) => ("500 Internal Server Error", r#"{"error":"internal_error"}"#),
@@ -76,9 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn answer(
     verifier: &Verifier,
     session: &Session,
-    response: WalletResponse<'_>,
+    posted: Answer<'_>,
 ) -> Result<(&'static str, String), Box<dyn Error>> {
-    let mut answer = match verifier.begin(session, None, response, &mut OsEntropy, now()?) {
+    let mut answer = match verifier.begin(session, posted, &mut OsEntropy, now()?) {
         Ok(answer) => answer,
         Err(fault @ ResponseError::Entropy(_)) => return Err(fault.into()),
         Err(refused) => {

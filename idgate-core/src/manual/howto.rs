@@ -31,18 +31,18 @@
 //! ```
 //! use idgate_core::error::ResponseError;
 //! use idgate_core::{Decision, Entropy, Need, Session, Step, Supplied, Transition};
-//! use idgate_core::{UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{Answer, UnixMillis, Verifier};
 //!
 //! fn decide(
 //!     verifier: &Verifier,
 //!     session: &Session,
-//!     response: WalletResponse<'_>,
+//!     answer: Answer<'_>,
 //!     entropy: &mut dyn Entropy,
 //!     now: impl Fn() -> UnixMillis,
 //!     commit: impl Fn(Transition) -> Result<(), ResponseError>, // SessionClosed: a lost race
 //!     fetch: impl Fn(&Need) -> Option<Vec<u8>>,
 //! ) -> Result<Decision, ResponseError> {
-//!     let mut verification = verifier.begin(session, None, response, entropy, now())?;
+//!     let mut verification = verifier.begin(session, answer, entropy, now())?;
 //!     let mut held = false;
 //!     loop {
 //!         let (hold, needs) = match verification.step()? {
@@ -73,11 +73,12 @@
 //!
 //! A page of yours can ask its browser for credentials (W3C Digital Credentials API, OpenID4VP A). Say
 //! in the request which pages may, pass them what [`Verifier::dc_api_requests`] gives, and bring back
-//! what the browser gave, from the page to your server and from there to
-//! [`Verifier::begin_dc_api`]. What follows is as above.
+//! what the browser gave, from the page to your server and from there as [`Answer::dc_api`] to
+//! [`Verifier::begin`]. The rest is as above.
 //!
 //! [`Verifier::dc_api_requests`]: crate::Verifier::dc_api_requests
-//! [`Verifier::begin_dc_api`]: crate::Verifier::begin_dc_api
+//! [`Answer::dc_api`]: crate::Answer::dc_api
+//! [`Verifier::begin`]: crate::Verifier::begin
 //!
 //! ```
 //! use idgate_core::request::Dialect;

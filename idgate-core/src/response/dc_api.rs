@@ -9,7 +9,7 @@ use super::vp_token::VpToken;
 use crate::codec::json::{Kind, Tape, Value};
 use crate::error::{ResponseError, WalletError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
-use crate::response::Answer;
+use crate::response::Content;
 use crate::session::QueryLanguage;
 
 /// A well-formed body, whatever session it is for.
@@ -57,7 +57,7 @@ impl<'a> DcApiAnswer<'a> {
 ///
 /// # Errors
 /// [`ResponseError::Malformed`].
-pub(super) fn from_payload(payload: &[u8]) -> Result<Answer<'static>, ResponseError> {
+pub(super) fn from_payload(payload: &[u8]) -> Result<Content<'static>, ResponseError> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(payload).map_err(not_json)?;
     let payload = tape.value(root);
@@ -67,9 +67,9 @@ pub(super) fn from_payload(payload: &[u8]) -> Result<Answer<'static>, ResponseEr
     match (payload.get("vp_token"), member(payload, "error")) {
         (Some(vp_token), None) => {
             let vp_token = VpToken::from_json(vp_token, QueryLanguage::Dcql)?.into_owned();
-            Ok(Answer::Presentation { vp_token, submission: None })
+            Ok(Content::Presentation { vp_token, submission: None })
         }
-        (None, Some(error)) => Ok(Answer::Error(wallet_error(error)?)),
+        (None, Some(error)) => Ok(Content::Error(wallet_error(error)?)),
         (None, None) => malformed("the encrypted answer has neither vp_token nor error"),
         (Some(_), Some(_)) => malformed("vp_token and error exclude each other"),
     }
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn a_payload_is_a_presentation_or_an_error() {
         let presented = from_payload(br#"{"vp_token":{},"error":null,"state":"of nobody"}"#);
-        assert!(matches!(presented, Ok(Answer::Presentation { .. })));
+        assert!(matches!(presented, Ok(Content::Presentation { .. })));
         let declined = from_payload(br#"{"error":"access_denied"}"#);
-        assert!(matches!(declined, Ok(Answer::Error(WalletError::AccessDenied))));
+        assert!(matches!(declined, Ok(Content::Error(WalletError::AccessDenied))));
         for (bad, rule) in [
             ("vp_token", "not valid JSON"),
             ("[]", "must be a JSON object"),

@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
     use crate::request::fixtures;
-    use crate::response::{Answer, Posted, WalletResponse};
+    use crate::response::{Answer, Content, Posted};
     use crate::session::QueryLanguage;
 
     const MISMATCH: Reason = Reason::SubmissionMismatch;
@@ -128,10 +128,11 @@ mod tests {
     /// What `vp_token` comes to, for requests `pid` and `credential_2`.
     fn assigned(request: &PresentationRequest, vp_token: &str) -> Result<String, Reason> {
         let body = format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
-        let response = WalletResponse::new(Some("application/json"), body.as_bytes());
+        let response =
+            Answer { to: "", content_type: Some("application/json"), body: body.as_bytes() };
         let posted = Posted::parse(response, QueryLanguage::Dcql).unwrap();
         let Posted::Plain(posted) = posted else { unreachable!("it is plain") };
-        let Answer::Presentation { vp_token, .. } = posted.answer else {
+        let Content::Presentation { vp_token, .. } = posted.answer else {
             unreachable!("it is a presentation")
         };
         let presented = assign(request, &vp_token).map_err(|error| error.reason)?;

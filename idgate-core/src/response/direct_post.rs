@@ -14,7 +14,7 @@ use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
 use crate::error::{ResponseError, WalletError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
-use crate::response::WalletResponse;
+use crate::response::Answer;
 use crate::session::QueryLanguage;
 
 /// A well-formed body, whatever session it is for.
@@ -35,11 +35,11 @@ pub(crate) struct EncryptedPost<'a> {
 /// A well-formed answer, and the `state` that says to what.
 pub(crate) struct DirectPost<'a> {
     pub(crate) state: Cow<'a, str>,
-    pub(crate) answer: Answer<'a>,
+    pub(crate) answer: Content<'a>,
 }
 
 /// What a wallet answers, whichever way it comes.
-pub(crate) enum Answer<'a> {
+pub(crate) enum Content<'a> {
     /// `vp_token` and, under Presentation Exchange, `presentation_submission`.
     Presentation {
         vp_token: VpToken<'a>,
@@ -53,7 +53,7 @@ pub(crate) enum Answer<'a> {
 }
 
 /// Never the tokens themselves.
-impl fmt::Debug for Answer<'_> {
+impl fmt::Debug for Content<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Presentation { .. } => "Presentation",
@@ -97,14 +97,14 @@ impl DirectPost<'_> {
     }
 }
 
-impl Answer<'_> {
-    pub(super) fn into_owned(self) -> Answer<'static> {
+impl Content<'_> {
+    pub(super) fn into_owned(self) -> Content<'static> {
         match self {
             Self::Presentation { vp_token, submission } => {
-                Answer::Presentation { vp_token: vp_token.into_owned(), submission }
+                Content::Presentation { vp_token: vp_token.into_owned(), submission }
             }
-            Self::DeviceResponse(bytes) => Answer::DeviceResponse(bytes),
-            Self::Error(error) => Answer::Error(error),
+            Self::DeviceResponse(bytes) => Content::DeviceResponse(bytes),
+            Self::Error(error) => Content::Error(error),
         }
     }
 }
@@ -118,10 +118,7 @@ impl<'a> Posted<'a> {
     ///
     /// # Errors
     /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
-    pub(crate) fn parse(
-        response: WalletResponse<'a>,
-        query: QueryLanguage,
-    ) -> Result<Self, ResponseError> {
+    pub(crate) fn parse(response: Answer<'a>, query: QueryLanguage) -> Result<Self, ResponseError> {
         if response.body.len() > MAX_RESPONSE_BYTES {
             return Err(ResponseError::TooLarge);
         }
@@ -134,7 +131,7 @@ impl<'a> Posted<'a> {
         }
     }
 
-    fn plain(state: Cow<'a, str>, answer: Answer<'a>) -> Self {
+    fn plain(state: Cow<'a, str>, answer: Content<'a>) -> Self {
         Self::Plain(DirectPost { state, answer })
     }
 }
@@ -248,14 +245,14 @@ fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
         Kept::Error { error, state } => {
             non_empty(&error, "error is empty")?;
             non_empty(&state, "state is empty")?;
-            Ok(Posted::plain(state, Answer::Error(WalletError::of(&error))))
+            Ok(Posted::plain(state, Content::Error(WalletError::of(&error))))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             non_empty(&state, "state is empty")?;
             let vp_token = VpToken::from_text(vp_token, query)?;
             let submission =
                 presentation_submission.map(|text| submission_from_text(&text)).transpose()?;
-            Ok(Posted::plain(state, Answer::Presentation { vp_token, submission }))
+            Ok(Posted::plain(state, Content::Presentation { vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
             non_empty(&response, "response is empty")?;
@@ -288,13 +285,13 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
         Kept::Error { error, state } => {
             let error = string(error, "error must be a string")?;
             non_empty(&error, "error is empty")?;
-            Ok(Posted::plain(state_of(state)?, Answer::Error(WalletError::of(&error))))
+            Ok(Posted::plain(state_of(state)?, Content::Error(WalletError::of(&error))))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             let state = state_of(state)?;
             let vp_token = VpToken::from_json(vp_token, query)?;
             let submission = presentation_submission.map(submission_from_json).transpose()?;
-            Ok(Posted::plain(state, Answer::Presentation { vp_token, submission }))
+            Ok(Posted::plain(state, Content::Presentation { vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
             let response = string(response, "response must be a string")?;

@@ -14,7 +14,7 @@ use crate::jose::{JweRecipient, OpenedJwe};
 use crate::request::Dialect;
 use crate::response::dc_api::{self, DcApiAnswer, Given};
 use crate::response::direct_post::EncryptedPost;
-use crate::response::{Answer, DirectPost, Posted};
+use crate::response::{Content, DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
 
 /// What the encryption of an answer says about the transcripts that it may have.
@@ -50,12 +50,12 @@ pub(crate) fn unpack<'p>(
     provider: &CryptoProvider,
     offer: &Offer,
     posted: Posted<'p>,
-) -> Result<(Answer<'p>, Option<AnswerEncryption<'static>>), ResponseError> {
+) -> Result<(Content<'p>, Option<AnswerEncryption<'static>>), ResponseError> {
     let (posted, encryption, outer_state) = match (offer.profile.response, posted) {
         (ResponseEncryption::Plain, Posted::Plain(posted))
         | (
             ResponseEncryption::EcdhEs,
-            Posted::Plain(posted @ DirectPost { answer: Answer::Error(_), .. }),
+            Posted::Plain(posted @ DirectPost { answer: Content::Error(_), .. }),
         ) => (posted, None, None),
         (ResponseEncryption::EcdhEs, Posted::Encrypted(EncryptedPost { response, state })) => {
             let (payload, encryption) = decrypt(provider, offer, &response)?;
@@ -90,9 +90,9 @@ pub(crate) fn unpack_dc_api(
     provider: &CryptoProvider,
     offer: &Offer,
     answer: DcApiAnswer<'_>,
-) -> Result<(Answer<'static>, Option<AnswerEncryption<'static>>), ResponseError> {
+) -> Result<(Content<'static>, Option<AnswerEncryption<'static>>), ResponseError> {
     match answer.given {
-        Given::Error(error) => Ok((Answer::Error(error), None)),
+        Given::Error(error) => Ok((Content::Error(error), None)),
         Given::Encrypted(response) => {
             let (payload, encryption) = decrypt(provider, offer, &response)?;
             Ok((dc_api::from_payload(&payload)?, Some(encryption)))

@@ -13,7 +13,7 @@ use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, DecryptionFailed, EcdhPrivateKey, PublicKey};
 use crate::error::ResponseError;
 use crate::formats::mdoc::Handover;
-use crate::response::Answer;
+use crate::response::Content;
 use crate::session::BrowserOffer;
 
 /// The answer that came through a browser to the DeviceRequest of an offer. Each origin of the offer
@@ -25,9 +25,9 @@ pub(crate) fn unpack_iso_mdoc<'s>(
     provider: &CryptoProvider,
     browser: &'s BrowserOffer,
     answer: DcApiAnswer<'_>,
-) -> Result<(Answer<'static>, Option<AnswerEncryption<'s>>), ResponseError> {
+) -> Result<(Content<'static>, Option<AnswerEncryption<'s>>), ResponseError> {
     let response = match answer.given {
-        Given::Error(error) => return Ok((Answer::Error(error), None)),
+        Given::Error(error) => return Ok((Content::Error(error), None)),
         Given::Encrypted(response) => response,
     };
     let open = || {
@@ -42,7 +42,7 @@ pub(crate) fn unpack_iso_mdoc<'s>(
         recipient.open(provider, &response, origins)
     };
     let (device_response, origin) = open().map_err(|_| ResponseError::DecryptionFailed)?;
-    Ok((Answer::DeviceResponse(device_response), Some(AnswerEncryption::Hpke { origin })))
+    Ok((Content::DeviceResponse(device_response), Some(AnswerEncryption::Hpke { origin })))
 }
 
 /// Whom such an answer is encrypted to.

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 pub use self::captured::CapturedAnswer;
 pub(crate) use self::dc_api::DcApiAnswer;
 pub(crate) use self::device_response::answered;
-pub(crate) use self::direct_post::{Answer, DirectPost, Posted};
+pub(crate) use self::direct_post::{Content, DirectPost, Posted};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack, unpack_dc_api};
 pub(crate) use self::encrypted_mdoc::{HpkeRecipient, unpack_iso_mdoc};
 pub(crate) use self::vp_token::VpToken;
@@ -27,19 +27,39 @@ pub(crate) use crate::request::with_response_code;
 use crate::session::QueryLanguage;
 
 /// An answer as it came in; nothing in it is trusted.
+///
+/// ```
+/// use idgate_core::Answer;
+/// # fn example(to: &str, content_type: Option<&str>, body: &[u8]) {
+/// // POST /v1/oid4vp/response/{to}
+/// let posted = Answer { to, content_type, body };
+/// // A page of yours brings what its browser gave.
+/// let brought = Answer::dc_api(body);
+/// # }
+/// ```
 #[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct WalletResponse<'a> {
+#[allow(clippy::exhaustive_structs)] // names cannot be exchanged, and a wallet sends no more
+pub struct Answer<'a> {
+    /// The last segment of the path that the wallet posted to: the id of a session or of an offer.
+    pub to: &'a str,
     /// The `Content-Type` header.
     pub content_type: Option<&'a str>,
     /// The body.
     pub body: &'a [u8],
 }
 
-impl<'a> WalletResponse<'a> {
-    /// An answer of that media type.
-    pub fn new(content_type: Option<&'a str>, body: &'a [u8]) -> Self {
-        Self { content_type, body }
+/// Where an answer goes that a page brings; no id of a session or an offer is like it.
+const BROWSERS: &str = "dc_api";
+
+impl<'a> Answer<'a> {
+    /// An answer that a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, an
+    /// object with `protocol` and `data`.
+    pub const fn dc_api(body: &'a [u8]) -> Self {
+        Self { to: BROWSERS, content_type: None, body }
+    }
+
+    pub(crate) fn is_from_browser(self) -> bool {
+        self.to == BROWSERS
     }
 
     /// Size and syntax, for an answer to a session that does not exist: what is wrong with the
@@ -67,9 +87,9 @@ impl<'a> WalletResponse<'a> {
     }
 }
 
-impl core::fmt::Debug for WalletResponse<'_> {
+impl core::fmt::Debug for Answer<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "WalletResponse({} bytes)", self.body.len())
+        write!(f, "Answer({} bytes)", self.body.len())
     }
 }
 

@@ -178,6 +178,17 @@ impl Session {
         self.offers.find(id)
     }
 
+    /// The last segment of the paths at which wallets find `offer`, one of this session's that a link
+    /// carries: the offer's own id, or that of the session.
+    pub fn handle_of<'s>(&'s self, offer: &'s Offer) -> &'s str {
+        offer.id().map_or(self.id.as_str(), OfferId::as_str)
+    }
+
+    /// The offer at the path with that last segment.
+    pub(crate) fn offer_at(&self, handle: &str) -> Option<&Offer> {
+        self.offers.linked().find(|offer| self.handle_of(offer) == handle)
+    }
+
     /// The offer that pages pass to their browsers.
     pub fn browser_offer(&self) -> Option<&Offer> {
         self.offers.browser().map(|(offer, _)| offer)

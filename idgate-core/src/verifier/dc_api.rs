@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError, ResponseError};
+use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
     DcApiPages, DcApiParameters, DcApiRequests, Dialect, PresentationRequest, SigningIdentity,
@@ -18,7 +18,6 @@ use crate::session::{
 use crate::time::UnixMillis;
 use crate::verifier::dialects::unsupported;
 use crate::verifier::{DcApi, NewSession, Verifier};
-use crate::verify::Verification;
 
 impl Verifier {
     /// What a page passes to its browser, for a session that was made with
@@ -62,23 +61,6 @@ impl Verifier {
             requests.push((protocol.name(), data.map_err(RequestObjectError::Signer)?));
         }
         Ok(DcApiRequests::new(requests))
-    }
-
-    /// Takes what a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, which is
-    /// an object with `protocol` and `data`. It is good for a page from one of the session's origins,
-    /// which `verification_details` name; nothing in `answer` is believed about it. Errors change
-    /// nothing: there is nothing to store.
-    ///
-    /// # Errors
-    /// The session is closed, or the answer is not well-formed, answers what was not offered or does
-    /// not decrypt.
-    pub fn begin_dc_api<'s>(
-        &'s self,
-        session: &'s Session,
-        answer: &[u8],
-        now: UnixMillis,
-    ) -> Result<Verification<'s>, ResponseError> {
-        Verification::begin_dc_api(self.basis(), session, answer, now)
     }
 
     /// The request to browsers, in the dialect that links of the session speak first.

@@ -23,8 +23,7 @@ use crate::crypto::{CryptoProvider, RequestSigner};
 use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, ResponseError};
-use crate::ids::OfferId;
-use crate::response::WalletResponse;
+use crate::response::Answer;
 use crate::session::{RequestProfile, Session};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
@@ -152,23 +151,23 @@ impl Verifier {
         &self.base_url
     }
 
-    /// Takes a wallet's answer to an offer: to the session's own, or to the one that is named
-    /// (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the offer's stored profile's to say,
-    /// whatever this verifier makes new sessions with. Errors change
-    /// nothing: there is nothing to store.
+    /// Takes an answer to the offer that it was posted to (OpenID4VP 8.2, 8.3, decisions 6), or one that a
+    /// page got from its browser. The offer's stored profile says how it is read, whatever this verifier
+    /// makes new sessions with. An answer through a browser is good for a page from one of the session's
+    /// origins, which `verification_details` name; nothing in the answer is believed about it. Errors
+    /// change nothing: there is nothing to store.
     ///
     /// # Errors
-    /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
-    /// wrong.
+    /// The session is closed or has no such offer, the answer is not well-formed, answers what was not
+    /// offered or does not decrypt, or `state` is wrong.
     pub fn begin<'s>(
         &'s self,
         session: &'s Session,
-        offer: Option<&OfferId>,
-        response: WalletResponse<'s>,
+        answer: Answer<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Verification<'s>, ResponseError> {
-        Verification::begin(self.basis(), session, offer, response, entropy, now)
+        Verification::begin(self.basis(), session, answer, entropy, now)
     }
 
     fn basis(&self) -> Basis<'_> {
@@ -268,6 +267,8 @@ mod tests {
     #[cfg(feature = "rustcrypto")]
     mod recorded;
 
+    use alloc::string::ToString as _;
+
     use super::*;
     use crate::request::fixtures;
 
@@ -294,5 +295,31 @@ mod tests {
             assert!(matches!(inline(other), Err(ConfigError::Signer(_))), "{other}");
         }
         assert!(matches!(jar("gateway.example"), Err(ConfigError::BaseUrl(_))));
+    }
+
+    #[test]
+    fn an_answer_goes_to_the_offer_of_the_path_that_it_was_posted_to() {
+        let (verifier, mut entropy) = (fixtures::verifier(), fixtures::CountingEntropy::default());
+        let session = fixtures::session(fixtures::one_credential());
+        let mut begin =
+            |answer| verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
+        let posted = |to| Answer { to, content_type: Some("application/json"), body: b"{}" };
+        let closed = ResponseError::SessionClosed;
+        for unknown in ["", "off_0", "ses_0", "dc_api/"] {
+            assert_eq!(begin(posted(unknown)), closed, "{unknown:?}");
+        }
+        assert_eq!(
+            begin(posted(session.id().as_str())),
+            ResponseError::Malformed("state is missing")
+        );
+    }
+
+    #[test]
+    fn an_answer_of_a_browser_is_for_a_session_that_asked_one() {
+        let (verifier, mut entropy) = (fixtures::verifier(), fixtures::CountingEntropy::default());
+        let session = fixtures::session(fixtures::one_credential());
+        let answer = Answer::dc_api(br#"{"protocol":"openid4vp-v1-unsigned","data":{}}"#);
+        let refused = verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
+        assert!(refused.to_string().contains("protocol"), "{refused}");
     }
 }

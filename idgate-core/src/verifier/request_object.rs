@@ -1,7 +1,6 @@
 //! The Request Object of a session (RFC 9101, decisions 5).
 
 use crate::error::RequestObjectError;
-use crate::ids::OfferId;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
 use crate::request::{Dialect, RequestObject, RequestObjectJwt};
 use crate::session::{EncryptionKey, Session, Status, Transition};
@@ -9,8 +8,8 @@ use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
 impl Verifier {
-    /// The Request Object of an offer by reference: of the session's own, or of the one that is
-    /// named. A wallet may fetch it again while the session is CREATED or PENDING, and finds the same
+    /// The Request Object of an offer by reference. `to` is the last segment of the path that the wallet
+    /// fetches: the id of the session or of an offer. A wallet may fetch it again while the session is CREATED or PENDING, and finds the same
     /// nonce and the same key in it. The first fetch makes the session PENDING: commit the
     /// transition, if there is one, before answering.
     ///
@@ -21,7 +20,7 @@ impl Verifier {
     pub fn request_object(
         &self,
         session: &Session,
-        offer: Option<&OfferId>,
+        to: &str,
         wallet_nonce: Option<&str>,
         now: UnixMillis,
     ) -> Result<(Option<Transition>, RequestObjectJwt), RequestObjectError> {
@@ -31,7 +30,7 @@ impl Verifier {
         if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
             return Err(RequestObjectError::WalletNonce);
         }
-        let offer = session.offer(offer).ok_or(RequestObjectError::NotFetchable)?;
+        let offer = session.offer_at(to).ok_or(RequestObjectError::NotFetchable)?;
         if offer.request_uri().is_none() || offer.lacks_key() {
             return Err(RequestObjectError::NotFetchable);
         }

@@ -18,7 +18,7 @@ use crate::codec::json::json_text;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm};
-use crate::response::{Answer, AnswerEncryption, answered, assign};
+use crate::response::{AnswerEncryption, Content, answered, assign};
 use crate::session::VerifiedResult;
 use crate::status::{Inquiry, StatusContext};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
@@ -123,7 +123,7 @@ impl<'s> Verification<'s> {
     fn presentations(&self) -> Result<Vec<(&'s CredentialRequest, Presentation<'_>)>, VerifyError> {
         let request = &self.session.request;
         match &self.answer {
-            Answer::Presentation { vp_token, submission } => {
+            Content::Presentation { vp_token, submission } => {
                 let definition_id = self.session.definition_id();
                 let texts = assign(request, definition_id, vp_token, submission.as_deref())?;
                 let presented = request.credentials.iter().zip(texts);
@@ -135,11 +135,11 @@ impl<'s> Verification<'s> {
                     .filter_map(|(asked, text)| Some((asked, of_format(asked, text?))))
                     .collect())
             }
-            Answer::DeviceResponse(bytes) => {
+            Content::DeviceResponse(bytes) => {
                 let answered = answered(request, bytes)?.into_iter();
                 Ok(answered.map(|asked| (asked, Presentation::DeviceResponse(bytes))).collect())
             }
-            Answer::Error(_) => {
+            Content::Error(_) => {
                 let nothing = "an error presents nothing";
                 Err(VerifyError::new(Reason::SubmissionMismatch, Check::Submission, nothing))
             }

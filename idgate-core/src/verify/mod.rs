@@ -43,12 +43,11 @@ use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
 pub use crate::formats::mdoc::Handover;
-use crate::ids::OfferId;
 use crate::request::Dialect;
 pub use crate::response::CapturedAnswer;
 use crate::response::{
-    Answer, AnswerEncryption, DcApiAnswer, Posted, WalletResponse, unpack, unpack_dc_api,
-    unpack_iso_mdoc, with_response_code,
+    Answer, AnswerEncryption, Content, DcApiAnswer, Posted, unpack, unpack_dc_api, unpack_iso_mdoc,
+    with_response_code,
 };
 use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
 pub use crate::status::{
@@ -104,7 +103,7 @@ pub struct Verification<'s> {
     session: &'s Session,
     /// What it answers.
     offer: &'s Offer,
-    answer: Answer<'s>,
+    answer: Content<'s>,
     /// `None`: it came unencrypted.
     encryption: Option<AnswerEncryption<'s>>,
     /// 128 fresh bits when the session has a `redirect_uri`.
@@ -130,12 +129,14 @@ impl<'s> Verification<'s> {
     pub(crate) fn begin(
         basis: Basis<'s>,
         session: &'s Session,
-        offer: Option<&OfferId>,
-        response: WalletResponse<'s>,
+        response: Answer<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Self, ResponseError> {
-        let offer = session.offer(offer).ok_or(ResponseError::SessionClosed)?;
+        if response.is_from_browser() {
+            return Self::begin_dc_api(basis, session, response.body, now);
+        }
+        let offer = session.offer_at(response.to).ok_or(ResponseError::SessionClosed)?;
         let posted = Posted::parse(response, offer.profile.query)?;
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
@@ -155,7 +156,7 @@ impl<'s> Verification<'s> {
     /// # Errors
     /// The answer is not well-formed, answers what was not offered or does not decrypt, or the session
     /// is closed.
-    pub(crate) fn begin_dc_api(
+    fn begin_dc_api(
         basis: Basis<'s>,
         session: &'s Session,
         body: &[u8],
@@ -201,7 +202,7 @@ impl Verification<'_> {
     pub fn step(&mut self) -> Result<Step, ResponseError> {
         let mut asking = match (self.asking.take(), &self.answer) {
             (Some(asking), _) => asking,
-            (None, Answer::Error(error)) => {
+            (None, Content::Error(error)) => {
                 let input = Input::Declined(*error);
                 let reply = WalletReply::ErrorNoted {
                     // Drafts leave the wallet where it is.
@@ -210,7 +211,7 @@ impl Verification<'_> {
                 };
                 return self.done(self.session, input, reply, Report::default());
             }
-            (None, Answer::Presentation { .. } | Answer::DeviceResponse(_)) => {
+            (None, Content::Presentation { .. } | Content::DeviceResponse(_)) => {
                 let mut report = Report::default();
                 match self.evaluate(&mut report) {
                     Ok(presented) => Asking::new(presented, report),

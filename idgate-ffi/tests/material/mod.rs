@@ -95,7 +95,7 @@ fn jar(dir: &Path) {
     let new = NewSession::test().tenant(TenantId::new("cli_1"));
     let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
-    let (_, jwt) = verifier.request_object(&session, None, None, now).unwrap();
+    let (_, jwt) = verifier.request_object(&session, session.id().as_str(), None, now).unwrap();
     let document = serde_json::from_str(&document).unwrap();
     let asked = JarRequest::verify(&link, jwt.as_str(), &document, SAMPLE_NOW_MS).unwrap();
     let answer = wallet.answer_jar(&asked, Transcript::Iso180137, true, SAMPLE_NOW_MS).unwrap();

@@ -52,7 +52,7 @@ pub(super) fn write(dir: &Path) {
     page(dir, &verifier, &wallet, &request);
     let session = session(&verifier, &request, &[]);
     let haip = session.offers().nth(1).unwrap();
-    let (_, jwt) = verifier.request_object(&session, haip.id(), None, NOW).unwrap();
+    let (_, jwt) = verifier.request_object(&session, session.handle_of(haip), None, NOW).unwrap();
     let fetched = Fetched {
         content_type: "application/oauth-authz-req+jwt".into(),
         jwt: jwt.as_str().into(),

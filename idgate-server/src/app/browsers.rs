@@ -9,10 +9,11 @@ use idgate_core::request::{DcApiRequests, PresentationRequest};
 use idgate_core::session::Session;
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
-use idgate_core::{UnixMillis, Verifier};
+use idgate_core::{Answer, UnixMillis, Verifier};
 
 use super::{App, AppError, SessionView};
 use idgate_base::clock::Moment;
+use idgate_base::entropy::OsEntropy;
 use idgate_store::Caller;
 
 impl App {
@@ -125,7 +126,7 @@ impl App {
         let mut session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
         self.drop_removed_origins(&mut session).await?;
         let verifier = self.in_force(since).await?.verifier;
-        let begin = || verifier.begin_dc_api(&session, answer, self.now());
+        let begin = || verifier.begin(&session, Answer::dc_api(answer), &mut OsEntropy, self.now());
         self.evaluate(&session, &verifier, answer.len(), begin, async { Ok(()) }).await
     }
 }

@@ -23,11 +23,11 @@ impl Handle {
         }
     }
 
-    /// The offer; `None`: the session's own.
-    pub fn offer(&self) -> Option<&OfferId> {
+    /// The segment itself.
+    pub fn as_str(&self) -> &str {
         match self {
-            Self::Session(_) => None,
-            Self::Offer(id) => Some(id),
+            Self::Session(id) => id.as_str(),
+            Self::Offer(id) => id.as_str(),
         }
     }
 }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_offer_is_told_from_a_session_by_its_prefix() {
-        assert_eq!(Handle::of("off_1").offer(), Some(&OfferId::new("off_1")));
+        assert_eq!(Handle::of("off_1"), Handle::Offer(OfferId::new("off_1")));
         for session in ["ses_1", "", "off", "OFF_1", "xoff_1"] {
             assert_eq!(Handle::of(session), Handle::Session(SessionId::new(session)));
         }

@@ -78,7 +78,7 @@ impl App {
             admit(session.id().clone()).await?;
         }
         let verifier = self.in_force(since).await?.verifier;
-        let sign = || verifier.request_object(&session, handle.offer(), wallet_nonce, self.now());
+        let sign = || verifier.request_object(&session, handle.as_str(), wallet_nonce, self.now());
         Ok(stage(Stage::Sign, sign)?)
     }
 }

@@ -4,10 +4,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate_core::Answer;
 use idgate_core::Verifier;
 use idgate_core::error::ResponseError;
 use idgate_core::ids::SessionId;
-use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use idgate_fetch::Scope;
@@ -46,17 +46,18 @@ impl App {
     pub async fn respond(
         self: &Arc<Self>,
         handle: &Handle,
-        response: WalletResponse<'_>,
+        content_type: Option<&str>,
+        body: &[u8],
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
         self.refuse_closed(&session)?;
         let verifier = self.in_force(since).await?.verifier;
-        let begin =
-            || verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now());
+        let answer = Answer { to: handle.as_str(), content_type, body };
+        let begin = || verifier.begin(&session, answer, &mut OsEntropy, self.now());
         let admission = admit(session.id().clone());
-        self.evaluate(&session, &verifier, response.body.len(), begin, admission).await
+        self.evaluate(&session, &verifier, body.len(), begin, admission).await
     }
 
     /// Begins a verification and stores its outcome. An answer that can be read is judged once

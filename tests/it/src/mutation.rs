@@ -1,11 +1,11 @@
 //! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
 //! presentation.
 
+use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::request::Dialects;
-use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
@@ -140,9 +140,11 @@ fn no_mutated_answer_or_request_panics() {
     for _ in 0..mutations.tries {
         let form = mutations.mutate(answer);
         let _ =
-            WalletResponse::new(Some("application/x-www-form-urlencoded"), &form).check_syntax();
+            Answer { to: "", content_type: Some("application/x-www-form-urlencoded"), body: &form }
+                .check_syntax();
         let body = mutations.mutate(json);
-        let _ = WalletResponse::new(Some("application/json"), &body).check_syntax();
+        let _ =
+            Answer { to: "", content_type: Some("application/json"), body: &body }.check_syntax();
         let create = mutations.mutate(create);
         let _ = Request::from_json(&create);
         let _ = verifier.resolve(&create, Mode::Live, &Dialects::default());

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
-use idgate_core::response::WalletResponse;
 use idgate_core::session::{Phase, Status, Transition};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
@@ -123,8 +123,12 @@ impl Flow {
     }
 
     fn verify(&self) -> idgate_core::verify::Verification<'_> {
-        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
-        self.verifier.begin(&self.session, None, response, &mut Zeros, NOW).unwrap()
+        let response = Answer {
+            to: self.session.id().as_str(),
+            content_type: Some(&self.body.content_type),
+            body: &self.body.bytes,
+        };
+        self.verifier.begin(&self.session, response, &mut Zeros, NOW).unwrap()
     }
 
     /// Steps once, supplies `what` for every need, and decides.

@@ -332,7 +332,7 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
     assert_ne!(newer.client_identifier(), session.client_identifier());
     // A certificate that is gone has no stand-in: the client_id would not be its.
     let without = renewed(certified(6, "renewed"), certified(7, "other"));
-    let error = without.request_object(&session, None, None, NOW).unwrap_err();
+    let error = without.request_object(&session, session.id().as_str(), None, NOW).unwrap_err();
     assert!(matches!(error, crate::error::RequestObjectError::Signer(_)));
 }
 
@@ -345,7 +345,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
     let session = create(last).unwrap();
     let after = last.plus(60_000);
-    verifier.request_object(&session, None, None, after).unwrap();
+    verifier.request_object(&session, session.id().as_str(), None, after).unwrap();
     for outside in [after, UnixMillis(NOW.0 - DAY - 1000)] {
         assert!(unsupported(create(outside)).contains("haip has no certificate in force"));
     }
@@ -491,9 +491,8 @@ fn an_object_is_fetched_by_the_id_of_its_offer_and_no_other() {
     assert_eq!(session.phase(), &Phase::Pending, "one of them is in the tenant's hands");
     let haip = session.offers().nth(1).unwrap();
     fetch(&verifier, &session, haip, None, 4);
-    let unknown = crate::ids::OfferId::new("off_0");
-    for offer in [None, Some(&unknown)] {
-        let error = verifier.request_object(&session, offer, None, UnixMillis(NOW.0)).unwrap_err();
+    for to in [session.id().as_str(), "off_0", "", "dc_api"] {
+        let error = verifier.request_object(&session, to, None, UnixMillis(NOW.0)).unwrap_err();
         assert_eq!(error, crate::error::RequestObjectError::NotFetchable);
     }
 }

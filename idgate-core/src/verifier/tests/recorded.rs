@@ -32,8 +32,12 @@ fn link_and_object_of_a_jar_session_are_what_they_were() {
     let made = fixtures::jar_session(fixtures::one_credential());
     for session in [stored(JAR_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), JAR_LINK.trim_end());
-        let fetched =
-            fixtures::jar_verifier().request_object(&session, None, Some("wallet"), FETCHED);
+        let fetched = fixtures::jar_verifier().request_object(
+            &session,
+            session.id().as_str(),
+            Some("wallet"),
+            FETCHED,
+        );
         let (_, object) = fetched.unwrap();
         assert_eq!(object.as_str(), JAR_OBJECT.trim_end());
     }

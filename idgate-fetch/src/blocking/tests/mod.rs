@@ -10,7 +10,6 @@ use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::Reason;
 use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
-use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::{NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::gzip::gzip;
@@ -94,8 +93,12 @@ impl Flow {
         fetcher: &BlockingFetcher,
         now: u64,
     ) -> (Result<Decision, NotDecided<Infallible>>, Vec<Status>) {
-        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
-        let begun = self.verifier.begin(&self.session, None, response, &mut Zeros, NOW);
+        let response = idgate_core::Answer {
+            to: self.session.id().as_str(),
+            content_type: Some(&self.body.content_type),
+            body: &self.body.bytes,
+        };
+        let begun = self.verifier.begin(&self.session, response, &mut Zeros, NOW);
         let committed = RefCell::new(Vec::new());
         let commit = |transition: Transition| {
             committed.borrow_mut().push(transition.session.status_at(UnixMillis(now)));

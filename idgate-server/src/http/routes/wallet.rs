@@ -4,7 +4,6 @@
 use hyper::StatusCode;
 use idgate_core::ErrorCode;
 use idgate_core::limits::MAX_RESPONSE_BYTES;
-use idgate_core::response::WalletResponse;
 use idgate_core::verify::WalletReply;
 use zeroize::Zeroizing;
 
@@ -28,8 +27,7 @@ pub(crate) async fn respond(call: Call<'_>) -> Answered {
     // In a box: a task copies what it runs more than once.
     let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
-        let response = WalletResponse::new(content_type.as_deref(), &bytes);
-        app.respond(&handle, response, admit).await
+        app.respond(&handle, content_type.as_deref(), &bytes, admit).await
     });
     reply(&to_its_end(limit, carried(work)).await?)
 }

@@ -63,7 +63,9 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     let verifier = builder.trust(trust(&authority)).build().expect("a good configuration");
     let session = session(&verifier, false);
     let link = JarLink::parse(&session.invitation().qr_code_url).expect("a good link");
-    let (_, jwt) = verifier.request_object(&session, None, None, NOW).expect("a Request Object");
+    let (_, jwt) = verifier
+        .request_object(&session, session.id().as_str(), None, NOW)
+        .expect("a Request Object");
     let request =
         JarRequest::verify(&link, jwt.as_str(), &document, NOW_MS).expect("a good request");
     let plain = Scenario::answering(&authority, request.request.clone(), NOW_MS);

@@ -1,8 +1,8 @@
 //! What comes of an answer, as a case has it.
 
+use idgate_core::Answer;
 use idgate_core::error::ResponseError;
 use idgate_core::ids::OfferId;
-use idgate_core::response::WalletResponse;
 use idgate_core::verify::Verification;
 use idgate_core::{Session, UnixMillis, Verifier};
 use idgate_testkit::wallet::Body;
@@ -21,14 +21,20 @@ pub(super) fn of_posted(
     body: &Body,
 ) -> Value {
     twice(|| {
-        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        verifier.begin(session, offer, response, &mut Counted::default(), NOW)
+        let response = Answer {
+            to: offer.map_or(session.id().as_str(), OfferId::as_str),
+            content_type: Some(&body.content_type),
+            body: &body.bytes,
+        };
+        verifier.begin(session, response, &mut Counted::default(), NOW)
     })
 }
 
 /// Of one that a page got from its browser.
 pub(super) fn of_relayed(verifier: &Verifier, session: &Session, answer: &str) -> Value {
-    twice(|| verifier.begin_dc_api(session, answer.as_bytes(), NOW))
+    twice(|| {
+        verifier.begin(session, Answer::dc_api(answer.as_bytes()), &mut Counted::default(), NOW)
+    })
 }
 
 /// The second time its signer is known.

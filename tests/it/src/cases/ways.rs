@@ -95,7 +95,12 @@ impl Asked {
     pub(super) fn request(&self) -> Request {
         let offer = self.offer();
         let fetched = self.way.by_reference.then(|| {
-            let fetched = self.verifier.request_object(&self.session, offer.id(), None, NOW);
+            let fetched = self.verifier.request_object(
+                &self.session,
+                self.session.handle_of(offer),
+                None,
+                NOW,
+            );
             let (_, jwt) = fetched.expect("a Request Object");
             Fetched {
                 content_type: "application/oauth-authz-req+jwt".into(),

@@ -6,7 +6,6 @@ use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{Dialect, Dialects};
-use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
 use idgate_core::verifier::DialectOptions;
 use idgate_core::verify::{Step, WalletReply};
@@ -117,8 +116,12 @@ impl Gateway {
         answer: &Answer,
     ) -> Result<WalletReply, ResponseError> {
         let body = answer.body();
-        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = self.verifier.begin(session, None, response, &mut self.entropy, NOW);
+        let response = idgate_core::Answer {
+            to: session.id().as_str(),
+            content_type: Some(&body.content_type),
+            body: &body.bytes,
+        };
+        let begun = self.verifier.begin(session, response, &mut self.entropy, NOW);
         match begun?.step()? {
             Step::Done(decision) => {
                 *session = decision.transition.session;

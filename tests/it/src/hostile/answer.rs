@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::response::WalletResponse;
 use idgate_core::session::Session;
 use idgate_core::trust::{RootOrigin, TrustAnchor};
 use idgate_core::verify::Step;
@@ -34,10 +34,7 @@ pub(super) fn whole_response_target() -> Parts {
     let wallet = Wallet::new(holder).with(credential).with_mdoc(sample.document);
     let body = wallet.answer_uri(&uri, NOW_MS).unwrap().form_body();
     let Body { content_type, bytes: good } = body;
-    let claims = move |bytes: &[u8]| {
-        let response = WalletResponse::new(Some(&content_type), bytes);
-        verified_claims(&verifier, &session, response)
-    };
+    let claims = move |bytes: &[u8]| verified_claims(&verifier, &session, &content_type, bytes);
     let expected = claims(&good);
     assert!(expected.is_some());
     let check = move |bytes: &[u8]| {
@@ -94,11 +91,12 @@ fn session_of(verifier: &Verifier, pid: &[&str], mdl: &[&str], groups: Value) ->
 fn verified_claims(
     verifier: &Verifier,
     session: &Session,
-    response: WalletResponse<'_>,
+    content_type: &str,
+    body: &[u8],
 ) -> Option<String> {
-    let now = UnixMillis(NOW_MS);
-    let mut verification =
-        verifier.begin(session, None, response, &mut Counted::default(), now).ok()?;
+    let (to, now) = (session.id().as_str(), UnixMillis(NOW_MS));
+    let answer = Answer { to, content_type: Some(content_type), body };
+    let mut verification = verifier.begin(session, answer, &mut Counted::default(), now).ok()?;
     match verification.step().ok()? {
         Step::Done(decision) => {
             decision.transition.session.result_at(now).map(|result| result.claims().to_owned())
@@ -145,8 +143,8 @@ impl Desk {
     }
 
     /// What becomes of an answer: the claims, when it is verified.
-    pub(super) fn claims(&self, response: WalletResponse<'_>) -> Option<String> {
-        verified_claims(&self.verifier, &self.session, response)
+    pub(super) fn claims(&self, content_type: &str, body: &[u8]) -> Option<String> {
+        verified_claims(&self.verifier, &self.session, content_type, body)
     }
 }
 

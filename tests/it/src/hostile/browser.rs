@@ -109,7 +109,10 @@ impl Page {
     /// What becomes of an answer: the claims, when it is verified.
     pub(super) fn claims(&self, body: &[u8]) -> Option<String> {
         let now = UnixMillis(NOW_MS);
-        let mut verification = self.verifier.begin_dc_api(&self.session, body, now).ok()?;
+        let mut verification = self
+            .verifier
+            .begin(&self.session, idgate_core::Answer::dc_api(body), &mut Counted::default(), now)
+            .ok()?;
         match verification.step().ok()? {
             Step::Done(decision) => {
                 decision.transition.session.result_at(now).map(|result| result.claims().to_owned())

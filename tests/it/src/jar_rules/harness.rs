@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::{Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{RequestSigner, SoftwareSigner};
-use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
@@ -93,7 +93,8 @@ impl Gateway {
     /// The request of `session`, fetched and verified; the session is PENDING afterwards.
     pub(super) fn fetch(&self, session: &mut Session) -> JarRequest {
         let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
-        let (transition, jwt) = self.verifier.request_object(session, None, None, CREATED).unwrap();
+        let (transition, jwt) =
+            self.verifier.request_object(session, session.id().as_str(), None, CREATED).unwrap();
         if let Some(transition) = transition {
             *session = transition.session;
         }
@@ -113,8 +114,12 @@ impl Gateway {
         session: &mut Session,
         body: &Body,
     ) -> Result<WalletReply, ResponseError> {
-        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = self.verifier.begin(session, None, response, &mut self.entropy, NOW);
+        let response = Answer {
+            to: session.id().as_str(),
+            content_type: Some(&body.content_type),
+            body: &body.bytes,
+        };
+        let begun = self.verifier.begin(session, response, &mut self.entropy, NOW);
         match begun?.step()? {
             Step::Done(decision) => {
                 *session = decision.transition.session;

@@ -67,7 +67,7 @@ fn a_verifier_in_jar_mode_finishes_inline_sessions() {
     let made = Gateway::inline().create(&asking(&["pid", "mdl"]));
     let answer = wallet().answer_uri(&made.invitation().qr_code_url, NOW.0).unwrap();
     let mut jar = Gateway::jar();
-    let error = jar.verifier.request_object(&made, None, None, CREATED).unwrap_err();
+    let error = jar.verifier.request_object(&made, made.id().as_str(), None, CREATED).unwrap_err();
     assert_eq!(error, RequestObjectError::NotFetchable);
     let (_, details) = jar.verified(&mut stored(&made), &answer.form_body());
     assert_eq!(details["request_mode"], "inline");

@@ -59,7 +59,8 @@ fn a_replay_after_the_settlement_finds_a_closed_session_and_no_key() {
     gateway.verified(&mut session, &answer.form_body());
     let error = gateway.post(&mut session, &answer.form_body()).unwrap_err();
     assert_eq!(error, ResponseError::SessionClosed);
-    let error = gateway.verifier.request_object(&session, None, None, NOW).unwrap_err();
+    let error =
+        gateway.verifier.request_object(&session, session.id().as_str(), None, NOW).unwrap_err();
     assert_eq!(error, RequestObjectError::NotFetchable);
 }
 

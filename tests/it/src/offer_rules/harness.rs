@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
 use idgate_core::error::{CreateError, RequestObjectError, ResponseError};
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::{IssuerId, OfferId, TenantId};
 use idgate_core::request::{
     DcApiRequests, Dialect, Dialects, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
     SoftwareSigner,
 };
-use idgate_core::response::WalletResponse;
 use idgate_core::session::{ClientIdForm, Offer};
 use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
 use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
@@ -236,7 +236,10 @@ impl Gateway {
     pub(super) fn inspect(&mut self, way: Way, session: &Session) -> (Request, Findings) {
         let own = session.offer(None).unwrap();
         let fetched = own.request_uri().map(|_| {
-            let (_, jwt) = self.verifier.request_object(session, None, None, CREATED).unwrap();
+            let (_, jwt) = self
+                .verifier
+                .request_object(session, session.id().as_str(), None, CREATED)
+                .unwrap();
             Fetched {
                 content_type: RequestObjectJwt::MEDIA_TYPE.into(),
                 jwt: jwt.into_string(),
@@ -270,8 +273,12 @@ impl Gateway {
         offer: Option<&idgate_core::ids::OfferId>,
         body: &Body,
     ) -> Result<WalletReply, ResponseError> {
-        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = self.verifier.begin(session, offer, response, &mut self.entropy, NOW);
+        let response = Answer {
+            to: offer.map_or(session.id().as_str(), OfferId::as_str),
+            content_type: Some(&body.content_type),
+            body: &body.bytes,
+        };
+        let begun = self.verifier.begin(session, response, &mut self.entropy, NOW);
         let (settled, reply) = finished(begun?)?;
         *session = settled;
         Ok(reply)
@@ -283,7 +290,12 @@ impl Gateway {
         session: &mut Session,
         answer: &str,
     ) -> Result<WalletReply, ResponseError> {
-        let begun = self.verifier.begin_dc_api(session, answer.as_bytes(), NOW);
+        let begun = self.verifier.begin(
+            session,
+            Answer::dc_api(answer.as_bytes()),
+            &mut Counted::default(),
+            NOW,
+        );
         let (settled, reply) = finished(begun?)?;
         *session = settled;
         Ok(reply)
@@ -342,7 +354,8 @@ impl Gateway {
 
     /// The signed request of a draft offer behind its link, as a draft wallet verifies it.
     pub(super) fn request_object(&self, session: &Session, offer: &Offer) -> String {
-        let (_, jwt) = self.verifier.request_object(session, offer.id(), None, CREATED).unwrap();
+        let (_, jwt) =
+            self.verifier.request_object(session, session.handle_of(offer), None, CREATED).unwrap();
         jwt.into_string()
     }
 }

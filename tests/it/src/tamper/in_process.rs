@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use idgate_core::Answer;
 use idgate_core::crypto::{CryptoProvider, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{Dialect, RequestSigner, SoftwareSigner};
-use idgate_core::response::WalletResponse;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verifier::DialectOptions;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
@@ -65,7 +65,8 @@ impl JarGateway for InProcess {
     fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         assert_eq!(session.request_uri(), Some(request_uri));
-        let fetched = verifier.request_object(session, None, None, UnixMillis(now_ms));
+        let fetched =
+            verifier.request_object(session, session.id().as_str(), None, UnixMillis(now_ms));
         let (transition, jwt) = fetched.expect("the session has a Request Object");
         if let Some(transition) = transition {
             *session = transition.session;
@@ -115,9 +116,13 @@ impl Gateway for InProcess {
     fn post(&mut self, body: &Body, now_ms: u64) -> Option<String> {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         let mut judge = || {
-            let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+            let response = Answer {
+                to: session.id().as_str(),
+                content_type: Some(&body.content_type),
+                body: &body.bytes,
+            };
             let entropy = &mut self.entropy;
-            let begun = verifier.begin(session, None, response, entropy, UnixMillis(now_ms));
+            let begun = verifier.begin(session, response, entropy, UnixMillis(now_ms));
             begun.and_then(|verification| decide(verification, now_ms))
         };
         let (first, again) = (judge(), judge());

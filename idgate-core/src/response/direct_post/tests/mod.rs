@@ -18,7 +18,10 @@ fn post_to<'a>(
     content_type: &'a str,
     body: &'a str,
 ) -> Result<DirectPost<'a>, ResponseError> {
-    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()), query)? {
+    match Posted::parse(
+        Answer { to: "", content_type: Some(content_type), body: body.as_bytes() },
+        query,
+    )? {
         Posted::Plain(answer) => Ok(answer),
         Posted::Encrypted(_) => panic!("an encrypted answer"),
     }
@@ -28,16 +31,16 @@ fn post_to<'a>(
 fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
     let DirectPost { state, answer } = post(content_type, body).unwrap();
     match answer {
-        Answer::Presentation { vp_token: VpToken::One(token), submission } => {
+        Content::Presentation { vp_token: VpToken::One(token), submission } => {
             (state.into_owned(), vec![token.into_owned()], false, submission.unwrap())
         }
-        Answer::Presentation { vp_token: VpToken::Several(tokens), submission } => {
+        Content::Presentation { vp_token: VpToken::Several(tokens), submission } => {
             let tokens = tokens.into_iter().map(Cow::into_owned).collect();
             (state.into_owned(), tokens, true, submission.unwrap())
         }
-        Answer::Presentation { .. } => panic!("an answer to another query"),
-        Answer::DeviceResponse(_) => panic!("a response by itself"),
-        Answer::Error(_) => panic!("an error"),
+        Content::Presentation { .. } => panic!("an answer to another query"),
+        Content::DeviceResponse(_) => panic!("a response by itself"),
+        Content::Error(_) => panic!("an error"),
     }
 }
 
@@ -121,7 +124,7 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
     ] {
         refused(bad, json, "Content-Type");
     }
-    let missing = Posted::parse(WalletResponse::new(None, json.as_bytes()), PE);
+    let missing = Posted::parse(Answer { to: "", content_type: None, body: json.as_bytes() }, PE);
     assert!(matches!(missing, Err(ResponseError::Malformed(_))));
 }
 
@@ -155,7 +158,7 @@ fn an_error_answer_needs_its_state() {
         (JSON, r#"{"error":"access_denied","state":"s"}"#),
     ] {
         let noted = post(content_type, body).unwrap();
-        assert!(noted.state == "s" && matches!(noted.answer, Answer::Error(_)));
+        assert!(noted.state == "s" && matches!(noted.answer, Content::Error(_)));
     }
     refused(FORM, "error=access_denied", "state is missing");
     refused(JSON, r#"{"error":"access_denied"}"#, "state is missing");
@@ -174,7 +177,12 @@ fn error_and_vp_token_exclude_each_other() {
 }
 
 fn encrypted(content_type: &str, body: &str) -> (String, Option<String>) {
-    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()), PE).unwrap() {
+    match Posted::parse(
+        Answer { to: "", content_type: Some(content_type), body: body.as_bytes() },
+        PE,
+    )
+    .unwrap()
+    {
         Posted::Encrypted(EncryptedPost { response, state }) => {
             (response.into_owned(), state.map(Cow::into_owned))
         }
@@ -216,7 +224,7 @@ fn a_null_response_is_an_absent_one() {
     let answer = r#""vp_token":"a","presentation_submission":{},"state":"s","response":null"#;
     assert!(post(JSON, &format!("{{{answer}}}")).is_ok());
     let error = post(JSON, r#"{"response":null,"error":"access_denied","state":"s"}"#);
-    assert!(matches!(error.unwrap().answer, Answer::Error(_)));
+    assert!(matches!(error.unwrap().answer, Content::Error(_)));
     refused(JSON, r#"{"response":null,"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
@@ -224,9 +232,9 @@ fn a_null_response_is_an_absent_one() {
 fn a_payload_is_an_answer_and_holds_no_further_one() {
     let payload = br#"{"vp_token":"a~","presentation_submission":{},"state":"s","exp":1}"#;
     let answer = DirectPost::from_payload(payload, PE).unwrap();
-    assert!(matches!(answer.answer, Answer::Presentation { .. }));
+    assert!(matches!(answer.answer, Content::Presentation { .. }));
     let error = DirectPost::from_payload(br#"{"error":"access_denied","state":"s"}"#, PE).unwrap();
-    assert!(matches!(error.answer, Answer::Error(_)));
+    assert!(matches!(error.answer, Content::Error(_)));
     for bad in ["", "[]", "vp_token=a", r#"{"response":"a.b.c.d.e"}"#, r#"{"a":1,"a":1}"#] {
         let refused = DirectPost::from_payload(bad.as_bytes(), PE);
         assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{bad}");
@@ -313,8 +321,10 @@ fn bodies_that_are_no_form_and_no_json_are_refused() {
         refused(JSON, bad, "JSON object");
     }
     for content_type in [FORM, JSON] {
-        let body =
-            Posted::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"), PE);
+        let body = Posted::parse(
+            Answer { to: "", content_type: Some(content_type), body: b"{\"state\":\"\xff\"}" },
+            PE,
+        );
         assert!(matches!(body, Err(ResponseError::Malformed(_))));
     }
 }
@@ -333,7 +343,7 @@ fn depth_is_limited_everywhere() {
 /// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
 fn map(content_type: &str, body: &str) -> String {
     let answer = post_to(QueryLanguage::Dcql, content_type, body).unwrap();
-    let Answer::Presentation { vp_token: VpToken::Map(map), submission: None } = answer.answer
+    let Content::Presentation { vp_token: VpToken::Map(map), submission: None } = answer.answer
     else {
         panic!("an answer to another query")
     };
@@ -358,7 +368,7 @@ fn an_answer_to_dcql_is_an_object_in_json_and_in_a_form() {
     assert_eq!(map(JSON, &json), expected);
     assert_eq!(map(FORM, &encoded(token, "{}")), expected);
     let payload = DirectPost::from_payload(json.as_bytes(), QueryLanguage::Dcql).unwrap().answer;
-    assert!(matches!(payload, Answer::Presentation { vp_token: VpToken::Map(_), .. }));
+    assert!(matches!(payload, Content::Presentation { vp_token: VpToken::Map(_), .. }));
     assert_eq!(map(JSON, r#"{"state":"s","vp_token":{}}"#), "");
 }
 
@@ -389,7 +399,7 @@ fn a_token_of_the_other_query_language_is_refused() {
 #[test]
 fn the_syntax_of_an_answer_to_nobody_is_that_of_any_language_in_use() {
     let check = |body: &str, queries: &[QueryLanguage]| {
-        WalletResponse::new(Some(JSON), body.as_bytes()).check_syntax_of(queries)
+        Answer { to: "", content_type: Some(JSON), body: body.as_bytes() }.check_syntax_of(queries)
     };
     let dcql = r#"{"state":"s","vp_token":{"a":["x"]}}"#;
     let exchange = r#"{"state":"s","vp_token":"a~","presentation_submission":{}}"#;

@@ -35,7 +35,7 @@ fn read(jwt: &RequestObjectJwt) -> (Value, Value) {
 }
 
 fn fetch(session: &Session, now: UnixMillis) -> (Option<Transition>, RequestObjectJwt) {
-    fixtures::jar_verifier().request_object(session, None, None, now).unwrap()
+    fixtures::jar_verifier().request_object(session, session.id().as_str(), None, now).unwrap()
 }
 
 #[test]
@@ -138,7 +138,8 @@ fn every_session_has_a_key_of_its_own() {
 fn wallet_nonce_is_copied_as_it_is() {
     let session = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
-    let fetch = |nonce: &str| verifier.request_object(&session, None, Some(nonce), LATER);
+    let fetch =
+        |nonce: &str| verifier.request_object(&session, session.id().as_str(), Some(nonce), LATER);
     for nonce in ["", "n-0S6_WzA2Mj", "\"\\\u{7}é", &"é".repeat(256)] {
         let (_, claims) = read(&fetch(nonce).unwrap().1);
         assert_eq!(claims["wallet_nonce"], nonce);
@@ -154,7 +155,7 @@ fn a_session_that_takes_no_answer_has_no_object() {
     let created = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
     let refused = |session: &Session, now| {
-        let error = verifier.request_object(session, None, None, now).unwrap_err();
+        let error = verifier.request_object(session, session.id().as_str(), None, now).unwrap_err();
         assert_eq!(error, RequestObjectError::NotFetchable);
         assert_eq!(error.code(), ErrorCode::NotFound);
     };
@@ -174,14 +175,14 @@ fn an_inline_verifier_serves_stored_sessions_when_it_has_the_signer() {
         builder.trust(Arc::new(fixtures::trust()))
     };
     let without = builder().build().unwrap();
-    let error = without.request_object(&session, None, None, LATER).unwrap_err();
+    let error = without.request_object(&session, session.id().as_str(), None, LATER).unwrap_err();
     assert!(matches!(error, RequestObjectError::Signer(_)));
     assert_eq!(error.code(), ErrorCode::TemporarilyUnavailable);
     let key = Es256Key::from_scalar(&[3; 32]).unwrap();
     let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example%3A8443#key"));
     let with = builder().request_signer(signer).build().unwrap();
     assert_eq!(
-        with.request_object(&session, None, None, LATER).unwrap().1,
+        with.request_object(&session, session.id().as_str(), None, LATER).unwrap().1,
         fetch(&session, LATER).1
     );
 }
@@ -207,7 +208,8 @@ fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
         let builder = Verifier::builder(PROVIDER)
             .jar("https://gateway.example:8443", Arc::new(Broken(broken)));
         let verifier = builder.trust(Arc::new(fixtures::trust())).build().unwrap();
-        let error = verifier.request_object(&session, None, None, LATER).unwrap_err();
+        let error =
+            verifier.request_object(&session, session.id().as_str(), None, LATER).unwrap_err();
         assert!(matches!(error, RequestObjectError::Signer(_)), "{broken:?}");
     }
 }

@@ -131,7 +131,7 @@ pub(in crate::verifier) fn fetch(
     wallet_nonce: Option<&str>,
     scalar: u8,
 ) -> (Value, Value) {
-    let made = verifier.request_object(session, offer.id(), wallet_nonce, NOW);
+    let made = verifier.request_object(session, session.handle_of(offer), wallet_nonce, NOW);
     let (_, jwt) = made.unwrap();
     let jws = CompactJws::split(jwt.as_str()).unwrap();
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();

@@ -6,7 +6,6 @@ use std::time::Duration;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::error::{Reason, ResponseError};
 use idgate_core::ids::SessionId;
-use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::WalletReply;
@@ -143,9 +142,9 @@ impl World {
 }
 
 async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
-    let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
+    let content_type = Some(&*open.body.content_type);
     let admit = |_| -> Admission { Box::pin(async { Ok(()) }) };
-    app.respond(&Handle::Session(open.id.clone()), response, admit).await
+    app.respond(&Handle::Session(open.id.clone()), content_type, &open.body.bytes, admit).await
 }
 
 fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {

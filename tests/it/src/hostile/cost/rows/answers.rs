@@ -1,9 +1,9 @@
 //! A wallet's whole answer, as the response endpoint takes it.
 
+use idgate_core::Answer;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::crypto::{ContentEncryption, Curve as CoreCurve, EcdhPrivateKey};
 use idgate_core::jose::JweRecipient;
-use idgate_core::response::WalletResponse;
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jwe::{Enc, Encryption};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -23,7 +23,7 @@ fn row(
     worst: Vec<(&'static str, Generator)>,
 ) -> Row {
     let desk = Desk::new();
-    let read = move |body: &[u8]| drop(desk.claims(WalletResponse::new(Some(content_type), body)));
+    let read = move |body: &[u8]| drop(desk.claims(content_type, body));
     Row { name, full: FULL, read: Box::new(read), valid, worst }
 }
 
@@ -105,7 +105,8 @@ pub(super) fn jwe() -> Row {
         let text = std::str::from_utf8(text).unwrap();
         let opened = recipient.open(&PROVIDER, text).map(|jwe| jwe.payload);
         opened.is_ok_and(|payload| {
-            let response = WalletResponse::new(Some("application/json"), &payload);
+            let response =
+                Answer { to: "", content_type: Some("application/json"), body: &payload };
             response.check_syntax().is_ok()
         })
     };

@@ -6,7 +6,6 @@ use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::Dialect;
-use idgate_core::response::WalletResponse;
 use idgate_core::verifier::DialectOptions;
 use idgate_core::{
     NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
@@ -78,9 +77,13 @@ impl Desk {
     }
 
     fn takes(&self, body: &[u8]) -> bool {
-        let response = WalletResponse::new(Some("application/json"), body);
+        let response = idgate_core::Answer {
+            to: self.session.id().as_str(),
+            content_type: Some("application/json"),
+            body,
+        };
         let (now, entropy) = (UnixMillis(NOW_MS), &mut Counted::default());
-        let begun = self.verifier.begin(&self.session, None, response, entropy, now);
+        let begun = self.verifier.begin(&self.session, response, entropy, now);
         let step = begun.and_then(|mut verification| verification.step());
         matches!(step, Ok(idgate_core::Step::Done(done)) if done.transition.session.result_at(now).is_some())
     }
