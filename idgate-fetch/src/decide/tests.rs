@@ -8,10 +8,8 @@ use std::sync::Mutex;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::TenantId;
-use idgate_core::response::WalletResponse;
 use idgate_core::{
-    Issuer, PresentationRequest, Reason, Revision, Sent, Status, UnixMillis, Verifier,
+    Issuer, NewSession, Reason, Request, Revision, Sent, Status, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;
@@ -120,9 +118,9 @@ impl Flow {
         let verifier = builder.trust(trust.snapshot().clone()).build().unwrap();
         let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
             "claims":["given_name"]}]}"#;
-        let request = PresentationRequest::parse(asked, verifier.trust(), true).unwrap();
-        let tenant = TenantId::new("shop");
-        let made = verifier.create_session(request, tenant, true, &mut Zeros, now()).unwrap();
+        let request = Request::from_json(asked).unwrap();
+        let new = NewSession::live();
+        let made = verifier.create_session(&request, new, &mut Zeros, now()).unwrap();
         let uri = made.session.invitation().qr_code_url;
         let request = AuthorizationRequest::parse(&uri).unwrap();
         let answer = Answer::new(&request, vec![shown(&request, status)]);
@@ -131,8 +129,12 @@ impl Flow {
     }
 
     fn begin(&self) -> Verification<'_> {
-        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
-        self.verifier.begin(&self.session, None, response, &mut Zeros, now()).unwrap()
+        let answer = idgate_core::Answer {
+            to: self.session.id().as_str(),
+            content_type: Some(&self.body.content_type),
+            body: &self.body.bytes,
+        };
+        self.verifier.begin(&self.session, answer, &mut Zeros, now()).unwrap()
     }
 }
 
