@@ -95,12 +95,12 @@
 //! let created = verifier.create_session(&asked, NewSession::live(), &mut entropy, now)?;
 //! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
 //!
-//! let mut decide = |(content_type, body): (&str, &[u8])| { // what the wallet posts
+//! let mut decide = |(content_type, body): (&str, &[u8])| -> Result<_, Box<dyn std::error::Error>> {
 //!     let to = created.session.id().as_str(); // the last segment of the path it posts to
 //!     let answer = Answer { to, content_type: Some(content_type), body };
 //!     match verifier.begin(&created.session, answer, &mut entropy, now)?.step()? {
 //!         Step::Done(decision) => Ok(decision.transition.session), // commit it, then reply
-//!         _ => Err(Box::<dyn std::error::Error>::from("to be fetched: see `manual::howto`")),
+//!         Step::Need { .. } => Err("a list is to be fetched: see `manual::howto`".into()),
 //!     }
 //! };
 //! # let by_owner = owner.answer_uri(&link, now.0)?.form_body();

@@ -81,7 +81,6 @@ impl BlockingFetcher {
             let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
                 Step::Done(decision) => return Ok(*decision),
                 Step::Need { hold, needs } => (hold, needs),
-                _ => return Err(NotDecided::NotAsked(NotAsked)),
             };
             if self.recall(verification, &needs, scope, now()) {
                 continue;

@@ -128,13 +128,12 @@ impl Shell {
                     self.commit(transition)?;
                     return Ok(reply);
                 }
-                Step::Need { hold, needs, .. } => {
+                Step::Need { hold, needs } => {
                     self.commit(*hold)?;
                     for need in needs {
                         verification.supply(&need, Supplied::Unavailable, now());
                     }
                 }
-                _ => return Err(ResponseError::SessionClosed),
             }
         }
     }

@@ -47,8 +47,7 @@
 //!     loop {
 //!         let (hold, needs) = match verification.step()? {
 //!             Step::Done(decision) => return Ok(*decision), // commit its transition, then reply
-//!             Step::Need { hold, needs, .. } => (hold, needs),
-//!             _ => return Err(ResponseError::SessionClosed),
+//!             Step::Need { hold, needs } => (hold, needs),
 //!         };
 //!         if !std::mem::replace(&mut held, true) {
 //!             commit(*hold)?; // VERIFYING: another answer gets 409 meanwhile

@@ -318,7 +318,8 @@ mod tests {
     fn an_answer_of_a_browser_is_for_a_session_that_asked_one() {
         let (verifier, mut entropy) = (fixtures::verifier(), fixtures::CountingEntropy::default());
         let session = fixtures::session(fixtures::one_credential());
-        let answer = Answer::dc_api(br#"{"protocol":"openid4vp-v1-unsigned","data":{}}"#);
+        let answer =
+            Answer::dc_api(br#"{"protocol":"openid4vp-v1-unsigned","data":{"response":"x"}}"#);
         let refused = verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
         assert!(refused.to_string().contains("protocol"), "{refused}");
     }

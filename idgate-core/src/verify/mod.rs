@@ -56,10 +56,19 @@ pub use crate::status::{
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 
-/// One step of a verification.
+/// One step of a verification. A program acts on both:
+///
+/// ```compile_fail,E0004
+/// # use idgate_core::{Decision, Step};
+/// # fn example(step: Step) -> Box<Decision> {
+/// match step {
+///     Step::Done(decision) => decision,
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing is decided until it is done"]
-#[non_exhaustive]
+#[allow(clippy::exhaustive_enums)] // a third step would be a break anyway: each needs an act of the caller
 pub enum Step {
     /// Everything but the status is good. Answer needs from a cache with [`Verification::reuse`]
     /// if possible. If needs remain, commit `hold`, fetch them all at once, give what came to

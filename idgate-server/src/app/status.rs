@@ -44,11 +44,6 @@ impl App {
             let (hold, needs) = match step {
                 Step::Done(decision) => return Ok(*decision),
                 Step::Need { hold, needs } => (hold, needs),
-                _ => {
-                    return Err(AppError::Fault(
-                        "the verification asks for what is unknown".into(),
-                    ));
-                }
             };
             if !self.fetcher.recall(verification, &needs, scope, self.now()) {
                 if held.is_none() {

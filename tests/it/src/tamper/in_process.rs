@@ -167,7 +167,6 @@ pub(crate) fn decide(
                     verification.supply(need, Supplied::Unavailable, UnixMillis(now_ms));
                 }
             }
-            step => panic!("unknown step: {step:?}"),
         }
     }
 }
