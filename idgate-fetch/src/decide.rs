@@ -67,7 +67,6 @@ impl Fetcher {
                     return Ok(*decision);
                 }
                 Step::Need { hold, needs } => (hold, needs),
-                _ => return Err(NotDecided::NotAsked(NotAsked)),
             };
             if self.recall_for(&mut verification, &needs, &scope, clock::now()) {
                 continue;

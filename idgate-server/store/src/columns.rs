@@ -4,12 +4,12 @@ use rusqlite::ToSql as ToSqlite;
 use rusqlite::types::FromSql as FromSqlite;
 use tokio_postgres::types::{FromSqlOwned as FromPostgres, ToSql as ToPostgres};
 
-/// What may stand for a parameter.
+/// A type that parameters may have.
 pub(super) trait Value: ToSqlite + ToPostgres + Send + Sync {}
 
 impl<T: ToSqlite + ToPostgres + Send + Sync> Value for T {}
 
-/// What may stand in a column.
+/// A type that columns may have.
 pub(super) trait Column: FromSqlite + FromPostgres {}
 
 impl<T: FromSqlite + FromPostgres> Column for T {}

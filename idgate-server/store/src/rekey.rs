@@ -107,7 +107,7 @@ pub(super) enum Mode {
     Replace,
 }
 
-/// What an operator is told of it while there are several keys.
+/// The finding for an operator while there are several keys.
 pub(super) fn judge(found: Resealed) -> Finding {
     let Resealed { current, others, unreadable } = found;
     if others == 0 && unreadable > 0 {
@@ -132,7 +132,7 @@ pub(super) fn judge(found: Resealed) -> Finding {
     Finding::warning("instance_keys", what)
 }
 
-/// What opens and seals, and what was found so far.
+/// The keys that open and seal, and the count so far.
 pub(super) struct Rekeying<'k> {
     sealer: &'k Sealer,
     audit: &'k AuditKeys,
@@ -198,7 +198,7 @@ impl<'k> Rekeying<'k> {
         }
     }
 
-    /// The same of a signed record of what was removed of this client's chain.
+    /// The same of a signed record of a removal from this client's chain.
     fn removal(&mut self, client_id: &str, line: &str) -> Option<String> {
         let Ok(signed) = serde_json::from_str::<SignedRemoval>(line) else {
             return self.unreadable();

@@ -30,7 +30,7 @@ pub(crate) fn count(
     Ok(work.found)
 }
 
-/// The same of what a gateway that starts would keep, but for results.
+/// The same of the values that a gateway keeps when it starts, but for results.
 pub(crate) fn count_lasting(
     main: &Connection,
     claims: Option<&Connection>,
@@ -46,7 +46,7 @@ pub(crate) fn count_lasting(
     Ok(found)
 }
 
-/// Seals everything anew, and says at last that no other key is needed, if everything could be opened.
+/// Seals everything again. If everything could be opened, it says at last that no other key is needed.
 pub(crate) fn reseal(
     main: &mut Connection,
     claims: Option<&mut Connection>,
@@ -74,7 +74,7 @@ pub(crate) fn reseal(
     for part in LOG {
         at_once(pages_of(&Db::sqlite(&transaction), part, &mut work))?;
     }
-    // What none of them opens may open under one of them when a backup brings it back.
+    // A value that none of them opens may open under one of them when a backup brings it back.
     if work.found.unreadable == 0 {
         at_once(async {
             let db = Db::sqlite(&transaction);
@@ -134,7 +134,7 @@ fn of_sessions(
             .prepare_cached(values.client)?
             .query_row([&object], |row| row.get(0))
             .optional()?;
-        // What belongs to no such session goes with the next start.
+        // A value of no such session goes with the next start.
         let Some(client) = client else { continue };
         let place = Place { purpose: values.purpose, object: &object, client: &client };
         if let Some(anew) = work.sealed(place, &sealed)? {

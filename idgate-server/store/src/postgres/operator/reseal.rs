@@ -16,7 +16,7 @@ use crate::seal::Place;
 use crate::types::Resealed;
 use crate::types::StoreError;
 
-/// How often what was sealed under another key meanwhile is sealed anew.
+/// Rounds in which values that were sealed under another key meanwhile are sealed again.
 const ROUNDS: usize = 3;
 /// How long one of them may take.
 const PASS: Duration = Duration::from_secs(24 * 3600);
@@ -53,8 +53,8 @@ impl PostgresOperator {
     }
 }
 
-/// No other key is asked for any more, if no value is sealed under another one. What is counted is what
-/// there will be: whoever seals under another one is gone, and nobody comes who does.
+/// No other key is asked for any more, if no value is sealed under another one. The count is final: nodes that
+/// seal under another key are gone, and none of them comes back meanwhile.
 async fn forget_others(desk: &Desk, tx: &Tx<'_>) -> Done<Resealed> {
     let db = Db::Transaction(tx);
     let held = checks(&db, Lock::Update).await?;
