@@ -48,15 +48,34 @@ impl Fetcher {
     /// Takes a verification to its decision, and stores that. Before the first fetch it stores the hold; it fetches
     /// all needs of a round at once, and uses again what it knows.
     ///
-    /// Reply to the wallet once this is done. Run it to its end: dropped on the way, it leaves the session
-    /// VERIFYING until its lease is over.
+    /// Reply to the wallet once this is done. Run it to its end, on a task of its own: a wallet that hangs up drops the
+    /// handler of its request, and a decision that is dropped leaves the session VERIFYING until its lease is over.
+    /// It computes between its awaits: signatures, and lists that are inflated. The number of the trust
+    /// must differ whenever trust does.
     ///
     /// # Errors
-    /// There is no decision, and nothing is to be stored.
+    /// There is no decision. The hold, if there was one, is given back.
     pub async fn decide<S: Store>(
         self: &Arc<Self>,
         mut verification: Verification<'_>,
         store: &S,
+    ) -> Result<Decision, NotDecided<S::Error>> {
+        let mut held = None;
+        let decided = self.decide_holding(&mut verification, store, &mut held).await;
+        match (&decided, held) {
+            // It is settled, or the session went on without this answer.
+            (Ok(_) | Err(NotDecided::Response(_)), _) | (Err(_), None) => {}
+            (Err(_), Some(held)) => give_back(store, &held).await,
+        }
+        decided
+    }
+
+    /// The session as it is `held` comes back, too, once it is.
+    async fn decide_holding<S: Store>(
+        self: &Arc<Self>,
+        verification: &mut Verification<'_>,
+        store: &S,
+        held: &mut Option<Session>,
     ) -> Result<Decision, NotDecided<S::Error>> {
         let scope = Scope::of(verification.session(), verification.trust_version());
         let mut allowance = Allowance::of_one_answer();
@@ -68,20 +87,21 @@ impl Fetcher {
                 }
                 Step::Need { hold, needs } => (hold, needs),
             };
-            if self.recall_for(&mut verification, &needs, &scope, clock::now()) {
+            if self.recall_for(verification, &needs, &scope, clock::now()) {
                 continue;
             }
-            stored(store, &hold).await?;
-            let asked = self.ask(&mut verification, needs, &scope, &mut allowance).await;
-            if let Err(not_asked) = asked {
-                give_back(store, &hold.session).await?;
-                return Err(NotDecided::NotAsked(not_asked));
+            // That of a second round changes nothing.
+            if held.is_none() {
+                stored(store, &hold).await?;
+                *held = Some(hold.session);
             }
+            let asked = self.ask(verification, needs, &scope, &mut allowance).await;
+            asked.map_err(NotDecided::NotAsked)?;
         }
     }
 
-    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches what it needs. A source
-    /// that cannot be asked counts as unavailable.
+    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the status that it needs. A
+    /// source that cannot be asked counts as unavailable. It computes between its awaits.
     ///
     /// # Errors
     /// The first check that failed.
@@ -131,8 +151,9 @@ async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotD
     }
 }
 
-/// Ends a hold without a verdict, unless the session went on meanwhile.
-async fn give_back<S: Store>(store: &S, held: &Session) -> Result<(), NotDecided<S::Error>> {
-    let Some(released) = held.released(clock::now()) else { return Ok(()) };
-    store.commit(&released).await.map(drop).map_err(NotDecided::Store)
+/// Ends a hold without a verdict, unless the session went on meanwhile. If the store fails, the lease ends it.
+async fn give_back<S: Store>(store: &S, held: &Session) {
+    if let Some(released) = held.released(clock::now()) {
+        let _ = store.commit(&released).await;
+    }
 }

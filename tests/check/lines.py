@@ -19,7 +19,7 @@ CRATES = (
     "idgate-server/program",
     "idgate-ffi",
 )
-FOR_TESTS = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*")
+FOR_TESTS = re.compile(r"#\[cfg\((?:all\(|any\()?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*")
 MODULE = re.compile(r"(?:pub(?:\([^)]*\))? )?mod (\w+);")
 
 

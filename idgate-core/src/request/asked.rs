@@ -50,6 +50,7 @@ impl Credential {
     }
 
     /// A condition that the claim must meet: a JSON Schema with the keywords that the interface description lists.
+    /// A claim has one; a second one is refused with the request.
     pub fn filter(mut self, name: &str, schema: impl Serialize) -> Self {
         self.0.put("claim_filters", name, &schema);
         self

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::codec::json::{Tape, Value, json_text};
+#[cfg(test)]
+use crate::codec::json::Tape;
+use crate::codec::json::{Value, json_text};
 
 /// Members by name, none twice.
 #[derive(Clone, Debug, Default)]
@@ -55,13 +57,19 @@ impl Object {
         self.set_text(name, array);
     }
 
-    /// Gives the object `name`, which begins where there is none, a member.
+    /// Appends a member to the object `name`, which begins where there is none. It takes nothing away: the parser
+    /// refuses a member that is there twice.
     pub(super) fn put(&mut self, name: &str, member: &str, value: &(impl Serialize + ?Sized)) {
-        let mut tape = Tape::default();
-        let parsed = self.get(name).and_then(|text| tape.parse(text.as_bytes()).ok());
-        let mut object = parsed.map(|id| Self::of(tape.value(id))).unwrap_or_default();
-        object.set(member, value);
-        self.set_text(name, object.text());
+        let object = self.get(name).and_then(|text| text.trim_end().strip_suffix('}'));
+        let mut object = String::from(object.unwrap_or("{"));
+        if object.trim() != "{" {
+            object.push(',');
+        }
+        object.push_str(&json_text(member));
+        object.push(':');
+        object.push_str(&text_of(value));
+        object.push('}');
+        self.set_text(name, object);
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -126,6 +134,23 @@ mod tests {
         object.put("filters", r#"a":1,"b"#, &true);
         object.put("filters", "c", &false);
         assert_eq!(object.text(), r#"{"filters":{"a\":1,\"b":true,"c":false}}"#);
+    }
+
+    #[test]
+    fn a_member_that_is_put_twice_or_cannot_be_read_stays_to_be_refused() {
+        let mut object = Object::default();
+        object.put("filters", "age", &serde_json::json!({ "minimum": 18 }));
+        object.put("filters", "age", &serde_json::json!({ "maximum": 65 }));
+        let deep = (0..40).fold(serde_json::json!(0), |inner, _| serde_json::json!([inner]));
+        object.put("filters", "deep", &deep);
+        object.put("filters", "last", &true);
+        let text = object.text();
+        for member in
+            [r#""age":{"minimum":18}"#, r#""age":{"maximum":65}"#, "[[0]]", r#""last":true"#]
+        {
+            assert!(text.contains(member), "{member}: {text}");
+        }
+        assert!(Tape::default().parse(text.as_bytes()).is_err());
     }
 
     #[test]

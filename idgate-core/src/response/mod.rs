@@ -48,18 +48,19 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// Where an answer goes that a page brings; no id of a session or an offer is like it.
-const BROWSERS: &str = "dc_api";
+/// Where an answer goes that a page brings. Its address is compared, so no text that a stranger puts into a path
+/// equals it.
+static BROWSERS: &str = "the browser of a page";
 
 impl<'a> Answer<'a> {
     /// An answer that a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, an
     /// object with `protocol` and `data`.
-    pub const fn dc_api(body: &'a [u8]) -> Self {
+    pub fn dc_api(body: &'a [u8]) -> Self {
         Self { to: BROWSERS, content_type: None, body }
     }
 
     pub(crate) fn is_from_browser(self) -> bool {
-        self.to == BROWSERS
+        core::ptr::eq(self.to, BROWSERS)
     }
 
     /// Size and syntax, for an answer to a session that does not exist: what is wrong with the

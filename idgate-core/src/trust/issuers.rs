@@ -48,8 +48,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Reads the material of `issuers`. Its number is made of that material, so that two that differ have
-    /// different ones.
+    /// Reads the material of `issuers`. Its number is made of the keys, certificates and lists that may sign, so that a
+    /// status list that was fetched for one does not serve another.
     ///
     /// # Errors
     /// The first field that cannot be used, by issuer and name; or two issuers have one name.

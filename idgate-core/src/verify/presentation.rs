@@ -1,5 +1,6 @@
 //! One presentation outside a session: every check that a session makes, but for those that concern several
-//! credentials. It shares trust, refusals, and the fetching of status with sessions.
+//! credentials, conditions on the values of claims, and transaction data. It shares trust, refusals, and the fetching of
+//! status with sessions.
 
 mod expected;
 mod outcome;

@@ -17,6 +17,7 @@ use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::numeric_date;
 use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
+use idgate_testkit::x509::Identity;
 
 use super::*;
 #[cfg(unix)]
@@ -52,12 +53,13 @@ impl std::error::Error for Down {}
 struct One {
     session: Mutex<Session>,
     committed: Mutex<Vec<Status>>,
-    fails: bool,
+    /// The status that it cannot store.
+    fails_at: Option<Status>,
 }
 
 impl One {
     fn of(session: &Session) -> Self {
-        Self { session: Mutex::new(session.clone()), committed: Mutex::default(), fails: false }
+        Self { session: Mutex::new(session.clone()), committed: Mutex::default(), fails_at: None }
     }
 
     fn committed(&self) -> Vec<Status> {
@@ -75,7 +77,7 @@ impl Store for One {
     }
 
     fn commit(&self, t: &Transition) -> impl Future<Output = Result<Committed, Down>> + Send {
-        if self.fails {
+        if self.fails_at == Some(t.session.status_at(now())) {
             return ready(Err(Down));
         }
         let mut session = self.session.lock().unwrap();
@@ -95,9 +97,12 @@ struct Flow {
     body: Body,
 }
 
+fn pid() -> Issuer {
+    Issuer::new(ISSUER).jwk(samples::issuer_key(Curve::P256).public_jwk().to_string())
+}
+
 fn trust() -> Trust {
-    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
-    Trust::new(PROVIDER, [Issuer::new(ISSUER).jwk(jwk)]).unwrap()
+    Trust::new(PROVIDER, [pid()]).unwrap()
 }
 
 /// A presentation of the sample credential with that status, which answers this request.
@@ -113,7 +118,11 @@ fn shown(request: &AuthorizationRequest, status: Option<(u64, &str)>) -> String 
 
 impl Flow {
     fn new(status: Option<(u64, &str)>) -> Self {
-        let trust = trust();
+        Self::of(pid(), status)
+    }
+
+    fn of(issuer: Issuer, status: Option<(u64, &str)>) -> Self {
+        let trust = Trust::new(PROVIDER, [issuer]).unwrap();
         let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
         let verifier = builder.trust(trust.snapshot().clone()).build().unwrap();
         let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
@@ -203,6 +212,33 @@ async fn what_cannot_be_asked_gives_the_hold_back() {
 }
 
 #[tokio::test]
+async fn a_store_that_fails_at_the_verdict_gets_the_hold_back() {
+    let source = Loopback::start().await;
+    source.give(&list(&source.url()));
+    let flow = Flow::new(Some((0, &source.url())));
+    let store = One { fails_at: Some(Status::Verified), ..One::of(&flow.session) };
+    let failed = fetcher().decide(flow.begin(), &store).await;
+    assert!(matches!(failed, Err(NotDecided::Store(Down))), "{failed:?}");
+    assert_eq!(store.committed(), [Status::Verifying, Status::Pending]);
+}
+
+#[tokio::test]
+async fn a_second_round_is_under_the_same_hold() {
+    let root = Identity::iaca(Curve::P256, now().0);
+    let signer = root.document_signer(Curve::P256, now().0);
+    let source = Loopback::start().await;
+    let list = StatusJwt::new(&StatusList::new(1, 8), &source.url(), numeric_date(now().0));
+    let list = list.with_header("x5c", idgate_testkit::jws::x5c(&[&signer.der]));
+    source.give(list.sign(&signer.key).as_bytes());
+    let flow = Flow::of(pid().status_roots(root.der), Some((0, &source.url())));
+    let store = One::of(&flow.session);
+    let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
+    // The CRL of the list's signer is at a name that is not reached.
+    assert_eq!(decision.transition.session.reason_at(now()), Some(Reason::RevocationUnknown));
+    assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
+}
+
+#[tokio::test]
 async fn a_lost_race_is_no_decision() {
     let flow = Flow::new(None);
     let store = One::of(&flow.session);
@@ -216,7 +252,7 @@ async fn a_lost_race_is_no_decision() {
 #[tokio::test]
 async fn a_store_that_fails_is_no_decision() {
     let flow = Flow::new(None);
-    let store = One { fails: true, ..One::of(&flow.session) };
+    let store = One { fails_at: Some(Status::Verified), ..One::of(&flow.session) };
     let failed = fetcher().decide(flow.begin(), &store).await.unwrap_err();
     assert_eq!(failed.to_string(), "the store failed: down");
     assert_eq!(store.session.lock().unwrap().revision(), flow.session.revision());

@@ -11,6 +11,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use idgate_fetch::own_fault::{self, Shortage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -70,7 +71,7 @@ async fn accept(
                     }
                 }
                 Err(error) => {
-                    cannot_accept(gateway, &error);
+                    cannot_accept(gateway, &error, &own_fault::DESCRIPTORS);
                     tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
                 }
             },
@@ -97,8 +98,10 @@ fn refused(gateway: &Gateway, from: IpAddr, reason: &'static str) {
 }
 
 /// Mostly there are no more file descriptors: a silent stranger can spare one.
-fn cannot_accept(gateway: &Gateway, error: &io::Error) {
+pub(super) fn cannot_accept(gateway: &Gateway, error: &io::Error, shortage: &Shortage) {
     gateway.connections.relieve();
+    // A name that cannot be looked up in the next moment is not the name's fault.
+    shortage.note();
     gateway.app.store().telemetry().connection_refused("descriptors");
     if gateway.noise.admits(Line::Fault("none", "descriptors"), gateway.app.now()) {
         tracing::warn!(%error, "cannot accept a connection");

@@ -20,8 +20,9 @@ pub(super) struct Authenticated {
     pub(super) caller: Caller,
     /// The caller's session that was asked for, if there is one.
     pub(super) session: Option<CallersSession>,
-    /// Uses of keys that are to be stored now.
-    pub(super) due: Vec<(String, UnixMillis)>,
+    /// When its key was last used, as far as it is stored. The caller notes this use, right before it stores the uses
+    /// that are due: a use that is noted and not stored is lost.
+    pub(super) last_used: Option<UnixMillis>,
 }
 
 /// The first column of the session, behind those of the key and the numbers.
@@ -63,8 +64,7 @@ pub(super) async fn authenticate(
     let found = db.one(sql, &[&digest.as_slice(), &millis(now), &session], read).await?;
     let Some((caller, session, last_used, numbers)) = found else { return Ok(None) };
     env.in_force.noted.note(since, numbers);
-    let due = env.uses.note(&caller.key_id, last_used, now);
-    Ok(Some(Authenticated { caller, session, due }))
+    Ok(Some(Authenticated { caller, session, last_used }))
 }
 
 /// Stores uses of keys; they never move backwards.

@@ -256,7 +256,9 @@ fn the_program_without_its_sandbox_has_no_sample_issuers() {
     assert!(found.is_empty(), "{found:?}");
     let whole = dependencies("idgate-program", "sandbox");
     assert!(whole.contains("idgate-sandbox") && whole.contains("idgate-testkit"), "{whole:?}");
-    assert!(!whole.contains("tempfile"), "the fixtures of the store are in the program");
+    let with_fixtures = features_of("idgate-program", "sandbox");
+    let with_fixtures = with_fixtures.lines().filter(|line| line.contains("\"fixtures\""));
+    assert_eq!(with_fixtures.count(), 0, "fixtures of tests are in the program");
 }
 
 #[test]
@@ -512,14 +514,23 @@ fn check_layers(name: &str, layers: Layers) {
 
 /// The crates that `package` is built from, by name.
 fn dependencies(package: &str, features: &str) -> BTreeSet<String> {
+    let lines = tree(package, features, "normal");
+    lines.lines().filter_map(|line| line.split(' ').next()).map(String::from).collect()
+}
+
+/// The same with the features that they have.
+fn features_of(package: &str, features: &str) -> String {
+    tree(package, features, "normal,features")
+}
+
+fn tree(package: &str, features: &str, edges: &str) -> String {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--manifest-path", manifest, "-p", package, "-e", "normal"])
+        .args(["tree", "--offline", "--manifest-path", manifest, "-p", package, "-e", edges])
         .args(["--no-default-features", "--features", features])
         .args(["--prefix", "none", "--format", "{p}"])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().filter_map(|line| line.split(' ').next()).map(String::from).collect()
+    String::from_utf8(output.stdout).unwrap()
 }

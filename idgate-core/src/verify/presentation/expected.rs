@@ -20,7 +20,7 @@ pub struct Sent<'a> {
     pub client_id: &'a str,
     /// The nonce.
     pub nonce: &'a str,
-    /// When the request was made: a proof from before it is stale.
+    /// When the request was made: the proof of an SD-JWT VC from before it is stale. An mdoc has no such time.
     pub at: UnixMillis,
 }
 
@@ -115,7 +115,8 @@ impl<'a> Expected<'a> {
         !self.mode.is_live()
     }
 
-    /// The claims that must be there. Only these come back.
+    /// The claims that must be there. Only these come back. Their values are yours to judge: `age_over_18` may be
+    /// `false`.
     pub fn claims(mut self, names: &'a [&'a str]) -> Self {
         self.claims = names;
         self

@@ -145,7 +145,7 @@ impl Refused {
         self.hint
     }
 
-    /// Every check that was made; the last one failed.
+    /// Every check that was made, and whether it passed; one failed.
     pub fn checks(&self) -> impl Iterator<Item = (Check, bool)> {
         self.report.checks()
     }

@@ -1,7 +1,11 @@
 //! Connections: their heads, their number, their end.
 
+use std::io;
+
+use idgate_fetch::own_fault::Shortage;
+
 use super::*;
-use crate::http::listener::LAST_REQUESTS;
+use crate::http::listener::{LAST_REQUESTS, cannot_accept};
 
 fn caps(connections: usize, connections_per_peer: usize) -> HttpLimits {
     HttpLimits { connections, connections_per_peer, ..HttpLimits::default() }
@@ -33,6 +37,15 @@ async fn a_slow_head_and_an_idle_connection_are_cut_off() {
         let mut rest = Vec::new();
         let _ = in_time("the connection ends", stream.read_to_end(&mut rest)).await;
     }
+}
+
+#[tokio::test]
+async fn an_accept_that_fails_is_a_shortage_for_lookups_too() {
+    let edge = Edge::start().await;
+    let shortage = Shortage::none();
+    cannot_accept(edge.gateway(), &io::Error::from_raw_os_error(24), &shortage);
+    assert!(shortage.is_felt());
+    assert!(!Shortage::none().is_felt());
 }
 
 #[tokio::test]

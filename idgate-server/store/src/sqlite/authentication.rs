@@ -28,19 +28,19 @@ impl SqliteStore {
         let read = move |reader: &Reader| {
             let asked = (&digest, id.as_ref().map(SessionId::as_str));
             let found = at_once(authenticate(&Db::sqlite(&reader.main), &env, asked, now))?;
-            Ok(found.map(|Authenticated { caller, session, due }| {
+            Ok(found.map(|Authenticated { caller, session, last_used }| {
                 let session = session.map(|found| with_result(reader, &env.sealer, &found, now));
-                (caller, session.transpose(), due)
+                (caller, session.transpose(), last_used)
             }))
         };
         let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {
-            let Some((caller, session, due)) = found.await? else {
+            let Some((caller, session, last_used)) = found.await? else {
                 self.known_keys.forget(digest);
                 return Ok(None);
             };
             self.know_key(&digest, caller.client_id.as_str());
-            self.store_uses(due);
+            self.store_uses(self.env.uses.note(&caller.key_id, last_used, now));
             Ok(Some((caller, session)))
         })
     }

@@ -71,8 +71,9 @@ pub(crate) fn remove(
 /// Removes results whose session is not VERIFIED in `main`, and keys whose session is not open there: a process died
 /// between two commits, or before it removed them.
 pub(crate) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
-    remove_without(claims, "results", main, "status = 'VERIFIED'")?;
-    remove_orphaned_keys(claims, main)
+    // Each is tried, whatever comes of the other.
+    let results = remove_without(claims, "results", main, "status = 'VERIFIED'");
+    remove_orphaned_keys(claims, main).and(results)
 }
 
 /// The same for keys alone.

@@ -22,7 +22,8 @@ pub(super) async fn authenticated(
     let client = shared.pool.client().await?;
     let db = Db::Client(&client);
     let found = authenticate(&db, &shared.env, (digest, session), now).await?;
-    let Some(Authenticated { caller, session, due }) = found else { return Ok(None) };
+    let Some(Authenticated { caller, session, last_used }) = found else { return Ok(None) };
+    let due = shared.env.uses.note(&caller.key_id, last_used, now);
     store_uses(&db, &due).await?;
     drop(db);
     drop(client);
