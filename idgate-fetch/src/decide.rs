@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use idgate_core::error::ResponseError;
-use idgate_core::status::Supplied;
 use idgate_core::verify::{Decision, Need, Step, Verification};
 use idgate_core::{Expected, PresentationStep, Refused, Session, Transition, Trust, Verified};
 
@@ -100,8 +99,9 @@ impl Fetcher {
         }
     }
 
-    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the status that it needs. A
-    /// source that cannot be asked counts as unavailable. It computes between its awaits.
+    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the status that it needs. It
+    /// computes between its awaits. Where this machine could not ask a source, the refusal has
+    /// [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
     ///
     /// # Errors
     /// The first check that failed.
@@ -122,11 +122,9 @@ impl Fetcher {
             if self.recall_for(&mut presentation, &needs, &scope, clock::now()) {
                 continue;
             }
-            let asked = self.ask(&mut presentation, needs.clone(), &scope, &mut allowance).await;
+            let asked = self.ask(&mut presentation, needs, &scope, &mut allowance).await;
             if asked.is_err() {
-                for need in &needs {
-                    presentation.supply(need, Supplied::Unavailable, clock::now());
-                }
+                return Err(presentation.give_up());
             }
         }
     }

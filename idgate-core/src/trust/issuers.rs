@@ -126,6 +126,8 @@ fn number(provider: &CryptoProvider, said: &[u8]) -> u64 {
     first >> 3
 }
 
+const OTHER_CRL: &str = "has a CRL that no CA of its signer signed";
+
 /// Why one value of a field cannot be used.
 struct Unusable(Cow<'static, str>);
 
@@ -241,6 +243,8 @@ impl<'r> Reading<'r> {
             Some(anchors) => ListRules::new(anchors),
             None => self.unsigned(ListRules::for_tests())?,
         };
+        let crls = self.crls_of(file, anchors.as_ref())?;
+        rules.crls = &crls;
         rules.test_only = self.issuer.test_only;
         rules.allow_stale = file.allow_stale;
         if let Some(ListState { mark, list_type, organization }) = &file.former {
@@ -263,7 +267,31 @@ impl<'r> Reading<'r> {
         Ok(())
     }
 
+    /// Revocation of the signer of a list. Without a CA there is none to ask about.
+    fn crls_of(
+        &self,
+        file: &ListFile,
+        anchors: Option<&ListAnchors>,
+    ) -> Result<Vec<VerifiedCrl>, Unusable> {
+        let cas = anchors.map_or(&[][..], ListAnchors::cas);
+        let mut crls = Vec::new();
+        for file in &file.crls {
+            for der in pem_or_der(file, "X509 CRL")? {
+                let crl = VerifiedCrl::from_der(self.provider, &der, cas);
+                crls.push(crl.map_err(|_| Unusable(OTHER_CRL.into()))?);
+            }
+        }
+        Ok(crls)
+    }
+
     fn certificate_list(&self, field: Field, file: &ListFile) -> Result<ImportedList, Unusable> {
+        if !file.crls.is_empty() || file.former.is_some() {
+            let why = "has CRLs or the state of the list before, which only a trusted list takes";
+            return Err(Unusable(why.into()));
+        }
+        if field == Field::MasterList && file.allow_stale {
+            return Err(Unusable("says no date at which a newer one is due".into()));
+        }
         let cas = match &file.signer_ca {
             Some(ca) => Some(roots_from_file(self.provider, ca)?),
             None => self.unsigned(None)?,

@@ -27,6 +27,7 @@ pub struct ListFile {
     pub(super) bytes: Vec<u8>,
     pub(super) now: UnixMillis,
     pub(super) signer_ca: Option<Vec<u8>>,
+    pub(super) crls: Vec<Vec<u8>>,
     pub(super) allow_stale: bool,
     pub(super) former: Option<ListState>,
 }
@@ -34,7 +35,8 @@ pub struct ListFile {
 impl ListFile {
     /// A list that is read at `now`.
     pub fn new(bytes: impl Into<Vec<u8>>, now: UnixMillis) -> Self {
-        Self { bytes: bytes.into(), now, signer_ca: None, allow_stale: false, former: None }
+        let (signer_ca, former) = (None, None);
+        Self { bytes: bytes.into(), now, signer_ca, crls: Vec::new(), allow_stale: false, former }
     }
 
     /// The CA below which its signer must be, in PEM or DER; for a trusted list also the signer itself.
@@ -44,7 +46,13 @@ impl ListFile {
         self
     }
 
-    /// Takes it although a newer one is due.
+    /// CRLs of that CA, in PEM or DER, for a trusted list: one that is given must be good for the signer of the list.
+    pub fn crls(mut self, pem_or_der: impl Into<Vec<u8>>) -> Self {
+        self.crls.push(pem_or_der.into());
+        self
+    }
+
+    /// Takes a VICAL or a trusted list although a newer one is due.
     pub fn allow_stale(mut self) -> Self {
         self.allow_stale = true;
         self

@@ -305,7 +305,7 @@ mod tests {
             |answer| verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
         let posted = |to| Answer { to, content_type: Some("application/json"), body: b"{}" };
         let closed = ResponseError::SessionClosed;
-        for unknown in ["", "off_0", "ses_0", "dc_api/"] {
+        for unknown in ["", "off_0", "ses_0", "dc_api", "dc_api/", "the browser of a page"] {
             assert_eq!(begin(posted(unknown)), closed, "{unknown:?}");
         }
         assert_eq!(

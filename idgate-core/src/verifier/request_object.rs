@@ -9,8 +9,8 @@ use crate::verifier::Verifier;
 
 impl Verifier {
     /// The Request Object of an offer by reference. `to` is the last segment of the path that the wallet
-    /// fetches: the id of the session or of an offer. A wallet may fetch it again while the session is CREATED or PENDING, and finds the same
-    /// nonce and the same key in it. The first fetch makes the session PENDING: commit the
+    /// fetches: the id of the session or of an offer. A wallet may fetch it again while the session is
+    /// CREATED or PENDING, and finds the same nonce and the same key in it. The first fetch makes the session PENDING: commit the
     /// transition, if there is one, before answering.
     ///
     /// `wallet_nonce` is what the wallet sent, if it did (OpenID4VP 5.10).

@@ -316,6 +316,19 @@ impl Presentation<'_> {
         served
     }
 
+    /// Ends it where what it needs could not be asked, by a fault of the caller's own machine. The refusal says so
+    /// ([`Hint::TryAgain`]).
+    pub fn give_up(mut self) -> Refused {
+        let error = VerifyError::new(
+            Reason::RevocationUnknown,
+            Check::Status,
+            "a status source could not be asked",
+        );
+        let mut report = core::mem::take(&mut self.report);
+        report.failed = Some(error.clone());
+        Refused { error, report, hint: Some(Hint::TryAgain) }
+    }
+
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Inquiry, &StatusContext<'_>) -> T) -> Option<T> {
         let context = self.trust.context(self.issuer?, self.expected, self.now);
         let opened = self.opened.as_mut().ok()?;

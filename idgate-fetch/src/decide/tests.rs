@@ -196,13 +196,17 @@ async fn a_source_that_is_down_is_a_verdict() {
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
+/// On a machine that has no buffer left to ask for a name with.
+#[cfg(unix)]
+fn lacking() -> Arc<Fetcher> {
+    let look_up = |_: &str, _: u16| Err(io::Error::from(rustix::io::Errno::NOBUFS));
+    Arc::new(Fetcher::new(Egress::new(vec![], None).unwrap().looking_up(look_up)))
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn what_cannot_be_asked_gives_the_hold_back() {
-    // This machine has no buffer left to ask for a name with.
-    let lacks = rustix::io::Errno::NOBUFS;
-    let look_up = move |_: &str, _: u16| Err(io::Error::from(lacks));
-    let fetcher = Arc::new(Fetcher::new(Egress::new(vec![], None).unwrap().looking_up(look_up)));
+    let fetcher = lacking();
     let flow = Flow::new(Some((0, "https://status.example/1")));
     let store = One::of(&flow.session);
     let refused = fetcher.decide(flow.begin(), &store).await;
@@ -260,7 +264,7 @@ async fn a_store_that_fails_is_no_decision() {
 }
 
 /// One presentation outside a session.
-async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Reason> {
+async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Refused> {
     let request = AuthorizationRequest {
         client_id: "x509_san_dns:shop.example".into(),
         response_uri: String::new(),
@@ -272,8 +276,7 @@ async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified,
     let text = shown(&request, Some((idx, uri)));
     let (client_id, nonce) = (&*request.client_id, &*request.nonce);
     let expected = Expected::sd_jwt_vc(ISSUER, Sent { client_id, nonce, at: now() });
-    let verified = fetcher.verify(&trust(), &text, &expected.claims(&["given_name"])).await;
-    verified.map_err(|refused| refused.reason())
+    fetcher.verify(&trust(), &text, &expected.claims(&["given_name"])).await
 }
 
 #[tokio::test]
@@ -283,7 +286,7 @@ async fn the_status_of_one_presentation_is_fetched_and_remembered() {
     let good = verify(&fetcher, 0, &source.url()).await.unwrap();
     assert_eq!(good.claims_json(), r#"{"given_name":"Erika"}"#);
     let revoked = verify(&fetcher, 1, &source.url()).await;
-    assert_eq!(revoked.err(), Some(Reason::CredentialRevoked));
+    assert_eq!(revoked.unwrap_err().reason(), Reason::CredentialRevoked);
     assert_eq!(source.connections(), 1);
 }
 
@@ -292,7 +295,16 @@ async fn one_presentation_whose_source_is_not_reached_is_refused() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let strict = Fetcher::reaching(&[]);
-    let refused = verify(&strict, 0, &source.url()).await;
-    assert_eq!(refused.err(), Some(Reason::RevocationUnknown));
+    let refused = verify(&strict, 0, &source.url()).await.unwrap_err();
+    assert_eq!((refused.reason(), refused.hint()), (Reason::RevocationUnknown, None));
     assert_eq!(source.connections(), 0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_again() {
+    let refused = verify(&lacking(), 0, "https://status.example/1").await.unwrap_err();
+    assert_eq!(refused.reason(), Reason::RevocationUnknown);
+    assert_eq!(refused.hint(), Some(idgate_core::verify::Hint::TryAgain));
+    assert!(refused.to_string().ends_with("; try again"), "{refused}");
 }

@@ -57,8 +57,8 @@ impl App {
         body: &[u8],
     ) -> Result<ApiKeySecret, AppError> {
         let now = self.now();
-        let wish = Wish::parse(body, now)?;
-        for scope in &wish.scopes {
+        let asked = KeyRequest::parse(body, now)?;
+        for scope in &asked.scopes {
             if caller.scopes.as_ref().is_some_and(|own| !own.iter().any(|own| own == scope)) {
                 return Err(AppError::LacksScope(scope));
             }
@@ -66,12 +66,12 @@ impl App {
         let (id, key) = fresh(caller.livemode)?;
         let record = ApiKeyRecord {
             id,
-            name: wish.name,
-            scopes: Some(wish.scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+            name: asked.name,
+            scopes: Some(asked.scopes.iter().map(|scope| (*scope).to_owned()).collect()),
             revoked: false,
             livemode: caller.livemode,
             created_at: now,
-            expires_at: wish.expires_at,
+            expires_at: asked.expires_at,
             last_used_at: None,
         };
         let new = NewApiKey { record: record.clone(), value: KeyValue::of(&key) };
@@ -130,13 +130,13 @@ fn fresh(livemode: bool) -> Result<(String, ApiKey), AppError> {
 
 /// `CreateAPIKeyRequest` (specification 2).
 #[derive(Debug, Eq, PartialEq)]
-struct Wish {
+struct KeyRequest {
     scopes: Vec<&'static str>,
     name: Option<String>,
     expires_at: Option<UnixMillis>,
 }
 
-impl Wish {
+impl KeyRequest {
     fn parse(body: &[u8], now: UnixMillis) -> Result<Self, RequestError> {
         if body.len() > MAX_CREATE_BYTES {
             let rule = "is larger than 64 KiB";
@@ -207,24 +207,24 @@ mod tests {
     const NOW: UnixMillis = UnixMillis(1_795_262_400_000);
 
     fn refused(body: &str) -> (ErrorCode, String) {
-        let error = Wish::parse(body.as_bytes(), NOW).unwrap_err();
+        let error = KeyRequest::parse(body.as_bytes(), NOW).unwrap_err();
         (error.code, error.path)
     }
 
     #[test]
     fn a_wish_has_scopes_and_perhaps_a_name_and_an_expiry() {
-        let wish = Wish::parse(br#"{"scopes":["audit:read"]}"#, NOW).unwrap();
-        assert_eq!(wish, Wish { scopes: vec!["audit:read"], name: None, expires_at: None });
+        let asked = KeyRequest::parse(br#"{"scopes":["audit:read"]}"#, NOW).unwrap();
+        assert_eq!(asked, KeyRequest { scopes: vec!["audit:read"], name: None, expires_at: None });
         let name = "ü".repeat(100);
         let body = format!(
             r#"{{"scopes":["session:read","session:create"],"name":"{name}","expires_at":"2026-11-21T12:00:00.001Z"}}"#
         );
-        let wish = Wish::parse(body.as_bytes(), NOW).unwrap();
-        assert_eq!(wish.scopes, ["session:read", "session:create"]);
-        assert_eq!((wish.name, wish.expires_at), (Some(name), Some(NOW.plus(1))));
+        let asked = KeyRequest::parse(body.as_bytes(), NOW).unwrap();
+        assert_eq!(asked.scopes, ["session:read", "session:create"]);
+        assert_eq!((asked.name, asked.expires_at), (Some(name), Some(NOW.plus(1))));
         for never in ["null", "\"2027-01-01T00:00:00+00:00\""] {
             let body = format!(r#"{{"scopes":["audit:read"],"expires_at":{never}}}"#);
-            assert!(Wish::parse(body.as_bytes(), NOW).is_ok(), "{never}");
+            assert!(KeyRequest::parse(body.as_bytes(), NOW).is_ok(), "{never}");
         }
     }
 

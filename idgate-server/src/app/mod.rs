@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
     use idgate_base::clock::VirtualClock;
-    use idgate_store::temporary::{ISSUER_JWK, TemporaryStore};
+    use idgate_store::fixtures::{ISSUER_JWK, TemporaryStore};
     use idgate_store::wait::Wait as _;
 
     #[test]

@@ -61,12 +61,12 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<(EndpointRecord, SigningSecret), AppError> {
-        let Wish { url, secret } = Wish::parse(body)?;
+        let PutEndpoint { url, secret } = PutEndpoint::parse(body)?;
         self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
         let fresh = fresh_secret()?;
         let (host, url) = (url.host().to_owned(), url.url().to_string());
-        let wish = EndpointRequest { url, host, secret, fresh };
-        let put = self.store.put_webhook_endpoint(caller, wish, self.now()).await?;
+        let asked = EndpointRequest { url, host, secret, fresh };
+        let put = self.store.put_webhook_endpoint(caller, asked, self.now()).await?;
         put.ok_or(AppError::KeyGone)
     }
 
@@ -184,12 +184,12 @@ fn invalid(path: &'static str, rule: impl Into<String>) -> AppError {
 
 /// `PutWebhookEndpointRequest` (specification 2).
 #[derive(Debug)]
-struct Wish {
+struct PutEndpoint {
     url: WebhookUrl,
     secret: Option<SigningSecret>,
 }
 
-impl Wish {
+impl PutEndpoint {
     fn parse(body: &[u8]) -> Result<Self, RequestError> {
         let wrong =
             |path: &str, rule| RequestError::new(ErrorCode::InvalidWebhookEndpoint, path, rule);
@@ -213,17 +213,17 @@ mod tests {
     use super::*;
 
     fn refused(body: &str) -> (ErrorCode, String) {
-        let error = Wish::parse(body.as_bytes()).unwrap_err();
+        let error = PutEndpoint::parse(body.as_bytes()).unwrap_err();
         (error.code, error.path)
     }
 
     #[test]
     fn a_wish_has_a_url_and_perhaps_a_secret() {
-        let wish = Wish::parse(br#"{"url":"https://shop.example/hook"}"#).unwrap();
-        assert_eq!((wish.url.host(), wish.secret.is_none()), ("shop.example", true));
+        let asked = PutEndpoint::parse(br#"{"url":"https://shop.example/hook"}"#).unwrap();
+        assert_eq!((asked.url.host(), asked.secret.is_none()), ("shop.example", true));
         let body = r#"{"signing_secret":"16 characters ok","url":"https://shop.example/"}"#;
-        let wish = Wish::parse(body.as_bytes()).unwrap();
-        assert_eq!(wish.secret.unwrap().expose(), "16 characters ok");
+        let asked = PutEndpoint::parse(body.as_bytes()).unwrap();
+        assert_eq!(asked.secret.unwrap().expose(), "16 characters ok");
     }
 
     #[test]
@@ -252,7 +252,8 @@ mod tests {
         ] {
             assert_eq!(refused(body), (code, path.to_owned()), "{body}");
         }
-        let error = Wish::parse(br#"{"url":"https://a.example/","signing_secret":"sesame"}"#);
+        let error =
+            PutEndpoint::parse(br#"{"url":"https://a.example/","signing_secret":"sesame"}"#);
         assert!(!error.unwrap_err().to_string().contains("sesame"));
     }
 }

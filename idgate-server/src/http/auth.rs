@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
     use idgate_base::clock::VirtualClock;
-    use idgate_store::temporary::TemporaryStore;
+    use idgate_store::fixtures::TemporaryStore;
     use idgate_store::wait::Wait as _;
 
     fn headers(values: &[&'static str]) -> HeaderMap {

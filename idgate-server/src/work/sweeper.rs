@@ -178,7 +178,7 @@ mod tests {
     use crate::app::App;
     use crate::config::{Environment, Quotas};
     use idgate_base::telemetry::Telemetry;
-    use idgate_store::temporary::TemporaryStore;
+    use idgate_store::fixtures::TemporaryStore;
     use idgate_store::{Mood, OperatorStore, Store, StoreOptions};
     use idgate_testkit::patience::{in_time, until};
 

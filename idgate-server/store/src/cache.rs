@@ -95,7 +95,7 @@ impl Noted {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::temporary::TemporaryStore;
+    use crate::fixtures::TemporaryStore;
 
     fn numbers(trust: u64) -> Numbers {
         Numbers { trust, gateway_keys: 1, certificates: 1 }

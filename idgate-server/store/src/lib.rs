@@ -95,7 +95,7 @@ pub use self::fault::Mood;
 mod conformance;
 #[cfg(any(test, feature = "fixtures"))]
 #[allow(clippy::unwrap_used)]
-pub mod temporary;
+pub mod fixtures;
 #[cfg(test)]
 mod tests;
 #[cfg(any(test, feature = "fixtures"))]

@@ -2,6 +2,7 @@
 //! everything outside relies on.
 
 mod imports;
+mod tables;
 mod tokens;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use idgate_core::verify::Check;
 use idgate_core::{ErrorCode, Reason};
 
 use self::imports::{Imports, is_one_family};
+use self::tables::{BASE, C_ABI, CORE, FETCH, Layers, SANDBOX, SERVER, STORE};
 
 /// IO, runtimes, clocks, randomness, the operating system itself, and other implementations of what
 /// the library implements. What `aws-lc-rs` brings is C: it needs a target that has a compiler for it.
@@ -40,145 +42,6 @@ const NOT_IN_CORE: [&str; 24] = [
     "reqwest",
     "async-std",
     "tracing-subscriber",
-];
-
-/// From the bottom to the top. A module imports those that stand below it; those of one layer do not
-/// know one another.
-type Layers = &'static [&'static [&'static str]];
-
-/// The modules of the library. A format or a source of trust is a folder in its layer.
-const CORE: Layers = &[
-    &["limits", "mode", "time", "entropy", "work"],
-    &["codec"],
-    &["crypto"],
-    &["ids", "error", "jose", "cose", "webhook"],
-    &["formats", "trust", "discovery"],
-    &["status", "request"],
-    &["session"],
-    &["response"],
-    &["verify"],
-    &["verifier"],
-    &["manual"],
-    &["crate"],
-];
-
-/// The crate that the others of the server share.
-const BASE: Layers = &[
-    &["checksummed", "clock", "entropy", "limits", "task"],
-    &["admin_token", "api_key", "rate_limit", "spans"],
-    &["telemetry"],
-    &["crate"],
-];
-
-/// The store: types, then statements, then use cases, then the two databases, then the files that bring these together.
-const STORE: Layers = &[
-    &[
-        "address",
-        "changes",
-        "columns",
-        "copied_tables",
-        "environment",
-        "finding",
-        "gateway_key",
-        "key_uses",
-        "lanes",
-        "limits",
-        "seal",
-        "sketch",
-        "sql",
-        "wait",
-    ],
-    &["audit_chain", "database_settings"],
-    &["types"],
-    &["claims", "cursor", "failure", "fault", "key_check", "shared_reads"],
-    &["postgres_statements", "session_keys"],
-    &["db"],
-    &[
-        "audit",
-        "events",
-        "idempotency",
-        "instance_keys",
-        "keys",
-        "metrics",
-        "pages",
-        "quotas",
-        "version_numbers",
-    ],
-    &["api_keys", "cache", "endpoint_removal", "new_secrets", "webhook_endpoints"],
-    &["env"],
-    &["certificates", "gateway_keys", "outbox", "trust"],
-    &["prepared_session", "registered"],
-    &["over_asking", "reports", "session_upkeep", "sessions"],
-    &["authentication"],
-    &["rekey"],
-    &["postgres", "sqlite"],
-    &["audit_append", "copy"],
-    &["gateway", "operator"],
-    &["examine_database", "retention"],
-    &["upkeep"],
-    &["temporary"],
-    &["crate"],
-];
-
-/// The rooms of the gateway.
-const SERVER: Layers = &[
-    &["config", "descriptors", "digest", "limits", "openapi", "panics", "service_manager", "stdio"],
-    &["failure", "log", "work"],
-    &["app"],
-    &["http"],
-    &["admin", "serve"],
-    &["crate"],
-];
-
-/// The demo, and the files of the sandbox.
-const SANDBOX: Layers = &[
-    &["certificate", "issuers", "kept", "limits", "receiver"],
-    &["published", "serving", "way"],
-    &["demo", "state", "wallet"],
-    &["page", "shell"],
-    &["options", "routes"],
-    &["front", "plan"],
-    &["stage"],
-    &["crate"],
-];
-
-/// The files of the guarded fetcher.
-const FETCH: Layers = &[
-    &[
-        "address",
-        "clock",
-        "limits",
-        "loopback",
-        "own_fault",
-        "questions",
-        "range",
-        "requests",
-        "store",
-        "tls",
-    ],
-    &["egress"],
-    &["cache", "delivery", "permits", "silence"],
-    &["flights"],
-    &["fetch"],
-    &["decide"],
-    &["blocking"],
-    &["crate"],
-];
-
-/// The files of the C ABI.
-const C_ABI: Layers = &[
-    &["entropy", "limits", "provider", "status"],
-    &["failure"],
-    &["dialects", "handles", "trust_entry"],
-    &["boundary"],
-    &["bytes"],
-    &["error", "in_use", "report", "webhook"],
-    &["fetcher", "signer", "trust"],
-    &["certificate", "presentation", "verifier"],
-    &["session"],
-    &["dc_api", "registration", "request_object", "verification"],
-    &["fetching"],
-    &["crate"],
 ];
 
 /// Implementations of what a provider does. SHA-1, which names keys and proves nothing, is not its task.
@@ -330,10 +193,10 @@ fn the_databases_of_the_store_do_not_know_each_other_and_what_they_share_knows_n
         }
     }
     // A temporary store is one of SQLite.
-    wrong.retain(|arrow| !arrow.starts_with("temporary -> "));
+    wrong.retain(|arrow| !arrow.starts_with("fixtures -> "));
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Columns and parameters have a type in each database.
-    let of_drivers = ["db", "columns", "copy", "copy::source", "temporary"];
+    let of_drivers = ["db", "columns", "copy", "copy::source", "fixtures"];
     for (database, drivers) in
         DATABASES.into_iter().zip([&["rusqlite"][..], &["tokio_postgres", "deadpool_postgres"]])
     {

@@ -20,7 +20,9 @@ use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{self, ISSUER, MDL_ISSUER, VCT};
 use idgate_testkit::status::{Crl, StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, compact_utc, numeric_date};
-use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+use idgate_testkit::trusted_list::{
+    Kind, TrustedList, list_ca, list_signer, list_signer_below, provider,
+};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 use idgate_testkit::x509::{CRL_URI, Identity, key_identifier};
 use serde_json::{Value, json};
@@ -437,4 +439,41 @@ fn a_trusted_list_is_held_to_the_one_before_also_after_a_restart() {
     let older = error(issuer(publish(6).after(&state)));
     assert_eq!(older.field(), Field::TrustedList);
     assert!(Trust::new(PROVIDER, [issuer(publish(6))]).is_ok(), "without the state");
+}
+
+#[test]
+fn the_signer_of_a_trusted_list_is_looked_up_in_the_crls_of_its_ca() {
+    let ca = list_ca(NOW.0);
+    let signer = list_signer_below(&ca, "Example Operator", NOW.0);
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let services = [Kind::Pid.issuance(&[&root.der])];
+    let list = TrustedList::new(Kind::Pid, NOW.0);
+    let list = list.with(provider("Provider", "VATDE-1", "DE", &services)).sign(&signer);
+    let crl = |by: &Identity, revoked: Option<&[u8]>| {
+        let (from, until) = (compact_utc(NOW.0 - 1000), compact_utc(NOW.0 + 3_600_000));
+        let crl = Crl::new(&by.builder.subject.der(), &key_identifier(&by.key), &from, &until);
+        revoked.map_or_else(|| crl.clone(), |serial| crl.clone().revoke(serial)).sign(&by.key)
+    };
+    let file = || ListFile::new(list.clone(), NOW).signed_below(ca.der.clone());
+    let read = |file| Trust::new(PROVIDER, [Issuer::new("pids").vct(VCT).trusted_list(file)]);
+    assert!(read(file()).is_ok());
+    assert!(read(file().crls(crl(&ca, None))).is_ok());
+    let revoked = read(file().crls(crl(&ca, Some(&signer.builder.serial)))).unwrap_err();
+    assert!(revoked.why().contains("revoked"), "{revoked}");
+    let other = read(file().crls(crl(&root, None))).unwrap_err();
+    assert_eq!(other.why(), "has a CRL that no CA of its signer signed");
+}
+
+#[test]
+fn what_only_one_kind_of_list_takes_is_refused_with_another() {
+    let ca = Identity::iaca(Curve::P256, NOW.0);
+    let list = MasterList::new(&[&ca.der], NOW.0).sign(&master_list_signer(&ca, NOW.0));
+    let file = || ListFile::new(list.clone(), NOW).signed_below(ca.der.clone());
+    for (file, why) in [
+        (file().crls("?"), "has CRLs or the state of the list before"),
+        (file().allow_stale(), "says no date at which a newer one is due"),
+    ] {
+        let refused = error(Issuer::new("dmv").master_list(file));
+        assert!(refused.why().starts_with(why), "{refused}");
+    }
 }

@@ -84,10 +84,8 @@ pub(crate) fn read<T: DeserializeOwned>(claims: &str) -> Result<T, ClaimsError> 
     serde_json::from_str(claims).map_err(|error| {
         let text = alloc::string::ToString::to_string(&error);
         let said = text.split(" at line ").next().unwrap_or_default();
-        // These two name a member of `T`, or one of the claims.
-        let is_about_names =
-            said.starts_with("missing field `") || said.starts_with("unknown field `");
-        ClaimsError(match is_about_names {
+        // It names a member of `T`. Every other text may quote the issuer's data.
+        ClaimsError(match said.starts_with("missing field `") {
             true => alloc::format!("the claims do not fit: {said}"),
             false => "the claims do not fit: one has another type than is read".into(),
         })
@@ -110,6 +108,8 @@ pub enum Hint {
     AddIssuer,
     /// A status list or a CRL is needed, and nothing was fetched: verify in steps, and supply it.
     SupplyStatus,
+    /// A source could not be asked by a fault of this machine, and nothing follows for the credential: verify it again.
+    TryAgain,
 }
 
 impl fmt::Display for Hint {
@@ -120,6 +120,7 @@ impl fmt::Display for Hint {
                 "a status list or a CRL is needed: begin the verification, fetch what its step needs, \
                  supply it, and step again"
             }
+            Self::TryAgain => "a status source could not be asked by a fault of this machine; try again",
         })
     }
 }

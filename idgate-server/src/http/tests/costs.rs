@@ -28,7 +28,7 @@ use super::super::{Gateway, HttpLimits, listener};
 use crate::app::App;
 use crate::config::{PageRules, RequestMode};
 use idgate_base::clock::VirtualClock;
-use idgate_store::temporary::TemporaryStore;
+use idgate_store::fixtures::TemporaryStore;
 
 /// Costs that differ by less are not told apart: the cheapest of all answers costs about that.
 const NOISE: u64 = 3_000;

@@ -28,7 +28,7 @@ use crate::config::{Config, Settings};
 use crate::serve::{RunningGateway, start_with_limits};
 use idgate_base::clock::VirtualClock;
 use idgate_store::Mood;
-use idgate_store::temporary::TemporaryStore;
+use idgate_store::fixtures::TemporaryStore;
 use idgate_testkit::patience::{in_time, until};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);

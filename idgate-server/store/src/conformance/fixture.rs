@@ -6,7 +6,7 @@ use idgate_core::request::SoftwareSigner;
 use idgate_core::session::{Effect, Transition, VerifiedResult};
 use idgate_core::{NewSession, Request, Verifier};
 
-use super::super::temporary::ISSUER_JWK;
+use super::super::fixtures::ISSUER_JWK;
 use super::*;
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::app::{Admission, Handle};
 use idgate_base::clock::{Clock, VirtualClock};
-use idgate_store::temporary::TemporaryStore;
+use idgate_store::fixtures::TemporaryStore;
 use idgate_store::upkeep::Upkeep;
 use idgate_store::wait::Wait as _;
 use idgate_testkit::patience::until;

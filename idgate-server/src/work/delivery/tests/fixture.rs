@@ -196,7 +196,7 @@ impl Fixture {
         self.delivery = deliverer(self.store(), &self.clock, true);
         let store = self.store.take().unwrap();
         // The deliverer holds it, too.
-        let nothing = idgate_store::temporary::TemporaryStore::default().shared();
+        let nothing = idgate_store::fixtures::TemporaryStore::default().shared();
         self.delivery = Delivery::new(nothing, Arc::new(self.clock.clone()), courier(true), None);
         drop(store);
         let store = Arc::new(open(&self.dir));

@@ -1,0 +1,139 @@
+//! The layers of each crate.
+
+/// From the bottom to the top. A module imports those below it; those of one layer do not know one another.
+pub(super) type Layers = &'static [&'static [&'static str]];
+
+/// The modules of the library. A format or a source of trust is a folder in its layer.
+pub(super) const CORE: Layers = &[
+    &["limits", "mode", "time", "entropy", "work"],
+    &["codec"],
+    &["crypto"],
+    &["ids", "error", "jose", "cose", "webhook"],
+    &["formats", "trust", "discovery"],
+    &["status", "request"],
+    &["session"],
+    &["response"],
+    &["verify"],
+    &["verifier"],
+    &["manual"],
+    &["crate"],
+];
+
+/// The crate that the others of the server share.
+pub(super) const BASE: Layers = &[
+    &["checksummed", "clock", "entropy", "limits", "task"],
+    &["admin_token", "api_key", "rate_limit", "spans"],
+    &["telemetry"],
+    &["crate"],
+];
+
+/// The store: types, then statements, then use cases, then the two databases, then the files that bring these together.
+pub(super) const STORE: Layers = &[
+    &[
+        "address",
+        "changes",
+        "columns",
+        "copied_tables",
+        "environment",
+        "finding",
+        "gateway_key",
+        "key_uses",
+        "lanes",
+        "limits",
+        "seal",
+        "sketch",
+        "sql",
+        "wait",
+    ],
+    &["audit_chain", "database_settings"],
+    &["types"],
+    &["claims", "cursor", "failure", "fault", "key_check", "shared_reads"],
+    &["postgres_statements", "session_keys"],
+    &["db"],
+    &[
+        "audit",
+        "events",
+        "idempotency",
+        "instance_keys",
+        "keys",
+        "metrics",
+        "pages",
+        "quotas",
+        "version_numbers",
+    ],
+    &["api_keys", "cache", "endpoint_removal", "new_secrets", "webhook_endpoints"],
+    &["env"],
+    &["certificates", "gateway_keys", "outbox", "trust"],
+    &["prepared_session", "registered"],
+    &["over_asking", "reports", "session_upkeep", "sessions"],
+    &["authentication"],
+    &["rekey"],
+    &["postgres", "sqlite"],
+    &["audit_append", "copy"],
+    &["gateway", "operator"],
+    &["examine_database", "retention"],
+    &["upkeep"],
+    &["fixtures"],
+    &["crate"],
+];
+
+/// The rooms of the gateway.
+pub(super) const SERVER: Layers = &[
+    &["config", "descriptors", "digest", "limits", "openapi", "panics", "service_manager", "stdio"],
+    &["failure", "log", "work"],
+    &["app"],
+    &["http"],
+    &["admin", "serve"],
+    &["crate"],
+];
+
+/// The demo, and the files of the sandbox.
+pub(super) const SANDBOX: Layers = &[
+    &["certificate", "issuers", "kept", "limits", "receiver"],
+    &["published", "serving", "way"],
+    &["demo", "state", "wallet"],
+    &["page", "shell"],
+    &["options", "routes"],
+    &["front", "plan"],
+    &["stage"],
+    &["crate"],
+];
+
+/// The files of the guarded fetcher.
+pub(super) const FETCH: Layers = &[
+    &[
+        "address",
+        "clock",
+        "limits",
+        "loopback",
+        "own_fault",
+        "questions",
+        "range",
+        "requests",
+        "store",
+        "tls",
+    ],
+    &["egress"],
+    &["cache", "delivery", "permits", "silence"],
+    &["flights"],
+    &["fetch"],
+    &["decide"],
+    &["blocking"],
+    &["crate"],
+];
+
+/// The files of the C ABI.
+pub(super) const C_ABI: Layers = &[
+    &["entropy", "limits", "provider", "status"],
+    &["failure"],
+    &["dialects", "handles", "trust_entry"],
+    &["boundary"],
+    &["bytes"],
+    &["error", "in_use", "report", "webhook"],
+    &["fetcher", "signer", "trust"],
+    &["certificate", "presentation", "verifier"],
+    &["session"],
+    &["dc_api", "registration", "request_object", "verification"],
+    &["fetching"],
+    &["crate"],
+];
