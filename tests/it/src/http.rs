@@ -9,6 +9,7 @@ use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 use crate::contract;
+use crate::machine::Machine;
 
 /// A request before it is sent.
 #[derive(Clone, Debug)]
@@ -34,7 +35,15 @@ pub(crate) struct Http {
     from: Option<Ipv4Addr>,
     connection: Option<BufReader<TcpStream>>,
     connects: usize,
+    /// The server's, whose time the test may let jump.
+    machine: Option<Machine>,
+    /// How far that had jumped when the connection was last used.
+    used_at_ns: i64,
 }
+
+/// A jump after which a server may be about to close an idle connection: half of its limit. Whether a request comes
+/// before or after that would be luck.
+const MAY_END_NS: i64 = 5_000_000_000;
 
 impl Request {
     pub(crate) fn new(method: &'static str, target: impl Into<String>) -> Self {
@@ -132,7 +141,13 @@ impl Response {
 
 impl Http {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, from: None, connection: None, connects: 0 }
+        let (from, connection, machine) = (None, None, None);
+        Self { address, from, connection, connects: 0, machine, used_at_ns: 0 }
+    }
+
+    /// For a server on that machine.
+    pub(crate) fn on(self, machine: Option<&Machine>) -> Self {
+        Self { machine: machine.cloned(), ..self }
     }
 
     /// One of another address than this test's others.
@@ -155,7 +170,11 @@ impl Http {
     /// The same for a server that may die meanwhile. Nothing is ever sent twice. Every answer is
     /// held against the interface description.
     pub(crate) fn try_send(&mut self, request: &Request) -> io::Result<Response> {
-        let mut connection = match self.connection.take().filter(is_open) {
+        let jumped_ns = self.machine.as_ref().map_or(0, Machine::jumped_ns);
+        let may_end = jumped_ns - self.used_at_ns >= MAY_END_NS;
+        self.used_at_ns = jumped_ns;
+        let kept = self.connection.take().filter(|_| !may_end);
+        let mut connection = match kept.filter(is_open) {
             Some(connection) => connection,
             None => {
                 self.connects += 1;

@@ -64,6 +64,11 @@ impl Machine {
         self.write(JUMPED, self.read(JUMPED) + i64::try_from(time.as_nanos()).unwrap());
     }
 
+    /// How much time it has jumped so far, in nanoseconds.
+    pub(crate) fn jumped_ns(&self) -> i64 {
+        self.read(JUMPED)
+    }
+
     /// Stops the clocks: from now on time passes by jumps alone.
     pub(crate) fn freeze(&self) {
         self.write(FROZEN, monotonic_ns());

@@ -121,6 +121,11 @@ impl Installation {
         self.machine.as_ref().expect("an installation with a machine of its own")
     }
 
+    /// The same, where it has one.
+    pub(crate) fn own_machine(&self) -> Option<&Machine> {
+        self.machine.as_ref()
+    }
+
     /// The real-time clock of its servers, in milliseconds since 1970.
     pub(crate) fn now_ms(&self) -> u64 {
         self.machine.as_ref().map_or_else(now_ms, Machine::now_ms)

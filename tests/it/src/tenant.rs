@@ -57,11 +57,11 @@ impl Gateway {
     }
 
     pub(crate) fn tenant_of(&self, client: &Client) -> Tenant {
-        Tenant::at(&self.server, &client.api_key)
+        Tenant { http: self.http(), api_key: client.api_key.clone() }
     }
 
     pub(crate) fn http(&self) -> Http {
-        Http::new(self.server.address)
+        Http::new(self.server.address).on(self.installation.own_machine())
     }
 }
 
