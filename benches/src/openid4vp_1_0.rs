@@ -4,7 +4,7 @@
 
 use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
-use idgate_core::request::ClaimsPath;
+use idgate_core::request::ClaimPath;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
 use idgate_core::verify::{CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc};
@@ -52,7 +52,7 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
 fn by_path(provider: CryptoProvider, backend: Backend) -> Result<Case, String> {
     let input: &'static Input = Box::leak(Box::new(grown::presentation_of(30, 10)?));
     let paths = input.claims.iter().map(|name| {
-        let path = ClaimsPath::from_json(&format!("[\"{name}\"]"));
+        let path = ClaimPath::from_json(&format!("[\"{name}\"]"));
         path.map(|path| (name.clone(), path)).map_err(|error| error.to_string())
     });
     let paths = paths.collect::<Result<Vec<_>, _>>()?;

@@ -2,7 +2,7 @@
 
 use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
-use idgate_core::request::ClaimsPath;
+use idgate_core::request::ClaimPath;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
@@ -46,7 +46,7 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
 #[derive(Default)]
 pub(crate) struct Asked {
     /// Where claims stand that are not members of the payload by their name.
-    pub(crate) paths: Vec<(String, ClaimsPath)>,
+    pub(crate) paths: Vec<(String, ClaimPath)>,
     /// The types that are taken; none: any.
     pub(crate) vct: Vec<String>,
 }

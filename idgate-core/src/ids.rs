@@ -1,14 +1,14 @@
 //! Identifiers as types of their own: parsed where they enter, never mixed up afterwards.
 
-mod claims_path;
+mod claim_path;
 
 use alloc::string::String;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::claims_path::ClaimsPath;
-pub(crate) use self::claims_path::RESERVED_NAMES;
+pub use self::claim_path::ClaimPath;
+pub(crate) use self::claim_path::RESERVED_NAMES;
 use crate::entropy::{Entropy, EntropyUnavailable};
 
 macro_rules! text_ids {

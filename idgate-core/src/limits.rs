@@ -37,7 +37,7 @@ pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
 /// The same for a VICAL, where a certificate takes about 35, and the values of a trusted list, where a
 /// provider takes about 100.
 pub const MAX_LIST_NODES: usize = 512 * 1024;
-/// Requests that one session holds: there are three dialects, and browsers.
+/// Requests that one session holds: there are three profiles, and browsers.
 pub const MAX_OFFERS: usize = 4;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use idgate_core::status::SourceFault;
+use idgate_core::revocation::SourceFault;
 
 use crate::egress::{Body, EgressError};
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::Verification;
 use idgate_core::limits::MAX_STATUS_BYTES;
-use idgate_core::status::SourceFault;
+use idgate_core::revocation::SourceFault;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Need, Supplied, VerifiedSource};
 use tokio::sync::watch;

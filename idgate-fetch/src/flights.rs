@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use idgate_core::Verification;
 use idgate_core::ids::IssuerId;
-use idgate_core::status::SourceFault;
+use idgate_core::revocation::SourceFault;
 use idgate_core::verify::Need;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use idgate_core::codec::base64url;
 use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
-use idgate_core::request::{CredentialFormat, Dialect};
+use idgate_core::request::{CredentialFormat, Profile};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListedBy, TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
@@ -157,7 +157,7 @@ impl Expectation {
             response_uri: &response_uri,
         };
         let encryption = self.encryption()?;
-        let handovers = encryption.handovers(Dialect::Draft);
+        let handovers = encryption.handovers(Profile::Draft);
         let issuer = trust::entry(trust)?;
         let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
         expected = expected.remembering(trust);

@@ -361,7 +361,7 @@ fn info(session: &Session, now: UnixMillis) -> Value {
 fn offered(session: &Session, offer: &Offer, answerable: bool) -> Value {
     let mut told = json!({
         "id": offer.id().map(OfferId::as_str),
-        "profile": offer.dialect().name(),
+        "profile": offer.profile().name(),
         "client_id": offer.client_identifier().as_str(),
         "response_uri": offer.response_uri(),
         "request_uri": offer.request_uri(),
@@ -375,7 +375,7 @@ fn offered(session: &Session, offer: &Offer, answerable: bool) -> Value {
 /// What goes to browsers.
 fn passed_on(offer: &Offer) -> Value {
     json!({
-        "profile": offer.dialect().name(),
+        "profile": offer.profile().name(),
         "origins": offer.origins(),
         "protocols": offer.protocols().iter().map(|one| one.name()).collect::<Vec<_>>(),
     })

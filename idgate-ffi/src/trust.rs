@@ -136,7 +136,7 @@ pub unsafe extern "C" fn idgate_trust_new(
 /// issuer must have one; without it any will do, but one that is for other things alone),
 /// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
 /// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
-/// mDL whose issuing_country is not its signer's, and say so); and, for the dialects 1.0 and haip,
+/// mDL whose issuing_country is not its signer's, and say so); and, for the profiles 1.0 and haip,
 /// `claim_paths` (an object: claim name to path, as ["address","locality"]), `aki` (whether queries
 /// name the roots), `device_response_documents` ("one", "any"). Unknown members are refused.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
+use idgate_core::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy, TrustEntry};
 use serde::Deserialize;
 
@@ -33,7 +33,7 @@ struct Entry {
     #[serde(default)]
     issuing_country_unbound: bool,
     #[serde(default)]
-    claim_paths: BTreeMap<String, ClaimsPath>,
+    claim_paths: BTreeMap<String, ClaimPath>,
     #[serde(default)]
     aki: bool,
     #[serde(default)]

@@ -4,16 +4,16 @@ use std::ffi::c_char;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use idgate_core::request::{Dialects, RequestSigner};
+use idgate_core::request::{RequestSigner, SpokenProfiles};
 use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
 use idgate_core::{Mode, PresentationRequest, TrustSnapshot, Verifier};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
-use crate::dialects::{Options, RequestMode};
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::profiles::{Options, RequestMode};
 use crate::provider::PROVIDER;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
@@ -26,14 +26,14 @@ pub struct idgate_verifier {
 }
 
 /// The verifier, what its requests may ask for, and which one of this process it is.
-pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) Dialects, u64);
+pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) SpokenProfiles, u64);
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 handles::named!(VerifierHandle => idgate_verifier);
 
 impl VerifierHandle {
-    fn new(verifier: Verifier, spoken: Dialects) -> Self {
+    fn new(verifier: Verifier, spoken: SpokenProfiles) -> Self {
         Self(Arc::new(verifier), spoken, MADE.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn idgate_verifier_new_inline(
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
         let trust = Arc::new(trust.snapshot(trust_version));
         let verifier = Verifier::builder(PROVIDER).inline(base_url).trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle::new(verifier, Dialects::default()))))
+        put(out, || Ok(handles::make(VerifierHandle::new(verifier, SpokenProfiles::default()))))
     })
 }
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
         let trust = Arc::new(trust.snapshot(trust_version));
         let builder = Verifier::builder(PROVIDER).jar(base_url, Arc::clone(&signer.signer));
         let verifier = builder.trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle::new(verifier, Dialects::default()))))
+        put(out, || Ok(handles::make(VerifierHandle::new(verifier, SpokenProfiles::default()))))
     })
 }
 
@@ -201,11 +201,11 @@ fn build(
         (RequestMode::Jar, [first, rest @ ..]) => (builder.jar(base_url, Arc::clone(first)), rest),
         (RequestMode::Jar, []) => return Err(Failure::config("request_mode jar needs a signer")),
     };
-    let dialects = options.dialects();
-    if dialects.client_id_form == ClientIdForm::X509SanDns {
+    let profiles = options.profiles();
+    if profiles.client_id_form == ClientIdForm::X509SanDns {
         check_host(base_url, signers)?;
     }
-    let mut builder = builder.trust(trust).dialects(dialects);
+    let mut builder = builder.trust(trust).profiles(profiles);
     for signer in rest {
         builder = builder.request_signer(Arc::clone(signer));
     }

@@ -1,6 +1,6 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
-mod dialects;
+mod profiles;
 mod rules;
 mod secret_file;
 mod settings;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use idgate_core::Verifier;
 use idgate_core::verifier::DcApi;
 
-pub use self::dialects::{ClientId, DRAFT_ALONE, Dialects, OwnName, ResponseMode};
+pub use self::profiles::{ClientId, DRAFT_ALONE, OwnName, ResponseMode, SpokenProfiles};
 use self::rules::one_of;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
@@ -82,8 +82,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// The request profile of new sessions.
     pub request_mode: RequestMode,
-    /// The dialects of OpenID4VP, and how they are spoken.
-    pub dialects: Dialects,
+    /// The profiles of OpenID4VP, and how they are spoken.
+    pub profiles: SpokenProfiles,
     /// Pages for people; `None`: there are none.
     pub page: Option<PageRules>,
     /// How strict to be about trust material.
@@ -190,13 +190,13 @@ impl Config {
             body_memory: required(settings, "body_memory", rules::body_memory)?,
             tls: tls_files(settings)?,
             request_mode: required(settings, "oid4vp_request_mode", one_of(REQUEST_MODES))?,
-            dialects: Dialects {
-                enabled: required(settings, "profiles", dialects::profiles)?,
-                client_id: required(settings, "client_id", dialects::client_id)?,
-                announces_post: optional(settings, "request_uri_method", dialects::method)?
+            profiles: SpokenProfiles {
+                enabled: required(settings, "profiles", profiles::profiles)?,
+                client_id: required(settings, "client_id", profiles::client_id)?,
+                announces_post: optional(settings, "request_uri_method", profiles::method)?
                     .is_some(),
-                response_mode: required(settings, "response_mode", dialects::response_mode)?,
-                dc_api: required(settings, "dc_api", dialects::dc_api)?,
+                response_mode: required(settings, "response_mode", profiles::response_mode)?,
+                dc_api: required(settings, "dc_api", profiles::dc_api)?,
             },
             page: page(settings)?,
             environment: required(settings, "environment", one_of(ENVIRONMENTS))?,
@@ -288,7 +288,7 @@ impl Config {
     }
 
     fn check_browsers(&self) -> Result<(), String> {
-        if self.dialects.dc_api == DcApi::Off || self.dialects.are_newer() {
+        if self.profiles.dc_api == DcApi::Off || self.profiles.are_newer() {
             return Ok(());
         }
         Err("IDGATE_DC_API: browsers are asked in 1.0 and haip; enable one of them in IDGATE_PROFILES, \

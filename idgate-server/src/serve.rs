@@ -150,7 +150,7 @@ pub async fn start_with_limits(
     let fetcher = Arc::new(Fetcher::new(egress));
     let mut app = App::new(store, clock, PROVIDER, &*base_url, fetcher);
     app.request_mode = config.request_mode;
-    app.dialects = config.dialects.clone();
+    app.profiles = config.profiles.clone();
     app.any_origin = config.environment == Environment::Development;
     app.pages = config.page;
     app.verification_time = limits.verification_timeout;
@@ -235,7 +235,7 @@ async fn serve_until_signal(
     tokio::spawn(boxed(service_manager::stay_alive()));
     let (address, base_url) = (running.local_addr(), running.base_url());
     tracing::info!(base_url, "bound to {address}");
-    if !config.dialects.are_newer() {
+    if !config.profiles.are_newer() {
         tracing::warn!("{DRAFT_ALONE}");
     }
     let scheme = if config.tls.is_some() { "https" } else { "http" };

@@ -1,5 +1,5 @@
 // A shop, two gateways and the wallets of people, for the tests of the page: `inline` asks in drafts by value,
-// `newer` by reference in every dialect and through browsers. Both have clocks that a test can set.
+// `newer` by reference in every profile and through browsers. Both have clocks that a test can set.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

@@ -12,8 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
 use idgate_core::entropy::OsEntropy;
 use idgate_core::error::ResponseError;
-use idgate_core::request::Dialect;
-use idgate_core::verifier::DialectOptions;
+use idgate_core::request::Profile;
+use idgate_core::verifier::ProfileOptions;
 use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, Session, Step};
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier};
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let verifier = Verifier::builder(PROVIDER)
         .inline("http://127.0.0.1:3000")
         .trust(trust)
-        .dialects(DialectOptions::new([Dialect::V1_0]))
+        .profiles(ProfileOptions::new([Profile::V1_0]))
         .build()?;
 
     // Commit the session to your database, listen, then show its link, as a QR code.

@@ -23,7 +23,7 @@ macro_rules! checks {
                 match self { $($(Self::$variant => $title,)*)* }
             }
 
-            /// The clause that it implements, in whatever dialect.
+            /// The clause that it implements, in whatever profile.
             pub const fn clause(self) -> &'static str {
                 match self { $($(Self::$variant => $clause,)*)* }
             }

@@ -102,7 +102,7 @@ codes! {
         MetricsUnavailable => "metrics_unavailable",
         /// The client has as many of these as it may.
         QuotaExceeded => "quota_exceeded",
-        /// A dialect of OpenID4VP that the gateway does not speak, or cannot at the moment.
+        /// A profile of OpenID4VP that the gateway does not speak, or cannot at the moment.
         UnsupportedProfile => "unsupported_profile",
     }
 }

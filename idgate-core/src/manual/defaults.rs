@@ -15,7 +15,7 @@
 //! | test material | serves test sessions only | `for_test_only` marks it; `livemode` is yours to say |
 //! | claims that come back | those asked for, no others | `claims` of the request |
 //! | device MACs, the ISO/IEC TS 18013-7 transcript | in encrypted answers to a `draft` request only | fixed |
-//! | requests to browsers | none | [`DialectOptions::dc_api`](crate::verifier::DialectOptions) and [`Request::dc_api`](crate::Request::dc_api) |
+//! | requests to browsers | none | [`ProfileOptions::dc_api`](crate::verifier::ProfileOptions) and [`Request::dc_api`](crate::Request::dc_api) |
 //! | hashes | SHA-256, SHA-384, SHA-512 | fixed |
 //! | an empty trust snapshot | refuses every request | |
 //!

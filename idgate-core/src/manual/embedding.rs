@@ -19,7 +19,7 @@
 //!    `{"error":"invalid_presentation"}` when refused, the same body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
 //!    [`code`](crate::error::ResponseError::code); nothing is stored for them. `Cache-Control: no-store`.
 //! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and fetch requests by
-//!    reference from `{base URL}/v1/oid4vp/request/{session id}`. A session of several dialects has
+//!    reference from `{base URL}/v1/oid4vp/request/{session id}`. A session of several profiles has
 //!    offers with ids of their own, which stand there in the place of the session's: keep which session
 //!    an [`OfferId`](crate::ids::OfferId) belongs to. Serve
 //!    [`did_document_json`](crate::discovery::did_document_json) at

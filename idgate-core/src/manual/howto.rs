@@ -80,12 +80,12 @@
 //! [`Verifier::begin`]: crate::Verifier::begin
 //!
 //! ```
-//! use idgate_core::request::Dialect;
-//! use idgate_core::verifier::{DcApi, DialectOptions};
+//! use idgate_core::request::Profile;
+//! use idgate_core::verifier::{DcApi, ProfileOptions};
 //! use idgate_core::{Credential, Request, Session, UnixMillis, Verifier};
 //!
-//! fn options() -> DialectOptions {
-//!     let mut options = DialectOptions::new([Dialect::V1_0]);
+//! fn options() -> ProfileOptions {
+//!     let mut options = ProfileOptions::new([Profile::V1_0]);
 //!     options.dc_api = DcApi::Signed; // signed, and unsigned for wallets that know no signature
 //!     options
 //! }

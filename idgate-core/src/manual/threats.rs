@@ -26,7 +26,7 @@
 //!   can build, and in the [`VerifiedResult`](crate::session::VerifiedResult) that is made of it.
 //! - A [`Verifier`](crate::Verifier) without trust or identity does not compile.
 //! - How an answer is read is stored with the session
-//!   ([`RequestProfile`](crate::session::RequestProfile)). Nothing in the answer changes it.
+//!   ([`RequestShape`](crate::session::RequestShape)). Nothing in the answer changes it.
 //! - Errors and `Debug` texts name rules and never show claims, tokens, nonces or keys.
 //! - Nonce, state, private key and claims are wiped from memory when they are dropped, as far as a
 //!   value that was never copied by its owner allows.

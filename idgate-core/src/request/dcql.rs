@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 
 use crate::codec::json::json_text;
 use crate::formats::sd_jwt_vc::NEVER_DISCLOSED;
-use crate::ids::{ClaimsPath, CredentialFormat, DocType, NameSpace};
-use crate::request::claim_path::ClaimPath;
-use crate::request::dialect::Dialect;
+use crate::ids::{ClaimPath, CredentialFormat, DocType, NameSpace};
 use crate::request::presentation_request::{CredentialRequest, CredentialSet, PresentationRequest};
+use crate::request::profile::Profile;
+use crate::request::subject_path::SubjectPath;
 
 /// `dcql_query`.
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ struct TrustedAuthorities<'r> {
 
 #[derive(Serialize)]
 struct ClaimQuery<'r> {
-    path: Cow<'r, ClaimsPath>,
+    path: Cow<'r, ClaimPath>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,13 +68,13 @@ struct SetQuery<'r> {
 }
 
 impl PresentationRequest {
-    /// The `dcql_query` of this request, as JSON text: what a wallet is asked in that dialect. (A
+    /// The `dcql_query` of this request, as JSON text: what a wallet is asked in that profile. (A
     /// `draft` request asks with a `presentation_definition` in its place.)
     ///
     /// ```
     /// # #[cfg(feature = "rustcrypto")] {
     /// # use idgate_core::{IssuerId, Mode, TrustEntry, TrustSnapshot, TrustedKey};
-    /// # use idgate_core::{crypto::Es256Key, request::{Dialect, Dialects}};
+    /// # use idgate_core::{crypto::Es256Key, request::{Profile, SpokenProfiles}};
     /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
     /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
     /// # entry.vct.push("urn:eudi:pid:1".into());
@@ -83,27 +83,27 @@ impl PresentationRequest {
     ///     "issuer_id": "https://issuer.example", "id": "pid"}]}"#;
     /// # let builder = idgate_core::Verifier::builder(idgate_core::crypto::rustcrypto::PROVIDER);
     /// # let verifier = builder.inline("https://shop.example").trust(trust.into()).build().unwrap();
-    /// let draft = Dialects::default();
+    /// let draft = SpokenProfiles::default();
     /// let request = verifier.resolve(asked, Mode::Live, &draft).unwrap();
-    /// assert_eq!(request.dcql_query(Dialect::Haip), concat!(
+    /// assert_eq!(request.dcql_query(Profile::Haip), concat!(
     ///     r#"{"credentials":[{"id":"pid","format":"dc+sd-jwt","#,
     ///     r#""meta":{"vct_values":["urn:eudi:pid:1"]},"claims":[{"path":["given_name"]}]}]}"#,
     /// ));
     /// # }
     /// ```
-    pub fn dcql_query(&self, dialect: Dialect) -> String {
-        json_text(&DcqlQuery::new(self, dialect))
+    pub fn dcql_query(&self, profile: Profile) -> String {
+        json_text(&DcqlQuery::new(self, profile))
     }
 }
 
 impl<'r> DcqlQuery<'r> {
-    /// What `request` asks for, behind a link, in that dialect: with the values that filters allow where
+    /// What `request` asks for, behind a link, in that profile: with the values that filters allow where
     /// it is without high assurance.
-    pub(crate) fn new(request: &'r PresentationRequest, dialect: Dialect) -> Self {
-        Self::naming_values(request, dialect == Dialect::V1_0)
+    pub(crate) fn new(request: &'r PresentationRequest, profile: Profile) -> Self {
+        Self::naming_values(request, profile == Profile::V1_0)
     }
 
-    /// The same without values in any dialect: a refusal of a wallet reveals the value that was asked
+    /// The same without values in any profile: a refusal of a wallet reveals the value that was asked
     /// for (OpenID4VP 15.9.2). What came is judged here in any case.
     pub(crate) fn without_values(request: &'r PresentationRequest) -> Self {
         Self::naming_values(request, false)
@@ -127,7 +127,7 @@ pub(crate) struct Asked<'q> {
     pub(crate) format: &'static str,
     /// Any of these will do.
     pub(crate) types: Vec<&'q str>,
-    pub(crate) claims: Vec<&'q ClaimsPath>,
+    pub(crate) claims: Vec<&'q ClaimPath>,
 }
 
 impl DcqlQuery<'_> {
@@ -201,7 +201,7 @@ fn push_unrepeated<'r>(claims: &mut Vec<ClaimQuery<'r>>, claim: ClaimQuery<'r>) 
 }
 
 /// The values that a filter allows.
-fn values_of(asked: &CredentialRequest, claim: &str, path: &ClaimsPath) -> Option<Box<RawValue>> {
+fn values_of(asked: &CredentialRequest, claim: &str, path: &ClaimPath) -> Option<Box<RawValue>> {
     if path.selects_several() {
         return None;
     }
@@ -213,7 +213,7 @@ fn values_of(asked: &CredentialRequest, claim: &str, path: &ClaimsPath) -> Optio
 fn mdoc_claims(asked: &CredentialRequest) -> Vec<ClaimQuery<'_>> {
     let namespace = asked.namespace.as_ref().map_or("", NameSpace::as_str);
     let claim = |element| {
-        let path = Cow::Owned(ClaimsPath::of_claims([namespace, element]));
+        let path = Cow::Owned(ClaimPath::of_claims([namespace, element]));
         ClaimQuery { path, values: None, intent_to_retain: Some(false) }
     };
     mdoc_elements(asked).into_iter().map(claim).collect()
@@ -221,7 +221,7 @@ fn mdoc_claims(asked: &CredentialRequest) -> Vec<ClaimQuery<'_>> {
 
 /// The elements that are asked of an mdoc, then those of a group that are not among them; each once.
 pub(super) fn mdoc_elements(asked: &CredentialRequest) -> Vec<&str> {
-    let subject = asked.subject_claim_paths.iter().flat_map(ClaimPath::segments);
+    let subject = asked.subject_claim_paths.iter().flat_map(SubjectPath::segments);
     let mut elements: Vec<&str> = Vec::with_capacity(asked.claims.len().saturating_add(3));
     for element in asked.claims.iter().chain(subject) {
         if !elements.contains(&element.as_str()) {

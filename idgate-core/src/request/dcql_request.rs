@@ -46,7 +46,7 @@ impl<'c> Claims<'c> {
         expires_at: UnixMillis,
         wallet_nonce: Option<&'c str>,
     ) -> Self {
-        let RequestParameters { dialect, request, .. } = parameters;
+        let RequestParameters { profile, request, .. } = parameters;
         Self {
             client_id: parameters.client_id,
             response_type: "vp_token",
@@ -57,7 +57,7 @@ impl<'c> Claims<'c> {
             aud: SELF_ISSUED,
             iat: issued_at.as_secs(),
             exp: expires_at.as_secs(),
-            dcql_query: DcqlQuery::new(request, dialect),
+            dcql_query: DcqlQuery::new(request, profile),
             client_metadata: ClientMetadata::new(request, parameters.encryption_key),
             verifier_info: parameters.verifier_info,
             transaction_data: transaction_data(parameters),
@@ -68,7 +68,7 @@ impl<'c> Claims<'c> {
 
 /// The request as the query of a URI.
 pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
-    let RequestParameters { dialect, request, .. } = parameters;
+    let RequestParameters { profile, request, .. } = parameters;
     let metadata = ClientMetadata::new(request, parameters.encryption_key);
     let mut query = String::with_capacity(USUAL_LENGTH);
     for (name, value) in [
@@ -78,7 +78,7 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
         ("response_uri", parameters.response_uri),
         ("nonce", parameters.nonce),
         ("state", parameters.state),
-        ("dcql_query", &json_text(&DcqlQuery::new(request, dialect))),
+        ("dcql_query", &json_text(&DcqlQuery::new(request, profile))),
         ("client_metadata", &json_text(&metadata)),
     ] {
         push_pair(&mut query, name, value);

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use crate::codec::json::{Elements, Kind, Members, Value};
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{MAX_REQUEST_ELEMENTS, MAX_SHOWN_NAME_CHARS};
-use crate::request::claim_path::is_claim_name;
 use crate::request::decimal::Decimal;
+use crate::request::subject_path::is_claim_name;
 
 /// A value and the path that leads to it, as `credentials[0].claims[2]`; empty for the root.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::codec::form::push_pair;
 use crate::codec::json::json_text;
 use crate::request::dcql_request;
-use crate::request::dialect::Dialect;
 use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
+use crate::request::profile::Profile;
 
 /// Of one credential and a few claims, in bytes.
 const USUAL_LENGTH: usize = 2048;
@@ -21,9 +21,9 @@ struct ClientMetadata {
 
 /// The request as the query of a URI.
 pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
-    match parameters.dialect {
-        Dialect::Draft => draft_query(parameters),
-        Dialect::V1_0 | Dialect::Haip => dcql_request::inline_query(parameters),
+    match parameters.profile {
+        Profile::Draft => draft_query(parameters),
+        Profile::V1_0 | Profile::Haip => dcql_request::inline_query(parameters),
     }
 }
 

@@ -3,12 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::request::{DcApiPages, Dialect, PresentationRequest};
+use crate::request::{DcApiPages, PresentationRequest, Profile};
 
 impl PresentationRequest {
     /// The same in these profiles, and for pages of these origins, whatever the parser would say of it.
     #[must_use]
-    pub fn forced_into(mut self, profiles: &[Dialect], origins: &[&str]) -> Self {
+    pub fn forced_into(mut self, profiles: &[Profile], origins: &[&str]) -> Self {
         self.profiles = profiles.to_vec();
         let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
         self.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));

@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::codec::form::push_pair;
 use crate::ids::SessionId;
-use crate::request::dialect::Dialect;
+use crate::request::profile::Profile;
 use crate::time::UnixMillis;
 
 /// A wallet scheme that the request is offered under (decisions 5).
@@ -43,13 +43,13 @@ impl Scheme {
         }
     }
 
-    /// Which of a session's requests, by their dialects, it carries (decisions 20): the schemes of
+    /// Which of a session's requests, by their profiles, it carries (decisions 20): the schemes of
     /// newer wallets the first that is not `draft`, the one of all wallets the `draft` one; where
     /// there is none, the first.
-    pub(crate) fn choice(self, dialects: &[Dialect]) -> usize {
+    pub(crate) fn choice(self, profiles: &[Profile]) -> usize {
         let wants_draft = self == Self::OpenId4Vp;
-        let fits = |dialect: &Dialect| (*dialect == Dialect::Draft) == wants_draft;
-        dialects.iter().position(fits).unwrap_or(0)
+        let fits = |profile: &Profile| (*profile == Profile::Draft) == wants_draft;
+        profiles.iter().position(fits).unwrap_or(0)
     }
 
     /// From its key.
@@ -71,7 +71,7 @@ pub struct Invitation {
     /// The first request, behind `openid4vp://`.
     pub qr_code_url: String,
     /// What each of its requests speaks, and its query.
-    offered: Vec<(Dialect, String)>,
+    offered: Vec<(Profile, String)>,
 }
 
 /// Never the request: it carries nonce and state.
@@ -82,27 +82,27 @@ impl fmt::Debug for Invitation {
 }
 
 impl Invitation {
-    /// Of a session whose requests speak these dialects and have these queries.
+    /// Of a session whose requests speak these profiles and have these queries.
     pub(crate) fn new(
         session_id: SessionId,
         livemode: bool,
         expires_at: UnixMillis,
-        offered: Vec<(Dialect, String)>,
+        offered: Vec<(Profile, String)>,
     ) -> Self {
         let first = offered.first().map(|(_, query)| &**query).unwrap_or_default();
         let qr_code_url = [Scheme::OpenId4Vp.prefix(), first].concat();
         Self { session_id, livemode, expires_at, qr_code_url, offered }
     }
 
-    /// The dialect of the first request.
-    pub fn profile(&self) -> Dialect {
-        self.offered.first().map_or(Dialect::Draft, |(dialect, _)| *dialect)
+    /// The profile of the first request.
+    pub fn profile(&self) -> Profile {
+        self.offered.first().map_or(Profile::Draft, |(profile, _)| *profile)
     }
 
     /// The request that `scheme` carries.
     pub fn deep_link(&self, scheme: Scheme) -> String {
-        let dialects: Vec<_> = self.offered.iter().map(|(dialect, _)| *dialect).collect();
-        let query = self.offered.get(scheme.choice(&dialects)).map(|(_, query)| &**query);
+        let profiles: Vec<_> = self.offered.iter().map(|(profile, _)| *profile).collect();
+        let query = self.offered.get(scheme.choice(&profiles)).map(|(_, query)| &**query);
         [scheme.prefix(), query.unwrap_or_default()].concat()
     }
 }

@@ -2,14 +2,12 @@
 
 mod asked;
 mod claim_filter;
-mod claim_path;
 mod client_metadata;
 mod dc_api;
 pub(crate) mod dcql;
 mod dcql_request;
 mod decimal;
 mod device_request;
-mod dialect;
 mod fields;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -24,23 +22,23 @@ mod parameters;
 mod parse;
 pub(crate) mod presentation_definition;
 mod presentation_request;
+mod profile;
 mod redirect_uri;
 mod registration_certificate;
 mod request_object;
 mod stored;
+mod subject_path;
 mod transaction_data;
 mod verifier_info;
 mod written;
 
 pub use self::asked::Credential;
 pub use self::claim_filter::ClaimFilter;
-pub use self::claim_path::ClaimPath;
 pub(crate) use self::client_metadata::key_id;
 pub use self::dc_api::DcApiRequests;
 pub(crate) use self::dc_api::{DcApiParameters, SigningIdentity};
 pub(crate) use self::decimal::Decimal;
 pub(crate) use self::device_request::{Reader, encryption_info, iso_mdoc_data};
-pub use self::dialect::{Dialect, Dialects};
 pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
@@ -48,13 +46,15 @@ pub(crate) use self::parameters::RequestParameters;
 pub use self::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };
+pub use self::profile::{Profile, SpokenProfiles};
 pub(crate) use self::redirect_uri::with_response_code;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
 pub(crate) use self::stored::StoredRequest;
+pub(crate) use self::subject_path::SubjectPath;
 pub use self::transaction_data::TransactionData;
 pub use self::verifier_info::VerifierInfo;
 pub use self::written::Request;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
-pub use crate::ids::{ClaimsPath, CredentialFormat};
+pub use crate::ids::{ClaimPath, CredentialFormat};

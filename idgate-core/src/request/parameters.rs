@@ -1,8 +1,8 @@
 //! What every authorization request says, in plain arguments: who asks is for others to know.
 
 use crate::crypto::PublicKey;
-use crate::request::dialect::Dialect;
 use crate::request::presentation_request::PresentationRequest;
+use crate::request::profile::Profile;
 use crate::request::verifier_info::VerifierInfo;
 
 /// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
@@ -11,7 +11,7 @@ pub(super) const SELF_ISSUED: &str = "https://self-issued.me/v2";
 /// What an authorization request says, however it reaches the wallet.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestParameters<'r> {
-    pub(crate) dialect: Dialect,
+    pub(crate) profile: Profile,
     pub(crate) client_id: &'r str,
     pub(crate) response_uri: &'r str,
     pub(crate) nonce: &'r str,

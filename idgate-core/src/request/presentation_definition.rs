@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 
 use crate::crypto::Alg;
 use crate::ids::CredentialFormat;
-use crate::request::claim_path::{ClaimPath, json_path};
 use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
+use crate::request::subject_path::{SubjectPath, json_path};
 
 /// `presentation_definition`.
 #[derive(Serialize)]
@@ -182,7 +182,7 @@ fn wallet_filter(request: &CredentialRequest, claim: &str) -> Option<Box<RawValu
 /// Filters are never sent for an mdoc; wallets refuse a field without `intent_to_retain`.
 fn mdoc_fields(request: &CredentialRequest) -> Vec<Field> {
     let namespace = request.namespace.as_ref().map_or("", |namespace| namespace.as_str());
-    let subject = request.subject_claim_paths.iter().flat_map(ClaimPath::segments);
+    let subject = request.subject_claim_paths.iter().flat_map(SubjectPath::segments);
     let mut fields: Vec<Field> = Vec::with_capacity(request.claims.len() + 3);
     for element in request.claims.iter().chain(subject) {
         let path = format!("$['{namespace}']['{element}']");
@@ -251,7 +251,7 @@ mod tests {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.subject_claim_paths =
-            ["given_name", "address.country"].map(|path| ClaimPath::parse(path).unwrap()).into();
+            ["given_name", "address.country"].map(|path| SubjectPath::parse(path).unwrap()).into();
         let expected = json!([{"path": ["$.given_name"]}, {"path": ["$.address.country"]}]);
         assert_eq!(descriptor(&request)["constraints"]["fields"], expected);
     }
@@ -261,7 +261,7 @@ mod tests {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.claims = ["city", "countries"].map(String::from).into();
-        let path = |text| crate::ids::ClaimsPath::from_json(text).unwrap();
+        let path = |text| crate::ids::ClaimPath::from_json(text).unwrap();
         request.claim_paths = vec![
             ("city".into(), path(r#"["address","locality"]"#)),
             ("countries".into(), path(r#"["nationalities",null]"#)),
@@ -276,7 +276,7 @@ mod tests {
         request.format = CredentialFormat::Mdoc;
         request.doc_type = Some(DocType::new("org.iso.18013.5.1.mDL"));
         request.namespace = Some(NameSpace::new("org.iso.18013.5.1"));
-        request.subject_claim_paths = vec![ClaimPath::top_level("birth_date")];
+        request.subject_claim_paths = vec![SubjectPath::top_level("birth_date")];
         let expected = json!({
             "id": "org.iso.18013.5.1.mDL",
             "format": {"mso_mdoc": {"alg": ["ES256", "ES384", "ES512"]}},

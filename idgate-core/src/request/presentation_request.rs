@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{base64url, origin};
 use crate::crypto::Alg;
 use crate::error::ConfigError;
-use crate::ids::{ClaimsPath, CredentialFormat, DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
-use crate::request::claim_path::ClaimPath;
-use crate::request::dialect::Dialect;
+use crate::request::profile::Profile;
+use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 
 /// A request that a verifier resolved: every default is filled in, and trust serves it (specification
@@ -47,13 +47,13 @@ pub struct PresentationRequest {
     pub(crate) credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
     pub(crate) same_subject_groups: Vec<Vec<String>>,
-    /// The dialects to ask in, in the order of the offers; empty: the verifier's first.
-    pub(crate) profiles: Vec<Dialect>,
+    /// The profiles to ask in, in the order of the offers; empty: the verifier's first.
+    pub(crate) profiles: Vec<Profile>,
     /// Whether its body has a field that needs another profile than `draft`, with any value.
     pub(crate) has_newer_fields: bool,
     /// Which combinations of credentials will do; empty: all of them are needed.
     pub(crate) credential_sets: Vec<CredentialSet>,
-    /// Whether claims are given out only to whoever brings the response code; `None`: as the dialect
+    /// Whether claims are given out only to whoever brings the response code; `None`: as the profile
     /// has it.
     pub(crate) same_device: Option<bool>,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
@@ -146,7 +146,7 @@ impl PresentationRequest {
     }
 
     /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.
-    pub fn profiles(&self) -> &[Dialect] {
+    pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
 
@@ -232,13 +232,13 @@ pub struct CredentialRequest {
     /// mdoc only: the document type.
     pub(crate) doc_type: Option<DocType>,
     /// What must be equal within a same-subject group; empty outside groups.
-    pub(crate) subject_claim_paths: Vec<ClaimPath>,
+    pub(crate) subject_claim_paths: Vec<SubjectPath>,
     /// Conditions on requested claims, by claim name.
     pub(crate) claim_filters: Vec<(String, ClaimFilter)>,
     /// SD-JWT only: the types that the trust entry accepted when the session was made.
     pub(crate) vct: Vec<String>,
     /// SD-JWT only: where requested claims stand that are not members of the payload by their name.
-    pub(crate) claim_paths: Vec<(String, ClaimsPath)>,
+    pub(crate) claim_paths: Vec<(String, ClaimPath)>,
     /// Key identifiers of the issuer's roots for the wallet to choose by, in base64url
     /// (OpenID4VP 6.1.1.1), as they were when the session was made; empty: it may choose freely.
     pub(crate) aki: Vec<String>,
@@ -274,7 +274,7 @@ impl CredentialRequest {
     }
 
     /// The path of a requested claim, where the request names one.
-    pub fn path_for(&self, claim: &str) -> Option<&ClaimsPath> {
+    pub fn path_for(&self, claim: &str) -> Option<&ClaimPath> {
         self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
     }
 
@@ -291,25 +291,25 @@ impl CredentialRequest {
     }
 
     /// Where a requested claim of an SD-JWT VC stands: where the request says, else at the root.
-    pub(crate) fn path_of_claim(&self, claim: &str) -> Cow<'_, ClaimsPath> {
-        let of_root = || Cow::Owned(ClaimsPath::of_claims([claim]));
+    pub(crate) fn path_of_claim(&self, claim: &str) -> Cow<'_, ClaimPath> {
+        let of_root = || Cow::Owned(ClaimPath::of_claims([claim]));
         self.path_for(claim).map_or_else(of_root, Cow::Borrowed)
     }
 
     /// Whether it is for the same claims. Of two queries that one credential answers the issuer and the type are the
     /// same, whatever names of either they give.
     pub(crate) fn asks_for_the_claims_of(&self, other: &Self) -> bool {
-        let claims = |asked: &Self| -> BTreeSet<ClaimsPath> {
+        let claims = |asked: &Self| -> BTreeSet<ClaimPath> {
             asked.claims.iter().map(|claim| asked.path_of_claim(claim).into_owned()).collect()
         };
         self.namespace == other.namespace && claims(self) == claims(other)
     }
 
     /// Where a value stands that is compared within a group: a claim stands where it is asked for.
-    pub(crate) fn path_of_subject(&self, path: &ClaimPath) -> Cow<'_, ClaimsPath> {
+    pub(crate) fn path_of_subject(&self, path: &SubjectPath) -> Cow<'_, ClaimPath> {
         match path.segments() {
             [claim] => self.path_of_claim(claim),
-            names => Cow::Owned(ClaimsPath::of_claims(names.iter().map(String::as_str))),
+            names => Cow::Owned(ClaimPath::of_claims(names.iter().map(String::as_str))),
         }
     }
 

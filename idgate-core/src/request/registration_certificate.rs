@@ -13,7 +13,7 @@ use core::fmt;
 
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
-use crate::ids::ClaimsPath;
+use crate::ids::ClaimPath;
 use crate::jose::{CompactJws, typ_is};
 use crate::request::dcql::DcqlQuery;
 use crate::request::presentation_request::PresentationRequest;
@@ -46,7 +46,7 @@ pub struct RegistrationCertificate {
 struct Registered {
     format: String,
     types: Vec<String>,
-    claims: Vec<ClaimsPath>,
+    claims: Vec<ClaimPath>,
 }
 
 /// Why a registration certificate cannot be used.
@@ -151,7 +151,7 @@ impl RegistrationCertificate {
                     beyond.push(format!("the type {ty}"));
                     continue;
                 }
-                let covers = |path: &ClaimsPath| {
+                let covers = |path: &ClaimPath| {
                     registered().flat_map(|own| &own.claims).any(|own| is_prefix(own, path))
                 };
                 let claims = asked.claims.iter().filter(|path| !covers(path));
@@ -174,7 +174,7 @@ impl Registered {
         let claims = match entry.get("claim").or_else(|| entry.get("claims")) {
             None => Vec::new(),
             Some(claims) => {
-                let path = |claim: Value<'_, '_>| ClaimsPath::from_value(claim.get("path")?).ok();
+                let path = |claim: Value<'_, '_>| ClaimPath::from_value(claim.get("path")?).ok();
                 claims.elements()?.map(path).collect::<Option<_>>()?
             }
         };
@@ -186,12 +186,12 @@ fn text(value: Value<'_, '_>) -> Option<String> {
     value.as_str().map(Cow::into_owned)
 }
 
-fn is_prefix(outer: &ClaimsPath, inner: &ClaimsPath) -> bool {
+fn is_prefix(outer: &ClaimPath, inner: &ClaimPath) -> bool {
     let mut rest = inner.components();
     outer.components().all(|component| rest.next() == Some(component))
 }
 
-fn shown(path: &ClaimsPath) -> String {
+fn shown(path: &ClaimPath) -> String {
     let names: Vec<&str> = path.components().map(|name| name.unwrap_or("[]")).collect();
     names.join(".")
 }

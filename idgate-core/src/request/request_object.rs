@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
 use crate::request::client_metadata::Jwks;
 use crate::request::dcql_request;
-use crate::request::dialect::Dialect;
 use crate::request::jws;
 use crate::request::parameters::{RequestParameters, SELF_ISSUED};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
+use crate::request::profile::Profile;
 use crate::time::UnixMillis;
 
 /// A Request Object as a compact JWS, to be served as [`RequestObjectJwt::MEDIA_TYPE`].
@@ -60,9 +60,9 @@ impl RequestObject<'_> {
         self,
         signer: &dyn RequestSigner,
     ) -> Result<RequestObjectJwt, SignerUnavailable> {
-        match self.parameters.dialect {
-            Dialect::Draft => jws::compact(signer, &Claims::of(self)),
-            Dialect::V1_0 | Dialect::Haip => jws::compact(
+        match self.parameters.profile {
+            Profile::Draft => jws::compact(signer, &Claims::of(self)),
+            Profile::V1_0 | Profile::Haip => jws::compact(
                 signer,
                 &dcql_request::Claims::new(
                     self.parameters,

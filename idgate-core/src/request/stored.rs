@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::crypto::Alg;
-use crate::ids::{ClaimsPath, CredentialFormat, DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
-use crate::request::claim_path::ClaimPath;
-use crate::request::dialect::Dialect;
 use crate::request::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };
+use crate::request::profile::Profile;
+use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 
 /// A request as a member of a snapshot.
@@ -45,7 +45,7 @@ struct Request {
     credentials: Vec<CredentialRequest>,
     same_subject_groups: Vec<Vec<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    profiles: Vec<Dialect>,
+    profiles: Vec<Profile>,
     #[serde(default, skip_serializing_if = "is_no")]
     has_newer_fields: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "sets")]
@@ -70,11 +70,11 @@ struct Credential {
     alg: Option<Alg>,
     namespace: Option<NameSpace>,
     doc_type: Option<DocType>,
-    subject_claim_paths: Vec<ClaimPath>,
+    subject_claim_paths: Vec<SubjectPath>,
     claim_filters: Vec<(String, ClaimFilter)>,
     vct: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    claim_paths: Vec<(String, ClaimsPath)>,
+    claim_paths: Vec<(String, ClaimPath)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     aki: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_request_with_every_field_is_stored_in_the_order_of_earlier_programs() {
         let mut request = fixtures::one_credential();
-        request.profiles = vec![Dialect::V1_0];
+        request.profiles = vec![Profile::V1_0];
         request.has_newer_fields = true;
         request.credential_sets =
             vec![CredentialSet::new(vec![vec!["credential_1".into()]], false)];
@@ -223,7 +223,7 @@ mod tests {
         request.dc_api =
             Some(DcApiPages { iso_mdoc: false, handed_over: false, origins: vec!["a".into()] });
         for credential in &mut request.credentials {
-            credential.claim_paths = vec![("given_name".into(), ClaimsPath::of_claims(["a", "b"]))];
+            credential.claim_paths = vec![("given_name".into(), ClaimPath::of_claims(["a", "b"]))];
             (credential.aki, credential.etsi_tl) = (vec!["k".into()], vec!["t".into()]);
         }
         let stored = text(&request);

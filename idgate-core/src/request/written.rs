@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::codec::json::json_text;
 use crate::error::RequestError;
 use crate::request::asked::Credential;
-use crate::request::dialect::Dialect;
 use crate::request::object::{Object, text_of};
 use crate::request::parse;
+use crate::request::profile::Profile;
 
 /// A request as a tenant writes it, before a verifier resolves it. It is the JSON body of
 /// `CreateSessionRequest` in the interface description; the methods here write that body, and one
@@ -18,13 +18,13 @@ use crate::request::parse;
 ///
 /// ```
 /// use std::time::Duration;
-/// use idgate_core::request::Dialect;
+/// use idgate_core::request::Profile;
 /// use idgate_core::{Credential, Request};
 ///
 /// let built = Request::of([Credential::sd_jwt_vc("pid", "https://issuer.example")
 ///     .claims(["given_name"])
 ///     .claim_at("city", ["address", "locality"])])
-/// .profiles([Dialect::V1_0])
+/// .profiles([Profile::V1_0])
 /// .ttl(Duration::from_secs(300));
 /// assert!(built.check().is_ok());
 ///
@@ -95,7 +95,7 @@ impl Request {
     }
 
     /// The profiles to ask in, each with a request of its own; without them the verifier's first.
-    pub fn profiles(self, profiles: impl IntoIterator<Item = Dialect>) -> Self {
+    pub fn profiles(self, profiles: impl IntoIterator<Item = Profile>) -> Self {
         self.extended("profiles", profiles.into_iter().map(|profile| json_text(&profile)))
     }
 

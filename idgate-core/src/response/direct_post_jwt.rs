@@ -11,7 +11,7 @@ use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
 use crate::error::ResponseError;
 use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
-use crate::request::Dialect;
+use crate::request::Profile;
 use crate::response::dc_api::{self, DcApiAnswer, Given};
 use crate::response::direct_post::EncryptedPost;
 use crate::response::{Content, DirectPost, Posted};
@@ -51,7 +51,7 @@ pub(crate) fn unpack<'p>(
     offer: &Offer,
     posted: Posted<'p>,
 ) -> Result<(Content<'p>, Option<AnswerEncryption<'static>>), ResponseError> {
-    let (posted, encryption, outer_state) = match (offer.profile.response, posted) {
+    let (posted, encryption, outer_state) = match (offer.shape.response, posted) {
         (ResponseEncryption::Plain, Posted::Plain(posted))
         | (
             ResponseEncryption::EcdhEs,
@@ -59,7 +59,7 @@ pub(crate) fn unpack<'p>(
         ) => (posted, None, None),
         (ResponseEncryption::EcdhEs, Posted::Encrypted(EncryptedPost { response, state })) => {
             let (payload, encryption) = decrypt(provider, offer, &response)?;
-            let posted = DirectPost::from_payload(&payload, offer.profile.query)?;
+            let posted = DirectPost::from_payload(&payload, offer.shape.query)?;
             (posted, Some(encryption), state)
         }
         (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
@@ -109,10 +109,10 @@ fn decrypt(
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
-    let kid = key.kid(offer.dialect(), provider);
-    let enc: &[_] = match offer.dialect() {
-        Dialect::Draft => &ContentEncryption::ALL,
-        Dialect::V1_0 | Dialect::Haip => &ContentEncryption::GCM,
+    let kid = key.kid(offer.profile(), provider);
+    let enc: &[_] = match offer.profile() {
+        Profile::Draft => &ContentEncryption::ALL,
+        Profile::V1_0 | Profile::Haip => &ContentEncryption::GCM,
     };
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc };
     let OpenedJwe { payload, apu, apv } = recipient.open(provider, response).map_err(failed)?;

@@ -14,7 +14,7 @@ use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::limits::MAX_KEY_DRAWS;
-use crate::request::{Dialect, key_id};
+use crate::request::{Profile, key_id};
 use crate::session::{Session, SnapshotError};
 
 /// Length of a stored key: a buffer that grows would leave a copy behind.
@@ -53,11 +53,11 @@ impl EncryptionKey {
         &self.public
     }
 
-    /// The `kid` of the public half in a request of that dialect: in `draft` its thumbprint.
-    pub(crate) fn kid(&self, dialect: Dialect, provider: &CryptoProvider) -> String {
-        match dialect {
-            Dialect::Draft => base64url::encode(&self.public.thumbprint(provider)),
-            Dialect::V1_0 | Dialect::Haip => key_id(&self.public),
+    /// The `kid` of the public half in a request of that profile: in `draft` its thumbprint.
+    pub(crate) fn kid(&self, profile: Profile, provider: &CryptoProvider) -> String {
+        match profile {
+            Profile::Draft => base64url::encode(&self.public.thumbprint(provider)),
+            Profile::V1_0 | Profile::Haip => key_id(&self.public),
         }
     }
 }

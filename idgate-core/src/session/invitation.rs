@@ -10,8 +10,8 @@ impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
     pub fn deep_link(&self, scheme: Scheme) -> String {
-        let dialects: Vec<_> = self.offers.linked().map(Offer::dialect).collect();
-        let chosen = self.offers.linked().nth(scheme.choice(&dialects));
+        let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
+        let chosen = self.offers.linked().nth(scheme.choice(&profiles));
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
     }
 
@@ -21,7 +21,7 @@ impl Session {
     }
 
     fn query(&self, offer: &Offer) -> String {
-        match offer.profile.delivery {
+        match offer.shape.delivery {
             Delivery::Inline => inline_query(self.request_parameters(offer)),
             Delivery::RequestUri => request_uri_query(
                 offer.client_identifier.as_str(),
@@ -40,7 +40,7 @@ impl Session {
     /// What the request of `offer` says.
     pub(crate) fn request_parameters<'r>(&'r self, offer: &'r Offer) -> RequestParameters<'r> {
         RequestParameters {
-            dialect: offer.dialect(),
+            profile: offer.profile(),
             client_id: offer.client_identifier.as_str(),
             response_uri: &offer.response_uri,
             nonce: offer.nonce.expose(),
@@ -48,7 +48,7 @@ impl Session {
             encryption_key: offer.encryption_key.as_ref().map(EncryptionKey::public),
             definition_id: self.definition_id(),
             request: &self.request,
-            verifier_info: match offer.profile.client_id_form {
+            verifier_info: match offer.shape.client_id_form {
                 ClientIdForm::X509Hash => &self.verifier_info,
                 _ => &[],
             },
@@ -57,7 +57,7 @@ impl Session {
 
     /// What the tenant is told about this session.
     pub fn invitation(&self) -> Invitation {
-        let offered = |offer| (Offer::dialect(offer), self.query(offer));
+        let offered = |offer| (Offer::profile(offer), self.query(offer));
         Invitation::new(
             self.id.clone(),
             self.livemode,

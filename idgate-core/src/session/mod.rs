@@ -6,9 +6,9 @@ mod effect;
 mod encryption_key;
 mod invitation;
 mod offer;
-mod profile;
 mod redaction;
 mod settlement;
+mod shape;
 mod snapshot;
 mod transition;
 mod version_1;
@@ -24,17 +24,17 @@ pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::offer::Offer;
 pub(crate) use self::offer::Offers;
-pub use self::profile::{
-    ClientIdForm, Delivery, QueryLanguage, RequestProfile, ResponseEncryption, TranscriptKind,
-};
 pub use self::redaction::{VerifiedResult, Withheld};
 pub use self::settlement::Settlement;
+pub use self::shape::{
+    ClientIdForm, Delivery, QueryLanguage, RequestShape, ResponseEncryption, TranscriptKind,
+};
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
 use crate::error::{Reason, WalletError};
 use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
-use crate::request::{Dialect, PresentationRequest, VerifierInfo};
+use crate::request::{PresentationRequest, Profile, VerifierInfo};
 use crate::time::UnixMillis;
 
 /// Counts commits; 0 stands for "not stored yet".
@@ -166,7 +166,7 @@ impl Session {
         self.livemode
     }
 
-    /// Its requests, in the order in which the tenant listed their dialects, and last the one for
+    /// Its requests, in the order in which the tenant listed their profiles, and last the one for
     /// browsers.
     pub fn offers(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter()
@@ -210,8 +210,8 @@ impl Session {
     }
 
     /// How the request of its first offer is made and the answer read.
-    pub fn profile(&self) -> &RequestProfile {
-        self.offers.own().profile()
+    pub fn shape(&self) -> &RequestShape {
+        self.offers.own().shape()
     }
 
     /// The audience that a holder's proof must name, of its first offer.
@@ -244,7 +244,7 @@ impl Session {
     pub fn names_profile(&self) -> bool {
         self.request.has_newer_fields
             || !self.request.profiles.is_empty()
-            || self.offers().any(|offer| offer.dialect() != Dialect::Draft)
+            || self.offers().any(|offer| offer.profile() != Profile::Draft)
     }
 
     /// When it was made.

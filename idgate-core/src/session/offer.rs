@@ -1,4 +1,4 @@
-//! A session holds one to four offers: requests of one dialect each, with a nonce, a state and a key
+//! A session holds one to four offers: requests of one profile each, with a nonce, a state and a key
 //! of their own, so that an answer fits exactly one. The first answer settles the session
 //! (decisions 20).
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::limits::MAX_OFFERS;
-use crate::request::Dialect;
+use crate::request::Profile;
 use crate::session::{
-    BrowserOffer, ClientIdForm, DcApiProtocol, Delivery, EncryptionKey, IsoMdocOffer,
-    RequestProfile, ResponseEncryption,
+    BrowserOffer, ClientIdForm, DcApiProtocol, Delivery, EncryptionKey, IsoMdocOffer, RequestShape,
+    ResponseEncryption,
 };
 
 /// One request of a session.
@@ -23,7 +23,8 @@ pub struct Offer {
     /// `None`: the session's own, behind the session's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<OfferId>,
-    pub(crate) profile: RequestProfile,
+    #[serde(rename = "profile")]
+    pub(crate) shape: RequestShape,
     pub(crate) client_identifier: ClientIdentifier,
     /// The `key_id` of whoever signs it, now and after renewals; `None`: nobody does, or it was
     /// stored before signers had names.
@@ -52,14 +53,14 @@ impl Offer {
         self.id.as_ref()
     }
 
-    /// The dialect that its request speaks.
-    pub fn dialect(&self) -> Dialect {
-        self.profile.dialect
+    /// The profile that its request speaks.
+    pub fn profile(&self) -> Profile {
+        self.shape.profile
     }
 
     /// How the request is made and the answer read.
-    pub fn profile(&self) -> &RequestProfile {
-        &self.profile
+    pub fn shape(&self) -> &RequestShape {
+        &self.shape
     }
 
     /// The audience that a holder's proof must name; where it goes to a browser that of the first of
@@ -97,12 +98,12 @@ impl Offer {
     /// Whether it goes to wallets under a name of that form; to a browser it may go under several.
     pub fn goes_by(&self, form: ClientIdForm) -> bool {
         let identities = self.browser.iter().flat_map(|browser| &browser.identities);
-        self.profile.client_id_form == form || identities.into_iter().any(|it| it.form == form)
+        self.shape.client_id_form == form || identities.into_iter().any(|it| it.form == form)
     }
 
     /// Whether a wallet follows a link to it.
     pub fn is_linked(&self) -> bool {
-        self.profile.delivery != Delivery::Browser
+        self.shape.delivery != Delivery::Browser
     }
 
     /// Nothing can be answered any more.
@@ -126,11 +127,11 @@ impl Offer {
     }
 
     pub(super) fn is_encrypted(&self) -> bool {
-        self.profile.response == ResponseEncryption::EcdhEs
+        self.shape.response == ResponseEncryption::EcdhEs
     }
 }
 
-/// The offers of a session, in the order in which the tenant listed their dialects.
+/// The offers of a session, in the order in which the tenant listed their profiles.
 #[derive(Clone, Debug)]
 pub(crate) struct Offers {
     own: Offer,

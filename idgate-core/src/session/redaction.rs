@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::crypto::ct;
 use crate::limits::CLAIMS_RETENTION_MS;
-use crate::request::Dialect;
+use crate::request::Profile;
 use crate::session::{Session, SnapshotError, Status};
 use crate::time::UnixMillis;
 
@@ -158,7 +158,7 @@ impl Session {
             return Ok(None);
         }
         let result = self.result_at(now).ok_or(Withheld::Redacted)?;
-        let haip = || self.offers.iter().any(|offer| offer.dialect() == Dialect::Haip);
+        let haip = || self.offers.iter().any(|offer| offer.profile() == Profile::Haip);
         if !self.request.same_device.unwrap_or_else(haip) {
             return Ok(Some(result));
         }
@@ -269,17 +269,17 @@ mod tests {
         assert!(pending.take_result().is_none());
     }
 
-    /// A session that offers these dialects, as `details` say verified.
-    fn verified(dialects: &[Dialect], details: &str, same_device: Option<bool>) -> Session {
+    /// A session that offers these profiles, as `details` say verified.
+    fn verified(profiles: &[Profile], details: &str, same_device: Option<bool>) -> Session {
         let mut session = session(Phase::Verified { at: NOW });
         let own = session.offers.own().clone();
-        let offer = |(n, dialect): (usize, &Dialect)| {
+        let offer = |(n, profile): (usize, &Profile)| {
             let mut offer = own.clone();
             offer.id = (n > 0).then(|| OfferId::new(format!("off_{n}")));
-            offer.profile.dialect = *dialect;
+            offer.shape.profile = *profile;
             offer
         };
-        session.offers = Offers::new(dialects.iter().enumerate().map(offer).collect()).unwrap();
+        session.offers = Offers::new(profiles.iter().enumerate().map(offer).collect()).unwrap();
         session.request.same_device = same_device;
         session.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
         session
@@ -307,15 +307,15 @@ mod tests {
 
     #[test]
     fn where_the_browser_must_come_back_the_result_is_for_whoever_brings_the_code() {
-        for (dialect, same_device) in [
-            (Dialect::Haip, None),
-            (Dialect::Haip, Some(true)),
-            (Dialect::V1_0, Some(true)),
-            (Dialect::Draft, Some(true)),
+        for (profile, same_device) in [
+            (Profile::Haip, None),
+            (Profile::Haip, Some(true)),
+            (Profile::V1_0, Some(true)),
+            (Profile::Draft, Some(true)),
         ] {
-            assert_needs_the_code(&verified(&[dialect], CODE, same_device));
+            assert_needs_the_code(&verified(&[profile], CODE, same_device));
         }
-        let without = verified(&[Dialect::Haip], "{}", None);
+        let without = verified(&[Profile::Haip], "{}", None);
         assert!([None, Some("")].iter().all(|code| without.result_for(*code, NOW).is_none()));
     }
 
@@ -323,9 +323,9 @@ mod tests {
     fn a_session_that_offers_haip_needs_the_code_whichever_offer_was_answered() {
         let answered_in_draft = CODE;
         let answered_in_haip = r#"{"profile":"haip","response_code":"right"}"#;
-        for dialects in [[Dialect::Haip, Dialect::Draft], [Dialect::Draft, Dialect::Haip]] {
+        for profiles in [[Profile::Haip, Profile::Draft], [Profile::Draft, Profile::Haip]] {
             for details in [answered_in_draft, answered_in_haip] {
-                let session = verified(&dialects, details, None);
+                let session = verified(&profiles, details, None);
                 assert_needs_the_code(&session);
                 let mut stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
                 stored.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
@@ -336,15 +336,15 @@ mod tests {
 
     #[test]
     fn sessions_that_do_not_rely_on_the_browser_need_no_code() {
-        for (dialects, same_device) in [
-            (&[Dialect::Haip][..], Some(false)),
-            (&[Dialect::Haip, Dialect::Draft], Some(false)),
-            (&[Dialect::V1_0, Dialect::Draft], None),
-            (&[Dialect::Draft], None),
+        for (profiles, same_device) in [
+            (&[Profile::Haip][..], Some(false)),
+            (&[Profile::Haip, Profile::Draft], Some(false)),
+            (&[Profile::V1_0, Profile::Draft], None),
+            (&[Profile::Draft], None),
         ] {
-            let session = verified(dialects, CODE, same_device);
+            let session = verified(profiles, CODE, same_device);
             for code in [None, Some("any")] {
-                assert!(session.result_for(code, NOW).is_some(), "{dialects:?}");
+                assert!(session.result_for(code, NOW).is_some(), "{profiles:?}");
             }
         }
     }

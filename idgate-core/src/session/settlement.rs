@@ -132,7 +132,7 @@ mod tests {
         let mut session = session(Phase::Expired { at: AT });
         assert!(!session.settlement().unwrap().spends_key());
         for offer in session.offers.iter_mut() {
-            offer.profile = crate::session::RequestProfile::jar();
+            offer.shape = crate::session::RequestShape::jar();
         }
         assert!(session.settlement().unwrap().spends_key());
     }

@@ -210,7 +210,7 @@ impl Session {
     /// Gives up a verification before its lease is over: PENDING again, or EXPIRED, so that the same
     /// answer is taken later. For an embedder that cannot go on by a fault of its own (no file
     /// descriptor, a full disk); what the outside caused goes to [`crate::Verification::supply`] as
-    /// [`crate::status::Supplied::Unavailable`] instead, and decides. `self` is the session of the
+    /// [`crate::revocation::Supplied::Unavailable`] instead, and decides. `self` is the session of the
     /// hold that was committed. `None` when nothing is held.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn released(&self, now: UnixMillis) -> Option<Transition> {
@@ -227,7 +227,7 @@ impl Session {
         let mut effects = Vec::with_capacity(3);
         effects.push(publish(Status::Created, None, None, self.created_at));
         let handed_over = self.request.dc_api.as_ref().is_some_and(|pages| pages.handed_over);
-        let is_out = |offer: &Offer| match offer.profile.delivery {
+        let is_out = |offer: &Offer| match offer.shape.delivery {
             Delivery::Inline => true,
             Delivery::RequestUri => false,
             Delivery::Browser => handed_over,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::request::StoredRequest;
-use crate::session::{EncryptionKey, Offer, Offers, Phase, RequestProfile, Revision, Session};
+use crate::session::{EncryptionKey, Offer, Offers, Phase, RequestShape, Revision, Session};
 use crate::time::UnixMillis;
 
 const VERSION: u32 = 1;
@@ -19,7 +19,8 @@ struct Snapshot {
     id: SessionId,
     tenant: TenantId,
     livemode: bool,
-    profile: RequestProfile,
+    #[serde(rename = "profile")]
+    shape: RequestShape,
     client_identifier: ClientIdentifier,
     response_uri: String,
     #[serde(default)]
@@ -42,7 +43,7 @@ pub(super) fn session(bytes: &[u8]) -> Option<Session> {
     let offer = Offer {
         browser: None,
         id: None,
-        profile: snapshot.profile,
+        shape: snapshot.shape,
         client_identifier: snapshot.client_identifier,
         signer: None,
         response_uri: snapshot.response_uri,
@@ -74,7 +75,7 @@ pub(super) fn session(bytes: &[u8]) -> Option<Session> {
 mod tests {
     use super::*;
     use crate::error::Reason;
-    use crate::request::Dialect;
+    use crate::request::Profile;
     use crate::request::fixtures::NOW;
     use crate::session::{Input, SnapshotError, Status};
 
@@ -90,7 +91,7 @@ mod tests {
             assert_eq!(session.status_at(NOW), status);
             assert_eq!(session.expires_at(), NOW.plus(300_000));
             let own = session.offers.own();
-            assert_eq!((own.id(), own.signer(), own.dialect()), (None, None, Dialect::Draft));
+            assert_eq!((own.id(), own.signer(), own.profile()), (None, None, Profile::Draft));
             assert_eq!(own.encryption_key.is_some(), session.request_uri().is_some());
             assert_eq!(session.offers().count(), 1);
         }
@@ -117,7 +118,7 @@ mod tests {
     fn version_1_without_the_members_of_the_jar_profile_is_read() {
         assert!(!INLINE.contains("request_uri\":\"https") && !INLINE.contains("encryption_key"));
         let session = Session::from_snapshot(INLINE.as_bytes()).unwrap();
-        assert_eq!(session.profile(), &RequestProfile::inline());
+        assert_eq!(session.shape(), &RequestShape::inline());
         let own = session.offers.own();
         assert!(own.request_uri().is_none() && own.encryption_key.is_none());
     }

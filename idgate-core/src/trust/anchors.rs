@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::certificate::{Certificate, CertificateError, is_within};
-use super::listing::{Listing, OfList, Provider};
+use super::listing::{Listing, OfList, TrustServiceProvider};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
 use crate::crypto::{CryptoProvider, IssuerKey, UnusableKey};
@@ -152,7 +152,7 @@ impl TrustAnchor {
     }
 
     /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
-    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+    pub fn providers(&self) -> impl Iterator<Item = &TrustServiceProvider> {
         self.of_list.providers()
     }
 

@@ -18,7 +18,7 @@ use super::oid::Oid;
 use super::pinned_signer::PinnedSigner;
 use super::sd_jwt_profile::check_sd_jwt_usage;
 use crate::codec::base64url;
-use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
 use crate::time::UnixMillis;
 
@@ -44,7 +44,7 @@ pub struct TrustEntry {
     pub default_claims: Vec<String>,
     /// Where claims of its SD-JWT VCs stand that are not members of the payload by their name. Not for
     /// sessions of `draft` alone.
-    pub claim_paths: Vec<(String, ClaimsPath)>,
+    pub claim_paths: Vec<(String, ClaimPath)>,
     /// Issuer keys of SD-JWT VC.
     pub keys: Vec<TrustedKey>,
     /// X.509 roots of mdoc document signers.

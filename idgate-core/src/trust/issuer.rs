@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use super::list_file::ListFile;
-use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 
 /// One issuer that you trust: which credentials it may issue, and the keys and certificates that they
 /// are verified with.
@@ -192,7 +192,7 @@ impl Issuer {
 
     /// Where a claim of its SD-JWT VCs is, if it is not a member of the payload by its name. Not for
     /// the profile `draft`.
-    pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimsPath) -> Self {
+    pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimPath) -> Self {
         self.entry.claim_paths.push((claim.into(), path));
         self
     }

@@ -20,7 +20,7 @@ use crate::trust::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATION_NAME};
 /// A provider of a trusted list, as the list has it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Provider {
+pub struct TrustServiceProvider {
     /// `TEName`, the English one if there is one.
     pub name: String,
     /// The registration identifiers in `TETradeName`, as organizationIdentifier has them.
@@ -33,7 +33,7 @@ pub struct Provider {
     pub(crate) place: usize,
 }
 
-impl Provider {
+impl TrustServiceProvider {
     /// Its first registration identifier.
     pub fn identifier(&self) -> Option<&str> {
         self.identifiers.first().map(String::as_str)
@@ -58,9 +58,9 @@ impl Provider {
 }
 
 /// As results have it: `name`, `identifier`, `country`.
-impl Serialize for Provider {
+impl Serialize for TrustServiceProvider {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut told = serializer.serialize_struct("Provider", 3)?;
+        let mut told = serializer.serialize_struct("TrustServiceProvider", 3)?;
         told.serialize_field("name", &self.name)?;
         told.serialize_field("identifier", &self.identifier())?;
         told.serialize_field("country", &self.country)?;
@@ -126,11 +126,15 @@ pub(crate) struct ListFacts {
 pub(crate) struct Listing {
     pub(crate) list: Arc<ListFacts>,
     /// Whose it is, and from when on.
-    listed: Vec<(Arc<Provider>, UnixMillis)>,
+    listed: Vec<(Arc<TrustServiceProvider>, UnixMillis)>,
 }
 
 impl Listing {
-    pub(crate) fn new(list: Arc<ListFacts>, provider: Arc<Provider>, from: UnixMillis) -> Self {
+    pub(crate) fn new(
+        list: Arc<ListFacts>,
+        provider: Arc<TrustServiceProvider>,
+        from: UnixMillis,
+    ) -> Self {
         Self { list, listed: [(provider, from)].into() }
     }
 
@@ -144,7 +148,7 @@ impl Listing {
         }
     }
 
-    pub(crate) fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &Arc<TrustServiceProvider>> {
         self.listed.iter().map(|(provider, _)| provider)
     }
 
@@ -163,14 +167,15 @@ impl Listing {
         self.listed.iter().map(|(_, from)| *from).chain(self.list.until)
     }
 
-    fn is_of(&self, provider: &Arc<Provider>) -> bool {
+    fn is_of(&self, provider: &Arc<TrustServiceProvider>) -> bool {
         self.providers().any(|own| own == provider)
     }
 
     /// Which provider it is that signs with `signer`, the certificate itself or one below it.
     pub(crate) fn attribute(&self, signer: &Certificate<'_>, now: UnixMillis) -> ListedBy {
         let current = self.listed.iter().filter(|(_, from)| *from <= now);
-        let mut providers: Vec<Arc<Provider>> = current.map(|(one, _)| one.clone()).collect();
+        let mut providers: Vec<Arc<TrustServiceProvider>> =
+            current.map(|(one, _)| one.clone()).collect();
         if providers.len() > 1 {
             let named = providers.iter().filter(|one| one.is_named_by(signer));
             if let [only] = named.collect::<Vec<_>>().as_slice() {
@@ -201,7 +206,7 @@ impl OfList {
         self.0.as_deref()
     }
 
-    pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &TrustServiceProvider> {
         self.0.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
     }
 

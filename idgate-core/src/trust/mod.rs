@@ -35,7 +35,7 @@ pub use self::issuer::{Field, Issuer, TrustError};
 pub use self::issuers::Trust;
 use self::known_signers::KnownSigners;
 pub use self::list_file::{ListFile, ListReport, ListState, NotAListState};
-pub use self::listing::{ListProfile, ListRole, ListType, ListedBy, Provider};
+pub use self::listing::{ListProfile, ListRole, ListType, ListedBy, TrustServiceProvider};
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
 #[cfg(feature = "internals")]

@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::anchors::TrustMaterialError;
 use super::certificate::Certificate;
-use super::listing::{Listing, OfList, Provider};
+use super::listing::{Listing, OfList, TrustServiceProvider};
 use super::names;
 use crate::crypto::{Alg, CryptoProvider};
 use crate::ids::DocType;
@@ -94,7 +94,7 @@ impl PinnedSigner {
     }
 
     /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
-    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+    pub fn providers(&self) -> impl Iterator<Item = &TrustServiceProvider> {
         self.of_list.providers()
     }
 

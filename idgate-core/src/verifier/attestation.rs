@@ -6,10 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, RequestError};
-use crate::request::{Dialect, PresentationRequest, RegistrationCertificate, VerifierInfo};
+use crate::request::{PresentationRequest, Profile, RegistrationCertificate, VerifierInfo};
 use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
-use crate::verifier::{DialectOptions, Verifier};
+use crate::verifier::{ProfileOptions, Verifier};
 
 /// A registration certificate beside a request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -32,7 +32,7 @@ impl Verifier {
     /// the [`NewSession`](crate::verifier::NewSession).
     ///
     /// # Errors
-    /// The request names a dialect that this verifier does not speak.
+    /// The request names a profile that this verifier does not speak.
     pub fn attest(
         &self,
         request: &PresentationRequest,
@@ -40,9 +40,9 @@ impl Verifier {
         certificate: &RegistrationCertificate,
         now: UnixMillis,
     ) -> Result<Attestation, RequestError> {
-        let spoken = self.dialects.of(request)?;
-        let form = |dialect: &_| self.dialects.profile(*dialect, &self.draft).client_id_form;
-        let linked = spoken.iter().any(|dialect| form(dialect) == ClientIdForm::X509Hash);
+        let spoken = self.profiles.of(request)?;
+        let form = |profile: &_| self.profiles.shape(*profile, &self.draft).client_id_form;
+        let linked = spoken.iter().any(|profile| form(profile) == ClientIdForm::X509Hash);
         if !linked && !self.goes_to_browsers_by_hash(request, &spoken, signer, now) {
             return Ok(Attestation::default());
         }
@@ -62,12 +62,12 @@ impl Verifier {
     fn goes_to_browsers_by_hash(
         &self,
         request: &PresentationRequest,
-        spoken: &[Dialect],
+        spoken: &[Profile],
         signer: Option<&str>,
         now: UnixMillis,
     ) -> bool {
-        let dialect = DialectOptions::of_browsers(spoken).filter(|_| request.dc_api.is_some());
-        let forms = dialect.map_or(Vec::new(), |dialect| self.dialects.browser_forms(dialect));
+        let profile = ProfileOptions::of_browsers(spoken).filter(|_| request.dc_api.is_some());
+        let forms = profile.map_or(Vec::new(), |profile| self.profiles.browser_forms(profile));
         let hash = ClientIdForm::X509Hash;
         let can_sign = || self.signers.for_new(hash, signer, None, now).is_ok();
         forms.first() == Some(&hash) || forms.contains(&hash) && can_sign()
@@ -121,19 +121,19 @@ mod tests {
         RegistrationCertificate::import(&text, None, NOW).unwrap()
     }
 
-    fn verifier(enabled: &[Dialect], form: ClientIdForm) -> Verifier {
+    fn verifier(enabled: &[Profile], form: ClientIdForm) -> Verifier {
         asking(enabled, form, DcApi::Off)
     }
 
-    fn asking(enabled: &[Dialect], form: ClientIdForm, dc_api: DcApi) -> Verifier {
-        let mut options = DialectOptions::new(enabled.iter().copied());
+    fn asking(enabled: &[Profile], form: ClientIdForm, dc_api: DcApi) -> Verifier {
+        let mut options = ProfileOptions::new(enabled.iter().copied());
         (options.client_id_form, options.dc_api) = (form, dc_api);
         let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
-        builder.trust(Arc::new(fixtures::trust())).dialects(options).build().unwrap()
+        builder.trust(Arc::new(fixtures::trust())).profiles(options).build().unwrap()
     }
 
     fn haip() -> Verifier {
-        verifier(&[Dialect::Haip, Dialect::Draft], ClientIdForm::X509Hash)
+        verifier(&[Profile::Haip, Profile::Draft], ClientIdForm::X509Hash)
     }
 
     #[test]
@@ -150,13 +150,13 @@ mod tests {
     fn under_another_name_nothing_goes() {
         let certificate = registered("given_name");
         let mut draft = fixtures::one_credential();
-        draft.profiles = vec![Dialect::Draft];
+        draft.profiles = vec![Profile::Draft];
         assert_eq!(haip().attest(&draft, None, &certificate, NOW), Ok(Attestation::default()));
         // By value a request is not signed, whatever those are named by that are.
-        let by_value = verifier(&[Dialect::V1_0], ClientIdForm::X509Hash);
+        let by_value = verifier(&[Profile::V1_0], ClientIdForm::X509Hash);
         let request = fixtures::one_credential();
         assert_eq!(by_value.attest(&request, None, &certificate, NOW), Ok(Attestation::default()));
-        draft.profiles = vec![Dialect::V1_0];
+        draft.profiles = vec![Profile::V1_0];
         let refused = haip().attest(&draft, None, &certificate, NOW).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnsupportedProfile);
     }
@@ -174,12 +174,12 @@ mod tests {
             // Nobody here has a certificate, so that one more name is not there to sign under.
             (DecentralizedIdentifier, DcApi::Multisigned, false),
         ] {
-            let by_value = asking(&[Dialect::V1_0], form, dc_api);
+            let by_value = asking(&[Profile::V1_0], form, dc_api);
             let attested = by_value.attest(&request, None, &certificate, NOW).unwrap();
             assert_eq!(attested.verifier_info.is_some(), goes, "{form:?} {dc_api:?}");
         }
         request.dc_api = None;
-        let by_value = asking(&[Dialect::V1_0], X509Hash, DcApi::Signed);
+        let by_value = asking(&[Profile::V1_0], X509Hash, DcApi::Signed);
         let attested = by_value.attest(&request, None, &certificate, NOW);
         assert_eq!(attested, Ok(Attestation::default()));
     }

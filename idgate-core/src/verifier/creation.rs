@@ -1,4 +1,4 @@
-//! New sessions: an offer for each dialect that the tenant asked for (decisions 20).
+//! New sessions: an offer for each profile that the tenant asked for (decisions 20).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,16 +10,16 @@ use crate::error::{CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
 use crate::mode::Mode;
-use crate::request::{Dialect, Dialects, PresentationRequest, Request, Scheme};
+use crate::request::{PresentationRequest, Profile, Request, Scheme, SpokenProfiles};
 use crate::session::{
-    ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestProfile,
-    ResponseEncryption, Revision, Session, Transition,
+    ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestShape, ResponseEncryption,
+    Revision, Session, Transition,
 };
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
-use crate::verifier::dialects::unsupported;
 use crate::verifier::new_session::Registered;
-use crate::verifier::{DcApi, DialectOptions, NewSession, Verifier};
+use crate::verifier::profiles::unsupported;
+use crate::verifier::{DcApi, NewSession, ProfileOptions, Verifier};
 
 impl Verifier {
     /// Makes a session of a request, which is resolved by the verifier's own trust and profiles. Commit
@@ -60,7 +60,7 @@ impl Verifier {
         &self,
         body: &[u8],
         mode: Mode,
-        spoken: &Dialects,
+        spoken: &SpokenProfiles,
     ) -> Result<PresentationRequest, RequestError> {
         PresentationRequest::parse_for(body, self.trust(), mode.is_live(), spoken)
     }
@@ -103,9 +103,9 @@ impl Verifier {
     }
 
     /// The profiles of its own, of which a request may ask for any.
-    fn spoken(&self) -> Dialects {
-        let spoken = Dialects::new(self.dialects.enabled.iter().copied());
-        if self.dialects.dc_api == DcApi::Off { spoken } else { spoken.with_dc_api() }
+    fn spoken(&self) -> SpokenProfiles {
+        let spoken = SpokenProfiles::new(self.profiles.enabled.iter().copied());
+        if self.profiles.dc_api == DcApi::Off { spoken } else { spoken.with_dc_api() }
     }
 
     /// A list that is overdue vouches for nobody, so nothing that depends on it is asked for
@@ -136,21 +136,21 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Offers, CreateError> {
-        let spoken = self.dialects.of(request)?;
+        let spoken = self.profiles.of(request)?;
         let mut offers = Vec::with_capacity(1);
-        for dialect in spoken.iter().copied() {
-            let profile = self.dialects.profile(dialect, &self.draft);
+        for profile in spoken.iter().copied() {
+            let shape = self.profiles.shape(profile, &self.draft);
             let offer_id = match offers.is_empty() {
                 true => None,
                 false => Some(OfferId::fresh(entropy)?),
             };
-            offers.push(self.offer(profile, new, id, offer_id, entropy, now)?);
+            offers.push(self.offer(shape, new, id, offer_id, entropy, now)?);
         }
         if let Some(pages) = &request.dc_api {
-            let dialect = DialectOptions::of_browsers(&spoken);
-            offers.push(self.browser_offer(request, pages, dialect, new, entropy, now)?);
+            let profile = ProfileOptions::of_browsers(&spoken);
+            offers.push(self.browser_offer(request, pages, profile, new, entropy, now)?);
         }
-        let rule = "names more dialects than there are";
+        let rule = "names more profiles than there are";
         Offers::new(offers).ok_or_else(|| {
             RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule).into()
         })
@@ -159,7 +159,7 @@ impl Verifier {
     /// A fresh request, behind the id of the session or behind one of its own.
     fn offer(
         &self,
-        profile: RequestProfile,
+        shape: RequestShape,
         new: &NewSession,
         session: &SessionId,
         id: Option<OfferId>,
@@ -168,13 +168,13 @@ impl Verifier {
     ) -> Result<Offer, CreateError> {
         let handle = id.as_ref().map_or(session.as_str(), OfferId::as_str);
         let response_uri = self.endpoint("response", handle);
-        let form = profile.client_id_form;
-        let known = match profile.delivery {
+        let form = shape.client_id_form;
+        let known = match shape.delivery {
             Delivery::Inline | Delivery::Browser => None,
             Delivery::RequestUri => {
                 let name = new.signer.as_deref();
                 let found = self.signers.for_new(form, name, self.host.as_deref(), now);
-                Some(found.map_err(|lacks| unsupported(profile.dialect, lacks))?)
+                Some(found.map_err(|lacks| unsupported(shape.profile, lacks))?)
             }
         };
         let certificate = known.and_then(|known| known.certificate.as_ref());
@@ -182,17 +182,17 @@ impl Verifier {
         Ok(Offer {
             client_identifier: ClientIdentifier::new(client_identifier),
             signer: known.map(|known| known.signer.key_id().to_string()),
-            request_uri: match profile.delivery {
+            request_uri: match shape.delivery {
                 Delivery::Inline | Delivery::Browser => None,
                 Delivery::RequestUri => Some(self.endpoint("request", handle)),
             },
-            announces_post: self.dialects.announces_post
-                && profile.dialect != Dialect::Draft
-                && profile.delivery == Delivery::RequestUri,
-            encryption_key: self.encryption_key(&profile, entropy)?,
+            announces_post: self.profiles.announces_post
+                && shape.profile != Profile::Draft
+                && shape.delivery == Delivery::RequestUri,
+            encryption_key: self.encryption_key(&shape, entropy)?,
             browser: None,
             id,
-            profile,
+            shape,
             response_uri,
             nonce: Nonce::fresh(entropy)?,
             state: State::fresh(entropy)?,
@@ -202,10 +202,10 @@ impl Verifier {
     /// What answers are to be encrypted to.
     pub(super) fn encryption_key(
         &self,
-        profile: &RequestProfile,
+        shape: &RequestShape,
         entropy: &mut dyn Entropy,
     ) -> Result<Option<EncryptionKey>, CreateError> {
-        Ok(match profile.response {
+        Ok(match shape.response {
             ResponseEncryption::Plain => None,
             ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
         })
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(session.client_identifier().as_str(), format!("redirect_uri:{response_uri}"));
         assert_eq!((session.created_at(), session.expires_at()), (NOW, NOW.plus(300_000)));
         assert!(session.livemode());
-        assert_eq!(session.profile(), &RequestProfile::inline());
+        assert_eq!(session.shape(), &RequestShape::inline());
         assert_eq!(session.trust_version(), None);
     }
 
@@ -305,10 +305,10 @@ mod tests {
         Request::of([asked])
     }
 
-    fn speaking(dialects: impl IntoIterator<Item = Dialect>) -> Verifier {
+    fn speaking(profiles: impl IntoIterator<Item = Profile>) -> Verifier {
         let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
         let builder = builder.trust(alloc::sync::Arc::new(fixtures::trust()));
-        builder.dialects(DialectOptions::new(dialects)).build().unwrap()
+        builder.profiles(ProfileOptions::new(profiles)).build().unwrap()
     }
 
     fn made(
@@ -326,15 +326,15 @@ mod tests {
 
     #[test]
     fn a_request_is_resolved_by_the_trust_and_the_profiles_of_its_verifier() {
-        let verifier = speaking([Dialect::V1_0, Dialect::Draft]);
+        let verifier = speaking([Profile::V1_0, Profile::Draft]);
         let session = made(&verifier, &pid(), NewSession::live()).unwrap();
         assert_eq!(session.request().credentials()[0].vct(), ["urn:one"]);
-        assert_eq!(session.offers().map(Offer::dialect).collect::<Vec<_>>(), [Dialect::V1_0]);
-        let both = pid().profiles([Dialect::Draft, Dialect::V1_0]);
+        assert_eq!(session.offers().map(Offer::profile).collect::<Vec<_>>(), [Profile::V1_0]);
+        let both = pid().profiles([Profile::Draft, Profile::V1_0]);
         let session = made(&verifier, &both, NewSession::live()).unwrap();
         assert_eq!(session.offers().count(), 2);
         for (verifier, path) in
-            [(speaking([Dialect::V1_0]), "profiles[0]"), (speaking([]), "profiles")]
+            [(speaking([Profile::V1_0]), "profiles[0]"), (speaking([]), "profiles")]
         {
             let refused = made(&verifier, &both, NewSession::live()).unwrap_err();
             assert_eq!((refused.code, &*refused.path), (ErrorCode::UnsupportedProfile, path));
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_fault_of_the_body_is_found_before_what_the_verifier_lacks() {
-        let request = pid().profiles([Dialect::Haip]).redirect_uri("javascript:alert(1)");
+        let request = pid().profiles([Profile::Haip]).redirect_uri("javascript:alert(1)");
         let refused = made(&fixtures::verifier(), &request, NewSession::live()).unwrap_err();
         assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "redirect_uri"));
     }

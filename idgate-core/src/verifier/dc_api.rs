@@ -8,15 +8,15 @@ use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
-    DcApiPages, DcApiParameters, DcApiRequests, Dialect, PresentationRequest, SigningIdentity,
+    DcApiPages, DcApiParameters, DcApiRequests, PresentationRequest, Profile, SigningIdentity,
     VerifierInfo,
 };
 use crate::session::{
-    BrowserOffer, ClientIdForm, DcApiProtocol, Identity, Offer, RequestProfile, Session,
+    BrowserOffer, ClientIdForm, DcApiProtocol, Identity, Offer, RequestShape, Session,
     TranscriptKind, audience_of,
 };
 use crate::time::UnixMillis;
-use crate::verifier::dialects::unsupported;
+use crate::verifier::profiles::unsupported;
 use crate::verifier::{DcApi, NewSession, Verifier};
 
 impl Verifier {
@@ -63,31 +63,31 @@ impl Verifier {
         Ok(DcApiRequests::new(requests))
     }
 
-    /// The request to browsers, in the dialect that links of the session speak first.
+    /// The request to browsers, in the profile that links of the session speak first.
     pub(super) fn browser_offer(
         &self,
         request: &PresentationRequest,
         pages: &DcApiPages,
-        spoken: Option<Dialect>,
+        spoken: Option<Profile>,
         new: &NewSession,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Offer, CreateError> {
         let refused = |rule| RequestError::new(ErrorCode::UnsupportedProfile, "dc_api", rule);
-        if self.dialects.dc_api == DcApi::Off {
+        if self.profiles.dc_api == DcApi::Off {
             return Err(refused("is not enabled at this gateway; ask the operator for it").into());
         }
-        let dialect = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
-        let mut profile = RequestProfile::browser(dialect);
+        let profile = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
+        let mut shape = RequestShape::browser(profile);
         let audience = pages.origins.first().map(|origin| audience_of(origin));
         let id = Some(OfferId::fresh(entropy)?);
-        let encryption_key = self.encryption_key(&profile, entropy)?;
+        let encryption_key = self.encryption_key(&shape, entropy)?;
         let nonce = Nonce::fresh(entropy)?;
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
-        let mut protocols = self.dialects.dc_api.protocols().to_vec();
+        let mut protocols = self.profiles.dc_api.protocols().to_vec();
         if iso_mdoc.is_some() {
             protocols.push(DcApiProtocol::IsoMdoc);
-            profile.transcripts.push(TranscriptKind::Iso180137AnnexC);
+            shape.transcripts.push(TranscriptKind::Iso180137AnnexC);
         }
         Ok(Offer {
             id,
@@ -102,10 +102,10 @@ impl Verifier {
             browser: Some(BrowserOffer {
                 origins: pages.origins.clone(),
                 protocols,
-                identities: self.identities(dialect, new, now)?,
+                identities: self.identities(profile, new, now)?,
                 iso_mdoc,
             }),
-            profile,
+            shape,
         })
     }
 
@@ -113,12 +113,12 @@ impl Verifier {
     /// signed under that; further names are as good as they are many.
     fn identities(
         &self,
-        dialect: Dialect,
+        profile: Profile,
         new: &NewSession,
         now: UnixMillis,
     ) -> Result<Vec<Identity>, RequestError> {
         let mut identities = Vec::new();
-        for form in self.dialects.browser_forms(dialect) {
+        for form in self.profiles.browser_forms(profile) {
             let name = new.signer.as_deref();
             match self.signers.for_new(form, name, self.host.as_deref(), now) {
                 Ok(known) => {
@@ -130,7 +130,7 @@ impl Verifier {
                         signer: known.signer.key_id().to_string(),
                     });
                 }
-                Err(lacks) if identities.is_empty() => return Err(unsupported(dialect, lacks)),
+                Err(lacks) if identities.is_empty() => return Err(unsupported(profile, lacks)),
                 Err(_) => {}
             }
         }

@@ -73,7 +73,7 @@ impl Verifier {
     /// Who signs readerAuth now, where requests to browsers are signed at all. It is optional for a
     /// verifier that has no certificate; one that has is not left out in silence once its dates are over.
     fn reader(&self, new: &NewSession, now: UnixMillis) -> Result<Option<String>, RequestError> {
-        if matches!(self.dialects.dc_api, DcApi::Off | DcApi::Unsigned) {
+        if matches!(self.profiles.dc_api, DcApi::Off | DcApi::Unsigned) {
             return Ok(None);
         }
         let name = new.signer.as_deref();

@@ -3,9 +3,9 @@
 mod attestation;
 mod creation;
 mod dc_api;
-mod dialects;
 mod iso_mdoc;
 mod new_session;
+mod profiles;
 mod request_object;
 mod signers;
 
@@ -14,8 +14,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::attestation::Attestation;
-pub use self::dialects::{DcApi, DialectOptions, ResponseMode};
 pub use self::new_session::NewSession;
+pub use self::profiles::{DcApi, ProfileOptions, ResponseMode};
 use self::signers::Signers;
 
 use crate::codec::origin;
@@ -24,7 +24,7 @@ use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, ResponseError};
 use crate::response::Answer;
-use crate::session::{RequestProfile, Session};
+use crate::session::{RequestShape, Session};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 use crate::verify::{Basis, Verification};
@@ -38,8 +38,8 @@ pub struct Verifier {
     host: Option<String>,
     /// How new offers of `draft` are made, and whether those of `1.0` go by value; a stored session
     /// keeps its own.
-    draft: RequestProfile,
-    dialects: DialectOptions,
+    draft: RequestShape,
+    profiles: ProfileOptions,
     did: String,
     signers: Signers,
     trust: Arc<TrustSnapshot>,
@@ -100,8 +100,8 @@ pub struct Ready {
 #[derive(Clone, Debug)]
 struct Identity {
     base_url: String,
-    draft: RequestProfile,
-    dialects: DialectOptions,
+    draft: RequestShape,
+    profiles: ProfileOptions,
     /// Its own, in the order in which they are asked.
     own: Vec<Arc<dyn RequestSigner>>,
     /// Those that sessions name.
@@ -179,7 +179,7 @@ impl VerifierBuilder<WantsIdentity> {
     /// Unsigned requests by value. `base_url` is where wallets reach the gateway, as
     /// `https://gateway.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`.
     pub fn inline(self, base_url: impl Into<String>) -> VerifierBuilder<WantsTrust> {
-        self.identified(base_url, RequestProfile::inline(), None)
+        self.identified(base_url, RequestShape::inline(), None)
     }
 
     /// Signed requests by reference and encrypted answers, under the `did:web` of `base_url`'s host
@@ -189,19 +189,19 @@ impl VerifierBuilder<WantsIdentity> {
         base_url: impl Into<String>,
         signer: Arc<dyn RequestSigner>,
     ) -> VerifierBuilder<WantsTrust> {
-        self.identified(base_url, RequestProfile::jar(), Some(signer))
+        self.identified(base_url, RequestShape::jar(), Some(signer))
     }
 
     fn identified(
         self,
         base_url: impl Into<String>,
-        profile: RequestProfile,
+        shape: RequestShape,
         signer: Option<Arc<dyn RequestSigner>>,
     ) -> VerifierBuilder<WantsTrust> {
         let identity = Identity {
             base_url: base_url.into(),
-            draft: profile,
-            dialects: DialectOptions::default(),
+            draft: shape,
+            profiles: ProfileOptions::default(),
             own: signer.into_iter().collect(),
             named: Vec::new(),
         };
@@ -234,8 +234,8 @@ impl VerifierBuilder<Ready> {
     }
 
     /// What sessions may speak; without it `draft` alone.
-    pub fn dialects(mut self, options: DialectOptions) -> Self {
-        self.state.identity.dialects = options;
+    pub fn profiles(mut self, options: ProfileOptions) -> Self {
+        self.state.identity.profiles = options;
         self
     }
 
@@ -244,14 +244,14 @@ impl VerifierBuilder<Ready> {
     /// # Errors
     /// [`ConfigError`], for the operator.
     pub fn build(self) -> Result<Verifier, ConfigError> {
-        let Identity { base_url, draft, dialects, own, named } = self.state.identity;
+        let Identity { base_url, draft, profiles, own, named } = self.state.identity;
         let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
         let (provider, trust) = (self.provider, self.state.trust);
         let signers = Signers::new(&provider, &did, own, named)?;
-        dialects.check(&draft, &signers)?;
+        profiles.check(&draft, &signers)?;
         let host = Verifier::host_name(&base_url);
-        Ok(Verifier { provider, base_url, host, draft, dialects, did, signers, trust })
+        Ok(Verifier { provider, base_url, host, draft, profiles, did, signers, trust })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::RequestObjectError;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
-use crate::request::{Dialect, RequestObject, RequestObjectJwt};
+use crate::request::{Profile, RequestObject, RequestObjectJwt};
 use crate::session::{EncryptionKey, Session, Status, Transition};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;
@@ -34,8 +34,8 @@ impl Verifier {
         if offer.request_uri().is_none() || offer.lacks_key() {
             return Err(RequestObjectError::NotFetchable);
         }
-        let kid = |key: &EncryptionKey| key.kid(offer.dialect(), &self.provider);
-        let is_draft = offer.dialect() == Dialect::Draft;
+        let kid = |key: &EncryptionKey| key.kid(offer.profile(), &self.provider);
+        let is_draft = offer.profile() == Profile::Draft;
         let object = RequestObject {
             parameters: session.request_parameters(offer),
             issued_at: now,
@@ -43,7 +43,7 @@ impl Verifier {
             draft_kid: offer.encryption_key.as_ref().filter(|_| is_draft).map(kid),
             wallet_nonce,
         };
-        let form = offer.profile.client_id_form;
+        let form = offer.shape.client_id_form;
         let signer = self.signers.of(form, offer.signer()).map_err(RequestObjectError::Signer)?;
         let jwt = object.sign(signer).map_err(RequestObjectError::Signer)?;
         Ok((session.followed(now), jwt))

@@ -11,10 +11,10 @@ use super::{Basis, Step, Verification};
 use crate::error::{ResponseError, VerifyError};
 use crate::ids::IssuerId;
 use crate::request::CredentialRequest;
-use crate::session::{Input, Session, Transition};
-use crate::status::{
+use crate::revocation::{
     Inquiry, Need, StatusContext, Supplied, VerifiedSource, check_count, needs_of,
 };
+use crate::session::{Input, Session, Transition};
 use crate::time::UnixMillis;
 
 /// What was presented, in the order of the request: three lists of one length.

@@ -11,14 +11,14 @@ use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::{CryptoProvider, DecryptionFailed, EcdhPrivateKey, JwkError, PublicKey};
 use crate::formats::mdoc::Handover;
-use crate::request::Dialect;
+use crate::request::Profile;
 use crate::response::HpkeRecipient;
-use crate::session::{RequestProfile, TranscriptKind};
+use crate::session::{RequestShape, TranscriptKind};
 
 /// What is known of how a captured answer was encrypted; nothing: it was not.
 ///
 /// ```
-/// use idgate_core::request::Dialect::{Draft, V1_0};
+/// use idgate_core::request::Profile::{Draft, V1_0};
 /// use idgate_core::verify::CapturedEncryption;
 /// assert_eq!(CapturedEncryption::default().handovers(V1_0).len(), 1); // that of a plain answer
 /// let known = CapturedEncryption::default().with_apu("bm9uY2U").unwrap();
@@ -67,17 +67,17 @@ impl CapturedEncryption {
         self.private.as_ref()
     }
 
-    /// The handovers to try for an answer to a request of that dialect, in the order in which a
+    /// The handovers to try for an answer to a request of that profile, in the order in which a
     /// session of the same kind tries them. Only drafts have that of ISO/IEC TS 18013-7: where
     /// OpenID4VP 1.0 is spoken, `apu` means nothing.
-    pub fn handovers(&self, dialect: Dialect) -> Vec<Handover<'_>> {
+    pub fn handovers(&self, profile: Profile) -> Vec<Handover<'_>> {
         let has_key = self.thumbprint.is_some();
-        let (profile, is_plain) = match dialect {
-            Dialect::V1_0 | Dialect::Haip => (RequestProfile::haip(), !has_key),
-            Dialect::Draft if has_key || self.mdoc_generated_nonce.is_some() => {
-                (RequestProfile::jar(), false)
+        let (shape, is_plain) = match profile {
+            Profile::V1_0 | Profile::Haip => (RequestShape::haip(), !has_key),
+            Profile::Draft if has_key || self.mdoc_generated_nonce.is_some() => {
+                (RequestShape::jar(), false)
             }
-            Dialect::Draft => (RequestProfile::inline(), true),
+            Profile::Draft => (RequestShape::inline(), true),
         };
         let encryption = match is_plain {
             true => KnownEncryption::Plain,
@@ -86,7 +86,7 @@ impl CapturedEncryption {
                 mdoc_generated_nonce: self.mdoc_generated_nonce.as_deref(),
             },
         };
-        handovers(&profile.transcripts, encryption, &[])
+        handovers(&shape.transcripts, encryption, &[])
     }
 
     /// Opens the answer of ISO/IEC TS 18013-7 Annex C, the text of an EncryptedResponse, that came to a page
@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn names(known: &CapturedEncryption) -> Vec<&'static str> {
-        known.handovers(Dialect::Draft).iter().map(Handover::name).collect()
+        known.handovers(Profile::Draft).iter().map(Handover::name).collect()
     }
 
     #[test]
@@ -240,13 +240,13 @@ mod tests {
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         assert_eq!(names(&nothing()), ["openid4vp-1.0"]);
         assert!(matches!(
-            nothing().handovers(Dialect::Draft)[..],
+            nothing().handovers(Profile::Draft)[..],
             [Handover::OpenId4Vp { jwk_thumbprint: None }]
         ));
         assert_eq!(names(&nothing().with_apu("bm9uY2U").unwrap()), ["iso18013-7"]);
         assert_eq!(names(&with_key()), ["openid4vp-1.0"]);
         assert!(matches!(
-            with_key().handovers(Dialect::Draft)[..],
+            with_key().handovers(Profile::Draft)[..],
             [Handover::OpenId4Vp { jwk_thumbprint: Some(_) }]
         ));
         assert_eq!(
@@ -259,13 +259,13 @@ mod tests {
     fn outside_drafts_a_nonce_of_the_wallet_gives_no_handover() {
         let nothing = CapturedEncryption::default;
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
-        for dialect in [Dialect::V1_0, Dialect::Haip] {
+        for profile in [Profile::V1_0, Profile::Haip] {
             for plain in [nothing(), nothing().with_apu("bm9uY2U").unwrap()] {
-                let handovers = plain.handovers(dialect);
+                let handovers = plain.handovers(profile);
                 assert!(matches!(handovers[..], [Handover::OpenId4Vp { jwk_thumbprint: None }]));
             }
             for encrypted in [with_key(), with_key().with_apu("bm9uY2U").unwrap()] {
-                let handovers = encrypted.handovers(dialect);
+                let handovers = encrypted.handovers(profile);
                 assert!(matches!(handovers[..], [Handover::OpenId4Vp { jwk_thumbprint: Some(_) }]));
             }
         }

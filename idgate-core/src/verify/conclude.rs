@@ -3,7 +3,7 @@
 use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
 use super::report::CredentialReport;
 use crate::error::{Check, VerifyError};
-use crate::status::{Inquiry, StatusContext};
+use crate::revocation::{Inquiry, StatusContext};
 
 /// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
 pub(super) fn conclude(

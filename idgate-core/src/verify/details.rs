@@ -121,8 +121,8 @@ pub(super) fn render(
         }
     });
     let details = Details {
-        request_mode: offer.profile().request_mode(),
-        profile: verification.session().names_profile().then(|| offer.dialect().name()),
+        request_mode: offer.shape().request_mode(),
+        profile: verification.session().names_profile().then(|| offer.profile().name()),
         origin,
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),

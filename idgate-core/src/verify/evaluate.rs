@@ -17,10 +17,10 @@ use super::{Verification, details};
 use crate::codec::json::json_text;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
-use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm};
+use crate::request::{CredentialFormat, CredentialRequest, Profile, RequestForm};
 use crate::response::{AnswerEncryption, Content, answered, assign};
+use crate::revocation::{Inquiry, StatusContext};
 use crate::session::VerifiedResult;
-use crate::status::{Inquiry, StatusContext};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
@@ -177,7 +177,7 @@ impl<'s> Verification<'s> {
     ) -> Result<AwaitingStatus, VerifyError> {
         let mut made = CredentialReport {
             id: credential.id.clone(),
-            dialect: Some(self.offer.dialect()),
+            profile: Some(self.offer.profile()),
             ..Default::default()
         };
         made.pass(Check::Submission);
@@ -243,7 +243,7 @@ impl<'s> Verification<'s> {
         asked: &[&CredentialRequest],
         awaiting: &[AwaitingStatus],
     ) -> Result<(), VerifyError> {
-        if self.offer.dialect() == Dialect::Draft {
+        if self.offer.profile() == Profile::Draft {
             return Ok(());
         }
         let all = self.session.request.distinct_credentials;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::crypto::Alg;
-use crate::request::{ClaimFilter, ClaimPath, ClaimsPath, TransactionData};
+use crate::request::{ClaimFilter, ClaimPath, SubjectPath, TransactionData};
 use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
 use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
@@ -31,11 +31,11 @@ pub struct Expected<'e> {
     /// The claims that must be there; only these come back.
     pub claims: &'e [String],
     /// Where those stand that are not members of the payload by their name.
-    pub claim_paths: &'e [(String, ClaimsPath)],
+    pub claim_paths: &'e [(String, ClaimPath)],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
     /// What to compare within a same-subject group, which only sessions have.
-    pub(crate) subject_paths: &'e [ClaimPath],
+    pub(crate) subject_paths: &'e [SubjectPath],
     /// What this credential may be used to agree to, which only sessions ask.
     pub(in crate::verify) transaction_data: Vec<&'e TransactionData>,
     /// Accepted types; empty: the trust entry's.
@@ -86,7 +86,7 @@ impl<'e> Expected<'e> {
     }
 
     /// Where a claim stands that is not a member of the payload by its name.
-    pub(crate) fn claim_path(&self, claim: &str) -> Option<&'e ClaimsPath> {
+    pub(crate) fn claim_path(&self, claim: &str) -> Option<&'e ClaimPath> {
         self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
     }
 

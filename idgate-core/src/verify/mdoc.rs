@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 pub use self::expected::{ExpectedMdoc, MdocRequest};
 use super::conclude::conclude;
 use super::proof::{
-    AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, Trust,
+    AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, TrustedBy,
     VerifiedCredential, WithinValidity,
 };
 use super::report::CredentialReport;
@@ -36,7 +36,7 @@ use crate::formats::mdoc::{
     not_cbor,
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
-use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext, Voucher};
+use crate::revocation::{Published, PublishedStatus, SignerStatus, StatusContext, Voucher};
 use crate::trust::DeviceResponseDocuments;
 use crate::trust::certificate::is_within;
 use crate::trust::known_signers::Purpose;
@@ -138,7 +138,7 @@ pub(super) fn verify_document(
             valid_from: Some(mso.validity.valid_from),
             valid_until: Some(mso.validity.valid_until),
             transaction_data: Vec::new(),
-            trust: Trust::of(&path),
+            trust: TrustedBy::of(&path),
             listed_by: path.listed.clone(),
             issuer: Some(path.anchor_subject.clone()),
             issuing_country_unbound: issuing_country == IssuingCountry::Unbound,

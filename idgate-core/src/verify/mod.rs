@@ -3,7 +3,7 @@
 
 mod asking;
 mod captured;
-mod claims_path;
+mod claim_path;
 mod conclude;
 mod details;
 mod evaluate;
@@ -34,7 +34,9 @@ pub use self::presentation::{
     ClaimsError, Hint, Presentation, PresentationStep, Refused, Sent, Transcript, TranscriptError,
     Verified,
 };
-pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
+pub use self::proof::{
+    CredentialFacts, DisclosedClaims, HolderBinding, TrustedBy, VerifiedCredential,
+};
 pub use self::reply::WalletReply;
 pub use self::report::{CredentialReport, Report};
 use crate::codec::base64url;
@@ -43,16 +45,16 @@ use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
 pub use crate::formats::mdoc::Handover;
-use crate::request::Dialect;
+use crate::request::Profile;
 pub use crate::response::CapturedAnswer;
 use crate::response::{
     Answer, AnswerEncryption, Content, DcApiAnswer, Posted, unpack, unpack_dc_api, unpack_iso_mdoc,
     with_response_code,
 };
-use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
-pub use crate::status::{
+pub use crate::revocation::{
     Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
 };
+use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 
@@ -146,7 +148,7 @@ impl<'s> Verification<'s> {
             return Self::begin_dc_api(basis, session, response.body, now);
         }
         let offer = session.offer_at(response.to).ok_or(ResponseError::SessionClosed)?;
-        let posted = Posted::parse(response, offer.profile.query)?;
+        let posted = Posted::parse(response, offer.shape.query)?;
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
         }
@@ -215,8 +217,8 @@ impl Verification<'_> {
                 let input = Input::Declined(*error);
                 let reply = WalletReply::ErrorNoted {
                     // Drafts leave the wallet where it is.
-                    redirect_uri: self.redirect_uri().filter(|_| self.dialect() != Dialect::Draft),
-                    dialect: self.dialect(),
+                    redirect_uri: self.redirect_uri().filter(|_| self.profile() != Profile::Draft),
+                    profile: self.profile(),
                 };
                 return self.done(self.session, input, reply, Report::default());
             }
@@ -267,7 +269,7 @@ impl Verification<'_> {
     }
 
     fn accepted(&self) -> WalletReply {
-        WalletReply::Accepted { redirect_uri: self.redirect_uri(), dialect: self.dialect() }
+        WalletReply::Accepted { redirect_uri: self.redirect_uri(), profile: self.profile() }
     }
 
     /// Where the wallet sends the person, with a code that is fresh whatever the outcome.
@@ -276,8 +278,8 @@ impl Verification<'_> {
         uri.zip(self.response_code.as_ref()).map(|(uri, code)| with_response_code(uri, code))
     }
 
-    fn dialect(&self) -> Dialect {
-        self.offer.dialect()
+    fn profile(&self) -> Profile {
+        self.offer.profile()
     }
 }
 

@@ -11,7 +11,7 @@ use super::key_binding::claimed_audience;
 use super::mdoc::{ExpectedMdoc, MdocRequest};
 use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
-use crate::request::{CredentialRequest, Dialect, TransactionData};
+use crate::request::{CredentialRequest, Profile, TransactionData};
 use crate::response::AnswerEncryption;
 use crate::session::{EncryptionKey, Offer, audience_of};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
@@ -113,7 +113,7 @@ impl Verification<'_> {
                 }
             }
         };
-        handovers(&self.offer.profile.transcripts, known, party.origins)
+        handovers(&self.offer.shape.transcripts, known, party.origins)
     }
 
     /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
@@ -132,7 +132,7 @@ impl Verification<'_> {
             nonce: self.offer.nonce.expose(),
             response_uri: &self.offer.response_uri,
         };
-        let is_draft = self.offer.dialect() == Dialect::Draft;
+        let is_draft = self.offer.profile() == Profile::Draft;
         let takes_mac = is_draft && self.encryption.is_some();
         let reader_key = self.offer.encryption_key.as_ref().filter(|_| takes_mac);
         ExpectedMdoc {

@@ -23,9 +23,9 @@ use super::report::CredentialReport;
 use super::sd_jwt::verify_presentation;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
-use crate::ids::{ClaimsPath, IssuerId};
-use crate::request::Dialect;
-use crate::status::{
+use crate::ids::{ClaimPath, IssuerId};
+use crate::request::Profile;
+use crate::revocation::{
     Inquiry, Need, StatusContext, Supplied, VerifiedSource, check_count, needs_of,
 };
 use crate::time::UnixMillis;
@@ -146,8 +146,8 @@ impl Trust {
             encryption = encryption.clone().with_apu(apu).unwrap_or(encryption);
         }
         let (response_uri, handovers): (&str, Vec<Handover<'_>>) = match transcript.way {
-            Way::OpenId4Vp { response_uri } => (response_uri, encryption.handovers(Dialect::V1_0)),
-            Way::Draft { response_uri } => (response_uri, encryption.handovers(Dialect::Draft)),
+            Way::OpenId4Vp { response_uri } => (response_uri, encryption.handovers(Profile::V1_0)),
+            Way::Draft { response_uri } => (response_uri, encryption.handovers(Profile::Draft)),
             Way::DcApi { origin } => ("", Vec::from([encryption.handover_of_origin(origin)])),
         };
         let sent = &expected.sent;
@@ -191,7 +191,7 @@ fn names_of(expected: &Expected<'_>) -> Vec<String> {
 
 impl Expected<'_> {
     /// Where claims are: as this says, else as the issuer does.
-    fn paths(&self, issuer: &TrustEntry) -> Vec<(String, ClaimsPath)> {
+    fn paths(&self, issuer: &TrustEntry) -> Vec<(String, ClaimPath)> {
         let own = self.claim_paths.iter();
         let is_own = |claim: &str| self.claim_paths.iter().any(|(name, _)| name == claim);
         let of_issuer = issuer.claim_paths.iter().filter(|(claim, _)| !is_own(claim));
@@ -215,7 +215,7 @@ pub enum PresentationStep {
 /// The verification of one presentation, in steps.
 ///
 /// ```
-/// use idgate_core::status::{Need, Supplied};
+/// use idgate_core::revocation::{Need, Supplied};
 /// use idgate_core::{Expected, PresentationStep, Refused, Trust, UnixMillis, Verified};
 ///
 /// fn verify(

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
 use crate::request::TransactionData;
-use crate::status::{Published, Revocation, RevocationDetails};
+use crate::revocation::{Published, Revocation, RevocationDetails};
 use crate::time::UnixMillis;
 use crate::trust::ListedBy;
 use crate::trust::path::VerifiedPath;
@@ -122,7 +122,7 @@ impl fmt::Debug for DisclosedClaims {
 /// What an issuer is trusted by.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Trust {
+pub enum TrustedBy {
     /// A bare key that signed the credential.
     IssuerKey(PublicKey),
     /// A root that the signer's certificates lead to.
@@ -142,7 +142,7 @@ pub enum Trust {
     },
 }
 
-impl Trust {
+impl TrustedBy {
     pub(super) fn of(path: &VerifiedPath) -> Self {
         let sha256 = path.anchor_sha256;
         match (path.pinned, &path.listed) {
@@ -208,7 +208,7 @@ pub struct CredentialFacts {
     /// The issuer's algorithm.
     pub alg: Alg,
     /// What the issuer is trusted by.
-    pub trust: Trust,
+    pub trust: TrustedBy,
     /// Whom a trusted list says that the issuer is, where one vouches for it.
     pub listed_by: Option<Arc<ListedBy>>,
     /// How the presenter proved to hold the credential's key.

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::codec::json::json_text;
-use crate::request::Dialect;
+use crate::request::Profile;
 
 /// What to answer to the wallet once the transition is committed.
 #[derive(Clone, Eq, PartialEq)]
@@ -18,14 +18,14 @@ pub enum WalletReply {
         /// The session's `redirect_uri` with its `response_code`.
         redirect_uri: Option<String>,
         /// What the answered request spoke.
-        dialect: Dialect,
+        profile: Profile,
     },
     /// 200 with [`WalletReply::body`]: the wallet reported an error, and it is noted.
     ErrorNoted {
         /// The session's `redirect_uri` with a `response_code`; never in `draft`.
         redirect_uri: Option<String>,
         /// What the answered request spoke.
-        dialect: Dialect,
+        profile: Profile,
     },
     /// 400 `invalid_presentation`, whatever the reason.
     Refused,
@@ -44,23 +44,23 @@ impl WalletReply {
     /// The JSON of a 200; `None`: it was refused. It carries the response code: keep it out of logs.
     ///
     /// ```
-    /// # use idgate_core::{WalletReply, request::Dialect};
+    /// # use idgate_core::{WalletReply, request::Profile};
     /// # fn example(redirect_uri: Option<String>) {
-    /// let drafts = WalletReply::Accepted { redirect_uri: None, dialect: Dialect::Draft };
+    /// let drafts = WalletReply::Accepted { redirect_uri: None, profile: Profile::Draft };
     /// assert_eq!(drafts.body().as_deref(), Some(r#"{"status":"ok"}"#));
-    /// let haip = WalletReply::Accepted { redirect_uri: None, dialect: Dialect::Haip };
+    /// let haip = WalletReply::Accepted { redirect_uri: None, profile: Profile::Haip };
     /// assert_eq!(haip.body().as_deref(), Some("{}"));
     /// assert_eq!(WalletReply::Refused.body(), None);
     /// # }
     /// # example(None);
     /// ```
     pub fn body(&self) -> Option<String> {
-        let (Self::Accepted { redirect_uri, dialect } | Self::ErrorNoted { redirect_uri, dialect }) =
+        let (Self::Accepted { redirect_uri, profile } | Self::ErrorNoted { redirect_uri, profile }) =
             self
         else {
             return None;
         };
-        let status = (*dialect == Dialect::Draft).then_some("ok");
+        let status = (*profile == Profile::Draft).then_some("ok");
         let body = Body { status, redirect_uri: redirect_uri.as_deref() };
         Some(json_text(&body))
     }
@@ -84,16 +84,16 @@ mod tests {
     #[test]
     fn redirect_uri_is_there_only_when_the_session_has_one_and_status_only_in_draft() {
         let uri = || Some("https://rp.example/?response_code=x".into());
-        let body = |redirect_uri, dialect| {
-            let accepted = WalletReply::Accepted { redirect_uri, dialect };
+        let body = |redirect_uri, profile| {
+            let accepted = WalletReply::Accepted { redirect_uri, profile };
             accepted.body().unwrap_or_default()
         };
         let with = r#""redirect_uri":"https://rp.example/?response_code=x"}"#;
-        assert_eq!(body(None, Dialect::Draft), r#"{"status":"ok"}"#);
-        assert_eq!(body(uri(), Dialect::Draft), [r#"{"status":"ok","#, with].concat());
-        for dialect in [Dialect::V1_0, Dialect::Haip] {
-            assert_eq!(body(None, dialect), "{}");
-            assert_eq!(body(uri(), dialect), ["{", with].concat());
+        assert_eq!(body(None, Profile::Draft), r#"{"status":"ok"}"#);
+        assert_eq!(body(uri(), Profile::Draft), [r#"{"status":"ok","#, with].concat());
+        for profile in [Profile::V1_0, Profile::Haip] {
+            assert_eq!(body(None, profile), "{}");
+            assert_eq!(body(uri(), profile), ["{", with].concat());
         }
     }
 }

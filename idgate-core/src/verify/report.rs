@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Check, CheckSet, VerifyError};
-use crate::request::Dialect;
+use crate::request::Profile;
 
 /// What was checked of one presentation.
 #[derive(Clone, Debug, Default)]
@@ -12,8 +12,8 @@ use crate::request::Dialect;
 pub struct CredentialReport {
     /// The id of the credential in the request.
     pub id: String,
-    /// The dialect of the request that was answered; `None`: it was presented without a session.
-    pub dialect: Option<Dialect>,
+    /// The profile of the request that was answered; `None`: it was presented without a session.
+    pub profile: Option<Profile>,
     /// What passed.
     pub passed: CheckSet,
     /// What failed first.
@@ -25,12 +25,12 @@ impl CredentialReport {
         self.passed.insert(check);
     }
 
-    /// The clause that `check` implements in the dialect of the request: query languages differ.
+    /// The clause that `check` implements in the profile of the request: query languages differ.
     pub const fn clause(&self, check: Check) -> &'static str {
-        match (check, self.dialect) {
-            (Check::Submission, Some(Dialect::Draft)) => "OpenID4VP 8.1, Presentation Exchange 2 6",
+        match (check, self.profile) {
+            (Check::Submission, Some(Profile::Draft)) => "OpenID4VP 8.1, Presentation Exchange 2 6",
             (Check::Submission, Some(_)) => "OpenID4VP 1.0 8.1, 8.6",
-            (Check::ClaimFilters, Some(Dialect::Draft)) => "Presentation Exchange 2 5.2.2",
+            (Check::ClaimFilters, Some(Profile::Draft)) => "Presentation Exchange 2 5.2.2",
             (Check::ClaimFilters, Some(_)) => "OpenID4VP 1.0 6.4.1",
             _ => check.clause(),
         }

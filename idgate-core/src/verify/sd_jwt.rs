@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::issuer::Signer;
-use super::claims_path::select;
+use super::claim_path::select;
 use super::expected::Expected;
 use super::key_binding::{bind_holder, numeric_date};
 use super::proof::{
@@ -24,8 +24,8 @@ use crate::formats::sd_jwt_vc::{
     DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
-use crate::request::{ClaimFilter, ClaimPath, ClaimsPath};
-use crate::status::{Published, PublishedStatus};
+use crate::request::{ClaimFilter, ClaimPath, SubjectPath};
+use crate::revocation::{Published, PublishedStatus};
 use crate::time::UnixMillis;
 
 /// Everything but the status.
@@ -312,7 +312,7 @@ fn subject_values(
     payload: &ProcessedPayload<'_, '_>,
     expected: &Expected<'_>,
 ) -> Vec<Option<String>> {
-    let value = |path: &ClaimPath| {
+    let value = |path: &SubjectPath| {
         let mut json = String::new();
         match claim_path_of(path, expected) {
             Some(path) => select(payload, path)?.write(payload, &mut json),
@@ -327,7 +327,7 @@ fn subject_values(
 }
 
 /// A claim is compared where it stands.
-fn claim_path_of<'e>(path: &ClaimPath, expected: &Expected<'e>) -> Option<&'e ClaimsPath> {
+fn claim_path_of<'e>(path: &SubjectPath, expected: &Expected<'e>) -> Option<&'e ClaimPath> {
     match path.segments() {
         [claim] => expected.claim_path(claim),
         _ => None,

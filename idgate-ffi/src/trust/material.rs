@@ -1,7 +1,7 @@
 //! Trust material: what a file brings to an entry.
 
 use idgate_core::crypto::{Jwk, PublicKey};
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
     ImportedList, ListAnchors, ListMark, ListRules, ListTerms, ListType, PinnedSigner, TrustAnchor,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::Dialect;
-use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::request::Profile;
+use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::{NewSession, Request, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::time::SAMPLE_NOW_MS;
@@ -24,10 +24,10 @@ pub(super) fn write(dir: &Path) {
     let body = request.to_string();
     let asked = Request::from_json(body.as_bytes()).unwrap();
     write_file(dir, "request.json", body.as_bytes());
-    let mut dialects = DialectOptions::new([Dialect::V1_0]);
-    dialects.dc_api = DcApi::Unsigned;
+    let mut profiles = ProfileOptions::new([Profile::V1_0]);
+    profiles.dc_api = DcApi::Unsigned;
     let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
-    let verifier = builder.dialects(dialects).build().unwrap();
+    let verifier = builder.profiles(profiles).build().unwrap();
     let new = NewSession::test().tenant(TenantId::new("cli_1"));
     let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let requests = verifier.dc_api_requests(&session, now).unwrap();

@@ -8,8 +8,8 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, Scheme, SoftwareSigner};
-use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::request::{Profile, Scheme, SoftwareSigner};
+use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::{
     NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
@@ -117,9 +117,9 @@ fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
     entry.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
-    let mut dialects = DialectOptions::new([Dialect::Draft, Dialect::Haip]);
-    dialects.dc_api = DcApi::Multisigned;
-    let builder = builder.request_signer(Arc::new(certified)).dialects(dialects);
+    let mut profiles = ProfileOptions::new([Profile::Draft, Profile::Haip]);
+    profiles.dc_api = DcApi::Multisigned;
+    let builder = builder.request_signer(Arc::new(certified)).profiles(profiles);
     (builder.build().unwrap(), root.der)
 }
 

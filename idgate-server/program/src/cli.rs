@@ -71,7 +71,7 @@ enum Command {
     },
     /// Bring the schema of the PostgreSQL database up to date
     Migrate,
-    /// Walk through verifications in each dialect, with sample issuers, tenant and wallet
+    /// Walk through verifications in each profile, with sample issuers, tenant and wallet
     ///
     /// Every setting of `serve` is a flag here, too, as --listen, --base-url, --data-dir, --profiles and
     /// --oid4vp-request-mode; `idgate help settings` lists them. Without them the demo walks 1.0, haip

@@ -9,7 +9,7 @@ use hyper::header::{
     CONTENT_SECURITY_POLICY, HOST, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_testkit::keys::pem;
 use serde_json::{Value, json};
 
@@ -170,10 +170,10 @@ async fn ask(state: &State, form: &Form) -> Result<(), String> {
     let mut request = asked.request();
     let profile = form.get("profile");
     if let Value::Object(members) = &mut request
-        && state.profiles != [Dialect::Draft.name()]
+        && state.profiles != [Profile::Draft.name()]
     {
         members.insert("profile".into(), profile.into());
-        if profile == Dialect::Haip.name() {
+        if profile == Profile::Haip.name() {
             members.insert("redirect_uri".into(), format!("{}/done", state.page).into());
         }
     }

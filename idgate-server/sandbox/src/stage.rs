@@ -96,7 +96,7 @@ impl Stage {
             base_url,
             page,
             https: format!("https://localhost:{}", https_at.port()),
-            profiles: config.dialects.enabled.iter().map(|dialect| dialect.name()).collect(),
+            profiles: config.profiles.enabled.iter().map(|profile| profile.name()).collect(),
             egress: Arc::new(egress),
             secret: SigningSecret::new(&*kept.signing_secret).map_err(explain)?,
             operator: Arc::new(Mutex::new(operator)),

@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) page: String,
     /// The https that serves lists on this machine.
     pub(super) https: String,
-    /// The names of dialects that sessions may have.
+    /// The names of profiles that sessions may have.
     pub(super) profiles: Vec<&'static str>,
     pub(super) way: Way,
     pub(super) egress: Arc<Egress>,

@@ -1,4 +1,4 @@
-//! The built-in wallet: reads the request behind a link, in whichever dialect it is, and answers it as it
+//! The built-in wallet: reads the request behind a link, in whichever profile it is, and answers it as it
 //! should be answered, or in one of the ways that a gateway must not take.
 
 use clap::ValueEnum;

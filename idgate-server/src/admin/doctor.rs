@@ -74,7 +74,7 @@ fn about_config(config: &Config, now: UnixMillis) -> Vec<Finding> {
     if environment != Environment::Development {
         found.extend(not_for_the_public(config));
     }
-    if !config.dialects.are_newer() {
+    if !config.profiles.are_newer() {
         found.push(Finding::warning("profiles", DRAFT_ALONE));
     }
     if config.behind_tls_proxy && config.trusted_proxies.is_empty() {

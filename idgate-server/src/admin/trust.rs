@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use idgate_core::ids::ClaimsPath;
+use idgate_core::ids::ClaimPath;
 use idgate_core::limits::MAX_CLAIMS;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
@@ -122,7 +122,7 @@ pub struct AddTrust {
     /// Where a claim of SD-JWT VC stands in 1.0 and haip, as 'city=["address","locality"]' or
     /// 'nationalities=["nationalities",null]' (repeatable) [default: the name itself]
     #[arg(long, value_name = "NAME=JSON", value_parser = claim_path)]
-    claim_path: Option<Vec<(String, ClaimsPath)>>,
+    claim_path: Option<Vec<(String, ClaimPath)>>,
     /// Queries of 1.0 and haip name the entry's roots, so that wallets look only below them
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     aki: Option<bool>,
@@ -316,7 +316,7 @@ fn check_claim(option: &str, name: &str) -> Result<(), Failure> {
     Err(Failure::Usage(format!("{option} {name}: claim names match ^[A-Za-z0-9_]+$")))
 }
 
-fn check_claim_paths(paths: &[(String, ClaimsPath)]) -> Result<(), Failure> {
+fn check_claim_paths(paths: &[(String, ClaimPath)]) -> Result<(), Failure> {
     for (at, (name, _)) in paths.iter().enumerate() {
         check_claim("--claim-path", name)?;
         check_name("--claim-path", name, 255)?;
@@ -330,9 +330,9 @@ fn check_claim_paths(paths: &[(String, ClaimsPath)]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn claim_path(text: &str) -> Result<(String, ClaimsPath), String> {
+fn claim_path(text: &str) -> Result<(String, ClaimPath), String> {
     let (name, path) = text.split_once('=').ok_or("must be a claim name, = and a JSON array")?;
-    Ok((name.to_owned(), ClaimsPath::from_json(path)?))
+    Ok((name.to_owned(), ClaimPath::from_json(path)?))
 }
 
 fn country(text: &str) -> Result<String, String> {

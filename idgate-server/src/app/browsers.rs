@@ -19,7 +19,7 @@ use idgate_store::Caller;
 impl App {
     /// Whether pages pass requests to their browser here.
     pub fn asks_browsers(&self) -> bool {
-        self.names_profiles() && self.dialects.dc_api != DcApi::Off
+        self.names_profiles() && self.profiles.dc_api != DcApi::Off
     }
 
     /// Whether pages were given requests of that session: a gateway that asks no browsers any more serves

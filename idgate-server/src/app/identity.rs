@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
-use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
+use idgate_core::request::{self, Profile, RequestSigner, SignerUnavailable};
 use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
@@ -82,26 +82,26 @@ impl App {
     }
 
     /// What a client may ask for whose requests are signed by that.
-    pub(super) fn spoken(&self, certified: &Certified) -> request::Dialects {
+    pub(super) fn spoken(&self, certified: &Certified) -> request::SpokenProfiles {
         let Certified { in_force, latest } = certified;
         let has_expired = in_force.is_none() && latest.is_some();
-        let enabled = self.dialects.enabled.iter().copied();
-        let without = |spoken: request::Dialects, dialect| match has_expired {
-            true => spoken.with_expired(dialect),
-            false => spoken.without(dialect),
+        let enabled = self.profiles.enabled.iter().copied();
+        let without = |spoken: request::SpokenProfiles, profile| match has_expired {
+            true => spoken.with_expired(profile),
+            false => spoken.without(profile),
         };
-        let mut spoken = request::Dialects::new(enabled).explaining_draft_alone(DRAFT_ALONE);
+        let mut spoken = request::SpokenProfiles::new(enabled).explaining_draft_alone(DRAFT_ALONE);
         if self.asks_browsers() {
             spoken = spoken.with_dc_api();
         }
         if in_force.is_none() {
-            spoken = without(spoken, Dialect::Haip);
+            spoken = without(spoken, Profile::Haip);
         }
-        let is_ready = match (self.request_mode, self.dialects.client_id) {
+        let is_ready = match (self.request_mode, self.profiles.client_id) {
             (RequestMode::Inline, _) | (RequestMode::Jar, ClientId::Did) => true,
             (RequestMode::Jar, ClientId::X509SanDns | ClientId::X509Hash) => in_force.is_some(),
         };
-        if is_ready { spoken } else { without(spoken, Dialect::V1_0) }
+        if is_ready { spoken } else { without(spoken, Profile::V1_0) }
     }
 
     /// What the discovery documents say.
@@ -142,7 +142,7 @@ impl App {
         for certified in &certificates.keys {
             builder = builder.named_signer(Arc::new(CertifiedSigner::of(certified.clone())));
         }
-        let verifier = builder.dialects(self.dialects.options()).build()?;
+        let verifier = builder.profiles(self.profiles.options()).build()?;
         let held = Held { verifier: Arc::new(verifier), keys, certificates };
         *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
         Ok(held)

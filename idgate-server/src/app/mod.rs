@@ -45,7 +45,7 @@ pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
 pub use self::webhooks::{Tested, WebhookRules};
-use crate::config::{Dialects, PageRules, RequestMode};
+use crate::config::{PageRules, RequestMode, SpokenProfiles};
 use crate::limits::WEBHOOK_TESTS;
 use idgate_base::admin_token::AdminToken;
 use idgate_base::api_key::ApiKey;
@@ -64,8 +64,8 @@ pub struct App {
     base_url: String,
     /// The profile of new sessions.
     pub(crate) request_mode: RequestMode,
-    /// The dialects that sessions may have.
-    pub(crate) dialects: Dialects,
+    /// The profiles that sessions may have.
+    pub(crate) profiles: SpokenProfiles,
     /// Whether pages may be from anywhere, as in development.
     pub(crate) any_origin: bool,
     /// `None`: sessions have no pages.
@@ -142,7 +142,7 @@ impl App {
             provider,
             base_url: base_url.into(),
             request_mode: RequestMode::Inline,
-            dialects: Dialects::default(),
+            profiles: SpokenProfiles::default(),
             any_origin: false,
             pages: None,
             fetcher,
@@ -158,7 +158,7 @@ impl App {
 
     /// Whether anything but drafts is spoken: only then do sessions name their profile.
     pub fn names_profiles(&self) -> bool {
-        self.dialects.are_newer()
+        self.profiles.are_newer()
     }
 
     /// What the gateway keeps.

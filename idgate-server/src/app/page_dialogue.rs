@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::request::{DcApiPages, DcApiRequests, Dialect, PresentationRequest};
+use idgate_core::request::{DcApiPages, DcApiRequests, PresentationRequest, Profile};
 use idgate_core::session::{DcApiProtocol, Offer};
 
 use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
@@ -28,8 +28,8 @@ impl App {
     /// whether only the page does.
     pub(super) fn ask_on_page(&self, request: &mut PresentationRequest) -> bool {
         let speaks = match request.profiles() {
-            [] => self.dialects.enabled.first().is_some_and(|first| *first != Dialect::Draft),
-            profiles => profiles.iter().any(|one| *one != Dialect::Draft),
+            [] => self.profiles.enabled.first().is_some_and(|first| *first != Profile::Draft),
+            profiles => profiles.iter().any(|one| *one != Profile::Draft),
         };
         // A request that names one origin may have to name it alone.
         if !(speaks && self.shows_pages() && self.asks_browsers() && request.origins().is_empty()) {

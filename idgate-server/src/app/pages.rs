@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use idgate_core::entropy::Entropy as _;
 use idgate_core::ids::random_id;
-use idgate_core::request::{Dialect, Scheme};
+use idgate_core::request::{Profile, Scheme};
 use idgate_core::session::{Delivery, Session, Status};
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
@@ -140,8 +140,8 @@ impl PageView {
 
     /// The scheme that the wallets of this request know best.
     pub fn scheme(&self) -> Scheme {
-        let first = self.session.offers().next().map(|offer| offer.dialect());
-        if first == Some(Dialect::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
+        let first = self.session.offers().next().map(|offer| offer.profile());
+        if first == Some(Profile::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
     }
 
     /// Whether the codes of this page turn.
@@ -359,14 +359,14 @@ impl App {
     /// Whether the addresses of a session's requests turn once its page is open.
     fn turns(&self, session: &Session) -> bool {
         let by_reference =
-            || session.offers().any(|offer| offer.profile().delivery == Delivery::RequestUri);
+            || session.offers().any(|offer| offer.shape().delivery == Delivery::RequestUri);
         self.pages.is_some_and(|rules| rules.turning) && by_reference()
     }
 }
 
 /// Whether the person's own browser has to come back into the tenant's session.
 pub(super) fn is_same_device(session: &Session) -> bool {
-    let haip = || session.offers().any(|offer| offer.dialect() == Dialect::Haip);
+    let haip = || session.offers().any(|offer| offer.profile() == Profile::Haip);
     session.request().same_device().unwrap_or_else(haip)
 }
 

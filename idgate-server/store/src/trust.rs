@@ -10,7 +10,7 @@ mod rows;
 mod x509;
 
 use idgate_core::crypto::PublicKey;
-use idgate_core::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
+use idgate_core::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
     DeviceResponseDocuments, Oid, PinnedSigner, RevocationPolicy, TrustAnchor,
@@ -76,7 +76,7 @@ pub struct TrustRecord {
     /// Its pinned SD-JWT VC issuers, oldest first.
     pub sd_jwt_signers: Vec<TrustCertificate<PinnedSigner>>,
     /// Where claims of its SD-JWT VCs stand, by claim name.
-    pub claim_paths: Vec<(String, ClaimsPath)>,
+    pub claim_paths: Vec<(String, ClaimPath)>,
     /// Whether queries name its roots.
     pub aki: bool,
     /// How many documents a DeviceResponse may have.
@@ -199,7 +199,7 @@ pub struct TrustChange {
     /// Added, for SD-JWT VC only.
     pub sd_jwt_signers: Vec<PinnedSigner>,
     /// Replaces where claims of SD-JWT VCs stand.
-    pub claim_paths: Option<Vec<(String, ClaimsPath)>>,
+    pub claim_paths: Option<Vec<(String, ClaimPath)>>,
     /// Replaces whether queries name the roots.
     pub aki: Option<bool>,
     /// Replaces how many documents a DeviceResponse may have.

@@ -1,4 +1,4 @@
-//! `idgate demo`: one walk that explains itself, without anything installed, in every dialect and with
+//! `idgate demo`: one walk that explains itself, without anything installed, in every profile and with
 //! the settings of `serve`.
 
 mod settings;
@@ -27,11 +27,11 @@ fn walks(told: &Value) -> Vec<[String; 3]> {
 }
 
 /// Walks of these profiles and modes, each in both formats.
-fn in_both_formats(dialects: &[[&str; 2]]) -> Vec<[String; 3]> {
+fn in_both_formats(profiles: &[[&str; 2]]) -> Vec<[String; 3]> {
     let of = |[profile, mode]: &[&str; 2]| {
         ["vc+sd-jwt", "mso_mdoc"].map(|format| [*profile, *mode, format].map(String::from))
     };
-    dialects.iter().flat_map(of).collect()
+    profiles.iter().flat_map(of).collect()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_demo_walks_through_a_verification_without_waiting_for_time() {
 }
 
 #[test]
-fn each_dialect_is_told_in_turn_the_newest_first_with_its_refusal() {
+fn each_profile_is_told_in_turn_the_newest_first_with_its_refusal() {
     let output = Installation::new().run(&["demo", "--once"]);
     assert_eq!(output.code, 0, "{output:?}");
     let acts: Vec<&str> = output.stdout.split("\n== ").skip(1).collect();

@@ -5,7 +5,7 @@ use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
-use idgate_core::request::Dialects;
+use idgate_core::request::SpokenProfiles;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
@@ -147,6 +147,6 @@ fn no_mutated_answer_or_request_panics() {
             Answer { to: "", content_type: Some("application/json"), body: &body }.check_syntax();
         let create = mutations.mutate(create);
         let _ = Request::from_json(&create);
-        let _ = verifier.resolve(&create, Mode::Live, &Dialects::default());
+        let _ = verifier.resolve(&create, Mode::Live, &SpokenProfiles::default());
     }
 }

@@ -91,7 +91,7 @@ fn an_offer_that_nobody_made_is_unknown() {
 }
 
 #[test]
-fn a_dialect_without_its_certificate_is_refused() {
+fn a_profile_without_its_certificate_is_refused() {
     let gateway = gateway("haip");
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);

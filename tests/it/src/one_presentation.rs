@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::{ClaimsPath, CredentialFormat};
-use idgate_core::status::VerifiedSource;
+use idgate_core::ids::{ClaimPath, CredentialFormat};
+use idgate_core::revocation::VerifiedSource;
 use idgate_core::trust::{Field, ListState, RevocationPolicy};
 use idgate_core::verify::Hint;
 use idgate_core::{
@@ -103,7 +103,7 @@ fn claims_of_another_form_are_refused_without_their_values() {
 
 #[test]
 fn a_nested_claim_is_where_the_caller_says_or_else_where_the_issuer_is_said_to_have_it() {
-    let path = |names: &[&str]| ClaimsPath::from_json(&json!(names).to_string()).unwrap();
+    let path = |names: &[&str]| ClaimPath::from_json(&json!(names).to_string()).unwrap();
     let city = path(&["address", "locality"]);
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["city"]);
     let said = expected.clone().claim_at("city", city.clone());

@@ -4,10 +4,10 @@
 
 mod agreement;
 mod browsers;
-mod dialects;
 mod errors;
 mod iso_mdoc;
 mod modules;
+mod profiles;
 mod refusals;
 mod same_device;
 mod switched_off;

@@ -101,7 +101,7 @@ fn a_tenants_path_and_transaction_reach_the_wallet() {
 
 /// The query languages differ, and so do their clauses.
 #[test]
-fn the_clause_of_claim_filters_is_that_of_the_dialect() {
+fn the_clause_of_claim_filters_is_that_of_the_profile() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();
     let filter = || json!({"claim_filters": {"given_name": {"type": "string", "minLength": 40}}});

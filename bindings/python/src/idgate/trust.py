@@ -133,7 +133,7 @@ class Trust(_abi.Handle):
         do, but one that is for other things alone, as serverAuth.
         A status list token without ``exp`` counts for ``status_max_age_days``. With
         ``issuing_country_unbound``, test-mode sessions take an mDL whose issuing_country is not its
-        signer's, and say so. The last three are for the dialects 1.0 and haip: where claims of an
+        signer's, and say so. The last three are for the profiles 1.0 and haip: where claims of an
         SD-JWT VC stand, whether queries name the roots, and how many documents a DeviceResponse may
         have.
         """

@@ -5,10 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::RequestError;
-use crate::ids::{ClaimsPath, CredentialFormat};
-use crate::request::claim_path::ClaimPath;
+use crate::ids::{ClaimPath, CredentialFormat};
 use crate::request::fields::Field;
 use crate::request::presentation_request::CredentialRequest;
+use crate::request::subject_path::SubjectPath;
 use crate::trust::TrustEntry;
 
 /// The paths of a credential request, by names of its claims.
@@ -16,7 +16,7 @@ pub(super) fn parse_claim_paths(
     credential: &Field<'_, '_>,
     claims: &[String],
     format: CredentialFormat,
-) -> Result<Vec<(String, ClaimsPath)>, RequestError> {
+) -> Result<Vec<(String, ClaimPath)>, RequestError> {
     let Some(field) = credential.member("claim_paths") else { return Ok(Vec::new()) };
     if format != CredentialFormat::SdJwtVc {
         return Err(field.invalid("is for vc+sd-jwt only; remove it"));
@@ -30,7 +30,7 @@ pub(super) fn parse_claim_paths(
         let path = Field::new(value, field.path_of(claim));
         paths.push((
             claim.clone(),
-            ClaimsPath::from_value(value).map_err(|rule| path.invalid(rule))?,
+            ClaimPath::from_value(value).map_err(|rule| path.invalid(rule))?,
         ));
     }
     Ok(paths)
@@ -39,7 +39,7 @@ pub(super) fn parse_claim_paths(
 /// Adds the operator's paths of what is asked for or compared; the tenant's go before them.
 pub(super) fn add_paths_of(entry: &TrustEntry, request: &mut CredentialRequest) {
     for (name, path) in &entry.claim_paths {
-        let compared = |subject: &ClaimPath| match subject.segments() {
+        let compared = |subject: &SubjectPath| match subject.segments() {
             [only] => only == name,
             _ => false,
         };

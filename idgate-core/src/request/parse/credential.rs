@@ -15,9 +15,9 @@ use crate::limits::{
     MAX_PATTERNS_CHARS, MAX_SUBJECT_CLAIM_PATHS, MIN_PATTERN_COST_CHARS,
 };
 use crate::request::claim_filter::ClaimFilter;
-use crate::request::claim_path::{ClaimPath, is_claim_name};
 use crate::request::fields::{Field, member_path};
 use crate::request::presentation_request::CredentialRequest;
+use crate::request::subject_path::{SubjectPath, is_claim_name};
 
 pub(super) const FIELDS: [&str; 10] = [
     "format",
@@ -50,7 +50,7 @@ pub(super) struct Draft {
     pub(super) request: CredentialRequest,
     /// Whether the trust entry decides the format.
     pub(super) format_is_open: bool,
-    pub(super) subject_claim_paths: Option<Vec<ClaimPath>>,
+    pub(super) subject_claim_paths: Option<Vec<SubjectPath>>,
 }
 
 impl Draft {
@@ -217,14 +217,14 @@ fn parse_mdoc_name(
 fn parse_subject_claim_paths(
     field: &Field<'_, '_>,
     format: CredentialFormat,
-) -> Result<Option<Vec<ClaimPath>>, RequestError> {
+) -> Result<Option<Vec<SubjectPath>>, RequestError> {
     let Some(field) = field.member("subject_claim_paths") else { return Ok(None) };
     let elements = field.elements()?;
     if elements.len() > MAX_SUBJECT_CLAIM_PATHS {
         return Err(field.invalid("must name at most 10 claims"));
     }
     let parse = |element: &Field<'_, '_>| {
-        let path = ClaimPath::parse(&element.string()?).ok_or_else(|| {
+        let path = SubjectPath::parse(&element.string()?).ok_or_else(|| {
             element.invalid(match format {
                 CredentialFormat::Mdoc => {
                     "must be an element name of letters, digits and underscores"

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use crate::error::RequestError;
 use crate::ids::CredentialFormat;
 use crate::limits::MAX_GROUPS;
-use crate::request::claim_path::ClaimPath;
 use crate::request::fields::Field;
 use crate::request::parse::credential::Draft;
 use crate::request::parse::sets::parse_known_ids;
+use crate::request::subject_path::SubjectPath;
 
 /// Groups of at least two ids of this request, none twice in a group.
 pub(super) fn parse_groups(
@@ -64,10 +64,10 @@ fn same_lengths(drafts: &[Draft], index: usize, group: &[String]) -> Result<(), 
     }
 }
 
-fn default_paths(format: CredentialFormat) -> Vec<ClaimPath> {
+fn default_paths(format: CredentialFormat) -> Vec<SubjectPath> {
     let birth_date = match format {
         CredentialFormat::SdJwtVc => "birthdate",
         CredentialFormat::Mdoc => "birth_date",
     };
-    ["family_name", "given_name", birth_date].map(ClaimPath::top_level).into()
+    ["family_name", "given_name", birth_date].map(SubjectPath::top_level).into()
 }

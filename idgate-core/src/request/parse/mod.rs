@@ -21,12 +21,12 @@ use self::profiles::Profiles;
 use crate::codec::json::Tape;
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
-use crate::request::dialect::{Dialect, Dialects};
 use crate::request::fields::Field;
 use crate::request::object::Object;
 use crate::request::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };
+use crate::request::profile::{Profile, SpokenProfiles};
 use crate::request::redirect_uri::check_redirect_uri;
 use crate::trust::TrustSnapshot;
 
@@ -48,7 +48,7 @@ const NEWER_CUSTOM_FIELDS: [&str; 6] = [
 
 impl PresentationRequest {
     /// Parses a creation body and resolves its defaults against `trust`, for a verifier that speaks
-    /// `dialects`: with others than `draft` there are more fields.
+    /// `profiles`: with others than `draft` there are more fields.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
@@ -56,10 +56,10 @@ impl PresentationRequest {
         body: &[u8],
         trust: &TrustSnapshot,
         livemode: bool,
-        dialects: &Dialects,
+        profiles: &SpokenProfiles,
     ) -> Result<Self, RequestError> {
         let mut tape = Tape::default();
-        let mut written = Written::read(root_of(&mut tape, body)?, dialects)?;
+        let mut written = Written::read(root_of(&mut tape, body)?, profiles)?;
         if written.form == RequestForm::Legacy {
             let mut drafts = written.drafts.iter_mut();
             drafts.try_for_each(|draft| resolve::legacy_claims(draft, trust))?;
@@ -73,13 +73,13 @@ impl PresentationRequest {
 /// Checks all of a body that can be checked without trust, with every profile, and gives its members.
 /// A profile that goes without saying is the one that refuses the fewest fields.
 pub(super) fn check(body: &[u8]) -> Result<Object, RequestError> {
-    let every = Dialects::new([Dialect::V1_0, Dialect::Haip, Dialect::Draft]).with_dc_api();
+    let every = SpokenProfiles::new([Profile::V1_0, Profile::Haip, Profile::Draft]).with_dc_api();
     let mut tape = Tape::default();
     let root = root_of(&mut tape, body)?;
     let members = Object::of(root.value);
     let mut written = Written::read(root, &every)?;
     let drafts = core::mem::take(&mut written.drafts);
-    if written.profiles.speak(Dialect::Draft) {
+    if written.profiles.speak(Profile::Draft) {
         resolve::refuse_equal_descriptor_ids(&drafts)?;
     }
     written.complete(drafts.into_iter().map(|draft| draft.request).collect())?;
@@ -113,8 +113,8 @@ struct Written<'t, 'a> {
 }
 
 impl<'t, 'a> Written<'t, 'a> {
-    fn read(root: Field<'t, 'a>, dialects: &Dialects) -> Result<Self, RequestError> {
-        let form = choose_form(&root, dialects)?;
+    fn read(root: Field<'t, 'a>, profiles: &SpokenProfiles) -> Result<Self, RequestError> {
+        let form = choose_form(&root, profiles)?;
         let has_newer_fields = newer::has_any(&root);
         let mut drafts = match form {
             RequestForm::Legacy => vec![credential::parse_legacy(&root)?],
@@ -124,7 +124,7 @@ impl<'t, 'a> Written<'t, 'a> {
         let same_subject_groups = groups::parse_groups(&root, &drafts)?;
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
-        let profiles = Profiles::parse(&root, dialects)?;
+        let profiles = Profiles::parse(&root, profiles)?;
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
         let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
@@ -170,8 +170,11 @@ impl<'t, 'a> Written<'t, 'a> {
 }
 
 /// The form is chosen by the presence of `issuer_id` or `credentials` (decisions 4).
-fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm, RequestError> {
-    let takes_dc_api = dialects.has_dc_api() || dialects.is_draft_alone();
+fn choose_form(
+    root: &Field<'_, '_>,
+    profiles: &SpokenProfiles,
+) -> Result<RequestForm, RequestError> {
+    let takes_dc_api = profiles.has_dc_api() || profiles.is_draft_alone();
     let dc_api: &[&str] = if takes_dc_api { &["dc_api"] } else { &[] };
     let with = |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api].concat();
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
@@ -185,8 +188,8 @@ fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm,
         (true, true) => Err(root.invalid("has both issuer_id and credentials; send one of them")),
         (false, false) => Err(root.invalid("needs issuer_id or credentials")),
     }?;
-    if dialects.is_draft_alone() {
-        newer::refuse_all(root, dialects)?;
+    if profiles.is_draft_alone() {
+        newer::refuse_all(root, profiles)?;
     }
     Ok(form)
 }

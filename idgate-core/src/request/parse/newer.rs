@@ -4,8 +4,8 @@ use alloc::format;
 
 use super::NEWER_CUSTOM_FIELDS;
 use crate::error::{ErrorCode, RequestError};
-use crate::request::dialect::Dialects;
 use crate::request::fields::Field;
+use crate::request::profile::SpokenProfiles;
 
 /// Whether the body has one of them, whatever it says.
 pub(super) fn has_any(root: &Field<'_, '_>) -> bool {
@@ -13,13 +13,16 @@ pub(super) fn has_any(root: &Field<'_, '_>) -> bool {
 }
 
 /// Refuses the first of them, for a verifier that speaks `draft` alone.
-pub(super) fn refuse_all(root: &Field<'_, '_>, dialects: &Dialects) -> Result<(), RequestError> {
+pub(super) fn refuse_all(
+    root: &Field<'_, '_>,
+    profiles: &SpokenProfiles,
+) -> Result<(), RequestError> {
     let Some(field) = present(root).next() else { return Ok(()) };
     if matches!(&*field.path, "profile" | "profiles") {
-        let rule = dialects.why_draft_alone();
+        let rule = profiles.why_draft_alone();
         return Err(RequestError::new(ErrorCode::UnsupportedProfile, field.path, rule));
     }
-    Err(field.invalid(format!("needs profile 1.0 or haip; {}", dialects.why_draft_alone())))
+    Err(field.invalid(format!("needs profile 1.0 or haip; {}", profiles.why_draft_alone())))
 }
 
 /// Those of the request first, then those of its credentials.

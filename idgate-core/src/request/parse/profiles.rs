@@ -1,4 +1,4 @@
-//! `profile` and `profiles`: the dialects that a session is to speak, and what they ask of the request
+//! `profile` and `profiles`: what a session is to speak, and what that asks of the request
 //! (decisions 20).
 
 use alloc::format;
@@ -7,34 +7,37 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, RequestError};
-use crate::request::dialect::{Dialect, Dialects};
 use crate::request::fields::Field;
+use crate::request::profile::{Profile, SpokenProfiles};
 
-/// The dialects of one session.
+/// The profiles of one session.
 pub(super) struct Profiles {
     /// As the tenant listed them; empty: it left the choice to the verifier.
-    pub(super) listed: Vec<Dialect>,
+    pub(super) listed: Vec<Profile>,
     /// What the session will speak, never empty.
-    spoken: Vec<Dialect>,
+    spoken: Vec<Profile>,
 }
 
 impl Profiles {
     /// From `profile` or `profiles`, else the first that is enabled.
-    pub(super) fn parse(root: &Field<'_, '_>, dialects: &Dialects) -> Result<Self, RequestError> {
+    pub(super) fn parse(
+        root: &Field<'_, '_>,
+        profiles: &SpokenProfiles,
+    ) -> Result<Self, RequestError> {
         let (listed, path) = match (root.member("profile"), root.member("profiles")) {
             (Some(_), Some(field)) => {
                 return Err(field.invalid("excludes profile; send one of them"));
             }
-            (Some(field), None) => (vec![named(&field, dialects)?], field.path),
-            (None, Some(field)) => (list(&field, dialects)?, field.path),
+            (Some(field), None) => (vec![named(&field, profiles)?], field.path),
+            (None, Some(field)) => (list(&field, profiles)?, field.path),
             (None, None) => (Vec::new(), String::from("profile")),
         };
         let spoken = match listed.as_slice() {
-            [] => dialects.enabled().iter().copied().take(1).collect(),
+            [] => profiles.enabled().iter().copied().take(1).collect(),
             listed => listed.to_vec(),
         };
         let missing =
-            spoken.iter().find_map(|dialect| Some((dialect, dialects.why_unready(*dialect)?)));
+            spoken.iter().find_map(|profile| Some((profile, profiles.why_unready(*profile)?)));
         if let Some((missing, why)) = missing {
             let rule = format!("{missing} cannot be used now: {why}");
             return Err(RequestError::new(ErrorCode::UnsupportedProfile, path, rule));
@@ -42,18 +45,18 @@ impl Profiles {
         Ok(Self { listed, spoken })
     }
 
-    pub(super) fn speak(&self, dialect: Dialect) -> bool {
-        self.spoken.contains(&dialect)
+    pub(super) fn speak(&self, profile: Profile) -> bool {
+        self.spoken.contains(&profile)
     }
 
     /// Whether some wallet is asked with a DCQL query.
     pub(super) fn speak_dcql(&self) -> bool {
-        self.spoken.iter().any(|dialect| *dialect != Dialect::Draft)
+        self.spoken.iter().any(|profile| *profile != Profile::Draft)
     }
 
     /// Refuses a field that a presentation definition cannot express.
     pub(super) fn refuse_in_draft(&self, field: &Field<'_, '_>) -> Result<(), RequestError> {
-        if self.speak(Dialect::Draft) {
+        if self.speak(Profile::Draft) {
             return Err(field.invalid(self.needs_another()));
         }
         Ok(())
@@ -78,14 +81,14 @@ impl Profiles {
     }
 }
 
-fn list(field: &Field<'_, '_>, dialects: &Dialects) -> Result<Vec<Dialect>, RequestError> {
-    let mut listed: Vec<Dialect> = Vec::new();
+fn list(field: &Field<'_, '_>, profiles: &SpokenProfiles) -> Result<Vec<Profile>, RequestError> {
+    let mut listed: Vec<Profile> = Vec::new();
     for element in field.elements()? {
-        let dialect = named(&element, dialects)?;
-        if listed.contains(&dialect) {
+        let profile = named(&element, profiles)?;
+        if listed.contains(&profile) {
             return Err(element.invalid("must not repeat a profile"));
         }
-        listed.push(dialect);
+        listed.push(profile);
     }
     if listed.is_empty() {
         return Err(field.invalid("must name at least one profile"));
@@ -93,11 +96,11 @@ fn list(field: &Field<'_, '_>, dialects: &Dialects) -> Result<Vec<Dialect>, Requ
     Ok(listed)
 }
 
-fn named(field: &Field<'_, '_>, dialects: &Dialects) -> Result<Dialect, RequestError> {
+fn named(field: &Field<'_, '_>, profiles: &SpokenProfiles) -> Result<Profile, RequestError> {
     let name = field.string()?;
-    let known = Dialect::from_name(&name).filter(|known| dialects.enabled().contains(known));
+    let known = Profile::from_name(&name).filter(|known| profiles.enabled().contains(known));
     known.ok_or_else(|| {
-        let names: Vec<&str> = dialects.enabled().iter().map(|dialect| dialect.name()).collect();
+        let names: Vec<&str> = profiles.enabled().iter().map(|profile| profile.name()).collect();
         let rule = format!("is not a profile of this gateway, which speaks {}", names.join(", "));
         RequestError::new(ErrorCode::UnsupportedProfile, field.path.clone(), rule)
     })
@@ -109,7 +112,7 @@ pub(super) fn parse_same_device(
     profiles: &Profiles,
 ) -> Result<Option<bool>, RequestError> {
     let returns = root.has("redirect_uri");
-    if profiles.speak(Dialect::Haip) && !returns {
+    if profiles.speak(Profile::Haip) && !returns {
         let rule = "is required in the profile haip";
         return Err(RequestError::new(ErrorCode::InvalidRequest, "redirect_uri", rule));
     }

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use crate::error::{ErrorCode, RequestError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::limits::MAX_CLAIMS;
-use crate::request::claim_path::is_claim_name;
-use crate::request::dialect::Dialect;
 use crate::request::parse::claim_paths::add_paths_of;
 use crate::request::parse::credential::{Draft, never_a_claim, push_claim};
 use crate::request::parse::profiles::Profiles;
 use crate::request::presentation_request::CredentialRequest;
+use crate::request::profile::Profile;
+use crate::request::subject_path::is_claim_name;
 use crate::trust::{TrustEntry, TrustSnapshot};
 
 /// The document type that a request means when neither it nor its trust entry names one.
@@ -71,7 +71,7 @@ pub(super) fn resolve(
             draft.request.etsi_tl.clone_from(&entry.etsi_tl);
         }
     }
-    if profiles.speak(Dialect::Draft) {
+    if profiles.speak(Profile::Draft) {
         refuse_equal_descriptor_ids(&drafts)?;
     }
     for draft in &drafts {

@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::TrustEntry;
 use crate::trust::anchors::TrustAnchor;
-use crate::trust::listing::{ListedBy, Provider};
+use crate::trust::listing::{ListedBy, TrustServiceProvider};
 use crate::trust::pinned_signer::PinnedSigner;
 
 /// Of an entry that cannot change any more. A copy of it can, so that a copy has none: there everything
@@ -157,7 +157,7 @@ fn of(by: Option<&ListedBy>) -> Vec<Option<usize>> {
     providers.map(|provider| Some(provider.place)).chain([None]).collect()
 }
 
-fn providers<'p>(all: impl Iterator<Item = &'p Provider>) -> Vec<Option<usize>> {
+fn providers<'p>(all: impl Iterator<Item = &'p TrustServiceProvider>) -> Vec<Option<usize>> {
     let listed: Vec<_> = all.map(|provider| Some(provider.place)).collect();
     if listed.is_empty() { Vec::from([None]) } else { listed }
 }

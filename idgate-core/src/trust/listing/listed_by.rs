@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Serialize, Serializer};
 
-use super::{ListType, Listing, Provider};
+use super::{ListType, Listing, TrustServiceProvider};
 
 /// Whom a trusted list says that the signer of a credential is. It comes from the authenticated list,
 /// never from the credential.
@@ -18,7 +18,7 @@ pub struct ListedBy {
     pub list_sequence: u64,
     /// The provider; several where the list gives them one certificate, and the signer does not say
     /// which it is.
-    pub providers: Vec<Arc<Provider>>,
+    pub providers: Vec<Arc<TrustServiceProvider>>,
 }
 
 impl ListedBy {
@@ -32,9 +32,9 @@ impl ListedBy {
 #[derive(Serialize)]
 struct Told<'d> {
     #[serde(flatten)]
-    one: Option<&'d Provider>,
+    one: Option<&'d TrustServiceProvider>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    candidates: Vec<&'d Provider>,
+    candidates: Vec<&'d TrustServiceProvider>,
     list_type: &'static str,
     list_sequence: u64,
 }
@@ -42,7 +42,8 @@ struct Told<'d> {
 /// As results have it: the members of the provider, or `candidates`; `list_type` and `list_sequence`.
 impl Serialize for ListedBy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut candidates: Vec<&Provider> = self.providers.iter().map(AsRef::as_ref).collect();
+        let mut candidates: Vec<&TrustServiceProvider> =
+            self.providers.iter().map(AsRef::as_ref).collect();
         let one = if candidates.len() == 1 { candidates.pop() } else { None };
         let (list_type, list_sequence) = (self.list_type.name(), self.list_sequence);
         Told { one, candidates, list_type, list_sequence }.serialize(serializer)

@@ -20,7 +20,7 @@ use crate::limits::{MAX_CERTIFICATES, MAX_LIST_PROVIDERS, MAX_LIST_SERVICES};
 use crate::time::UnixMillis;
 use crate::trust::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 use crate::trust::certificate::Certificate;
-use crate::trust::listing::{ListRole, ListType, Provider, member_state};
+use crate::trust::listing::{ListRole, ListType, TrustServiceProvider, member_state};
 use crate::trust::master_list::{ListOutcome, ListedCertificate, describe, take};
 use crate::trust::pinned_signer::PinnedSigner;
 
@@ -29,7 +29,7 @@ use crate::trust::pinned_signer::PinnedSigner;
 #[non_exhaustive]
 pub struct ListedProvider {
     /// Who it is.
-    pub provider: Arc<Provider>,
+    pub provider: Arc<TrustServiceProvider>,
     /// What it does; those that the list has no use for as well.
     pub services: Vec<ListedService>,
 }
@@ -92,7 +92,7 @@ impl Misnamed {
         ))
     }
 
-    fn look(&mut self, provider: &Provider, der: &[u8]) {
+    fn look(&mut self, provider: &TrustServiceProvider, der: &[u8]) {
         let Ok(certificate) = Certificate::parse(der) else { return };
         let own = organizations(&certificate);
         let Some(first) = own.first() else { return };
@@ -146,7 +146,11 @@ impl Entities<'_> {
         Ok(gathered.finish())
     }
 
-    fn provider(&mut self, information: Option<Value<'_, '_>>, place: usize) -> Provider {
+    fn provider(
+        &mut self,
+        information: Option<Value<'_, '_>>,
+        place: usize,
+    ) -> TrustServiceProvider {
         const MEMBERS: &[&str] =
             &["TEName", "TETradeName", "TEAddress", "TEInformationURI", "TEInformationExtensions"];
         if let Some(information) = information {
@@ -154,7 +158,7 @@ impl Entities<'_> {
         }
         let member = |name| information.and_then(|information| information.get(name));
         let names = texts(member("TEName"));
-        Provider {
+        TrustServiceProvider {
             name: names.first().cloned().unwrap_or_default(),
             identifiers: texts(member("TETradeName")),
             country: responsible_state(&uris(member("TEInformationURI")))
@@ -323,12 +327,17 @@ fn is_country(code: &str) -> bool {
 /// Providers by what tells them apart.
 #[derive(Default)]
 struct Gathered {
-    providers: Vec<(Provider, Vec<ListedService>, Keys)>,
+    providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,
     known: alloc::collections::BTreeMap<(String, Option<String>), usize>,
 }
 
 impl Gathered {
-    fn add(&mut self, provider: Provider, services: Vec<ListedService>, withdrawn: Keys) {
+    fn add(
+        &mut self,
+        provider: TrustServiceProvider,
+        services: Vec<ListedService>,
+        withdrawn: Keys,
+    ) {
         let key = match provider.identifier() {
             Some(identifier) => (String::from(identifier), None),
             None => (provider.name.clone(), Some(provider.country.clone().unwrap_or_default())),

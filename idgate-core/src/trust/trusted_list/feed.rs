@@ -12,7 +12,7 @@ use crate::ids::DocType;
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::entry::TrustEntry;
 use crate::trust::listing::{
-    ListFacts, ListProfile, ListRole, ListType, Listing, OfList, Provider, member_state,
+    ListFacts, ListProfile, ListRole, ListType, Listing, OfList, TrustServiceProvider, member_state,
 };
 use crate::trust::pinned_signer::PinnedSigner;
 
@@ -91,7 +91,7 @@ impl TrustEntry {
         }
     }
 
-    fn wants(&self, provider: &Provider, terms: &ListTerms) -> bool {
+    fn wants(&self, provider: &TrustServiceProvider, terms: &ListTerms) -> bool {
         let named = |identifier: &String| terms.providers.contains(identifier);
         let country = provider.country.as_deref();
         let here = |own: &String| country.is_some_and(|country| member_state(own) == country);
@@ -155,7 +155,7 @@ impl Feed {
         }
     }
 
-    fn issuance(&mut self, provider: &Arc<Provider>, service: &ListedService) {
+    fn issuance(&mut self, provider: &Arc<TrustServiceProvider>, service: &ListedService) {
         let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
         let test_only = self.test_only;
         if let Some(doc_types) = &self.doc_types {
@@ -168,7 +168,7 @@ impl Feed {
         }
     }
 
-    fn revocation(&mut self, provider: &Arc<Provider>, service: &ListedService) {
+    fn revocation(&mut self, provider: &Arc<TrustServiceProvider>, service: &ListedService) {
         let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
         let (doc_types, test_only) = (&self.status_doc_types, self.test_only);
         self.status_roots.add(&service.roots, listing, doc_types, test_only);

@@ -12,13 +12,13 @@ use crate::crypto::{Es256Key, rustcrypto::PROVIDER};
 use crate::error::{CreateError, ErrorCode};
 use crate::jose::decode_signature;
 use crate::request::fixtures::{self, NOW};
-use crate::request::{DcApiPages, Dialect, PresentationRequest, VerifierInfo};
+use crate::request::{DcApiPages, PresentationRequest, Profile, VerifierInfo};
 use crate::session::ClientIdForm;
 
 const SHOP: &str = "https://shop.example";
 
-fn browsers(dialect: Dialect, dc_api: DcApi) -> DialectOptions {
-    let mut options = options(&[dialect]);
+fn browsers(profile: Profile, dc_api: DcApi) -> ProfileOptions {
+    let mut options = options(&[profile]);
     options.dc_api = dc_api;
     options
 }
@@ -67,7 +67,7 @@ fn x5c() -> Value {
 /// What every request says of `session`.
 fn common(session: &Session) -> Value {
     let offer = session.browser_offer().unwrap();
-    let query: Value = serde_json::from_str(&session.request().dcql_query(Dialect::Haip)).unwrap();
+    let query: Value = serde_json::from_str(&session.request().dcql_query(Profile::Haip)).unwrap();
     let (x, y) = offer.encryption_key.as_ref().unwrap().public().coordinates();
     let (x, y) = (crate::codec::base64url::encode(x), crate::codec::base64url::encode(y));
     let metadata = json!({
@@ -98,7 +98,7 @@ fn signed(session: &Session) -> Value {
 #[test]
 fn an_unsigned_request_has_exactly_these_members_whatever_the_mode_of_links_is() {
     for mode in [ResponseMode::Auto, ResponseMode::Encrypted, ResponseMode::Plain] {
-        let mut options = browsers(Dialect::V1_0, DcApi::Unsigned);
+        let mut options = browsers(Profile::V1_0, DcApi::Unsigned);
         options.response_mode = mode;
         let verifier = inline(options);
         let session = create(&verifier, for_pages());
@@ -110,18 +110,18 @@ fn an_unsigned_request_has_exactly_these_members_whatever_the_mode_of_links_is()
 
 #[test]
 fn a_signed_request_says_who_asks_and_from_where() {
-    for (dialect, form, scalar, client_id) in [
+    for (profile, form, scalar, client_id) in [
         (
-            Dialect::V1_0,
+            Profile::V1_0,
             ClientIdForm::DecentralizedIdentifier,
             3,
             format!("decentralized_identifier:{DID}"),
         ),
-        (Dialect::V1_0, ClientIdForm::X509SanDns, 4, "x509_san_dns:gateway.example".into()),
-        (Dialect::V1_0, ClientIdForm::X509Hash, 4, x509_hash()),
-        (Dialect::Haip, ClientIdForm::DecentralizedIdentifier, 4, x509_hash()),
+        (Profile::V1_0, ClientIdForm::X509SanDns, 4, "x509_san_dns:gateway.example".into()),
+        (Profile::V1_0, ClientIdForm::X509Hash, 4, x509_hash()),
+        (Profile::Haip, ClientIdForm::DecentralizedIdentifier, 4, x509_hash()),
     ] {
-        let mut options = browsers(dialect, DcApi::Signed);
+        let mut options = browsers(profile, DcApi::Signed);
         options.client_id_form = form;
         let verifier = jar(options);
         let session = create(&verifier, for_pages());
@@ -141,7 +141,7 @@ fn a_signed_request_says_who_asks_and_from_where() {
 
 #[test]
 fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payload() {
-    let verifier = jar(browsers(Dialect::V1_0, DcApi::Multisigned));
+    let verifier = jar(browsers(Profile::V1_0, DcApi::Multisigned));
     let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
     let session = create_as(&verifier, for_pages(), new).unwrap();
@@ -182,7 +182,7 @@ fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payloa
 
 #[test]
 fn haip_signs_under_x509_hash_alone() {
-    let verifier = jar(browsers(Dialect::Haip, DcApi::Multisigned));
+    let verifier = jar(browsers(Profile::Haip, DcApi::Multisigned));
     let session = create(&verifier, for_pages());
     let passed = passed_on(&verifier, &session);
     let signatures = passed[0].1["request"]["signatures"].as_array().unwrap();
@@ -199,16 +199,16 @@ fn values_of_filters_are_never_sent_to_a_browser() {
          "claim_filters": {"age": {"type": "integer", "const": 18}}},
     ]});
     let mut request = fixtures::request(body);
-    assert!(request.dcql_query(Dialect::V1_0).contains("values"));
+    assert!(request.dcql_query(Profile::V1_0).contains("values"));
     request.dc_api = for_pages().dc_api;
-    let verifier = inline(browsers(Dialect::V1_0, DcApi::Unsigned));
+    let verifier = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     let session = create(&verifier, request);
     assert!(!passed_on(&verifier, &session)[0].1.to_string().contains("\"values\""));
 }
 
 #[test]
 fn the_offer_to_browsers_has_a_nonce_and_a_key_of_its_own() {
-    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     let mut options = options(&every);
     options.dc_api = DcApi::Unsigned;
     let verifier = jar(options);
@@ -220,7 +220,7 @@ fn the_offer_to_browsers_has_a_nonce_and_a_key_of_its_own() {
         session.offers().map(|offer| offer.nonce.expose().to_owned()).collect();
     assert_eq!(nonces.len(), 4);
     let offer = session.browser_offer().unwrap();
-    assert_eq!(offer.dialect(), Dialect::Haip, "the first that has such requests");
+    assert_eq!(offer.profile(), Profile::Haip, "the first that has such requests");
     assert_eq!((offer.response_uri(), offer.request_uri()), ("", None));
     let mut apart = session.clone();
     let keys = apart.take_encryption_key().unwrap();
@@ -238,35 +238,35 @@ fn refused(verifier: &Verifier, request: PresentationRequest) -> String {
 }
 
 #[test]
-fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_dialect_that_can() {
-    let off = jar(options(&[Dialect::V1_0]));
+fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_can() {
+    let off = jar(options(&[Profile::V1_0]));
     assert!(refused(&off, for_pages()).contains("dc_api: is not enabled"));
-    let mut both = options(&[Dialect::V1_0, Dialect::Draft]);
+    let mut both = options(&[Profile::V1_0, Profile::Draft]);
     both.dc_api = DcApi::Unsigned;
     let mut request = for_pages();
-    request.profiles = vec![Dialect::Draft];
+    request.profiles = vec![Profile::Draft];
     assert!(refused(&jar(both), request).contains("dc_api: needs the profile 1.0 or haip"));
 }
 
 #[test]
 fn a_signed_request_needs_who_signs_it() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let mut options = browsers(Dialect::V1_0, DcApi::Signed);
+    let mut options = browsers(Profile::V1_0, DcApi::Signed);
     options.client_id_form = ClientIdForm::X509SanDns;
     options.dc_api = DcApi::Signed;
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
     assert!(refused(&builder.build().unwrap(), for_pages()).contains("has no certificate"));
 
     // Nobody signs under a DID here; requests by link go by value.
-    let verifier = inline(browsers(Dialect::V1_0, DcApi::Signed));
+    let verifier = inline(browsers(Profile::V1_0, DcApi::Signed));
     assert!(refused(&verifier, for_pages()).contains("has no signing key"));
-    let unsigned = inline(browsers(Dialect::V1_0, DcApi::Unsigned));
+    let unsigned = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     assert_eq!(create(&unsigned, for_pages()).offers().count(), 2);
 
     // Of several names those that can be signed under now are enough.
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust()));
-    let verifier = builder.dialects(browsers(Dialect::V1_0, DcApi::Multisigned)).build().unwrap();
+    let verifier = builder.profiles(browsers(Profile::V1_0, DcApi::Multisigned)).build().unwrap();
     let session = create(&verifier, for_pages());
     let passed = passed_on(&verifier, &session);
     assert_eq!(passed[0].1["request"]["signatures"].as_array().unwrap().len(), 1);
@@ -274,7 +274,7 @@ fn a_signed_request_needs_who_signs_it() {
 
 #[test]
 fn what_is_passed_on_is_shown_in_no_debug_text() {
-    let verifier = inline(browsers(Dialect::V1_0, DcApi::Unsigned));
+    let verifier = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     let session = create(&verifier, for_pages());
     let requests = verifier.dc_api_requests(&session, NOW).unwrap();
     assert_eq!(format!("{requests:?}"), "DcApiRequests(1)");

@@ -15,20 +15,20 @@ use super::super::*;
 use crate::codec::base64url;
 use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
 use crate::request::fixtures::{self, NOW};
-use crate::request::{Dialect, Scheme, VerifierInfo};
+use crate::request::{Profile, Scheme, VerifierInfo};
 use crate::session::{ClientIdForm, Offer, Phase};
 use crate::time::UnixMillis;
 
 #[test]
 fn an_object_of_1_0_has_exactly_these_claims() {
-    let verifier = jar(options(&[Dialect::V1_0]));
+    let verifier = jar(options(&[Profile::V1_0]));
     let session = create(&verifier, asking(&[]));
     let own = session.offers.own();
     let (header, claims) = fetch(&verifier, &session, own, None, 3);
     let kid = format!("{DID}#key");
     assert_eq!(header, json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": kid}));
     let (x, y) = own.encryption_key.as_ref().unwrap().public().coordinates();
-    let query: Value = serde_json::from_str(&session.request().dcql_query(Dialect::V1_0)).unwrap();
+    let query: Value = serde_json::from_str(&session.request().dcql_query(Profile::V1_0)).unwrap();
     let expected = json!({
         "client_id": format!("decentralized_identifier:{DID}"),
         "response_type": "vp_token",
@@ -56,7 +56,7 @@ fn an_object_of_1_0_has_exactly_these_claims() {
 #[test]
 fn haip_goes_by_reference_under_the_hash_of_the_leaf_whatever_the_mode_is() {
     let options = || {
-        let mut options = options(&[Dialect::Haip]);
+        let mut options = options(&[Profile::Haip]);
         options.response_mode = ResponseMode::Plain;
         options
     };
@@ -86,7 +86,7 @@ fn every_form_of_client_id_is_the_same_in_link_and_object() {
         (ClientIdForm::X509SanDns, "x509_san_dns:gateway.example".into(), 4),
         (ClientIdForm::X509Hash, x509_hash(), 4),
     ] {
-        let mut options = options(&[Dialect::V1_0]);
+        let mut options = options(&[Profile::V1_0]);
         options.client_id_form = form;
         let verifier = jar(options);
         let session = create(&verifier, asking(&[]));
@@ -104,7 +104,7 @@ fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
         (ResponseMode::Plain, "direct_post"),
         (ResponseMode::Encrypted, "direct_post.jwt"),
     ] {
-        let mut options = options(&[Dialect::V1_0]);
+        let mut options = options(&[Profile::V1_0]);
         options.response_mode = mode;
         let session = create(&inline(options), asking(&[]));
         let own = session.offers.own();
@@ -115,7 +115,7 @@ fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
         let query: Value = serde_json::from_str(&link.remove("dcql_query").unwrap()).unwrap();
         assert_eq!(
             query,
-            serde_json::from_str::<Value>(&session.request().dcql_query(Dialect::V1_0)).unwrap()
+            serde_json::from_str::<Value>(&session.request().dcql_query(Profile::V1_0)).unwrap()
         );
         let response_uri = format!("{ORIGIN}/v1/oid4vp/response/{}", session.id());
         let expected = [
@@ -146,7 +146,7 @@ fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
 
 #[test]
 fn by_reference_an_answer_may_be_plain() {
-    let mut options = options(&[Dialect::V1_0]);
+    let mut options = options(&[Profile::V1_0]);
     options.response_mode = ResponseMode::Plain;
     let verifier = jar(options);
     let session = create(&verifier, asking(&[]));
@@ -157,7 +157,7 @@ fn by_reference_an_answer_may_be_plain() {
 
 #[test]
 fn wallet_nonce_is_there_only_when_the_wallet_sent_one() {
-    let verifier = jar(options(&[Dialect::V1_0]));
+    let verifier = jar(options(&[Profile::V1_0]));
     let session = create(&verifier, asking(&[]));
     let own = session.offers.own();
     assert!(fetch(&verifier, &session, own, None, 3).1.get("wallet_nonce").is_none());
@@ -166,7 +166,7 @@ fn wallet_nonce_is_there_only_when_the_wallet_sent_one() {
 
 #[test]
 fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets() {
-    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     for announces in [false, true] {
         let mut options = options(&every);
         options.announces_post = announces;
@@ -174,10 +174,10 @@ fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets(
         let session = create(&verifier, asking(&every));
         for offer in session.offers() {
             let link = parts(&session.link(Scheme::OpenId4Vp, offer));
-            let wanted = announces && offer.dialect() != Dialect::Draft;
+            let wanted = announces && offer.profile() != Profile::Draft;
             let method = link.get("request_uri_method").map(|method| &**method);
-            assert_eq!(method, wanted.then_some("post"), "{}", offer.dialect());
-            let scalar = if offer.dialect() == Dialect::Haip { 4 } else { 3 };
+            assert_eq!(method, wanted.then_some("post"), "{}", offer.profile());
+            let scalar = if offer.profile() == Profile::Haip { 4 } else { 3 };
             let (_, claims) = fetch(&verifier, &session, offer, None, scalar);
             assert!(claims.get("request_uri_method").is_none());
         }
@@ -186,7 +186,7 @@ fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets(
 
 #[test]
 fn attestations_go_with_x509_hash_alone() {
-    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
     let attested = json!([{"format": "registration_cert", "data": "a.b.c"}]);
@@ -204,21 +204,21 @@ fn attestations_go_with_x509_hash_alone() {
             let (_, claims) = fetch(&verifier, &session, offer, None, scalar);
             let by_hash = offer.client_identifier().as_str() == x509_hash();
             assert_eq!(claims.get("verifier_info"), by_hash.then_some(&attested), "{form:?}");
-            assert!(by_hash || offer.dialect() != Dialect::Haip);
+            assert!(by_hash || offer.profile() != Profile::Haip);
         }
     }
-    let by_value = create_as(&inline(options(&[Dialect::V1_0])), asking(&[]), new).unwrap();
+    let by_value = create_as(&inline(options(&[Profile::V1_0])), asking(&[]), new).unwrap();
     let link = parts(&by_value.deep_link(Scheme::OpenId4Vp));
     assert!(!link.contains_key("verifier_info"), "{link:?}");
 }
 
 #[test]
 fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
-    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     let verifier = jar(options(&every));
     let session =
-        create(&verifier, asking(&[Dialect::Haip, Dialect::V1_0, Dialect::Haip, Dialect::Draft]));
-    let spoken: Vec<_> = session.offers().map(Offer::dialect).collect();
+        create(&verifier, asking(&[Profile::Haip, Profile::V1_0, Profile::Haip, Profile::Draft]));
+    let spoken: Vec<_> = session.offers().map(Offer::profile).collect();
     assert_eq!(spoken, every, "each once, in the order of the tenant");
     let mut seen = BTreeSet::new();
     for offer in session.offers() {
@@ -243,8 +243,8 @@ fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
 
 #[test]
 fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_the_one() {
-    use Dialect::{Draft, Haip};
-    let session = |order: &[Dialect]| create(&inline(options(&[Haip, Draft])), asking(order));
+    use Profile::{Draft, Haip};
+    let session = |order: &[Profile]| create(&inline(options(&[Haip, Draft])), asking(order));
     let is_encrypted = |offer: &Offer| offer.encryption_key.is_some();
     let mut stored = Vec::new();
     for (order, encrypted) in [([Haip, Draft], [true, false]), ([Draft, Haip], [false, true])] {
@@ -268,8 +268,8 @@ fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_t
 }
 
 #[test]
-fn the_scheme_picks_the_dialect() {
-    use Dialect::{Draft, Haip, V1_0};
+fn the_scheme_picks_the_profile() {
+    use Profile::{Draft, Haip, V1_0};
     for (profiles, first, newer, older) in [
         (&[Haip, Draft][..], Haip, Haip, Draft),
         (&[Draft, V1_0, Haip], Draft, V1_0, Draft),
@@ -278,34 +278,34 @@ fn the_scheme_picks_the_dialect() {
     ] {
         let session = create(&jar(options(&[Haip, V1_0, Draft])), asking(profiles));
         let invitation = session.invitation();
-        let link = |scheme: Scheme, dialect| {
-            let offer = session.offers().find(|offer| offer.dialect() == dialect).unwrap();
+        let link = |scheme: Scheme, profile| {
+            let offer = session.offers().find(|offer| offer.profile() == profile).unwrap();
             session.link(scheme, offer)
         };
         assert_eq!(invitation.profile(), first);
         assert_eq!(invitation.qr_code_url, link(Scheme::OpenId4Vp, first));
-        for (scheme, dialect) in
+        for (scheme, profile) in
             [(Scheme::OpenId4Vp, older), (Scheme::EudiWallet, newer), (Scheme::Haip, newer)]
         {
-            assert_eq!(invitation.deep_link(scheme), link(scheme, dialect));
-            assert_eq!(session.deep_link(scheme), link(scheme, dialect));
+            assert_eq!(invitation.deep_link(scheme), link(scheme, profile));
+            assert_eq!(session.deep_link(scheme), link(scheme, profile));
         }
     }
 }
 
 #[test]
-fn a_dialect_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
+fn a_profile_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let uncertified = builder.trust(Arc::new(fixtures::trust()));
     let uncertified =
-        uncertified.dialects(options(&[Dialect::Draft, Dialect::Haip])).build().unwrap();
-    for (verifier, dialect) in [
-        (&jar(options(&[Dialect::Draft])), Dialect::V1_0),
-        (&jar(options(&[Dialect::Haip])), Dialect::Draft),
-        (&uncertified, Dialect::Haip),
+        uncertified.profiles(options(&[Profile::Draft, Profile::Haip])).build().unwrap();
+    for (verifier, profile) in [
+        (&jar(options(&[Profile::Draft])), Profile::V1_0),
+        (&jar(options(&[Profile::Haip])), Profile::Draft),
+        (&uncertified, Profile::Haip),
     ] {
         let new = NewSession::live().tenant(tenant());
-        unsupported(create_as(verifier, asking(&[dialect]), new));
+        unsupported(create_as(verifier, asking(&[profile]), new));
     }
 }
 
@@ -315,17 +315,17 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
         let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(5, "newer"));
         let builder = builder.trust(Arc::new(fixtures::trust())).request_signer(signer);
         let builder = builder.named_signer(older).named_signer(did_signer(3, "key"));
-        builder.dialects(options(&[Dialect::Haip, Dialect::Draft])).build().unwrap()
+        builder.profiles(options(&[Profile::Haip, Profile::Draft])).build().unwrap()
     };
-    let before = jar(options(&[Dialect::Haip, Dialect::Draft]));
-    let session = create(&before, asking(&[Dialect::Haip, Dialect::Draft]));
+    let before = jar(options(&[Profile::Haip, Profile::Draft]));
+    let session = create(&before, asking(&[Profile::Haip, Profile::Draft]));
     let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
     let after = renewed(certified(6, "renewed"), certified(4, "cert"));
     for (offer, scalar) in session.offers().zip([4, 3]) {
         let (_, claims) = fetch(&after, &session, offer, None, scalar);
         assert_eq!(claims["client_id"], offer.client_identifier().as_str());
     }
-    let newer = create(&after, asking(&[Dialect::Haip, Dialect::Draft]));
+    let newer = create(&after, asking(&[Profile::Haip, Profile::Draft]));
     for (offer, scalar) in newer.offers().zip([6, 5]) {
         fetch(&after, &newer, offer, None, scalar);
     }
@@ -341,7 +341,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     const DAY: u64 = 86_400_000;
     // They are valid from a day before.
     let last = NOW.plus((DAYS - 1) * DAY);
-    let verifier = jar(options(&[Dialect::Haip, Dialect::Draft]));
+    let verifier = jar(options(&[Profile::Haip, Profile::Draft]));
     let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
     let session = create(last).unwrap();
     let after = last.plus(60_000);
@@ -352,7 +352,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     // Also one of a tenant's own, which nobody's stands in for.
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust())).named_signer(certified(8, "theirs"));
-    let theirs = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
+    let theirs = builder.profiles(options(&[Profile::Haip])).build().unwrap();
     let new = NewSession { signer: Some("theirs".into()), ..NewSession::live().tenant(tenant()) };
     assert!(create_at(&theirs, asking(&[]), new.clone(), last).is_ok());
     let refused = unsupported(create_at(&theirs, asking(&[]), new, after));
@@ -368,7 +368,7 @@ fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
     let older = SoftwareSigner::new(key, "older").with_certificate_chain(vec![older]);
     let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
     let builder = builder.request_signer(Arc::new(older)).request_signer(certified(4, "cert"));
-    let verifier = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
+    let verifier = builder.profiles(options(&[Profile::Haip])).build().unwrap();
     let session =
         create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), NOW.plus(60_000));
     assert_eq!(session.unwrap().offers.own().signer(), Some("cert"));
@@ -377,13 +377,13 @@ fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
 #[test]
 fn x509_san_dns_needs_its_host_in_the_certificate() {
     let verifier = |origin: &str, form, hosts: &[&str]| {
-        let mut options = options(&[Dialect::V1_0]);
+        let mut options = options(&[Profile::V1_0]);
         options.client_id_form = form;
         let did = crate::discovery::did_web(origin).unwrap();
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();
         let own = SoftwareSigner::new(key, format!("{did}#key"));
         let builder = Verifier::builder(PROVIDER).jar(origin, Arc::new(own));
-        let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
+        let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
         builder.request_signer(certified_for(4, "cert", hosts)).build().unwrap()
     };
     let create =
@@ -422,32 +422,32 @@ fn refused(builder: VerifierBuilder<Ready>) -> &'static str {
 #[test]
 fn a_form_that_cannot_be_signed_does_not_build() {
     for form in [ClientIdForm::RedirectUri, ClientIdForm::Did] {
-        let mut options = options(&[Dialect::V1_0]);
+        let mut options = options(&[Profile::V1_0]);
         options.client_id_form = form;
         let trust = || Arc::new(fixtures::trust());
         let jar = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key")).trust(trust());
         let inline = Verifier::builder(PROVIDER).inline(ORIGIN).trust(trust());
         for builder in [jar, inline] {
-            let text = refused(builder.dialects(options.clone()));
+            let text = refused(builder.profiles(options.clone()));
             assert!(text.contains("client_id_form"), "{text}");
         }
     }
 }
 
 #[test]
-fn a_dialect_under_the_did_needs_a_signer_without_a_certificate() {
-    let under = |enabled: &[Dialect], form| {
+fn a_profile_under_the_did_needs_a_signer_without_a_certificate() {
+    let under = |enabled: &[Profile], form| {
         let mut options = options(enabled);
         options.client_id_form = form;
         let builder = Verifier::builder(PROVIDER).jar(ORIGIN, certified(4, "cert"));
-        builder.trust(Arc::new(fixtures::trust())).dialects(options)
+        builder.trust(Arc::new(fixtures::trust())).profiles(options)
     };
     let (did, hash) = (ClientIdForm::DecentralizedIdentifier, ClientIdForm::X509Hash);
     for (enabled, form) in [
         (&[][..], did),
-        (&[Dialect::Draft], did),
-        (&[Dialect::V1_0], did),
-        (&[Dialect::Haip, Dialect::Draft], hash),
+        (&[Profile::Draft], did),
+        (&[Profile::V1_0], did),
+        (&[Profile::Haip, Profile::Draft], hash),
     ] {
         let builder = under(enabled, form);
         assert!(refused(builder.clone()).contains("of the DID is missing"), "{enabled:?}");
@@ -455,9 +455,9 @@ fn a_dialect_under_the_did_needs_a_signer_without_a_certificate() {
         assert!(builder.request_signer(did_signer(3, "key")).build().is_ok(), "{enabled:?}");
     }
     for (enabled, form) in [
-        (&[Dialect::Haip][..], did),
-        (&[Dialect::V1_0], hash),
-        (&[Dialect::V1_0, Dialect::Haip], hash),
+        (&[Profile::Haip][..], did),
+        (&[Profile::V1_0], hash),
+        (&[Profile::V1_0, Profile::Haip], hash),
     ] {
         assert!(under(enabled, form).build().is_ok(), "{enabled:?}");
     }
@@ -469,14 +469,14 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
     let builder = builder.trust(Arc::new(fixtures::trust()));
     let verifier = builder
         .named_signer(certified(8, "theirs"))
-        .dialects(options(&[Dialect::Haip, Dialect::Draft]))
+        .profiles(options(&[Profile::Haip, Profile::Draft]))
         .build()
         .unwrap();
     let mut new = NewSession::live().tenant(tenant());
     assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
     new.signer = Some("theirs".into());
     let session =
-        create_as(&verifier, asking(&[Dialect::Haip, Dialect::Draft]), new.clone()).unwrap();
+        create_as(&verifier, asking(&[Profile::Haip, Profile::Draft]), new.clone()).unwrap();
     for (offer, scalar) in session.offers().zip([8, 3]) {
         fetch(&verifier, &session, offer, None, scalar);
     }
@@ -486,8 +486,8 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
 
 #[test]
 fn an_object_is_fetched_by_the_id_of_its_offer_and_no_other() {
-    let verifier = inline(options(&[Dialect::V1_0, Dialect::Haip]));
-    let session = create(&verifier, asking(&[Dialect::V1_0, Dialect::Haip]));
+    let verifier = inline(options(&[Profile::V1_0, Profile::Haip]));
+    let session = create(&verifier, asking(&[Profile::V1_0, Profile::Haip]));
     assert_eq!(session.phase(), &Phase::Pending, "one of them is in the tenant's hands");
     let haip = session.offers().nth(1).unwrap();
     fetch(&verifier, &session, haip, None, 4);

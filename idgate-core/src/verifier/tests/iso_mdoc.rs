@@ -13,7 +13,7 @@ use crate::cose::Sign1;
 use crate::crypto::rustcrypto::PROVIDER;
 use crate::error::{CreateError, ErrorCode, RequestObjectError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
-use crate::request::Dialect;
+use crate::request::Profile;
 use crate::request::fixtures::{self, NOW};
 use crate::request::{DcApiPages, PresentationRequest};
 
@@ -34,8 +34,8 @@ fn licence(origins: &[&str]) -> PresentationRequest {
     request
 }
 
-fn signed(dialect: Dialect) -> DialectOptions {
-    let mut options = options(&[dialect]);
+fn signed(profile: Profile) -> ProfileOptions {
+    let mut options = options(&[profile]);
     options.dc_api = DcApi::Signed;
     options
 }
@@ -57,8 +57,8 @@ fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
 
 #[test]
 fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() {
-    for dialect in [Dialect::V1_0, Dialect::Haip] {
-        let verifier = jar(signed(dialect));
+    for profile in [Profile::V1_0, Profile::Haip] {
+        let verifier = jar(signed(profile));
         let session = create(&verifier, licence(&[SHOP]));
         let own = leaf("cert", &["other.example", "gateway.example"]);
         assert_eq!(reader(&verifier, &session), Some(own));
@@ -68,7 +68,7 @@ fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() 
 #[test]
 fn a_certificate_of_the_tenants_own_signs_for_it() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::Haip));
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::Haip));
     let builder = builder.request_signer(certified(4, "cert"));
     let verifier = builder.named_signer(certified(5, "tenant")).build().unwrap();
     let mut new = NewSession::live().tenant(tenant());
@@ -80,9 +80,9 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
 
 #[test]
 fn nobody_stands_in_for_who_signed_first() {
-    let session = create(&jar(signed(Dialect::V1_0)), licence(&[SHOP]));
+    let session = create(&jar(signed(Profile::V1_0)), licence(&[SHOP]));
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
     let without = builder.build().unwrap();
     let refused = without.dc_api_requests(&session, NOW).unwrap_err();
     assert!(matches!(refused, RequestObjectError::Signer(_)), "{refused}");
@@ -92,11 +92,11 @@ fn nobody_stands_in_for_who_signed_first() {
 #[test]
 fn a_verifier_without_a_certificate_does_not_sign() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
     let without = builder.build().unwrap();
     let session = create(&without, licence(&[SHOP, OTHER]));
     assert_eq!(reader(&without, &session), None);
-    assert!(create_as(&jar(signed(Dialect::V1_0)), licence(&[SHOP, OTHER]), new()).is_err());
+    assert!(create_as(&jar(signed(Profile::V1_0)), licence(&[SHOP, OTHER]), new()).is_err());
 }
 
 fn new() -> NewSession {
@@ -115,7 +115,7 @@ fn unsigned(made: Result<Session, CreateError>) -> String {
 fn a_certificate_that_is_over_is_not_left_out_in_silence() {
     let later = NOW.plus((DAYS + 1) * DAY_MS);
     for dc_api in [DcApi::Signed, DcApi::Multisigned] {
-        let mut options = signed(Dialect::V1_0);
+        let mut options = signed(Profile::V1_0);
         options.dc_api = dc_api;
         let verifier = jar(options);
         let made = create_at(&verifier, licence(&[SHOP]), new(), later);
@@ -124,7 +124,7 @@ fn a_certificate_that_is_over_is_not_left_out_in_silence() {
         without.dc_api.as_mut().unwrap().iso_mdoc = false;
         assert!(create_at(&verifier, without, new(), later).is_ok());
     }
-    let mut options = signed(Dialect::V1_0);
+    let mut options = signed(Profile::V1_0);
     options.dc_api = DcApi::Unsigned;
     let verifier = jar(options);
     let session = create_at(&verifier, licence(&[SHOP]), new(), later).unwrap();
@@ -134,8 +134,8 @@ fn a_certificate_that_is_over_is_not_left_out_in_silence() {
 #[test]
 fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
-    for verifier in [builder.build().unwrap(), jar(signed(Dialect::V1_0))] {
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
+    for verifier in [builder.build().unwrap(), jar(signed(Profile::V1_0))] {
         let mut new = new();
         new.signer = Some("gone".into());
         let made = create_as(&verifier, licence(&[SHOP]), new);
@@ -146,7 +146,7 @@ fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
 /// The key is not in a snapshot of the session; who signs is.
 #[test]
 fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
-    let (before, after) = (jar(signed(Dialect::V1_0)), jar(signed(Dialect::V1_0)));
+    let (before, after) = (jar(signed(Profile::V1_0)), jar(signed(Profile::V1_0)));
     let session = create(&before, licence(&[SHOP]));
     let restored = Session::from_snapshot(&session.to_snapshot()).unwrap();
     let own = leaf("cert", &["other.example", "gateway.example"]);
@@ -156,7 +156,7 @@ fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
 /// It is not made with several origins; one that comes back so is damaged, and is signed for none.
 #[test]
 fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
-    let verifier = jar(signed(Dialect::V1_0));
+    let verifier = jar(signed(Profile::V1_0));
     let session = create(&verifier, licence(&[SHOP]));
     let snapshot = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
     let one = format!(r#""origins":["{SHOP}"]"#);

@@ -54,7 +54,7 @@ pub(super) fn subject_values(
     items: &Items<'_>,
     expected: &ExpectedMdoc<'_>,
 ) -> Vec<Option<String>> {
-    let value = |path: &crate::request::ClaimPath| {
+    let value = |path: &crate::request::SubjectPath| {
         let [element] = path.segments() else { return None };
         let value = items.get(expected.name_space, element)?;
         let mut json = String::new();

@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::crypto::{Alg, EcdhPrivateKey};
 use crate::formats::mdoc::Handover;
-use crate::request::{ClaimFilter, ClaimPath};
+use crate::request::{ClaimFilter, SubjectPath};
 use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
 use crate::trust::{DeviceResponseDocuments, TrustEntry, TrustSnapshot};
@@ -49,7 +49,7 @@ pub struct ExpectedMdoc<'e> {
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
     /// What to compare within a same-subject group, which only sessions have.
-    pub(crate) subject_paths: &'e [ClaimPath],
+    pub(crate) subject_paths: &'e [SubjectPath],
     /// How many documents the DeviceResponse may have.
     pub documents: DeviceResponseDocuments,
     /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.

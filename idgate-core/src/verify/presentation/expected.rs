@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::codec::base64url;
 use crate::crypto::{Alg, JwkError};
-use crate::ids::{ClaimsPath, CredentialFormat};
+use crate::ids::{ClaimPath, CredentialFormat};
 use crate::mode::Mode;
 use crate::time::UnixMillis;
 use crate::verify::captured::CapturedKey;
@@ -55,7 +55,7 @@ pub struct Expected<'a> {
     pub(super) sent: Sent<'a>,
     pub(super) kind: Kind<'a>,
     pub(super) claims: &'a [&'a str],
-    pub(super) claim_paths: Vec<(String, ClaimsPath)>,
+    pub(super) claim_paths: Vec<(String, ClaimPath)>,
     pub(super) mode: Mode,
     pub(super) alg: Option<Alg>,
 }
@@ -123,7 +123,7 @@ impl<'a> Expected<'a> {
     }
 
     /// Where a claim of an SD-JWT VC is, if it is not a member of the payload by its name.
-    pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimsPath) -> Self {
+    pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimPath) -> Self {
         self.claim_paths.push((claim.into(), path));
         self
     }

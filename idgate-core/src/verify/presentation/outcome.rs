@@ -6,7 +6,7 @@ use core::fmt;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Check, Reason, VerifyError};
-use crate::status::{Revocation, RevocationDetails};
+use crate::revocation::{Revocation, RevocationDetails};
 use crate::verify::proof::{CredentialFacts, VerifiedCredential};
 use crate::verify::report::CredentialReport;
 

@@ -12,13 +12,13 @@ use crate::crypto::{Alg, CryptoProvider, PublicKey};
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{CREDENTIAL_TYPES, ParsedSdJwt};
 use crate::jose::{self, Header, X5cError};
-use crate::status::{SignerStatus, Voucher};
+use crate::revocation::{SignerStatus, Voucher};
 use crate::trust::ListedBy;
 use crate::trust::TrustedKey;
 use crate::trust::known_signers::Purpose;
 use crate::trust::path::VerifiedPath;
 use crate::verify::expected::Expected;
-use crate::verify::proof::{IssuerAuthenticated, Trust};
+use crate::verify::proof::{IssuerAuthenticated, TrustedBy};
 use crate::verify::report::CredentialReport;
 
 /// What made the issuer's signature.
@@ -35,10 +35,10 @@ impl Signer {
         }
     }
 
-    pub(super) fn trust(&self) -> Trust {
+    pub(super) fn trust(&self) -> TrustedBy {
         match self {
-            Self::Key(key) => Trust::IssuerKey(*key),
-            Self::Certificate(path) => Trust::of(path),
+            Self::Key(key) => TrustedBy::IssuerKey(*key),
+            Self::Certificate(path) => TrustedBy::of(path),
         }
     }
 

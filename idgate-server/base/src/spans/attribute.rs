@@ -26,7 +26,7 @@ pub enum Key {
     Outcome,
     /// The formats that were asked for.
     Format,
-    /// The dialect of OpenID4VP.
+    /// The profile of OpenID4VP.
     Profile,
     /// How many sources of revocation are asked.
     Sources,

@@ -1,7 +1,7 @@
 //! The gateway's certificate, which HAIP asks for: from a sample CA, as an access authority makes it.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportRules, VerifierCertificate};
 use idgate_core::verifier::Verifier;
@@ -16,15 +16,15 @@ use idgate_store::OperatorStore;
 const DAYS: u64 = 90;
 const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 
-/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do, where a dialect asks for a certificate;
+/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do, where a profile asks for a certificate;
 /// gives the CA's own certificate, which wallets trust.
 pub(crate) fn certify(
     operator: &mut OperatorStore,
     config: &Config,
     now: UnixMillis,
 ) -> Result<Option<Vec<u8>>, String> {
-    let dialects = &config.dialects;
-    if !dialects.enabled.contains(&Dialect::Haip) && dialects.client_id == ClientId::Did {
+    let profiles = &config.profiles;
+    if !profiles.enabled.contains(&Profile::Haip) && profiles.client_id == ClientId::Did {
         return Ok(None);
     }
     let host = config.base_url.as_deref().and_then(Verifier::host_name);

@@ -1,7 +1,7 @@
-//! How the sample wallet reads and answers a request in each dialect.
+//! How the sample wallet reads and answers a request in each profile.
 
 use idgate_core::discovery::DID_DOCUMENT_PATH;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_testkit::openid4vp::{
     Expected, Fetched, Format, Keys, Link, Prefix, Request, WALLET_NONCE,
 };
@@ -30,43 +30,43 @@ impl Desk {
         &self,
         wallet: &Wallet,
         link: &str,
-        dialect: Dialect,
+        profile: Profile,
         format: Format,
         now_ms: u64,
     ) -> Result<Answered, String> {
-        match dialect {
-            Dialect::Draft if self.is_signed(dialect) => {
+        match profile {
+            Profile::Draft if self.is_signed(profile) => {
                 self.answer_signed_draft(wallet, link, now_ms).await
             }
-            Dialect::Draft => answer_draft(wallet, link, now_ms),
-            _ => self.answer_1_0(wallet, link, dialect, format, now_ms).await,
+            Profile::Draft => answer_draft(wallet, link, now_ms),
+            _ => self.answer_1_0(wallet, link, profile, format, now_ms).await,
         }
     }
 
     /// Whether requests are signed and fetched.
-    pub(super) fn is_signed(&self, dialect: Dialect) -> bool {
-        dialect == Dialect::Haip || self.config.request_mode == RequestMode::Jar
+    pub(super) fn is_signed(&self, profile: Profile) -> bool {
+        profile == Profile::Haip || self.config.request_mode == RequestMode::Jar
     }
 
     /// Whether answers are encrypted.
-    pub(super) fn is_encrypted(&self, dialect: Dialect) -> bool {
-        match (dialect, self.config.dialects.response_mode) {
-            (Dialect::V1_0, ResponseMode::DirectPost) => false,
-            (Dialect::V1_0, ResponseMode::DirectPostJwt) => true,
-            _ => self.is_signed(dialect),
+    pub(super) fn is_encrypted(&self, profile: Profile) -> bool {
+        match (profile, self.config.profiles.response_mode) {
+            (Profile::V1_0, ResponseMode::DirectPost) => false,
+            (Profile::V1_0, ResponseMode::DirectPostJwt) => true,
+            _ => self.is_signed(profile),
         }
     }
 
     /// Whether links say that the request may be had by POST.
-    pub(super) fn announces_post(&self, dialect: Dialect) -> bool {
-        self.config.dialects.announces_post && dialect != Dialect::Draft
+    pub(super) fn announces_post(&self, profile: Profile) -> bool {
+        self.config.profiles.announces_post && profile != Profile::Draft
     }
 
     async fn answer_1_0(
         &self,
         wallet: &Wallet,
         link: &str,
-        dialect: Dialect,
+        profile: Profile,
         format: Format,
         now_ms: u64,
     ) -> Result<Answered, String> {
@@ -76,13 +76,13 @@ impl Desk {
                 Some(self.fetch(&request_uri, post).await?)
             }
         };
-        let prefix = self.prefix(dialect);
+        let prefix = self.prefix(profile);
         let by_did = prefix == Prefix::DecentralizedIdentifier;
         let expected = Expected {
             prefix,
-            encrypted: self.is_encrypted(dialect),
+            encrypted: self.is_encrypted(profile),
             formats: vec![format],
-            haip: dialect == Dialect::Haip,
+            haip: profile == Profile::Haip,
             transaction_data: false,
             anchor: self.authority.clone(),
             did_document: if by_did { Some(self.did_document().await?) } else { None },
@@ -136,10 +136,10 @@ impl Desk {
         Ok(self.wallet(&uri, None).await?.json())
     }
 
-    fn prefix(&self, dialect: Dialect) -> Prefix {
-        match (dialect, self.config.dialects.client_id) {
-            (Dialect::Haip, _) => Prefix::X509Hash,
-            _ if !self.is_signed(dialect) => Prefix::RedirectUri,
+    fn prefix(&self, profile: Profile) -> Prefix {
+        match (profile, self.config.profiles.client_id) {
+            (Profile::Haip, _) => Prefix::X509Hash,
+            _ if !self.is_signed(profile) => Prefix::RedirectUri,
             (_, ClientId::Did) => Prefix::DecentralizedIdentifier,
             (_, ClientId::X509SanDns) => Prefix::X509SanDns,
             (_, ClientId::X509Hash) => Prefix::X509Hash,

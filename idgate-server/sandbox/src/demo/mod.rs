@@ -1,5 +1,5 @@
 //! `idgate demo`: a gateway with sample issuers, a sample tenant and a sample wallet, thrown away
-//! afterwards unless a data directory is named. Walks one verification per dialect and format over HTTP
+//! afterwards unless a data directory is named. Walks one verification per profile and format over HTTP
 //! and prints each step, shows that a forged answer is refused, then keeps serving.
 
 pub(crate) mod act;

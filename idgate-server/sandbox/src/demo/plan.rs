@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 
 use idgate_server::config::{Config, Environment, Settings, environment};
 
@@ -34,7 +34,7 @@ pub(crate) fn for_development_only(settings: &Settings, what: &str) -> Result<()
 
 /// The gateways of the demo.
 pub(super) struct Plan {
-    /// Stands where the settings say, and speaks every dialect of the walk.
+    /// Stands where the settings say, and speaks every profile of the walk.
     pub(super) main: Config,
     /// Beside it for `draft` by value, when nobody chose one mode for all.
     pub(super) inline: Option<Config>,
@@ -60,9 +60,9 @@ impl Plan {
             }
         }
         let mut main = config(said, &own)?;
-        let dialects = main.dialects.enabled.clone();
+        let profiles = main.profiles.enabled.clone();
         let chosen = settings.names("oid4vp_request_mode");
-        if chosen || dialects == [Dialect::Draft] {
+        if chosen || profiles == [Profile::Draft] {
             return Ok(Self { main: without_tls(main)?, inline: None });
         }
         own.push(("oid4vp_request_mode", "jar"));
@@ -74,7 +74,7 @@ impl Plan {
             ("listen", "127.0.0.1:0"),
             ("base_url", ""),
         ]);
-        let inline = dialects.contains(&Dialect::Draft).then(|| config(said, &own)).transpose()?;
+        let inline = profiles.contains(&Profile::Draft).then(|| config(said, &own)).transpose()?;
         Ok(Self { main: without_tls(main)?, inline })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 
 use super::act::Act;
 use super::certificate::certify;
@@ -57,9 +57,9 @@ impl Stage {
         Ok(Self { main, inline, acts, clock })
     }
 
-    /// The gateway for sessions of this dialect.
-    pub(super) fn desk(&self, dialect: Dialect) -> &Desk {
-        self.inline.as_ref().filter(|_| dialect == Dialect::Draft).unwrap_or(&self.main)
+    /// The gateway for sessions of this profile.
+    pub(super) fn desk(&self, profile: Profile) -> &Desk {
+        self.inline.as_ref().filter(|_| profile == Profile::Draft).unwrap_or(&self.main)
     }
 
     /// Ends it.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_testkit::wallet::Wallet;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ use crate::way::Reply;
 struct Scene<'a> {
     stage: &'a Stage,
     desk: &'a Desk,
-    dialect: Dialect,
+    profile: Profile,
     act: &'a Act,
     /// Whether nothing is told.
     quiet: bool,
@@ -31,21 +31,21 @@ struct Asked {
 }
 
 impl Stage {
-    /// Plays one verification and one forgery for each dialect and format; tells it as it happens
+    /// Plays one verification and one forgery for each profile and format; tells it as it happens
     /// unless `quiet`.
     ///
     /// # Errors
     /// Something did not end as it should.
     pub(super) async fn play(&self, quiet: bool) -> Result<Value, String> {
         let mut walks = Vec::new();
-        for &dialect in &self.main.config.dialects.enabled {
+        for &profile in &self.main.config.profiles.enabled {
             for (at, act) in self.acts.iter().enumerate() {
-                let scene = Scene { stage: self, desk: self.desk(dialect), dialect, act, quiet };
+                let scene = Scene { stage: self, desk: self.desk(profile), profile, act, quiet };
                 if walks.is_empty() {
                     scene.tell(INTRODUCTION);
                 }
                 if at == 0 {
-                    scene.tell(&format!("{}\n{}\n", title(dialect), scene.manner()));
+                    scene.tell(&format!("{}\n{}\n", title(profile), scene.manner()));
                 }
                 walks.push(scene.play(walks.is_empty()).await?);
             }
@@ -57,7 +57,7 @@ impl Stage {
     pub(super) fn invite(&self) {
         let [act, ..] = &self.acts;
         let desk = &self.main;
-        let first = desk.config.dialects.enabled.first().copied().unwrap_or(Dialect::Draft);
+        let first = desk.config.profiles.enabled.first().copied().unwrap_or(Profile::Draft);
         say(&format!(
             "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\nand answer its qr_code_url with the sample wallet:\n\n  idgate sandbox wallet 'openid4vp://…'\n",
             desk.gateway.base_url(),
@@ -90,8 +90,8 @@ impl Scene<'_> {
         self.tell(&format!("  Thief     posts the same answer again -> {again}"));
         let refused = self.forge().await?;
         Ok(json!({
-            "profile": self.dialect.name(),
-            "request_mode": if self.desk.is_signed(self.dialect) { "jar" } else { "inline" },
+            "profile": self.profile.name(),
+            "request_mode": if self.desk.is_signed(self.profile) { "jar" } else { "inline" },
             "format": self.act.format,
             "qr_code_url": asked.link,
             "request": { answered.query.0: answered.query.1 },
@@ -102,7 +102,7 @@ impl Scene<'_> {
     }
 
     async fn ask(&self) -> Result<Asked, String> {
-        let request = self.desk.session_request(self.act, self.dialect);
+        let request = self.desk.session_request(self.act, self.profile);
         let created = self.desk.create_session(&request).await?;
         Ok(Asked { session_id: text(&created, "session_id"), link: text(&created, "qr_code_url") })
     }
@@ -110,7 +110,7 @@ impl Scene<'_> {
     async fn answer(&self, wallet: &Wallet, asked: &Asked) -> Result<Answered, String> {
         let now_ms = self.stage.clock.now().0;
         let format = self.act.wallet_format;
-        self.desk.answer(wallet, &asked.link, self.dialect, format, now_ms).await
+        self.desk.answer(wallet, &asked.link, self.profile, format, now_ms).await
     }
 
     /// Posts the answer, and reads what the business does.
@@ -144,18 +144,18 @@ impl Scene<'_> {
 
     /// How request and answer travel.
     fn manner(&self) -> String {
-        let request = match self.desk.is_signed(self.dialect) {
+        let request = match self.desk.is_signed(self.profile) {
             true => "a signed request",
             false => "the link is the request",
         };
-        let encrypted = self.desk.is_encrypted(self.dialect);
+        let encrypted = self.desk.is_encrypted(self.profile);
         let answer = if encrypted { "an encrypted answer" } else { "a plain answer" };
         format!("{request}, {answer}; gateway {}", self.desk.gateway.base_url())
     }
 
     fn tell_answer(&self, answered: &Answered) {
-        if self.desk.is_signed(self.dialect) {
-            let method = if self.desk.announces_post(self.dialect) { "POST" } else { "GET" };
+        if self.desk.is_signed(self.profile) {
+            let method = if self.desk.announces_post(self.profile) { "POST" } else { "GET" };
             let asked = format!("{method} /v1/oid4vp/request/..., a request signed by");
             self.tell(&format!("  Wallet    {asked}"));
             self.tell(&format!("            {}", answered.client_id));
@@ -164,7 +164,7 @@ impl Scene<'_> {
         }
         let (parameter, query) = &answered.query;
         self.tell(&format!("            {parameter} {query}"));
-        let encrypted = self.desk.is_encrypted(self.dialect);
+        let encrypted = self.desk.is_encrypted(self.profile);
         let encrypted = if encrypted { ", encrypts all of it" } else { "" };
         self.tell(&format!("            {}{encrypted}", self.act.proves));
         let parameters = abbreviated(&Value::Object(answered.parameters.clone()));
@@ -180,12 +180,12 @@ impl Scene<'_> {
 
 impl Desk {
     /// What the tenant sends.
-    fn session_request(&self, act: &Act, dialect: Dialect) -> Value {
+    fn session_request(&self, act: &Act, profile: Profile) -> Value {
         let mut body = Map::from_iter([(String::from("credentials"), json!([act.credential()]))]);
-        if self.config.dialects.enabled != [Dialect::Draft] {
-            body.insert("profile".into(), dialect.name().into());
+        if self.config.profiles.enabled != [Profile::Draft] {
+            body.insert("profile".into(), profile.name().into());
         }
-        if dialect == Dialect::Haip {
+        if profile == Profile::Haip {
             body.insert("redirect_uri".into(), "https://shop.example/done".into());
         }
         Value::Object(body)

@@ -1,6 +1,6 @@
 //! How the demo puts things, for people.
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::{Map, Value};
@@ -19,10 +19,10 @@ const QUIET: usize = 4;
 const COLUMNS: usize = 80;
 
 /// What a part of the walk is called.
-pub(super) const fn title(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::V1_0 => "== OpenID4VP 1.0 (profile 1.0) ==",
-        Dialect::Haip => "== HAIP 1.0, OpenID4VP for the wallets of the EU (profile haip) ==",
+pub(super) const fn title(profile: Profile) -> &'static str {
+    match profile {
+        Profile::V1_0 => "== OpenID4VP 1.0 (profile 1.0) ==",
+        Profile::Haip => "== HAIP 1.0, OpenID4VP for the wallets of the EU (profile haip) ==",
         _ => "== The drafts before OpenID4VP 1.0 (profile draft) ==",
     }
 }

@@ -2,7 +2,7 @@
 //! profiles that need one have one.
 
 use idgate_core::Verifier;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::time::UnixMillis;
 
 use crate::config::{ClientId, Config, RequestMode};
@@ -75,18 +75,18 @@ fn whose(record: &CertificateRecord) -> &str {
 
 /// Whether a profile in force signs by a certificate.
 fn needs_certificate(config: &Config) -> bool {
-    config.dialects.enabled.contains(&Dialect::Haip)
-        || signs_1_0(config) && config.dialects.client_id != ClientId::Did
+    config.profiles.enabled.contains(&Profile::Haip)
+        || signs_1_0(config) && config.profiles.client_id != ClientId::Did
 }
 
 /// Whether certificates have to name the host.
 fn goes_by_name(config: &Config) -> bool {
-    signs_1_0(config) && config.dialects.client_id == ClientId::X509SanDns
+    signs_1_0(config) && config.profiles.client_id == ClientId::X509SanDns
 }
 
 fn signs_1_0(config: &Config) -> bool {
     let jar = config.request_mode == RequestMode::Jar;
-    jar && config.dialects.enabled.contains(&Dialect::V1_0)
+    jar && config.profiles.enabled.contains(&Profile::V1_0)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListAnchors, ListProfile, ListType, TrustedList};
 use url::Url;

@@ -5,7 +5,7 @@ use std::path::Path;
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::{ClaimFilter, CredentialFormat, Dialect};
+use idgate_core::request::{ClaimFilter, CredentialFormat, Profile};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::DeviceResponseDocuments;
 use idgate_core::verify::{
@@ -38,7 +38,7 @@ pub(super) fn verify(
     for (asked, presentation) in query.credentials.iter().zip(presented) {
         if let Some(presentation) = presentation {
             let mut report = CredentialReport::default();
-            report.dialect = Some(Dialect::V1_0);
+            report.profile = Some(Profile::V1_0);
             let result = match asked.format {
                 CredentialFormat::Mdoc => {
                     device_response(options, asked, presentation, at, &mut report)?
@@ -85,7 +85,7 @@ fn device_response(
     let response_uri = mdoc::response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = mdoc::encryption(options)?;
-    let handovers = mdoc::handovers(options, &encryption, Dialect::V1_0);
+    let handovers = mdoc::handovers(options, &encryption, Profile::V1_0);
     let audience = options.audience();
     let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
     let (namespace, elements) = elements(asked)?;

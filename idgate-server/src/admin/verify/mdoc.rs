@@ -4,7 +4,7 @@ use std::path::Path;
 
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{
     CapturedEncryption, CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc,
@@ -28,7 +28,7 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
                    --encryption-info";
         return Ok(outcome::undecryptable(why));
     };
-    let handovers = handovers(options, &encryption, Dialect::Draft);
+    let handovers = handovers(options, &encryption, Profile::Draft);
     let audience = options.audience();
     let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
     // No elements are asked for, so no namespace matters.
@@ -58,14 +58,14 @@ pub(super) fn response_uri(options: &VerifyOptions) -> Result<&str, Failure> {
 pub(super) fn handovers<'h>(
     options: &'h VerifyOptions,
     encryption: &'h CapturedEncryption,
-    dialect: Dialect,
+    profile: Profile,
 ) -> Vec<Handover<'h>> {
     match (&options.origin, &options.encryption_info) {
         (Some(origin), Some(encryption_info)) => {
             vec![Handover::Iso180137AnnexC { encryption_info, origin }]
         }
         (Some(origin), None) => vec![encryption.handover_of_origin(origin)],
-        (None, _) => encryption.handovers(dialect),
+        (None, _) => encryption.handovers(profile),
     }
 }
 

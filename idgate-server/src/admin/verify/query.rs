@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use idgate_core::codec::json::{Tape, Value};
-use idgate_core::request::{ClaimFilter, ClaimsPath, CredentialFormat, CredentialSet};
+use idgate_core::request::{ClaimFilter, ClaimPath, CredentialFormat, CredentialSet};
 
 use super::read;
 use crate::admin::files::in_file;
@@ -34,7 +34,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct AskedClaim {
     /// Where it stands.
-    pub(super) path: ClaimsPath,
+    pub(super) path: ClaimPath,
     /// Its `values`.
     pub(super) filter: Option<ClaimFilter>,
 }
@@ -118,7 +118,7 @@ impl Asked {
 impl AskedClaim {
     fn of(claim: Value<'_, '_>) -> Result<Self, String> {
         let path = compact(claim.get("path").ok_or("a claim has no \"path\"")?);
-        let path = ClaimsPath::from_json(&path).map_err(|why| format!("path {path} {why}"))?;
+        let path = ClaimPath::from_json(&path).map_err(|why| format!("path {path} {why}"))?;
         let filter = claim.get("values").map(|values| ClaimFilter::from_values(&compact(values)));
         let filter = filter.transpose().map_err(|why| format!("values of {path} {why}"))?;
         if filter.is_some() && path.selects_several() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::ids::IssuerId;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::trust::{
     Oid, RevocationPolicy, TrustAnchor, TrustEntry, TrustedKey, roots_from_file,
 };

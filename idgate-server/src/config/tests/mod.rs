@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::verifier::DcApi;
 
 use super::*;
@@ -204,13 +204,16 @@ fn jar_needs_a_host_name_except_in_development() {
 }
 
 #[test]
-fn dialects_are_draft_and_1_0_unless_listed() {
-    let default = Dialects { enabled: vec![Dialect::Draft, Dialect::V1_0], ..Dialects::default() };
-    assert_eq!(from_env(&[]).unwrap().dialects, default);
+fn profiles_are_draft_and_1_0_unless_listed() {
+    let default = SpokenProfiles {
+        enabled: vec![Profile::Draft, Profile::V1_0],
+        ..SpokenProfiles::default()
+    };
+    assert_eq!(from_env(&[]).unwrap().profiles, default);
     let unset = from_env(&[("IDGATE_REQUEST_URI_METHOD", "")]).unwrap();
-    assert_eq!(unset.dialects, default);
+    assert_eq!(unset.profiles, default);
     let alone = from_env(&[("IDGATE_PROFILES", "draft")]).unwrap();
-    assert_eq!(alone.dialects, Dialects::default());
+    assert_eq!(alone.profiles, SpokenProfiles::default());
     let chosen = from_env(&[
         ("IDGATE_PROFILES", "haip, draft"),
         ("IDGATE_CLIENT_ID", "x509_san_dns"),
@@ -218,17 +221,17 @@ fn dialects_are_draft_and_1_0_unless_listed() {
         ("IDGATE_RESPONSE_MODE", "direct_post.jwt"),
         ("IDGATE_DC_API", "multisigned"),
     ]);
-    let expected = Dialects {
-        enabled: vec![Dialect::Haip, Dialect::Draft],
+    let expected = SpokenProfiles {
+        enabled: vec![Profile::Haip, Profile::Draft],
         client_id: ClientId::X509SanDns,
         announces_post: true,
         response_mode: ResponseMode::DirectPostJwt,
         dc_api: DcApi::Multisigned,
     };
-    assert_eq!(chosen.unwrap().dialects, expected);
+    assert_eq!(chosen.unwrap().profiles, expected);
     let file = from_file("profiles = ['1.0', 'draft']\nclient_id = 'x509_hash'\n").unwrap();
-    assert_eq!(file.dialects.enabled, [Dialect::V1_0, Dialect::Draft]);
-    assert_eq!(file.dialects.client_id, ClientId::X509Hash);
+    assert_eq!(file.profiles.enabled, [Profile::V1_0, Profile::Draft]);
+    assert_eq!(file.profiles.client_id, ClientId::X509Hash);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use idgate_core::TrustEntry;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList, pem_or_der};
 use serde_json::json;

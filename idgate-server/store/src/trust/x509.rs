@@ -2,7 +2,7 @@
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::DocType;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportedList, PinnedSigner, RootOrigin, TrustAnchor};
 use serde_json::json;

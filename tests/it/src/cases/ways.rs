@@ -8,9 +8,9 @@ use std::sync::Arc;
 use idgate_core::crypto::{Es256Key, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::TenantId;
-use idgate_core::request::{Dialect, Dialects, RequestSigner, Scheme, SoftwareSigner};
+use idgate_core::request::{Profile, RequestSigner, Scheme, SoftwareSigner, SpokenProfiles};
 use idgate_core::session::Offer;
-use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::{Mode, NewSession, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -30,7 +30,7 @@ const NOW: UnixMillis = UnixMillis(NOW_MS);
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) name: &'static str,
-    pub(super) profiles: &'static [Dialect],
+    pub(super) profiles: &'static [Profile],
     pub(super) by_reference: bool,
     /// Of the last of `profiles`, which is the one that is answered.
     pub(super) prefix: Prefix,
@@ -38,21 +38,21 @@ pub(super) struct Way {
 
 pub(super) const BY_VALUE: Way = Way {
     name: "1.0 by value",
-    profiles: &[Dialect::V1_0],
+    profiles: &[Profile::V1_0],
     by_reference: false,
     prefix: Prefix::RedirectUri,
 };
 pub(super) const BY_REFERENCE: Way = Way {
     name: "1.0 by reference",
-    profiles: &[Dialect::V1_0],
+    profiles: &[Profile::V1_0],
     by_reference: true,
     prefix: Prefix::DecentralizedIdentifier,
 };
 pub(super) const HAIP: Way =
-    Way { name: "haip", profiles: &[Dialect::Haip], by_reference: true, prefix: Prefix::X509Hash };
+    Way { name: "haip", profiles: &[Profile::Haip], by_reference: true, prefix: Prefix::X509Hash };
 /// The session's own offer is the draft's.
 pub(super) const OFFERED: Way =
-    Way { name: "haip beside draft", profiles: &[Dialect::Draft, Dialect::Haip], ..HAIP };
+    Way { name: "haip beside draft", profiles: &[Profile::Draft, Profile::Haip], ..HAIP };
 
 /// One session that is asked for in a way, and whoever answers it.
 pub(super) struct Asked {
@@ -77,7 +77,7 @@ impl Asked {
             members.insert("profiles".into(), json!(way.profiles));
         }
         let body = body.to_string();
-        let spoken = Dialects::new(way.profiles.iter().copied());
+        let spoken = SpokenProfiles::new(way.profiles.iter().copied());
         let request = verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let request = request.expect("a good request");
         let tenant = TenantId::new("cli_0000000000000000000000");
@@ -162,9 +162,9 @@ pub(super) fn verifier(entries: &[TrustEntry], way: Way, dc_api: DcApi) -> (Veri
         false => builder.inline(BASE_URL),
     };
     let builder = builder.trust(trust).request_signer(Arc::new(certified));
-    let mut dialects = DialectOptions::new(way.profiles.iter().copied());
-    dialects.dc_api = dc_api;
-    (builder.dialects(dialects).build().expect("a good configuration"), anchor)
+    let mut profiles = ProfileOptions::new(way.profiles.iter().copied());
+    profiles.dc_api = dc_api;
+    (builder.profiles(profiles).build().expect("a good configuration"), anchor)
 }
 
 /// A key, a certificate for it, and the root of that.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, Dialects};
+use idgate_core::request::{Profile, SpokenProfiles};
 use idgate_core::trust::roots_from_file;
-use idgate_core::verifier::DialectOptions;
+use idgate_core::verifier::ProfileOptions;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
     Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
@@ -63,7 +63,7 @@ impl Gateway {
         mdl.roots = roots_from_file(&aws_lc_rs::PROVIDER, &licence().sample.root.der).unwrap();
         let trust = Arc::new(TrustSnapshot::new(1, [pid, mdl]));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(trust).dialects(DialectOptions::new([Dialect::V1_0]));
+        let builder = builder.trust(trust).profiles(ProfileOptions::new([Profile::V1_0]));
         Self { verifier: builder.build().unwrap(), entropy: Counted::default() }
     }
 
@@ -71,8 +71,8 @@ impl Gateway {
         &self,
         body: &Value,
     ) -> Result<PresentationRequest, idgate_core::error::RequestError> {
-        let dialects = Dialects::new([Dialect::V1_0]);
-        self.verifier.resolve(body.to_string().as_bytes(), Mode::Test, &dialects)
+        let profiles = SpokenProfiles::new([Profile::V1_0]);
+        self.verifier.resolve(body.to_string().as_bytes(), Mode::Test, &profiles)
     }
 
     /// A pending test-mode session and its request, with which nothing is wrong.

@@ -1,4 +1,4 @@
-//! The table: rows of the draft dialect that mean the same in 1.0, and those of 1.0 alone.
+//! The table: rows of the draft profile that mean the same in 1.0, and those of 1.0 alone.
 
 use serde_json::{Map, Value, json};
 

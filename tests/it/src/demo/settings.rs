@@ -16,20 +16,20 @@ fn told(installation: &Installation, flags: &[&str]) -> Value {
 #[test]
 fn the_profiles_that_are_listed_are_walked_in_their_order() {
     let installation = Installation::new();
-    for (profiles, dialects) in [
+    for (listed, profiles) in [
         ("1.0", &[["1.0", "jar"]][..]),
         ("haip", &[["haip", "jar"]]),
         ("draft", &[["draft", "inline"]]),
         ("haip,1.0", &[["haip", "jar"], ["1.0", "jar"]]),
         ("draft,haip", &[["draft", "inline"], ["haip", "jar"]]),
     ] {
-        let walked = walks(&told(&installation, &["--profiles", profiles]));
-        assert_eq!(walked, in_both_formats(dialects), "{profiles}");
+        let walked = walks(&told(&installation, &["--profiles", listed]));
+        assert_eq!(walked, in_both_formats(profiles), "{listed}");
     }
 }
 
 #[test]
-fn one_mode_that_is_chosen_is_that_of_every_dialect_but_haip() {
+fn one_mode_that_is_chosen_is_that_of_every_profile_but_haip() {
     let installation = Installation::new();
     for mode in ["inline", "jar"] {
         let walked = walks(&told(&installation, &["--oid4vp-request-mode", mode]));

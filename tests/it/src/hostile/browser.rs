@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiRequests, Dialect, Dialects};
-use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::request::{DcApiRequests, Profile, SpokenProfiles};
+use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::verify::Step;
 use idgate_core::{Mode, NewSession, Session, UnixMillis, Verifier};
 use idgate_testkit::keys::Curve;
@@ -73,17 +73,18 @@ impl Page {
     /// a credential: not for that.
     pub(super) fn asking(pid: &[&str], mdl: &[&str]) -> Self {
         let trust = Arc::new(trust(&issue_mdl(NOW_MS)));
-        let mut options = DialectOptions::new([Dialect::V1_0]);
+        let mut options = ProfileOptions::new([Profile::V1_0]);
         options.dc_api = DcApi::Unsigned;
         let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let verifier = builder.trust(trust.clone()).dialects(options).build().unwrap();
+        let verifier = builder.trust(trust.clone()).profiles(options).build().unwrap();
         let mut credentials = json!([
             { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": pid },
             { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": mdl },
         ]);
         credentials.as_array_mut().unwrap().retain(|one| one["claims"] != json!([]));
         let body = json!({ "credentials": credentials }).to_string();
-        let request = verifier.resolve(body.as_bytes(), Mode::Test, &Dialects::default()).unwrap();
+        let request =
+            verifier.resolve(body.as_bytes(), Mode::Test, &SpokenProfiles::default()).unwrap();
         let request = request.forced_into(&[], &ORIGINS);
         let (tenant, now) = (TenantId::new("cli_1"), UnixMillis(NOW_MS));
         let entropy = &mut Counted::default();

@@ -1,7 +1,7 @@
 //! Certificates, CRLs, and lists of roots.
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
     ImportedList, RootOrigin, TrustAnchor, import_master_list, import_vical, is_valid_rfc5280_path,

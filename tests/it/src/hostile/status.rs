@@ -4,7 +4,7 @@ use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::request::CredentialFormat;
-use idgate_core::status::{is_good_by_identifier_list, is_good_by_status_list};
+use idgate_core::revocation::{is_good_by_identifier_list, is_good_by_status_list};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
 use idgate_testkit::jws::sign_jws;

@@ -1,7 +1,7 @@
 //! What belongs to one session only: its key, its answer, its end.
 
 use idgate_core::error::{RequestObjectError, ResponseError};
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::verify::WalletReply;
 use idgate_core::{ErrorCode, Session};
 use idgate_testkit::codec::base64url;
@@ -112,7 +112,7 @@ fn no_secret_is_in_the_snapshot_after_the_end() {
     let error = JarAnswer::error(&for_noted, "access_denied");
     assert_eq!(
         gateway.post(&mut noted, &error.form_body()),
-        Ok(WalletReply::ErrorNoted { redirect_uri: None, dialect: Dialect::Draft })
+        Ok(WalletReply::ErrorNoted { redirect_uri: None, profile: Profile::Draft })
     );
     let expired = expired.expired(expired.expires_at()).unwrap().session;
 

@@ -126,7 +126,7 @@ pub(super) const FETCH: Layers = &[
 pub(super) const C_ABI: Layers = &[
     &["entropy", "limits", "provider", "status"],
     &["failure"],
-    &["dialects", "handles", "trust_entry"],
+    &["profiles", "handles", "trust_entry"],
     &["boundary"],
     &["bytes"],
     &["error", "in_use", "report", "webhook"],

@@ -3,7 +3,7 @@
 
 use idgate_core::Session;
 use idgate_core::error::{Reason, RequestObjectError, ResponseError, WalletError};
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::session::{ClientIdForm, Phase};
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
@@ -323,7 +323,7 @@ fn an_answer_through_a_browser_needs_no_code_to_be_read() {
 #[test]
 fn without_pages_nothing_goes_to_a_browser() {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Multisigned);
-    let mut session = gateway.create(&asking(&["pid"]), &[Dialect::Haip]);
+    let mut session = gateway.create(&asking(&["pid"]), &[Profile::Haip]);
     assert!(session.browser_offer().is_none());
     let requests = gateway.passed_on_or_not(&session);
     assert_eq!(requests.unwrap_err(), RequestObjectError::NotFetchable);

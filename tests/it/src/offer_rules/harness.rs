@@ -1,4 +1,4 @@
-//! A verifier of every dialect, and what a wallet reads of it.
+//! A verifier of every profile, and what a wallet reads of it.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
 use idgate_core::error::{CreateError, RequestObjectError, ResponseError};
 use idgate_core::ids::{IssuerId, OfferId, TenantId};
 use idgate_core::request::{
-    DcApiRequests, Dialect, Dialects, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
-    SoftwareSigner,
+    DcApiRequests, Profile, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
+    SoftwareSigner, SpokenProfiles,
 };
 use idgate_core::session::{ClientIdForm, Offer};
 use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
-use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
+use idgate_core::verifier::{DcApi, ProfileOptions, ResponseMode};
 use idgate_core::verify::{Step, Verification, WalletReply};
 use idgate_core::{
     Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
@@ -90,12 +90,12 @@ impl RequestSigner for Certified {
 }
 
 impl Way {
-    fn options(self) -> DialectOptions {
+    fn options(self) -> ProfileOptions {
         let mut options = match self {
             Self::Inline { .. } | Self::Jar { .. } => {
-                DialectOptions::new([Dialect::V1_0, Dialect::Haip, Dialect::Draft])
+                ProfileOptions::new([Profile::V1_0, Profile::Haip, Profile::Draft])
             }
-            Self::Haip => DialectOptions::new([Dialect::Haip, Dialect::V1_0, Dialect::Draft]),
+            Self::Haip => ProfileOptions::new([Profile::Haip, Profile::V1_0, Profile::Draft]),
         };
         options.response_mode = match self.is_encrypted() {
             true => ResponseMode::Encrypted,
@@ -150,13 +150,13 @@ impl Gateway {
         let trust = trust(documents);
         let mut options = way.options();
         options.dc_api = dc_api;
-        let builder = builder.trust(trust).dialects(options);
+        let builder = builder.trust(trust).profiles(options);
         let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
         Self { verifier, entropy: Counted::default(), anchor, keys: Keys::default() }
     }
 
     /// A test-mode session: the sample signer publishes no CRL.
-    pub(super) fn create(&mut self, asked: &Value, profiles: &[Dialect]) -> Session {
+    pub(super) fn create(&mut self, asked: &Value, profiles: &[Profile]) -> Session {
         self.create_for(asked, profiles, &[])
     }
 
@@ -164,7 +164,7 @@ impl Gateway {
     pub(super) fn create_for(
         &mut self,
         asked: &Value,
-        profiles: &[Dialect],
+        profiles: &[Profile],
         origins: &[&str],
     ) -> Session {
         self.try_create(asked, profiles, origins, |request| request).unwrap()
@@ -174,13 +174,13 @@ impl Gateway {
     pub(super) fn try_create(
         &mut self,
         asked: &Value,
-        profiles: &[Dialect],
+        profiles: &[Profile],
         origins: &[&str],
         change: impl FnOnce(PresentationRequest) -> PresentationRequest,
     ) -> Result<Session, CreateError> {
         let body = asked.to_string();
         let request =
-            self.verifier.resolve(body.as_bytes(), Mode::Test, &Dialects::default()).unwrap();
+            self.verifier.resolve(body.as_bytes(), Mode::Test, &SpokenProfiles::default()).unwrap();
         let request = change(request.forced_into(profiles, origins));
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
         let made = self.verifier.create_resolved_session(
@@ -194,7 +194,7 @@ impl Gateway {
 
     /// With all that requests of 1.0 and HAIP may say.
     pub(super) fn create_newer(&mut self, asked: &Value) -> Session {
-        let spoken = Dialects::new([Dialect::V1_0, Dialect::Haip]);
+        let spoken = SpokenProfiles::new([Profile::V1_0, Profile::Haip]);
         let body = asked.to_string();
         let request = self.verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
@@ -212,7 +212,7 @@ impl Gateway {
         let mut asked = asked.clone();
         asked[member] = value.clone();
         asked["dc_api"] = json!({ "origins": ["https://shop.example"] });
-        let spoken = Dialects::new([Dialect::Haip]).with_dc_api();
+        let spoken = SpokenProfiles::new([Profile::Haip]).with_dc_api();
         let body = asked.to_string();
         let request = self.verifier.resolve(body.as_bytes(), Mode::Test, &spoken);
         let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
@@ -399,8 +399,8 @@ pub(super) fn did_document() -> Value {
     serde_json::from_str(&did_document_json(&did_web(BASE_URL).unwrap(), &[key])).unwrap()
 }
 
-pub(super) fn scheme(dialect: Dialect) -> Scheme {
-    if dialect == Dialect::Draft { Scheme::OpenId4Vp } else { Scheme::Haip }
+pub(super) fn scheme(profile: Profile) -> Scheme {
+    if profile == Profile::Draft { Scheme::OpenId4Vp } else { Scheme::Haip }
 }
 
 fn did_key() -> Es256Key {

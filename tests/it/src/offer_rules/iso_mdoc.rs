@@ -4,7 +4,7 @@
 use idgate_core::PresentationRequest;
 use idgate_core::Session;
 use idgate_core::error::{CreateError, ErrorCode, Reason, ResponseError, WalletError};
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::session::{ClientIdForm, Phase};
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
@@ -434,5 +434,5 @@ fn keys_are_kept_apart_and_put_back() {
 
 fn gateway_without() -> Session {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
-    gateway.create_for(&asking(&["pid"]), &[Dialect::Haip], &[SHOP])
+    gateway.create_for(&asking(&["pid"]), &[Profile::Haip], &[SHOP])
 }

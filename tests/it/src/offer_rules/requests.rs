@@ -1,6 +1,6 @@
 //! A wallet finds nothing wrong with a request, answers it, and is believed.
 
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::verify::WalletReply;
 use serde_json::json;
 
@@ -44,6 +44,6 @@ fn without_a_redirect_uri_the_reply_is_an_empty_object() {
     let request = gateway.read(way, &session);
     let answer = wallet().answer_1_0(&request, NOW.0).unwrap();
     let reply = gateway.post(&mut session, &answer.body()).unwrap();
-    assert_eq!(reply, WalletReply::Accepted { redirect_uri: None, dialect: Dialect::V1_0 });
+    assert_eq!(reply, WalletReply::Accepted { redirect_uri: None, profile: Profile::V1_0 });
     assert_eq!(reply.body().unwrap(), "{}");
 }

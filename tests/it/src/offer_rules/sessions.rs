@@ -1,7 +1,7 @@
 //! A session with several offers: each takes its own answers only, and one settles it.
 
 use idgate_core::error::ResponseError;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::session::Offer;
 use idgate_core::verify::WalletReply;
 use idgate_core::{Session, UnixMillis};
@@ -14,7 +14,7 @@ use super::harness::{CREATED, Gateway, NOW, Way, asking, did_document, result, s
 /// A session that speaks `haip` and `draft`, in this order, and an answer to either.
 fn both() -> (Gateway, Session, Request, Body, Body) {
     let mut gateway = Gateway::of(Way::Haip);
-    let session = gateway.create(&asking(&["pid"]), &[Dialect::Haip, Dialect::Draft]);
+    let session = gateway.create(&asking(&["pid"]), &[Profile::Haip, Profile::Draft]);
     let request = gateway.read(Way::Haip, &session);
     let haip = wallet().answer_1_0(&request, NOW.0).unwrap().body();
     let draft = draft_answer(&gateway, &session);
@@ -22,15 +22,15 @@ fn both() -> (Gateway, Session, Request, Body, Body) {
 }
 
 fn draft_answer(gateway: &Gateway, session: &Session) -> Body {
-    let link = JarLink::parse(&session.deep_link(scheme(Dialect::Draft))).unwrap();
-    let jwt = gateway.request_object(session, offer(session, Dialect::Draft));
+    let link = JarLink::parse(&session.deep_link(scheme(Profile::Draft))).unwrap();
+    let jwt = gateway.request_object(session, offer(session, Profile::Draft));
     let request = JarRequest::verify(&link, &jwt, &did_document(), CREATED.0).unwrap();
     let answer = wallet().answer_jar(&request, Transcript::OpenId4Vp, false, NOW.0).unwrap();
     answer.form_body()
 }
 
-fn offer(session: &Session, dialect: Dialect) -> &Offer {
-    session.offers().find(|offer| offer.dialect() == dialect).unwrap()
+fn offer(session: &Session, profile: Profile) -> &Offer {
+    session.offers().find(|offer| offer.profile() == profile).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn either_offer_is_answered_and_the_result_names_it() {
     assert_eq!((&details["profile"], &details["request_mode"]), (&"haip".into(), &"jar".into()));
 
     let (mut gateway, mut session, _, _, draft) = both();
-    let id = offer(&session, Dialect::Draft).id().cloned();
+    let id = offer(&session, Profile::Draft).id().cloned();
     let reply = gateway.post_to(&mut session, id.as_ref(), &draft).unwrap();
     assert!(reply.body().unwrap().starts_with(r#"{"status":"ok","redirect_uri":"#));
     assert_eq!(result(&session).1["profile"], "draft");
@@ -50,7 +50,7 @@ fn either_offer_is_answered_and_the_result_names_it() {
 #[test]
 fn an_answer_to_one_offer_is_no_answer_to_another() {
     let (mut gateway, mut session, _, haip, draft) = both();
-    let id = offer(&session, Dialect::Draft).id().cloned();
+    let id = offer(&session, Profile::Draft).id().cloned();
     for (offer, body) in [(None, &draft), (id.as_ref(), &haip)] {
         let refused = gateway.post_to(&mut session, offer, body);
         assert_eq!(refused, Err(ResponseError::DecryptionFailed));
@@ -62,7 +62,7 @@ fn an_answer_to_one_offer_is_no_answer_to_another() {
 #[test]
 fn the_offer_that_settles_closes_the_others() {
     let (mut gateway, mut session, request, haip, draft) = both();
-    let id = offer(&session, Dialect::Draft).id().cloned();
+    let id = offer(&session, Profile::Draft).id().cloned();
     gateway.settle(&mut session, None, &haip);
     for (offer, body) in [(id.as_ref(), &draft), (None, &haip)] {
         let refused = gateway.post_to(&mut session, offer, body);
@@ -77,7 +77,7 @@ fn the_offer_that_settles_closes_the_others() {
 #[test]
 fn a_refusal_of_one_offer_settles_the_session_too() {
     let (mut gateway, mut session, request, _, draft) = both();
-    let id = offer(&session, Dialect::Draft).id().cloned();
+    let id = offer(&session, Profile::Draft).id().cloned();
     let forgery = idgate_testkit::openid4vp::Forgery::Nonce;
     let forged = wallet().forge_1_0(&request, forgery, NOW.0).unwrap().body();
     assert_eq!(gateway.post(&mut session, &forged), Ok(WalletReply::Refused));
@@ -88,7 +88,7 @@ fn a_refusal_of_one_offer_settles_the_session_too() {
 #[test]
 fn of_two_answers_at_once_one_transition_applies() {
     let (mut gateway, session, _, haip, draft) = both();
-    let id = offer(&session, Dialect::Draft).id().cloned();
+    let id = offer(&session, Profile::Draft).id().cloned();
     let (mut by_haip, mut by_draft) = (session.clone(), session.clone());
     gateway.settle(&mut by_haip, None, &haip);
     gateway.settle(&mut by_draft, id.as_ref(), &draft);

@@ -8,9 +8,9 @@ use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, RequestSigner, SoftwareSigner};
+use idgate_core::request::{Profile, RequestSigner, SoftwareSigner};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
-use idgate_core::verifier::DialectOptions;
+use idgate_core::verifier::ProfileOptions;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
     NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
@@ -30,8 +30,8 @@ pub struct InProcess {
     entropy: Counted,
     /// Signs requests that go by reference; `None`: they go by value.
     signer: Option<Arc<SoftwareSigner>>,
-    /// The dialect of requests; `None`: `draft`.
-    dialect: Option<Dialect>,
+    /// The profile of requests; `None`: `draft`.
+    profile: Option<Profile>,
     /// Verifies and hashes; `None`: aws-lc-rs.
     provider: Option<CryptoProvider>,
 }
@@ -56,7 +56,7 @@ impl InProcess {
     /// Sessions of OpenID4VP 1.0: signed and encrypted, or neither.
     pub fn v1_0(encrypted: bool) -> Self {
         let base = if encrypted { Self::jar() } else { Self::default() };
-        Self { dialect: Some(Dialect::V1_0), ..base }
+        Self { profile: Some(Profile::V1_0), ..base }
     }
 }
 
@@ -100,8 +100,8 @@ impl Gateway for InProcess {
             None => builder.inline(BASE_URL),
             Some(signer) => builder.jar(BASE_URL, signer.clone()),
         };
-        let dialects = DialectOptions::new(self.dialect);
-        let builder = builder.trust(snapshot).dialects(dialects);
+        let profiles = ProfileOptions::new(self.profile);
+        let builder = builder.trust(snapshot).profiles(profiles);
         let verifier = builder.build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
         let session = verifier

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::*;
 use crate::request::fixtures;
 
-fn query_in(request: &PresentationRequest, dialect: Dialect) -> Value {
-    serde_json::to_value(DcqlQuery::new(request, dialect)).unwrap()
+fn query_in(request: &PresentationRequest, profile: Profile) -> Value {
+    serde_json::to_value(DcqlQuery::new(request, profile)).unwrap()
 }
 
 fn query(request: &PresentationRequest) -> Value {
-    query_in(request, Dialect::V1_0)
+    query_in(request, Profile::V1_0)
 }
 
 fn one_with(change: impl FnOnce(&mut CredentialRequest)) -> PresentationRequest {
@@ -19,8 +19,8 @@ fn one_with(change: impl FnOnce(&mut CredentialRequest)) -> PresentationRequest 
     request
 }
 
-fn path(text: &str) -> ClaimsPath {
-    ClaimsPath::from_json(text).unwrap()
+fn path(text: &str) -> ClaimPath {
+    ClaimPath::from_json(text).unwrap()
 }
 
 fn claims(request: &PresentationRequest) -> Value {
@@ -33,8 +33,8 @@ fn a_plain_request_has_nothing_that_wallets_refuse() {
         "id": "credential_1", "format": "dc+sd-jwt", "meta": {"vct_values": ["urn:one"]},
         "claims": [{"path": ["given_name"]}],
     }]});
-    for dialect in [Dialect::V1_0, Dialect::Haip] {
-        assert_eq!(query_in(&fixtures::one_credential(), dialect), expected);
+    for profile in [Profile::V1_0, Profile::Haip] {
+        assert_eq!(query_in(&fixtures::one_credential(), profile), expected);
     }
 }
 
@@ -53,7 +53,7 @@ fn an_mdoc_is_asked_for_by_document_type_and_retains_nothing() {
         asked.namespace = Some(NameSpace::new("org.iso.18013.5.1"));
         asked.claims = ["given_name", "age_over_18"].map(String::from).into();
         asked.subject_claim_paths =
-            ["given_name", "birth_date"].map(|name| ClaimPath::parse(name).unwrap()).into();
+            ["given_name", "birth_date"].map(|name| SubjectPath::parse(name).unwrap()).into();
     });
     let claim = |name| json!({"path": ["org.iso.18013.5.1", name], "intent_to_retain": false});
     let expected = json!({"credentials": [{
@@ -110,7 +110,7 @@ fn no_path_is_asked_for_twice() {
             ("city".into(), path(r#"["address","locality"]"#)),
         ];
         asked.subject_claim_paths = ["first_name", "address.locality", "city", "address.country"]
-            .map(|name| ClaimPath::parse(name).unwrap())
+            .map(|name| SubjectPath::parse(name).unwrap())
             .into();
     });
     let expected = json!([
@@ -120,8 +120,8 @@ fn no_path_is_asked_for_twice() {
     assert_eq!(claims(&request), expected);
 }
 
-/// `values` of a claim `a` with this filter, in this dialect.
-fn values_of(filter: &str, path: Option<ClaimsPath>, dialect: Dialect) -> Value {
+/// `values` of a claim `a` with this filter, in this profile.
+fn values_of(filter: &str, path: Option<ClaimPath>, profile: Profile) -> Value {
     let body = format!(
         r#"{{"credentials": [{{"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a"],
             "claim_filters": {{"a": {filter}}}}}]}}"#
@@ -129,7 +129,7 @@ fn values_of(filter: &str, path: Option<ClaimsPath>, dialect: Dialect) -> Value 
     let mut request =
         PresentationRequest::parse(body.as_bytes(), &fixtures::trust(), true).unwrap();
     request.credentials[0].claim_paths = path.map(|path| ("a".into(), path)).into_iter().collect();
-    query_in(&request, dialect)["credentials"][0]["claims"][0]["values"].take()
+    query_in(&request, profile)["credentials"][0]["claims"][0]["values"].take()
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn listed_values_go_to_wallets_of_1_0_alone() {
         (r#"{"pattern": "^D"}"#, json!(null)),
         ("{}", json!(null)),
     ] {
-        assert_eq!(values_of(filter, None, Dialect::V1_0), values, "{filter}");
-        assert_eq!(values_of(filter, None, Dialect::Haip), json!(null), "{filter}");
+        assert_eq!(values_of(filter, None, Profile::V1_0), values, "{filter}");
+        assert_eq!(values_of(filter, None, Profile::Haip), json!(null), "{filter}");
     }
 }
 
@@ -167,9 +167,9 @@ fn a_query_without_values_is_the_same_in_all_else() {
 #[test]
 fn a_filter_on_a_list_is_not_one_on_its_elements() {
     let (filter, element) = (r#"{"const": "DE"}"#, path(r#"["a",null]"#));
-    assert_eq!(values_of(filter, Some(element), Dialect::V1_0), json!(null));
+    assert_eq!(values_of(filter, Some(element), Profile::V1_0), json!(null));
     let member = path(r#"["a","b"]"#);
-    assert_eq!(values_of(filter, Some(member), Dialect::V1_0), json!(["DE"]));
+    assert_eq!(values_of(filter, Some(member), Profile::V1_0), json!(["DE"]));
 }
 
 #[test]

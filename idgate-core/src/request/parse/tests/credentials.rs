@@ -162,7 +162,7 @@ fn groups_name_two_or_more_ids_of_the_request_once() {
 #[test]
 fn a_group_is_compared_by_name_and_birth_date_unless_told_otherwise() {
     let grouped = json!({"same_subject_groups": [["a", "b"]]});
-    let defaults = ["family_name", "given_name", "birthdate"].map(ClaimPath::top_level);
+    let defaults = ["family_name", "given_name", "birthdate"].map(SubjectPath::top_level);
     for credential in request(pair(grouped.clone(), json!({}))).credentials {
         assert_eq!(credential.subject_claim_paths, defaults);
     }

@@ -1,12 +1,12 @@
 //! `dc_api`: one refusal per rule of OpenID4VP A.2.
 
 use super::*;
-use crate::request::{Dialect, Dialects};
+use crate::request::{Profile, SpokenProfiles};
 
 fn parsed(value: &Value) -> Result<PresentationRequest, RequestError> {
-    let dialects = Dialects::new([Dialect::V1_0, Dialect::Draft]).with_dc_api();
+    let profiles = SpokenProfiles::new([Profile::V1_0, Profile::Draft]).with_dc_api();
     let body = legacy(json!({ "dc_api": value })).to_string();
-    PresentationRequest::parse_for(body.as_bytes(), &trust(), true, &dialects)
+    PresentationRequest::parse_for(body.as_bytes(), &trust(), true, &profiles)
 }
 
 #[track_caller]

@@ -3,8 +3,8 @@
 
 mod credentials;
 mod dc_api;
-mod dialects;
 mod forms;
+mod profiles;
 #[cfg(any(feature = "aws-lc-rs", feature = "rustcrypto"))]
 mod trust;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::crypto::Alg;
 use crate::request::fixtures::{request, trust};
-use crate::request::{ClaimPath, CredentialFormat};
+use crate::request::{CredentialFormat, SubjectPath};
 
 impl PresentationRequest {
     /// The same for a verifier that speaks `draft` alone.
@@ -22,7 +22,7 @@ impl PresentationRequest {
         trust: &TrustSnapshot,
         livemode: bool,
     ) -> Result<Self, RequestError> {
-        Self::parse_for(body, trust, livemode, &Dialects::default())
+        Self::parse_for(body, trust, livemode, &SpokenProfiles::default())
     }
 }
 

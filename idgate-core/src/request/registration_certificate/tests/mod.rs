@@ -113,7 +113,7 @@ fn claims_that_are_not_registered_are_beyond_it() {
 
 #[test]
 fn a_registered_claim_covers_what_is_inside_of_it_and_no_more() {
-    let path = |names: &[&str]| ClaimsPath::of_claims(names.iter().copied());
+    let path = |names: &[&str]| ClaimPath::of_claims(names.iter().copied());
     let (address, street) = (path(&["address"]), path(&["address", "street"]));
     assert!(is_prefix(&address, &street) && is_prefix(&street, &street));
     assert!(!is_prefix(&street, &address) && !is_prefix(&address, &path(&["name", "address"])));

@@ -39,7 +39,7 @@ fn the_builder_writes_every_field_of_the_interface() {
         .subject_paths(["family_name"]);
     let data = json!({ "type": "payment", "credential_ids": ["pid"], "amount": "1.50" });
     let request = Request::of([card, licence])
-        .profiles([Dialect::V1_0, Dialect::Haip])
+        .profiles([Profile::V1_0, Profile::Haip])
         .redirect_uri("https://shop.example/done")
         .ttl(Duration::from_secs(60))
         .same_subject(["pid", "mdl"])
@@ -119,9 +119,9 @@ fn a_fault_of_the_builder_is_the_fault_of_its_body() {
         (Request::of([pid()]).redirect_uri("javascript:alert(1)"), "redirect_uri"),
         (Request::of([pid()]).same_subject(["pid"]), "same_subject_groups[0]"),
         (Request::of([pid()]).profiles([]), "profiles"),
-        (Request::of([pid()]).profiles([Dialect::Haip]), "redirect_uri"),
+        (Request::of([pid()]).profiles([Profile::Haip]), "redirect_uri"),
         (
-            Request::of([pid()]).profiles([Dialect::Draft]).distinct_credentials(),
+            Request::of([pid()]).profiles([Profile::Draft]).distinct_credentials(),
             "distinct_credentials",
         ),
         (Request::of([pid()]).one_of([["mdl"]]), "credential_sets[0].options[0][0]"),
@@ -144,7 +144,7 @@ fn two_mdocs_of_one_type_are_refused_where_draft_is_asked_for() {
     let both = Request::of([licence("a"), licence("b")]);
     assert_eq!(both.check(), Ok(()));
     let path = String::from("credentials[1].doc_type");
-    assert_eq!(fault(&both.profiles([Dialect::Draft])), (ErrorCode::InvalidRequest, path));
+    assert_eq!(fault(&both.profiles([Profile::Draft])), (ErrorCode::InvalidRequest, path));
 }
 
 #[test]

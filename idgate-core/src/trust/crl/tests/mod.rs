@@ -6,7 +6,7 @@ use idgate_testkit::status::{Crl, CrlEntry, extension, generalized_time};
 
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
-use crate::status::fixtures::{
+use crate::revocation::fixtures::{
     CRL_URI, KEY_IDENTIFIER, NOW, entry, name, root, root_with, signing_key,
 };
 

@@ -14,11 +14,11 @@ use crate::error::{CreateError, ErrorCode};
 use crate::ids::TenantId;
 use crate::jose::{CompactJws, decode_signature};
 use crate::request::fixtures::{self, CountingEntropy, NOW};
-use crate::request::{Dialect, PresentationRequest};
+use crate::request::{PresentationRequest, Profile};
 use crate::session::{Offer, Session};
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
-use crate::verifier::{DialectOptions, NewSession, Verifier};
+use crate::verifier::{NewSession, ProfileOptions, Verifier};
 
 pub(in crate::verifier) const ORIGIN: &str = "https://gateway.example:8443";
 pub(in crate::verifier) const DID: &str = "did:web:gateway.example%3A8443";
@@ -66,22 +66,22 @@ pub(in crate::verifier) fn certified_for(
     Arc::new(SoftwareSigner::new(key, name).with_certificate_chain(chain))
 }
 
-pub(in crate::verifier) fn options(enabled: &[Dialect]) -> DialectOptions {
-    DialectOptions::new(enabled.iter().copied())
+pub(in crate::verifier) fn options(enabled: &[Profile]) -> ProfileOptions {
+    ProfileOptions::new(enabled.iter().copied())
 }
 
-pub(in crate::verifier) fn inline(options: DialectOptions) -> Verifier {
+pub(in crate::verifier) fn inline(options: ProfileOptions) -> Verifier {
     let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
-    builder.request_signer(certified(4, "cert")).dialects(options).build().unwrap()
+    builder.request_signer(certified(4, "cert")).profiles(options).build().unwrap()
 }
 
-pub(in crate::verifier) fn jar(options: DialectOptions) -> Verifier {
+pub(in crate::verifier) fn jar(options: ProfileOptions) -> Verifier {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
+    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
     builder.request_signer(certified(4, "cert")).build().unwrap()
 }
 
-pub(in crate::verifier) fn asking(profiles: &[Dialect]) -> PresentationRequest {
+pub(in crate::verifier) fn asking(profiles: &[Profile]) -> PresentationRequest {
     let mut request = fixtures::one_credential();
     request.profiles = profiles.to_vec();
     request
@@ -111,7 +111,7 @@ pub(in crate::verifier) fn create_at(
     made.map(|transition| transition.session)
 }
 
-/// What the refusal of `made` says; it is of a dialect that cannot be used.
+/// What the refusal of `made` says; it is of a profile that cannot be used.
 #[track_caller]
 pub(in crate::verifier) fn unsupported(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { panic!("another error") };

@@ -5,7 +5,7 @@ use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::limits::MAX_CREATE_BYTES;
-use idgate_core::request::{Dialect, Dialects};
+use idgate_core::request::{Profile, SpokenProfiles};
 use idgate_core::{Mode, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
@@ -51,8 +51,8 @@ fn good(size: usize) -> Vec<u8> {
 }
 
 fn takes(verifier: &Verifier, body: &[u8]) -> bool {
-    let dialects = Dialects::new([Dialect::V1_0]);
-    verifier.resolve(body, Mode::Live, &dialects).is_ok()
+    let profiles = SpokenProfiles::new([Profile::V1_0]);
+    verifier.resolve(body, Mode::Live, &profiles).is_ok()
 }
 
 pub(super) fn body() -> Row {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::Dialect;
-use idgate_core::verifier::DialectOptions;
+use idgate_core::request::Profile;
+use idgate_core::verifier::ProfileOptions;
 use idgate_core::{
     NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
@@ -43,7 +43,7 @@ impl Desk {
         issuer.vct.push(samples::VCT.into());
         let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
         let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(trust.clone()).dialects(DialectOptions::new([Dialect::V1_0]));
+        let builder = builder.trust(trust.clone()).profiles(ProfileOptions::new([Profile::V1_0]));
         let verifier = builder.build().unwrap();
         let body = json!({
             "credentials": [{"id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,

@@ -1,7 +1,7 @@
 //! Certificates, chains of them, and CRLs.
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::status::VerifiedCrl;
+use idgate_core::revocation::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path};
 use idgate_testkit::der::{bit_string, oid, sequence, tlv, unsigned};

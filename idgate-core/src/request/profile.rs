@@ -1,14 +1,14 @@
-//! Which generation of OpenID4VP a request speaks. One request speaks one dialect (decisions 20).
+//! Which generation of OpenID4VP a request speaks. One request speaks one profile (decisions 20).
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A dialect of OpenID4VP, by the name that tenants and operators use for it.
+/// A profile of OpenID4VP, by the name that tenants and operators use for it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[non_exhaustive]
-pub enum Dialect {
+pub enum Profile {
     /// `draft`: `presentation_definition`, as wallets of drafts 18 to 24 read it.
     #[serde(rename = "draft")]
     Draft,
@@ -20,13 +20,13 @@ pub enum Dialect {
     Haip,
 }
 
-impl Dialect {
+impl Profile {
     /// All of them, oldest first.
     pub const ALL: [Self; 3] = [Self::Draft, Self::V1_0, Self::Haip];
 
     /// From its name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
+        Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
     /// Its name: `draft`, `1.0` or `haip`.
@@ -39,38 +39,38 @@ impl Dialect {
     }
 }
 
-impl fmt::Display for Dialect {
+impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// Which dialects a tenant may ask for.
+/// Which profiles a tenant may ask for.
 ///
 /// ```
-/// use idgate_core::request::{Dialect, Dialects};
-/// let dialects = Dialects::new([Dialect::Haip, Dialect::Draft]).without(Dialect::Haip);
-/// assert_eq!(dialects.enabled(), [Dialect::Haip, Dialect::Draft]);
-/// assert!(!dialects.is_ready(Dialect::Haip) && dialects.is_ready(Dialect::Draft));
+/// use idgate_core::request::{Profile, SpokenProfiles};
+/// let profiles = SpokenProfiles::new([Profile::Haip, Profile::Draft]).without(Profile::Haip);
+/// assert_eq!(profiles.enabled(), [Profile::Haip, Profile::Draft]);
+/// assert!(!profiles.is_ready(Profile::Haip) && profiles.is_ready(Profile::Draft));
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Dialects {
+pub struct SpokenProfiles {
     /// Never empty.
-    enabled: Vec<Dialect>,
+    enabled: Vec<Profile>,
     /// What cannot be used now, and why.
-    unready: Vec<(Dialect, &'static str)>,
+    unready: Vec<(Profile, &'static str)>,
     /// Whether requests go to browsers, too.
     dc_api: bool,
     /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
     why_draft_alone: &'static str,
 }
 
-impl Dialects {
+impl SpokenProfiles {
     /// These, all of them ready; the first is for requests that name none. None is `draft` alone.
-    pub fn new(enabled: impl IntoIterator<Item = Dialect>) -> Self {
-        let mut enabled: Vec<Dialect> = enabled.into_iter().collect();
+    pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
+        let mut enabled: Vec<Profile> = enabled.into_iter().collect();
         if enabled.is_empty() {
-            enabled.push(Dialect::Draft);
+            enabled.push(Profile::Draft);
         }
         let why_draft_alone =
             "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
@@ -79,20 +79,20 @@ impl Dialects {
 
     /// Of an enabled one: it cannot be used now, as without its certificate.
     #[must_use]
-    pub fn without(mut self, dialect: Dialect) -> Self {
-        self.unready.push((dialect, "the gateway has no certificate for it"));
+    pub fn without(mut self, profile: Profile) -> Self {
+        self.unready.push((profile, "the gateway has no certificate for it"));
         self
     }
 
     /// The same of one whose certificate has expired: wallets would refuse it.
     #[must_use]
-    pub fn with_expired(mut self, dialect: Dialect) -> Self {
+    pub fn with_expired(mut self, profile: Profile) -> Self {
         self.unready
-            .push((dialect, "the certificate for it has expired; ask the operator to renew it"));
+            .push((profile, "the certificate for it has expired; ask the operator to renew it"));
         self
     }
 
-    /// The same where a request may also go to the browser of a page, in any dialect but `draft`: then
+    /// The same where a request may also go to the browser of a page, in any profile but `draft`: then
     /// `dc_api` is known.
     #[must_use]
     pub fn with_dc_api(mut self) -> Self {
@@ -109,18 +109,18 @@ impl Dialects {
     }
 
     /// What is enabled, the first for requests that name none.
-    pub fn enabled(&self) -> &[Dialect] {
+    pub fn enabled(&self) -> &[Profile] {
         &self.enabled
     }
 
     /// Whether it is enabled and can be used now.
-    pub fn is_ready(&self, dialect: Dialect) -> bool {
-        self.enabled.contains(&dialect) && self.why_unready(dialect).is_none()
+    pub fn is_ready(&self, profile: Profile) -> bool {
+        self.enabled.contains(&profile) && self.why_unready(profile).is_none()
     }
 
     /// Why one cannot be used now.
-    pub(crate) fn why_unready(&self, dialect: Dialect) -> Option<&'static str> {
-        self.unready.iter().find(|(unready, _)| *unready == dialect).map(|(_, why)| *why)
+    pub(crate) fn why_unready(&self, profile: Profile) -> Option<&'static str> {
+        self.unready.iter().find(|(unready, _)| *unready == profile).map(|(_, why)| *why)
     }
 
     /// Whether requests may go to browsers.
@@ -133,15 +133,15 @@ impl Dialects {
         self.why_draft_alone
     }
 
-    /// Whether no dialect but the oldest is enabled: then a request has the oldest fields alone.
+    /// Whether no profile but the oldest is enabled: then a request has the oldest fields alone.
     pub(crate) fn is_draft_alone(&self) -> bool {
-        self.enabled.iter().all(|dialect| *dialect == Dialect::Draft)
+        self.enabled.iter().all(|profile| *profile == Profile::Draft)
     }
 }
 
-impl Default for Dialects {
+impl Default for SpokenProfiles {
     fn default() -> Self {
-        Self::new([Dialect::Draft])
+        Self::new([Profile::Draft])
     }
 }
 
@@ -152,14 +152,14 @@ mod tests {
 
     #[test]
     fn names_are_the_stored_ones_and_lead_back() {
-        for dialect in Dialect::ALL {
-            assert_eq!(Dialect::from_name(dialect.name()), Some(dialect));
-            let stored = serde_json::to_value(dialect).unwrap();
-            assert_eq!(stored, dialect.name());
-            assert_eq!(serde_json::from_value::<Dialect>(stored).unwrap(), dialect);
+        for profile in Profile::ALL {
+            assert_eq!(Profile::from_name(profile.name()), Some(profile));
+            let stored = serde_json::to_value(profile).unwrap();
+            assert_eq!(stored, profile.name());
+            assert_eq!(serde_json::from_value::<Profile>(stored).unwrap(), profile);
         }
         for unknown in ["", "Draft", "1", "1.0 ", "HAIP"] {
-            assert_eq!(Dialect::from_name(unknown), None, "{unknown}");
+            assert_eq!(Profile::from_name(unknown), None, "{unknown}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The fields that there are with dialects beside `draft`: what is taken, and one refusal per rule of
+//! The fields that there are with profiles beside `draft`: what is taken, and one refusal per rule of
 //! decisions 20.
 
 mod pages;
@@ -6,41 +6,41 @@ mod pages;
 use super::*;
 use crate::codec::base64url;
 use crate::crypto::HashAlg;
-use crate::request::{ClaimsPath, Dialect, Dialects, StoredRequest};
+use crate::request::{ClaimPath, Profile, SpokenProfiles, StoredRequest};
 use crate::trust::TrustSnapshot;
 
-const ALL: [Dialect; 3] = [Dialect::V1_0, Dialect::Haip, Dialect::Draft];
+const ALL: [Profile; 3] = [Profile::V1_0, Profile::Haip, Profile::Draft];
 
 fn parse_with(
     body: &Value,
     trust: &TrustSnapshot,
-    dialects: &Dialects,
+    profiles: &SpokenProfiles,
 ) -> Result<PresentationRequest, RequestError> {
-    PresentationRequest::parse_for(body.to_string().as_bytes(), trust, true, dialects)
+    PresentationRequest::parse_for(body.to_string().as_bytes(), trust, true, profiles)
 }
 
 #[track_caller]
 fn taken(body: &Value) -> PresentationRequest {
-    parse_with(body, &trust(), &Dialects::new(ALL)).unwrap()
+    parse_with(body, &trust(), &SpokenProfiles::new(ALL)).unwrap()
 }
 
 #[track_caller]
-fn refused_by(dialects: &Dialects, body: &Value, code: &str, path: &str) -> String {
-    let error = parse_with(body, &trust(), dialects).expect_err(&body.to_string());
+fn refused_by(profiles: &SpokenProfiles, body: &Value, code: &str, path: &str) -> String {
+    let error = parse_with(body, &trust(), profiles).expect_err(&body.to_string());
     assert_eq!((error.code.as_str(), error.path.as_str()), (code, path), "{body}: {error}");
     error.to_string()
 }
 
 #[track_caller]
 fn refused(body: &Value, path: &str) -> String {
-    refused_by(&Dialects::new(ALL), body, "invalid_request", path)
+    refused_by(&SpokenProfiles::new(ALL), body, "invalid_request", path)
 }
 
 #[test]
 fn with_draft_alone_profiles_are_unsupported() {
     for (draft, says) in [
-        (Dialects::default(), "this verifier speaks only draft; make"),
-        (Dialects::default().explaining_draft_alone("only draft; ask"), "only draft; ask"),
+        (SpokenProfiles::default(), "this verifier speaks only draft; make"),
+        (SpokenProfiles::default().explaining_draft_alone("only draft; ask"), "only draft; ask"),
     ] {
         for (name, value) in
             [("profile", json!("draft")), ("profiles", json!(["1.0"])), ("profiles", json!(null))]
@@ -55,7 +55,7 @@ fn with_draft_alone_profiles_are_unsupported() {
 
 #[test]
 fn with_draft_alone_a_newer_field_needs_a_profile() {
-    let draft = Dialects::default().explaining_draft_alone("only draft; ask");
+    let draft = SpokenProfiles::default().explaining_draft_alone("only draft; ask");
     let needs = |body: &Value, path: &str| {
         let text = refused_by(&draft, body, "invalid_request", path);
         assert!(text.contains("needs profile 1.0 or haip; only draft; ask"), "{text}");
@@ -98,11 +98,11 @@ fn distinct_credentials_is_a_boolean_of_the_custom_form_and_not_in_draft() {
     refused(&of("draft", json!(true)), "distinct_credentials");
     let mut legacy_form = legacy(json!({"profile": "1.0"}));
     legacy_form["distinct_credentials"] = json!(true);
-    refused_by(&Dialects::new(ALL), &legacy_form, "unknown_field", "distinct_credentials");
+    refused_by(&SpokenProfiles::new(ALL), &legacy_form, "unknown_field", "distinct_credentials");
 }
 
 #[test]
-fn the_older_fields_mean_the_same_in_every_dialect() {
+fn the_older_fields_mean_the_same_in_every_profile() {
     let (old, new) = (request(pair(json!({}), json!({}))), taken(&pair(json!({}), json!({}))));
     let text = |request| serde_json::to_string(&StoredRequest::of(request)).unwrap();
     assert_eq!(text(&old), text(&new));
@@ -112,26 +112,26 @@ fn the_older_fields_mean_the_same_in_every_dialect() {
 fn profiles_are_taken_as_listed() {
     let of = |changes| taken(&legacy(changes)).profiles;
     assert_eq!(of(json!({})), []);
-    assert_eq!(of(json!({"profile": "1.0"})), [Dialect::V1_0]);
+    assert_eq!(of(json!({"profile": "1.0"})), [Profile::V1_0]);
     let listed = json!({"profiles": ["haip", "draft"], "redirect_uri": "https://shop.example"});
-    assert_eq!(of(listed), [Dialect::Haip, Dialect::Draft]);
+    assert_eq!(of(listed), [Profile::Haip, Profile::Draft]);
 }
 
 #[test]
 fn a_profile_that_is_not_enabled_is_unsupported() {
-    let dialects = Dialects::new([Dialect::V1_0, Dialect::Draft]);
+    let profiles = SpokenProfiles::new([Profile::V1_0, Profile::Draft]);
     for name in ["haip", "1.1", "", "DRAFT"] {
         let body = legacy(json!({"profile": name}));
-        let text = refused_by(&dialects, &body, "unsupported_profile", "profile");
+        let text = refused_by(&profiles, &body, "unsupported_profile", "profile");
         assert!(text.contains("1.0, draft"), "{text}");
         let body = legacy(json!({"profiles": ["1.0", name]}));
-        refused_by(&dialects, &body, "unsupported_profile", "profiles[1]");
+        refused_by(&profiles, &body, "unsupported_profile", "profiles[1]");
     }
 }
 
 #[test]
 fn a_profile_that_lacks_its_certificate_is_unsupported() {
-    let dialects = Dialects::new([Dialect::Haip, Dialect::Draft]).without(Dialect::Haip);
+    let profiles = SpokenProfiles::new([Profile::Haip, Profile::Draft]).without(Profile::Haip);
     let back = json!({"redirect_uri": "https://shop.example"});
     for (change, path) in [
         (json!({}), "profile"),
@@ -139,11 +139,11 @@ fn a_profile_that_lacks_its_certificate_is_unsupported() {
         (json!({"profiles": ["draft", "haip"]}), "profiles"),
     ] {
         let body = legacy(changed(back.clone(), change));
-        let text = refused_by(&dialects, &body, "unsupported_profile", path);
+        let text = refused_by(&profiles, &body, "unsupported_profile", path);
         assert!(text.contains("certificate"), "{text}");
     }
     let draft = legacy(json!({"profile": "draft"}));
-    assert!(parse_with(&draft, &trust(), &dialects).is_ok());
+    assert!(parse_with(&draft, &trust(), &profiles).is_ok());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn profile_and_profiles_have_their_shapes() {
 fn haip_needs_a_redirect_uri() {
     refused(&legacy(json!({"profile": "haip"})), "redirect_uri");
     refused(&legacy(json!({"profiles": ["draft", "haip"]})), "redirect_uri");
-    let haip = Dialects::new([Dialect::Haip]);
+    let haip = SpokenProfiles::new([Profile::Haip]);
     refused_by(&haip, &legacy(json!({})), "invalid_request", "redirect_uri");
 }
 
@@ -183,7 +183,7 @@ fn a_dcql_query_needs_the_types_of_the_issuer() {
         json!({"credentials": [credential], "profiles": profiles})
     };
     for profiles in [json!(["1.0"]), json!(["draft", "1.0"])] {
-        let all = Dialects::new(ALL);
+        let all = SpokenProfiles::new(ALL);
         let path = "credentials[0].issuer_id";
         let text = refused_by(&all, &body(profiles), "unknown_issuer", path);
         assert!(text.contains("--vct"), "{text}");
@@ -199,7 +199,7 @@ fn with_paths(paths: Value) -> Value {
 fn claim_paths_are_taken_by_claim() {
     let request = taken(&with_paths(json!({"b": ["x", null, "y"]})));
     let paths = &request.credentials[0].claim_paths;
-    let path = ClaimsPath::from_json(r#"["x",null,"y"]"#).unwrap();
+    let path = ClaimPath::from_json(r#"["x",null,"y"]"#).unwrap();
     assert_eq!(*paths, [("b".into(), path)]);
 }
 
@@ -218,8 +218,8 @@ fn claim_paths_have_their_shape() {
 }
 
 #[test]
-fn the_operators_paths_serve_requests_of_the_newer_dialects() {
-    let path = |text| ClaimsPath::from_json(text).unwrap();
+fn the_operators_paths_serve_requests_of_the_newer_profiles() {
+    let path = |text| ClaimPath::from_json(text).unwrap();
     let mut entry = trust().entry(&crate::ids::IssuerId::new("two")).unwrap().clone();
     entry.claim_paths = vec![
         ("a".into(), path(r#"["operator","a"]"#)),
@@ -230,7 +230,7 @@ fn the_operators_paths_serve_requests_of_the_newer_dialects() {
     let paths = |profile: &str| {
         let mut body = with_paths(json!({"b": ["tenant"]}));
         body["profile"] = json!(profile);
-        let request = parse_with(&body, &trust, &Dialects::new(ALL)).unwrap();
+        let request = parse_with(&body, &trust, &SpokenProfiles::new(ALL)).unwrap();
         let paths = request.credentials[0].claim_paths.iter();
         paths.map(|(name, path)| format!("{name} {path}")).collect::<Vec<_>>()
     };
@@ -245,7 +245,7 @@ fn two_mdocs_of_one_type_are_refused_for_their_type_in_draft_alone() {
     let body = |profile| json!({"credentials": [document, document], "profile": profile});
     refused(&body("draft"), "credentials[1].doc_type");
     // No entry of these tests has a root.
-    let all = Dialects::new(ALL);
+    let all = SpokenProfiles::new(ALL);
     refused_by(&all, &body("1.0"), "unknown_issuer", "credentials[0].issuer_id");
 }
 
@@ -290,7 +290,7 @@ fn credential_sets_have_their_shape() {
         refused(&with_sets(sets), &at(path));
     }
     let unknown = with_sets(json!([{"options": [["a"], ["b"]], "purpose": "x"}]));
-    refused_by(&Dialects::new(ALL), &unknown, "unknown_field", "credential_sets[0].purpose");
+    refused_by(&SpokenProfiles::new(ALL), &unknown, "unknown_field", "credential_sets[0].purpose");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn draft_can_express_neither_sets_nor_transaction_data() {
 #[test]
 fn the_legacy_form_has_no_credential_sets() {
     let body = legacy(json!({"credential_sets": []}));
-    refused_by(&Dialects::new(ALL), &body, "unknown_field", "credential_sets");
+    refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "credential_sets");
 }
 
 fn with_data(data: Value) -> Value {
@@ -441,7 +441,7 @@ fn data_of_one_signer_share_a_hash_algorithm() {
 
 #[test]
 fn a_field_that_draft_has_not_is_refused_with_what_the_tenant_can_do() {
-    let draft_first = Dialects::new([Dialect::Draft, Dialect::V1_0]).with_dc_api();
+    let draft_first = SpokenProfiles::new([Profile::Draft, Profile::V1_0]).with_dc_api();
     for (name, value) in [
         ("credential_sets", json!([])),
         ("distinct_credentials", json!(true)),

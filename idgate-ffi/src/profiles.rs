@@ -1,8 +1,8 @@
 //! What a verifier speaks, as JSON: the names are those of the gateway's settings.
 
-use idgate_core::request::{Dialect, Dialects};
+use idgate_core::request::{Profile, SpokenProfiles};
 use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
+use idgate_core::verifier::{DcApi, ProfileOptions, ResponseMode};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::status::idgate_status::IDGATE_CONFIG;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Options {
-    profiles: Vec<Dialect>,
+    profiles: Vec<Profile>,
     pub(crate) request_mode: RequestMode,
     client_id: ClientId,
     response_mode: Answers,
@@ -75,7 +75,7 @@ impl Options {
         }
         let options: Self = serde_json::from_slice(json)
             .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "the options", &error))?;
-        let drafts_alone = options.profiles.iter().all(|dialect| *dialect == Dialect::Draft);
+        let drafts_alone = options.profiles.iter().all(|profile| *profile == Profile::Draft);
         if drafts_alone && options.dc_api != Browsers::Off {
             return Err(Failure::config("dc_api needs the profile 1.0 or haip"));
         }
@@ -83,8 +83,8 @@ impl Options {
     }
 
     /// What the core is told of them.
-    pub(crate) fn dialects(&self) -> DialectOptions {
-        let mut options = DialectOptions::default();
+    pub(crate) fn profiles(&self) -> ProfileOptions {
+        let mut options = ProfileOptions::default();
         if !self.profiles.is_empty() {
             options.enabled.clone_from(&self.profiles);
         }
@@ -109,18 +109,18 @@ impl Options {
     }
 
     /// What requests may ask for: without a certificate, nothing that is named by one.
-    pub(crate) fn spoken(&self, certified: bool) -> Dialects {
-        let mut spoken = Dialects::new(self.profiles.iter().copied());
+    pub(crate) fn spoken(&self, certified: bool) -> SpokenProfiles {
+        let mut spoken = SpokenProfiles::new(self.profiles.iter().copied());
         if self.dc_api != Browsers::Off {
             spoken = spoken.with_dc_api();
         }
         if certified {
             return spoken;
         }
-        let spoken = spoken.without(Dialect::Haip);
+        let spoken = spoken.without(Profile::Haip);
         match (self.request_mode, self.client_id) {
             (RequestMode::Inline, _) | (_, ClientId::Did) => spoken,
-            _ => spoken.without(Dialect::V1_0),
+            _ => spoken.without(Profile::V1_0),
         }
     }
 }
@@ -135,27 +135,27 @@ mod tests {
         for none in ["", "{}"] {
             let options = Options::parse(none.as_bytes()).unwrap();
             assert_eq!(options.request_mode, RequestMode::Inline);
-            assert_eq!(options.dialects().enabled, [Dialect::Draft]);
-            assert!(!options.dialects().announces_post);
-            assert_eq!(options.dialects().dc_api, DcApi::Off);
+            assert_eq!(options.profiles().enabled, [Profile::Draft]);
+            assert!(!options.profiles().announces_post);
+            assert_eq!(options.profiles().dc_api, DcApi::Off);
         }
         let all = br#"{"profiles":["haip","1.0"],"request_mode":"jar","client_id":"x509_san_dns",
             "response_mode":"direct_post","request_uri_method":"post","dc_api":"signed"}"#;
         let options = Options::parse(all).unwrap();
-        let dialects = options.dialects();
+        let profiles = options.profiles();
         assert_eq!(options.request_mode, RequestMode::Jar);
-        assert_eq!(dialects.enabled, [Dialect::Haip, Dialect::V1_0]);
-        assert_eq!(dialects.client_id_form, ClientIdForm::X509SanDns);
-        assert_eq!(dialects.response_mode, ResponseMode::Plain);
-        assert!(dialects.announces_post);
-        assert_eq!(dialects.dc_api, DcApi::Signed);
+        assert_eq!(profiles.enabled, [Profile::Haip, Profile::V1_0]);
+        assert_eq!(profiles.client_id_form, ClientIdForm::X509SanDns);
+        assert_eq!(profiles.response_mode, ResponseMode::Plain);
+        assert!(profiles.announces_post);
+        assert_eq!(profiles.dc_api, DcApi::Signed);
     }
 
     #[test]
     fn without_a_certificate_nothing_is_spoken_that_is_named_by_one() {
         let ready = |json: &str, certified: bool| {
             let spoken = Options::parse(json.as_bytes()).unwrap().spoken(certified);
-            Dialect::ALL.map(|dialect| spoken.is_ready(dialect))
+            Profile::ALL.map(|profile| spoken.is_ready(profile))
         };
         let all = r#"{"profiles":["haip","1.0","draft"]}"#;
         assert_eq!(ready(all, true), [true; 3]);

@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::ClaimsPath;
+use crate::ids::ClaimPath;
 use crate::limits::MAX_DEPTH;
 
 /// A path of member names; never empty.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct ClaimPath(Vec<String>);
+pub(crate) struct SubjectPath(Vec<String>);
 
-impl ClaimPath {
+impl SubjectPath {
     /// From dotted names; each is a claim name, and there are no more of them than JSON may nest.
     pub(crate) fn parse(dotted: &str) -> Option<Self> {
         let names: Vec<String> = dotted.split('.').map(String::from).collect();
@@ -28,14 +28,14 @@ impl ClaimPath {
     }
 
     /// The names, outermost first.
-    pub fn segments(&self) -> &[String] {
+    pub(crate) fn segments(&self) -> &[String] {
         &self.0
     }
 }
 
 /// `path` as JSONPath from the credential root: `$.address.country`, `$.nationalities[*]`. Dot notation
 /// ends where a name begins with a digit, or has what no plain name has: `$['18_plus']`.
-pub(crate) fn json_path(path: &ClaimsPath) -> String {
+pub(crate) fn json_path(path: &ClaimPath) -> String {
     let mut text = String::from("$");
     for component in path.components() {
         match component {
@@ -68,18 +68,21 @@ mod tests {
 
     #[test]
     fn names_are_split_at_dots() {
-        assert_eq!(ClaimPath::parse("address.country").unwrap().segments(), ["address", "country"]);
-        assert_eq!(ClaimPath::parse("family_name"), Some(ClaimPath::top_level("family_name")));
+        assert_eq!(
+            SubjectPath::parse("address.country").unwrap().segments(),
+            ["address", "country"]
+        );
+        assert_eq!(SubjectPath::parse("family_name"), Some(SubjectPath::top_level("family_name")));
     }
 
     #[test]
     fn what_is_no_dotted_claim_name_is_refused() {
         for bad in ["", ".", "a.", ".a", "a..b", "a b", "a-b", "a[0]", "é", "a'", "a\n"] {
-            assert_eq!(ClaimPath::parse(bad), None, "{bad:?}");
+            assert_eq!(SubjectPath::parse(bad), None, "{bad:?}");
         }
         let deep = |n: usize| vec!["a"; n].join(".");
-        assert!(ClaimPath::parse(&deep(MAX_DEPTH)).is_some());
-        assert_eq!(ClaimPath::parse(&deep(MAX_DEPTH + 1)), None);
+        assert!(SubjectPath::parse(&deep(MAX_DEPTH)).is_some());
+        assert_eq!(SubjectPath::parse(&deep(MAX_DEPTH + 1)), None);
     }
 
     #[test]
@@ -91,8 +94,8 @@ mod tests {
             ("ages.18.value", "$.ages['18'].value"),
             ("_18", "$._18"),
         ] {
-            let path = ClaimPath::parse(dotted).unwrap();
-            let path = ClaimsPath::of_claims(path.segments().iter().map(String::as_str));
+            let path = SubjectPath::parse(dotted).unwrap();
+            let path = ClaimPath::of_claims(path.segments().iter().map(String::as_str));
             assert_eq!(json_path(&path), expected);
         }
     }
@@ -104,7 +107,7 @@ mod tests {
             (r#"["a",null,"b c"]"#, "$.a[*]['b c']"),
             (r#"["it's","a\\b"]"#, r"$['it\'s']['a\\b']"),
         ] {
-            assert_eq!(json_path(&ClaimsPath::from_json(path).unwrap()), expected);
+            assert_eq!(json_path(&ClaimPath::from_json(path).unwrap()), expected);
         }
     }
 }

@@ -5,26 +5,26 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::{ConfigError, ErrorCode, RequestError};
-use crate::request::{Dialect, PresentationRequest};
-use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestProfile, ResponseEncryption};
+use crate::request::{PresentationRequest, Profile};
+use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestShape, ResponseEncryption};
 use crate::verifier::signers::Signers;
 
-/// The dialects of a verifier, and what is left to choose in them. All but the list concerns `1.0`
+/// The profiles of a verifier, and what is left to choose in them. All but the list concerns `1.0`
 /// and `haip`: `draft` has no choices.
 ///
 /// ```
-/// use idgate_core::request::Dialect;
+/// use idgate_core::request::Profile;
 /// use idgate_core::session::ClientIdForm;
-/// use idgate_core::verifier::DialectOptions;
+/// use idgate_core::verifier::ProfileOptions;
 ///
-/// let mut options = DialectOptions::new([Dialect::Haip, Dialect::V1_0]);
+/// let mut options = ProfileOptions::new([Profile::Haip, Profile::V1_0]);
 /// options.client_id_form = ClientIdForm::X509SanDns;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct DialectOptions {
+pub struct ProfileOptions {
     /// What sessions may speak; the first is for requests that name none. Never empty.
-    pub enabled: Vec<Dialect>,
+    pub enabled: Vec<Profile>,
     /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or
     /// `X509Hash`; with another one the verifier does not build.
     pub client_id_form: ClientIdForm,
@@ -32,7 +32,7 @@ pub struct DialectOptions {
     pub response_mode: ResponseMode,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
     pub announces_post: bool,
-    /// What pages may pass to their browser, in any dialect but `draft`.
+    /// What pages may pass to their browser, in any profile but `draft`.
     pub dc_api: DcApi,
 }
 
@@ -77,9 +77,9 @@ pub enum ResponseMode {
     Encrypted,
 }
 
-impl DialectOptions {
-    /// These dialects as most wallets like them. None is as good as `draft` alone.
-    pub fn new(enabled: impl IntoIterator<Item = Dialect>) -> Self {
+impl ProfileOptions {
+    /// These profiles as most wallets like them. None is as good as `draft` alone.
+    pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         Self {
             enabled: enabled.into_iter().collect(),
             client_id_form: ClientIdForm::DecentralizedIdentifier,
@@ -90,11 +90,7 @@ impl DialectOptions {
     }
 
     /// That requests can be signed under these names by `signers`; those of `draft` are made as given.
-    pub(super) fn check(
-        &self,
-        draft: &RequestProfile,
-        signers: &Signers,
-    ) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, draft: &RequestShape, signers: &Signers) -> Result<(), ConfigError> {
         use ClientIdForm::{Did, Origin, RedirectUri};
         if matches!(self.client_id_form, RedirectUri | Did | Origin) {
             return Err(ConfigError::Signer(
@@ -102,10 +98,10 @@ impl DialectOptions {
                  DecentralizedIdentifier, X509SanDns or X509Hash",
             ));
         }
-        let speaks = |dialect| self.enabled.contains(&dialect);
+        let speaks = |profile| self.enabled.contains(&profile);
         let by_did = self.client_id_form == ClientIdForm::DecentralizedIdentifier;
         let under_did =
-            self.enabled.is_empty() || speaks(Dialect::Draft) || by_did && speaks(Dialect::V1_0);
+            self.enabled.is_empty() || speaks(Profile::Draft) || by_did && speaks(Profile::V1_0);
         if draft.delivery == Delivery::RequestUri && under_did && !signers.serve_did() {
             return Err(ConfigError::Signer(
                 "of the DID is missing: give one without a certificate",
@@ -115,46 +111,46 @@ impl DialectOptions {
     }
 
     /// What the offers of `request` speak, in their order, each once.
-    pub(super) fn of(&self, request: &PresentationRequest) -> Result<Vec<Dialect>, RequestError> {
-        let first = self.enabled.first().copied().unwrap_or(Dialect::Draft);
+    pub(super) fn of(&self, request: &PresentationRequest) -> Result<Vec<Profile>, RequestError> {
+        let first = self.enabled.first().copied().unwrap_or(Profile::Draft);
         let mut chosen = Vec::with_capacity(1);
-        for dialect in &request.profiles {
-            if *dialect != first && !self.enabled.contains(dialect) {
-                return Err(unsupported(*dialect, "is not enabled"));
+        for profile in &request.profiles {
+            if *profile != first && !self.enabled.contains(profile) {
+                return Err(unsupported(*profile, "is not enabled"));
             }
-            if !chosen.contains(dialect) {
-                chosen.push(*dialect);
+            if !chosen.contains(profile) {
+                chosen.push(*profile);
             }
         }
         Ok(if chosen.is_empty() { vec![first] } else { chosen })
     }
 
-    /// The dialect of a request to browsers beside links in these: the first that browsers know.
-    pub(super) fn of_browsers(linked: &[Dialect]) -> Option<Dialect> {
-        linked.iter().copied().find(|dialect| *dialect != Dialect::Draft)
+    /// The profile of a request to browsers next to links in these: the first that browsers know.
+    pub(super) fn of_browsers(linked: &[Profile]) -> Option<Profile> {
+        linked.iter().copied().find(|profile| *profile != Profile::Draft)
     }
 
-    /// How an offer of `dialect` is made; that of `draft` is given.
-    pub(super) fn profile(&self, dialect: Dialect, draft: &RequestProfile) -> RequestProfile {
-        match (dialect, draft.delivery) {
-            (Dialect::Draft, _) => draft.clone(),
-            (Dialect::V1_0, Delivery::Inline | Delivery::Browser) => {
-                RequestProfile::v1_0_inline(self.encryption(ResponseEncryption::Plain))
+    /// How an offer of `profile` is made; that of `draft` is given.
+    pub(super) fn shape(&self, profile: Profile, draft: &RequestShape) -> RequestShape {
+        match (profile, draft.delivery) {
+            (Profile::Draft, _) => draft.clone(),
+            (Profile::V1_0, Delivery::Inline | Delivery::Browser) => {
+                RequestShape::v1_0_inline(self.encryption(ResponseEncryption::Plain))
             }
-            (Dialect::V1_0, Delivery::RequestUri) => {
+            (Profile::V1_0, Delivery::RequestUri) => {
                 let response = self.encryption(ResponseEncryption::EcdhEs);
-                RequestProfile::v1_0_jar(self.client_id_form, response)
+                RequestShape::v1_0_jar(self.client_id_form, response)
             }
-            (Dialect::Haip, _) => RequestProfile::haip(),
+            (Profile::Haip, _) => RequestShape::haip(),
         }
     }
 
     /// The names to sign an offer to browsers under, the one to sign alone under first. `haip` knows one.
-    pub(super) fn browser_forms(&self, dialect: Dialect) -> Vec<ClientIdForm> {
+    pub(super) fn browser_forms(&self, profile: Profile) -> Vec<ClientIdForm> {
         use ClientIdForm::{DecentralizedIdentifier, X509Hash, X509SanDns};
-        match (dialect, self.dc_api) {
+        match (profile, self.dc_api) {
             (_, DcApi::Off | DcApi::Unsigned) => Vec::new(),
-            (Dialect::Haip, _) => vec![X509Hash],
+            (Profile::Haip, _) => vec![X509Hash],
             (_, DcApi::Signed) => vec![self.client_id_form],
             (_, DcApi::Multisigned) => {
                 let mut forms = vec![self.client_id_form];
@@ -174,13 +170,13 @@ impl DialectOptions {
     }
 }
 
-impl Default for DialectOptions {
+impl Default for ProfileOptions {
     fn default() -> Self {
-        Self::new([Dialect::Draft])
+        Self::new([Profile::Draft])
     }
 }
 
-pub(super) fn unsupported(dialect: Dialect, why: &str) -> RequestError {
-    let rule = format!("{dialect} {why} at this gateway; leave it out, or ask the operator for it");
+pub(super) fn unsupported(profile: Profile, why: &str) -> RequestError {
+    let rule = format!("{profile} {why} at this gateway; leave it out, or ask the operator for it");
     RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule)
 }

@@ -5,17 +5,17 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::Dialect;
+use crate::request::Profile;
 
 /// How a request is made and how its answer is read: fixed at creation and stored. Rendering a
 /// request, unpacking an answer, the expected audience and the transcript candidates look at it;
 /// verification of a credential never does. Nothing in an answer changes it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct RequestProfile {
+pub struct RequestShape {
     /// What it speaks.
-    #[serde(default = "draft", skip_serializing_if = "is_draft")]
-    pub dialect: Dialect,
+    #[serde(rename = "dialect", default = "draft", skip_serializing_if = "is_draft")]
+    pub profile: Profile,
     /// How credentials are asked for.
     pub query: QueryLanguage,
     /// The form of `client_id`.
@@ -28,11 +28,11 @@ pub struct RequestProfile {
     pub transcripts: Vec<TranscriptKind>,
 }
 
-impl RequestProfile {
+impl RequestShape {
     /// `draft` by value: unsigned, plain `direct_post` (OpenID4VP 5, 8.2).
     pub fn inline() -> Self {
         Self {
-            dialect: Dialect::Draft,
+            profile: Profile::Draft,
             query: QueryLanguage::PresentationExchange,
             client_id_form: ClientIdForm::RedirectUri,
             delivery: Delivery::Inline,
@@ -44,7 +44,7 @@ impl RequestProfile {
     /// `draft` by reference: signed, with `direct_post.jwt` (RFC 9101, OpenID4VP 5 and 8.3).
     pub fn jar() -> Self {
         Self {
-            dialect: Dialect::Draft,
+            profile: Profile::Draft,
             query: QueryLanguage::PresentationExchange,
             client_id_form: ClientIdForm::Did,
             delivery: Delivery::RequestUri,
@@ -56,7 +56,7 @@ impl RequestProfile {
     /// `1.0` by value: unsigned.
     pub fn v1_0_inline(response: ResponseEncryption) -> Self {
         Self {
-            dialect: Dialect::V1_0,
+            profile: Profile::V1_0,
             query: QueryLanguage::Dcql,
             client_id_form: ClientIdForm::RedirectUri,
             delivery: Delivery::Inline,
@@ -73,14 +73,14 @@ impl RequestProfile {
     /// `haip`: by reference, by a certificate's hash, encrypted (HAIP 1.0, 5 and 5.1).
     pub fn haip() -> Self {
         let v1_0 = Self::v1_0_jar(ClientIdForm::X509Hash, ResponseEncryption::EcdhEs);
-        Self { dialect: Dialect::Haip, ..v1_0 }
+        Self { profile: Profile::Haip, ..v1_0 }
     }
 
     /// To a page's browser, encrypted: the page and its server see the answer before the verifier does.
     /// Whoever signs it, the transcript is the same (OpenID4VP A, B.2.6.2).
-    pub fn browser(dialect: Dialect) -> Self {
+    pub fn browser(profile: Profile) -> Self {
         Self {
-            dialect,
+            profile,
             client_id_form: ClientIdForm::Origin,
             delivery: Delivery::Browser,
             transcripts: vec![TranscriptKind::OpenId4Vp1DcApi],
@@ -171,11 +171,11 @@ pub enum TranscriptKind {
     Iso180137AnnexC,
 }
 
-const fn draft() -> Dialect {
-    Dialect::Draft
+const fn draft() -> Profile {
+    Profile::Draft
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
-fn is_draft(dialect: &Dialect) -> bool {
-    *dialect == Dialect::Draft
+fn is_draft(profile: &Profile) -> bool {
+    *profile == Profile::Draft
 }

@@ -197,7 +197,7 @@ fn signer_with_crl() -> Vec<u8> {
 }
 
 fn signer_with_extensions(more: &[Vec<u8>]) -> Vec<u8> {
-    crate::status::fixtures::signer_with(&signing_key("signer"), more)
+    crate::revocation::fixtures::signer_with(&signing_key("signer"), more)
 }
 
 #[test]

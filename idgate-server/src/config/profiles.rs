@@ -1,17 +1,17 @@
-//! Which dialects of OpenID4VP the gateway speaks, and what is left to choose in them.
+//! Which profiles of OpenID4VP the gateway speaks, and what is left to choose in them.
 
 use idgate_core::Verifier;
-use idgate_core::request::Dialect;
+use idgate_core::request::Profile;
 use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{self, DcApi, DialectOptions};
+use idgate_core::verifier::{self, DcApi, ProfileOptions};
 
 use super::{Settings, optional, required, rules};
 
-/// The dialects of a gateway. All but the list concerns `1.0` and `haip`; `draft` has no choices.
+/// The profiles of a gateway. All but the list concerns `1.0` and `haip`; `draft` has no choices.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Dialects {
+pub struct SpokenProfiles {
     /// What sessions may speak; the first is for those that name none. Never empty.
-    pub enabled: Vec<Dialect>,
+    pub enabled: Vec<Profile>,
     /// The client identifier of signed requests of `1.0`.
     pub client_id: ClientId,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 1.0 5.10).
@@ -72,15 +72,15 @@ impl OwnName {
 pub const DRAFT_ALONE: &str =
     "IDGATE_PROFILES is draft alone, which wallets of today do not read; add 1.0 or haip to it";
 
-impl Dialects {
+impl SpokenProfiles {
     /// Whether anything but drafts is spoken.
     pub fn are_newer(&self) -> bool {
-        self.enabled != [Dialect::Draft]
+        self.enabled != [Profile::Draft]
     }
 
     /// As a verifier takes them.
-    pub fn options(&self) -> DialectOptions {
-        let mut options = DialectOptions::new(self.enabled.iter().copied());
+    pub fn options(&self) -> ProfileOptions {
+        let mut options = ProfileOptions::new(self.enabled.iter().copied());
         options.client_id_form = match self.client_id {
             ClientId::Did => ClientIdForm::DecentralizedIdentifier,
             ClientId::X509SanDns => ClientIdForm::X509SanDns,
@@ -97,10 +97,10 @@ impl Dialects {
     }
 }
 
-impl Default for Dialects {
+impl Default for SpokenProfiles {
     fn default() -> Self {
         Self {
-            enabled: vec![Dialect::Draft],
+            enabled: vec![Profile::Draft],
             client_id: ClientId::Did,
             announces_post: false,
             response_mode: ResponseMode::Auto,
@@ -109,17 +109,17 @@ impl Default for Dialects {
     }
 }
 
-/// Names of dialects separated by commas, each once.
-pub(super) fn profiles(text: &str) -> Result<Vec<Dialect>, String> {
+/// Names of profiles separated by commas, each once.
+pub(super) fn profiles(text: &str) -> Result<Vec<Profile>, String> {
     let mut enabled = Vec::new();
     for name in text.split(',').map(str::trim) {
-        let dialect = Dialect::from_name(name).ok_or_else(|| {
+        let profile = Profile::from_name(name).ok_or_else(|| {
             format!("`{name}` is not a profile; list draft, 1.0, haip, as haip,draft")
         })?;
-        if enabled.contains(&dialect) {
+        if enabled.contains(&profile) {
             return Err(format!("{name} is listed twice; list each profile once"));
         }
-        enabled.push(dialect);
+        enabled.push(profile);
     }
     Ok(enabled)
 }
@@ -161,9 +161,9 @@ mod tests {
 
     #[test]
     fn profiles_are_listed_once_each_and_the_first_leads() {
-        assert_eq!(profiles("draft").unwrap(), [Dialect::Draft]);
-        assert_eq!(profiles("haip, draft").unwrap(), [Dialect::Haip, Dialect::Draft]);
-        assert_eq!(profiles("draft,1.0,haip").unwrap(), Dialect::ALL);
+        assert_eq!(profiles("draft").unwrap(), [Profile::Draft]);
+        assert_eq!(profiles("haip, draft").unwrap(), [Profile::Haip, Profile::Draft]);
+        assert_eq!(profiles("draft,1.0,haip").unwrap(), Profile::ALL);
         for bad in ["", "1", "HAIP", "draft,", "draft haip", "haip,draft,haip"] {
             assert!(profiles(bad).is_err(), "{bad}");
         }

@@ -9,28 +9,28 @@ fn for_pages(dc_api: Value) -> Value {
 }
 
 #[test]
-fn pages_are_known_where_browsers_are_asked_and_a_dialect_can() {
+fn pages_are_known_where_browsers_are_asked_and_a_profile_can() {
     let body = for_pages(json!({"origins": ["https://shop.example"]}));
-    refused_by(&Dialects::new(ALL), &body, "unknown_field", "dc_api");
+    refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "dc_api");
     let mut without = body.clone();
     without.as_object_mut().unwrap().remove("profile");
-    let draft_alone = Dialects::default().with_dc_api();
+    let draft_alone = SpokenProfiles::default().with_dc_api();
     refused_by(&draft_alone, &without, "invalid_request", "dc_api");
 
-    let dialects = Dialects::new(ALL).with_dc_api();
-    let request = parse_with(&body, &trust(), &dialects).unwrap();
+    let profiles = SpokenProfiles::new(ALL).with_dc_api();
+    let request = parse_with(&body, &trust(), &profiles).unwrap();
     assert_eq!(request.dc_api.unwrap().origins, ["https://shop.example"]);
-    assert_eq!(parse_with(&pair(json!({}), json!({})), &trust(), &dialects).unwrap().dc_api, None);
+    assert_eq!(parse_with(&pair(json!({}), json!({})), &trust(), &profiles).unwrap().dc_api, None);
     let mut legacy = legacy(json!({"dc_api": {"origins": ["https://shop.example"]}}));
-    assert!(parse_with(&legacy, &trust(), &dialects).unwrap().dc_api.is_some());
+    assert!(parse_with(&legacy, &trust(), &profiles).unwrap().dc_api.is_some());
     legacy["profile"] = "draft".into();
-    let said = refused_by(&dialects, &legacy, "invalid_request", "dc_api");
+    let said = refused_by(&profiles, &legacy, "invalid_request", "dc_api");
     assert!(said.contains("needs profile 1.0 or haip; add one to profiles"), "{said}");
 }
 
 #[test]
 fn pages_have_one_to_five_origins_as_browsers_write_them_none_twice() {
-    let dialects = Dialects::new(ALL).with_dc_api();
+    let profiles = SpokenProfiles::new(ALL).with_dc_api();
     let six: Vec<_> = (0..6).map(|n| format!("https://{n}.example")).collect();
     for (dc_api, code, path) in [
         (json!("https://shop.example"), "invalid_request", "dc_api"),
@@ -48,12 +48,12 @@ fn pages_have_one_to_five_origins_as_browsers_write_them_none_twice() {
             "dc_api.origins[1]",
         ),
     ] {
-        refused_by(&dialects, &for_pages(dc_api), code, path);
+        refused_by(&profiles, &for_pages(dc_api), code, path);
     }
     let five = json!({"origins": six[..5]});
     let app = format!("android:apk-key-hash:{}", "A".repeat(43));
     // reason: an origin is a text, and nothing listens there
     for good in [five, json!({"origins": [app, "http://localhost:3000"]})] {
-        assert!(parse_with(&for_pages(good), &trust(), &dialects).is_ok());
+        assert!(parse_with(&for_pages(good), &trust(), &profiles).is_ok());
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::codec::json::{Kind, Value};
 use crate::formats::sd_jwt_vc::ProcessedPayload;
-use crate::ids::ClaimsPath;
+use crate::ids::ClaimPath;
 
 /// What a path selects; never empty.
 pub(super) enum Selected<'t, 'a> {
@@ -39,7 +39,7 @@ impl Selected<'_, '_> {
 /// disclosed. Some elements of an array are as good as all: holders may hide the others.
 pub(super) fn select<'t, 'a>(
     payload: &ProcessedPayload<'t, 'a>,
-    path: &ClaimsPath,
+    path: &ClaimPath,
 ) -> Option<Selected<'t, 'a>> {
     let mut components = path.components();
     let mut selected = vec![payload.get(components.next()??)?];

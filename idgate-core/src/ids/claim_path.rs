@@ -16,17 +16,17 @@ pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 /// that the holder hides move the others, so that a place in an array means nothing.
 ///
 /// ```
-/// use idgate_core::request::ClaimsPath;
+/// use idgate_core::request::ClaimPath;
 ///
-/// let path = ClaimsPath::from_json(r#"["nationalities", null]"#).unwrap();
+/// let path = ClaimPath::from_json(r#"["nationalities", null]"#).unwrap();
 /// assert_eq!(path.to_string(), r#"["nationalities",null]"#);
-/// assert!(ClaimsPath::from_json(r#"["nationalities", 0]"#).is_err());
+/// assert!(ClaimPath::from_json(r#"["nationalities", 0]"#).is_err());
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "Vec<Option<String>>")]
-pub struct ClaimsPath(Vec<Option<String>>);
+pub struct ClaimPath(Vec<Option<String>>);
 
-impl ClaimsPath {
+impl ClaimPath {
     /// From its JSON text.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl ClaimsPath {
     }
 }
 
-impl TryFrom<Vec<Option<String>>> for ClaimsPath {
+impl TryFrom<Vec<Option<String>>> for ClaimPath {
     type Error = &'static str;
 
     fn try_from(components: Vec<Option<String>>) -> Result<Self, Self::Error> {
@@ -93,7 +93,7 @@ impl TryFrom<Vec<Option<String>>> for ClaimsPath {
 }
 
 /// Its JSON text.
-impl core::fmt::Display for ClaimsPath {
+impl core::fmt::Display for ClaimPath {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| core::fmt::Error)?)
     }
@@ -107,37 +107,37 @@ mod tests {
     #[test]
     fn paths_of_names_and_null_are_taken_and_keep_their_text() {
         for text in [r#"["a"]"#, r#"["a","b",null,"c"]"#, r#"["http://x.example/é \"q\""]"#] {
-            let path = ClaimsPath::from_json(text).unwrap();
+            let path = ClaimPath::from_json(text).unwrap();
             assert_eq!(path.to_string(), text);
-            assert_eq!(serde_json::from_str::<ClaimsPath>(text).unwrap(), path);
+            assert_eq!(serde_json::from_str::<ClaimPath>(text).unwrap(), path);
         }
-        let path = ClaimsPath::from_json(r#"["degrees",null,"type"]"#).unwrap();
+        let path = ClaimPath::from_json(r#"["degrees",null,"type"]"#).unwrap();
         let components: Vec<_> = path.components().collect();
         assert_eq!(components, [Some("degrees"), None, Some("type")]);
         assert!(path.selects_several());
-        assert!(!ClaimsPath::of_claims(["a", "b"]).selects_several());
+        assert!(!ClaimPath::of_claims(["a", "b"]).selects_several());
     }
 
     #[test]
     fn numbers_are_refused_because_hidden_elements_move_the_others() {
         for text in [r#"["nationalities",1]"#, r#"["a",0]"#, r#"["a",1.5]"#, r#"[0]"#] {
-            assert!(ClaimsPath::from_json(text).unwrap_err().contains("numbers"), "{text}");
+            assert!(ClaimPath::from_json(text).unwrap_err().contains("numbers"), "{text}");
         }
     }
 
     #[test]
     fn what_is_not_an_array_of_names_and_null_is_refused() {
         for text in [r#""a""#, "{}", "null", r#"["a",true]"#, r#"["a",["b"]]"#, r#"["a",{}]"#] {
-            assert!(ClaimsPath::from_json(text).unwrap_err().contains("array of"), "{text}");
+            assert!(ClaimPath::from_json(text).unwrap_err().contains("array of"), "{text}");
         }
-        assert_eq!(ClaimsPath::from_json("["), Err("must be valid JSON"));
+        assert_eq!(ClaimPath::from_json("["), Err("must be valid JSON"));
     }
 
     #[test]
     fn a_path_begins_with_a_name() {
         for text in ["[]", "[null]", r#"[null,"a"]"#] {
-            assert!(ClaimsPath::from_json(text).unwrap_err().contains("begin"), "{text}");
-            assert!(serde_json::from_str::<ClaimsPath>(text).is_err(), "{text}");
+            assert!(ClaimPath::from_json(text).unwrap_err().contains("begin"), "{text}");
+            assert!(serde_json::from_str::<ClaimPath>(text).is_err(), "{text}");
         }
     }
 
@@ -145,12 +145,12 @@ mod tests {
     fn names_are_bounded_and_never_those_of_the_format() {
         for name in ["", "_sd", "_sd_alg", "...", &"é".repeat(MAX_CLAIM_NAME_CHARS + 1)] {
             let text = serde_json::to_string(&["a", name]).unwrap();
-            assert!(ClaimsPath::from_json(&text).is_err(), "{name}");
+            assert!(ClaimPath::from_json(&text).is_err(), "{name}");
         }
-        let of_depth = |n: usize| ClaimsPath::try_from(vec![Some(String::from("a")); n]);
+        let of_depth = |n: usize| ClaimPath::try_from(vec![Some(String::from("a")); n]);
         assert!(of_depth(MAX_DEPTH).is_ok());
         assert!(of_depth(MAX_DEPTH + 1).is_err());
         let longest = serde_json::to_string(&["é".repeat(MAX_CLAIM_NAME_CHARS)]).unwrap();
-        assert!(ClaimsPath::from_json(&longest).is_ok());
+        assert!(ClaimPath::from_json(&longest).is_ok());
     }
 }

@@ -7,8 +7,8 @@ mod context;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 pub(crate) mod fixtures;
 mod inquiry;
+mod outcome;
 mod published;
-mod revocation;
 mod source;
 mod token_status_list;
 
@@ -16,8 +16,8 @@ pub(crate) use self::context::{SignerStatus, StatusContext, Voucher};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
 #[cfg(feature = "internals")]
 pub use self::inquiry::{is_good_by_crls, is_good_by_identifier_list, is_good_by_status_list};
+pub use self::outcome::{Revocation, RevocationDetails, RevocationOutcome};
 pub(crate) use self::published::{Published, PublishedStatus};
-pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
 pub use self::source::{Need, SourceFault, Supplied, VerifiedSource};
 pub use self::token_status_list::VerifiedStatusList;
 pub use crate::trust::crl::{CrlError, VerifiedCrl};

@@ -22,7 +22,7 @@ fn selected(payload: &Json, disclosures: &[Json], path: &str) -> Option<Json> {
         texts.iter().map(|text| (text.as_str(), tape.parse(text.as_bytes()).unwrap())).collect();
     let index = DisclosureIndex::new(&disclosures, HashAlg::Sha256, &PROVIDER).unwrap();
     let payload = ProcessedPayload::bind(&tape, root, index).unwrap();
-    let selected = select(&payload, &ClaimsPath::from_json(path).unwrap())?;
+    let selected = select(&payload, &ClaimPath::from_json(path).unwrap())?;
     let mut out = String::new();
     selected.write(&payload, &mut out);
     Some(serde_json::from_str(&out).unwrap())
@@ -128,7 +128,7 @@ fn what_is_disclosed_inside_of_what_is_disclosed_is_found() {
 fn the_root_has_no_members_of_the_format() {
     let payload = json!({"_sd_alg": "sha-256", "_sd": [], "a": 1});
     for name in ["_sd_alg", "_sd"] {
-        assert!(ClaimsPath::from_json(&format!("[{name:?}]")).is_err());
+        assert!(ClaimPath::from_json(&format!("[{name:?}]")).is_err());
     }
     assert_eq!(selected(&payload, &[], r#"["a"]"#), Some(json!(1)));
 }

@@ -17,8 +17,8 @@ pub use self::internals::{is_good_by_crls, is_good_by_identifier_list, is_good_b
 use self::list::ListQuestion;
 use self::signer::SignerQuestion;
 use super::context::{SignerStatus, StatusContext, unknown};
+use super::outcome::RevocationDetails;
 use super::published::{Published, PublishedStatus};
-use super::revocation::RevocationDetails;
 use super::source::{Need, Supplied, VerifiedSource};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_STATUS_URIS;

@@ -16,7 +16,7 @@ use super::super::fixtures::{
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::ids::CredentialFormat;
-use crate::status::token_status_list::StatusListReference;
+use crate::revocation::token_status_list::StatusListReference;
 use crate::time::UnixMillis;
 use crate::trust::TrustEntry;
 use crate::trust::crl::VerifiedCrl;
@@ -135,7 +135,7 @@ fn required_demands_the_credentials_own_status() {
 
 #[test]
 fn credential_and_signer_are_told_apart() {
-    use crate::status::{Revocation, RevocationOutcome as Outcome};
+    use crate::revocation::{Revocation, RevocationOutcome as Outcome};
     let details = |credential, signer| RevocationDetails { credential, signer };
     for (told, credential, signer, summary) in [
         (BOTH, Outcome::Good, Outcome::Good, Revocation::Good),

@@ -9,8 +9,8 @@ use super::*;
 use crate::tenant::members;
 
 impl Desk {
-    /// A gateway that speaks HAIP and the draft dialect.
-    fn of_two_dialects() -> Self {
+    /// A gateway that speaks HAIP and the draft profile.
+    fn of_two_profiles() -> Self {
         let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
         Self::start_on(installation, HAIP)
     }
@@ -39,7 +39,7 @@ impl Desk {
         asked
     }
 
-    /// The request of the draft dialect, and its answer.
+    /// The request of the draft profile, and its answer.
     fn old_answer(&mut self, created: &Created) -> (String, Body) {
         let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
         let link = JarLink::parse(link).unwrap();
@@ -53,7 +53,7 @@ impl Desk {
 
 #[test]
 fn a_wallet_of_each_generation_answers_through_its_own_link() {
-    let mut desk = Desk::of_two_dialects();
+    let mut desk = Desk::of_two_profiles();
     for formats in [SD_JWT_VC, MDOC, BOTH] {
         let created = desk.create_in_both(formats);
         let asked = desk.new_request(&created, formats);
@@ -113,7 +113,7 @@ fn haip_by_reference_beside_a_draft_by_value() {
 
 #[test]
 fn a_draft_answer_of_a_haip_session_is_read_with_the_code_too() {
-    let mut desk = Desk::of_two_dialects();
+    let mut desk = Desk::of_two_profiles();
     let mut body = desk.body(SD_JWT_VC);
     body["profiles"] = json!(["haip", "draft"]);
     let created = desk.tenant.create(&body);
@@ -132,7 +132,7 @@ fn a_draft_answer_of_a_haip_session_is_read_with_the_code_too() {
 
 #[test]
 fn the_answer_to_one_request_does_not_fit_the_other() {
-    let mut desk = Desk::of_two_dialects();
+    let mut desk = Desk::of_two_profiles();
     let created = desk.create_in_both(SD_JWT_VC);
     let asked = desk.new_request(&created, SD_JWT_VC);
     let (old_uri, old_body) = desk.old_answer(&created);
@@ -145,7 +145,7 @@ fn the_answer_to_one_request_does_not_fit_the_other() {
 }
 
 #[test]
-fn a_dialect_that_is_not_enabled_is_refused() {
+fn a_profile_that_is_not_enabled_is_refused() {
     let mut desk = Desk::start(HAIP);
     for profiles in [json!(["draft"]), json!(["haip", "1.0"]), json!(["2.0"])] {
         let mut body = desk.body(SD_JWT_VC);
