@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use idgate_core::Profile;
 use idgate_core::crypto::{
     Alg, ContentEncryption, CryptoProvider, Curve, EcdhPrivateKey, Es256Key, aws_lc_rs as aws,
     rustcrypto,
@@ -14,7 +15,9 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::jose::JweRecipient;
 use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use idgate_core::time::UnixMillis;
-use idgate_core::{NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{
+    Asked, NewSession, Request, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier,
+};
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jwe::{Enc, Encryption};
 use idgate_testkit::keys::{Curve as KitCurve, SigningKey};
@@ -80,13 +83,13 @@ fn request_object(
     signer: Arc<dyn RequestSigner>,
     floor_key: Arc<EcdsaKeyPair>,
 ) -> Result<Case, String> {
-    let verifier = Verifier::builder(provider).jar(BASE_URL, signer);
-    let trust = Arc::new(trust()?);
-    let verifier = verifier.trust(trust.clone()).build().map_err(|error| error.to_string())?;
+    let trust = Trust::of_snapshot(provider, Arc::new(trust()?));
+    let verifier = Verifier::builder(trust).profiles([Profile::Draft]).signed(BASE_URL, signer);
+    let verifier = verifier.build().map_err(|error| error.to_string())?;
     let session = session(&verifier)?;
     let idgate = move || {
-        let made = verifier.request_object(&session, session.id().as_str(), None, NOW);
-        assert!(made.is_ok_and(|(_, jwt)| jwt.as_str().len() > 2000));
+        let made = verifier.request_object(&session, &Asked::get(session.id().as_str()), NOW);
+        assert!(made.is_ok_and(|made| made.jwt.as_str().len() > 2000));
     };
     let floor = move || assert!(floor_jar::request_object(&floor_key).len() > 2000);
     Ok(Case {
@@ -115,10 +118,10 @@ fn session(verifier: &Verifier) -> Result<Session, String> {
     let tenant = TenantId::new("cli_bench");
     let made = verifier.create_session(&request, NewSession::live().tenant(tenant), &mut Same, NOW);
     let created = made.map_err(|error| error.to_string())?.session;
-    let (fetched, _) = verifier
-        .request_object(&created, created.id().as_str(), None, NOW)
-        .map_err(|error| error.to_string())?;
-    Ok(fetched.map_or(created, |transition| transition.session))
+    let asked = Asked::get(created.id().as_str());
+    let fetched =
+        verifier.request_object(&created, &asked, NOW).map_err(|error| error.to_string())?;
+    Ok(fetched.transition.map_or(created, |transition| transition.session))
 }
 
 /// Around the presentation of ten of thirty claims.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use idgate_core::session::VerifiedResult;
+use idgate_core::session::SessionResult;
 use idgate_core::{Revision, Session, Transition};
 
 /// Sessions by id.
@@ -15,7 +15,7 @@ pub struct Store(Mutex<HashMap<String, Row>>);
 struct Row {
     revision: Revision,
     snapshot: Vec<u8>,
-    result: Option<VerifiedResult>,
+    result: Option<SessionResult>,
 }
 
 impl Store {
@@ -26,7 +26,7 @@ impl Store {
         let mut session = transition.session;
         let result = session.take_result();
         let row =
-            Row { revision: session.revision(), snapshot: session.to_snapshot().to_vec(), result };
+            Row { revision: session.revision(), snapshot: session.to_bytes().to_vec(), result };
         let mut rows = self.rows();
         let stored = rows.get(session.id().as_str()).map_or(Revision(0), |row| row.revision);
         if stored != transition.from {
@@ -40,7 +40,7 @@ impl Store {
     pub fn load(&self, id: &str) -> Option<Session> {
         let rows = self.rows();
         let row = rows.get(id)?;
-        let mut session = Session::from_snapshot(&row.snapshot).ok()?;
+        let mut session = Session::from_bytes(&row.snapshot).ok()?;
         if let Some(result) = row.result.clone() {
             session.restore_result(result);
         }

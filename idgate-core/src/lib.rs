@@ -10,56 +10,54 @@
 //!
 //! # Getting started
 //!
-//! Is this person 18? With the feature `os-entropy`, and `serde_json` to read claims, this is a whole program:
+//! Is this person 18? With the feature `os-entropy`, and `serde` to read claims, this is a whole program:
 //!
 #![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
-//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
+//! use idgate_core::crypto::rustcrypto::PROVIDER;
 //! use idgate_core::entropy::OsEntropy;
-//! use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, UnixMillis, Verifier};
-//! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
+//! use idgate_core::{Answer, Credential, Issuer, NewSession, Profile, Reader, Reason, Request};
+//! use idgate_core::{Step, Trust, UnixMillis, Verifier};
 //! use std::time::{SystemTime, UNIX_EPOCH};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Card { age_over_18: bool }
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let now = UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis().try_into()?);
 //!
 //!     // Whom to trust: an issuer, and the key that it signs with.
-//!     let key = br#"{"kty": "EC", "crv": "P-256", "x": "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
+//!     let key = r#"{"kty": "EC", "crv": "P-256", "x": "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
 //!         "y": "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}"#;
-//!     let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example"));
-//!     issuer.keys.push(TrustedKey::new(Jwk::parse(key)?.key));
-//!     let trust = std::sync::Arc::new(TrustSnapshot::new(1, [issuer]));
-//!     let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
+//!     let trust = Trust::new(PROVIDER, [Issuer::new("https://issuer.example").vct("card").jwk(key)])?;
+//!     let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
+//!     let verifier = builder.unsigned("https://shop.example").build()?;
 //!
-//!     // Commit the session to your database, then show the link, as a QR code.
-//!     let card = Credential::sd_jwt_vc("id", "https://issuer.example");
-//!     let asked = Request::of([card.claims(["age_equal_or_over"])]);
-//!     let new = NewSession::live();
-//!     let created = verifier.create_session(&asked, new, &mut OsEntropy, now)?;
-//!     let link = created.session.invitation().qr_code_url;
+//!     // Commit the session to your database, then show the link as a QR code.
+//!     let card = Credential::sd_jwt_vc("card", "https://issuer.example");
+//!     let asked = Request::of([card.claims(["age_over_18"])]);
+//!     let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now)?;
+//!     let info = created.session.info(now);
+//!     let link = info.qr_code_url.unwrap_or_default();
 //!
-//!     // A wallet posts its answer. This one holds nothing: it declines.
+//!     // A wallet posts its answer. This one has nothing to show: it declines.
 //!     let state = link.split_once("&state=").and_then(|(_, rest)| rest.split('&').next());
 //!     let body = format!("error=access_denied&state={}", state.unwrap_or_default());
-//!     let form = Some("application/x-www-form-urlencoded");
-//!     let to = created.session.id().as_str(); // it posts to a path that ends with this id
-//!     let answer = Answer { to, content_type: form, body: body.as_bytes() };
+//!     let content_type = Some("application/x-www-form-urlencoded");
+//!     let answer = Answer { to: &info.id, content_type, body: body.as_bytes() };
 //!     let mut verification = verifier.begin(&created.session, answer, &mut OsEntropy, now)?;
 //!
-//!     // Commit what it has become, then reply: 400 where it is refused, else 200 with the body.
+//!     // Commit `decision.transition`, then send `decision.reply()` to the wallet.
 //!     let Step::Done(decision) = verification.step()? else {
 //!         return Err("a status list is to be fetched: see `manual::howto`".into());
 //!     };
-//!     let settled = decision.transition.session;
-//!     let adult = match settled.result_at(now) {
-//!         Some(result) => {
-//!             let claims: serde_json::Value = serde_json::from_str(result.claims())?;
-//!             claims["id"]["age_equal_or_over"]["18"] == true
-//!         }
-//!         None => false,
+//!     let settled = &decision.transition.session;
+//!     let adult = match settled.result(Reader::Backend, now) {
+//!         Ok(result) => result.credential::<Card>("card")?.age_over_18,
+//!         Err(_) => false,
 //!     };
 //!     println!("18 or older: {adult}");
-//!     assert_eq!((adult, settled.reason_at(now)), (false, Some(Reason::WalletError)));
+//!     assert_eq!((adult, settled.info(now).reason), (false, Some(Reason::WalletError)));
 //!     Ok(())
 //! }
 //! ```
@@ -81,23 +79,22 @@
 //! # let jwk_file = sample.issuer_key.public_jwk().to_string();
 //! # let owner = Wallet::new(sample.holder_key).with(sample.credential.clone());
 //! # let thief = Wallet::new(sample.issuer_key).with(sample.credential);
-//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
-//! use idgate_core::{Answer, Credential, IssuerId, NewSession, Request, UnixMillis, Verifier};
-//! use idgate_core::{Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
+//! use idgate_core::crypto::rustcrypto::PROVIDER;
+//! use idgate_core::{Answer, Credential, Issuer, NewSession, Profile, Reader, Reason, Request};
+//! use idgate_core::{Step, Trust, UnixMillis, Verifier, Withheld};
 //!
-//! let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example")); // whom to trust
-//! issuer.keys.push(TrustedKey::new(Jwk::parse(jwk_file.as_bytes())?.key));
-//! let trust = std::sync::Arc::new(TrustSnapshot::new(1, [issuer]));
-//! let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
+//! let trust = Trust::new(PROVIDER, [Issuer::new("https://issuer.example").jwk(jwk_file)])?;
+//! let builder = Verifier::builder(trust).profiles([Profile::Draft]);
+//! let verifier = builder.unsigned("https://shop.example").build()?;
 //!
 //! let card = Credential::sd_jwt_vc("id", "https://issuer.example");
 //! let asked = Request::of([card.claims(["age_equal_or_over"])]);
 //! let created = verifier.create_session(&asked, NewSession::live(), &mut entropy, now)?;
-//! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
+//! let info = created.session.info(now); // commit the session, then show the link
+//! let link = info.qr_code_url.unwrap_or_default();
 //!
 //! let mut decide = |(content_type, body): (&str, &[u8])| -> Result<_, Box<dyn std::error::Error>> {
-//!     let to = created.session.id().as_str(); // the last segment of the path it posts to
-//!     let answer = Answer { to, content_type: Some(content_type), body };
+//!     let answer = Answer { to: &info.id, content_type: Some(content_type), body };
 //!     match verifier.begin(&created.session, answer, &mut entropy, now)?.step()? {
 //!         Step::Done(decision) => Ok(decision.transition.session), // commit it, then reply
 //!         Step::Need { .. } => Err("a list is to be fetched: see `manual::howto`".into()),
@@ -108,12 +105,11 @@
 //! # let by_owner = (&*by_owner.content_type, &*by_owner.bytes);
 //! # let by_thief = (&*by_thief.content_type, &*by_thief.bytes);
 //! let verified = decide(by_owner)?;
-//! let result = verified.result_at(now).ok_or("no claims")?;
-//! let claims: serde_json::Value = serde_json::from_str(result.claims())?;
-//! assert_eq!(claims["id"]["age_equal_or_over"]["18"], true);
+//! let claims: serde_json::Value = verified.result(Reader::Backend, now)?.credential("id")?;
+//! assert_eq!(claims["age_equal_or_over"]["18"], true);
 //! let refused = decide(by_thief)?; // the same credential without its key: a reason, no claims
-//! assert_eq!(refused.reason_at(now), Some(Reason::HolderBindingInvalid));
-//! assert!(refused.result_at(now).is_none());
+//! assert_eq!(refused.info(now).reason, Some(Reason::HolderBindingInvalid));
+//! assert_eq!(refused.result(Reader::Backend, now).err(), Some(Withheld::NotVerified));
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -126,8 +122,8 @@
 //! # Where to look
 //!
 //! [`Verifier`] makes sessions and takes answers, [`Session`] is what your database keeps,
-//! [`TrustSnapshot`] says who is believed, [`verify`] has the steps and the verdict. One captured
-//! presentation without a session goes to [`verify::verify_sd_jwt_vc`] or [`verify::verify_mdoc`].
+//! [`Trust`] says who is believed, [`verify`] has the steps and the verdict. One captured presentation without a
+//! session goes to [`Trust::verify`].
 //! [`webhook`] signs notifications and verifies them, [`discovery`] renders what a signer publishes.
 //! The remaining modules are the parts that these are made of.
 //!
@@ -145,6 +141,7 @@
 
 extern crate alloc;
 
+mod claims;
 pub mod codec;
 mod cose;
 pub mod crypto;
@@ -161,6 +158,7 @@ pub mod jose;
 pub mod limits;
 pub mod manual;
 mod mode;
+mod reply;
 pub mod request;
 pub mod response;
 pub mod revocation;
@@ -175,21 +173,25 @@ mod work;
 #[cfg(feature = "counting")]
 pub mod work;
 
+pub use self::claims::ClaimsError;
 pub use self::crypto::CryptoProvider;
 pub use self::entropy::{Entropy, EntropyUnavailable};
 pub use self::error::{ErrorCode, Reason, WalletError};
 pub use self::ids::{IssuerId, TenantId};
 pub use self::mode::Mode;
-pub use self::request::{Credential, PresentationRequest, Request};
+pub use self::reply::HttpReply;
+pub use self::request::{Credential, PresentationRequest, Profile, Request};
 pub use self::response::Answer;
-pub use self::session::{Effect, Revision, Session, Status, Transition};
+pub use self::session::{
+    Effect, Reader, Revision, Session, SessionInfo, SessionResult, Status, Transition, Withheld,
+};
 pub use self::time::UnixMillis;
 pub use self::trust::{Issuer, ListFile, Trust, TrustEntry, TrustError, TrustSnapshot, TrustedKey};
-pub use self::verifier::{NewSession, Verifier, VerifierBuilder};
+pub use self::verifier::{Asked, NewSession, RequestObject, Verifier, VerifierBuilder};
 pub use self::verify::presentation::Expected;
 pub use self::verify::{
-    ClaimsError, Decision, Need, Presentation, PresentationStep, Refused, Sent, Step, Supplied,
-    Transcript, TranscriptError, Verification, Verified, VerifiedCredential, WalletReply,
+    Decision, Need, Presentation, PresentationStep, Refused, Sent, Step, Supplied, Transcript,
+    TranscriptError, Verification, Verified, VerifiedCredential, WalletReply,
 };
 
 #[cfg(test)]
@@ -200,7 +202,7 @@ mod tests {
         let text = include_str!("lib.rs");
         let (_, example) = text.split_once("doc = \"```ignore\")]").unwrap();
         let (example, _) = example.split_once("//! ```").unwrap();
-        assert!(example.lines().count() > 30 && !example.contains("\n//! #"), "{example}");
+        assert!(example.lines().count() > 30 && !example.contains("\n//! # "), "{example}");
         assert!(example.contains("fn main()"));
     }
 }

@@ -6,6 +6,8 @@
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 /// Largest body of a session creation; a hundred claims with filters stay far below.
 pub const MAX_CREATE_BYTES: usize = 64 * 1024;
+/// Largest form of a wallet that posts for a Request Object. `wallet_metadata` may be long.
+pub const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
 /// Parameters of one form. OpenID4VP has five; others are ignored (RFC 6749 3.1).
 pub const MAX_FORM_PARAMETERS: usize = 64;
 /// Presentations in one answer: the most credentials a session may ask for.

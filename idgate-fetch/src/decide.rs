@@ -7,7 +7,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::verify::{Decision, Need, Step, Verification};
 use idgate_core::{Expected, PresentationStep, Refused, Session, Transition, Trust, Verified};
 
@@ -23,7 +23,7 @@ use crate::store::{Committed, Store};
 #[non_exhaustive]
 pub enum NotDecided<E> {
     /// The session takes no answer any more: it was settled meanwhile, or is being settled.
-    Response(ResponseError),
+    Response(NotAnAnswer),
     /// The store failed.
     Store(E),
     /// A source could not be asked by a fault of our own. The hold was given back, so that the same answer is
@@ -145,7 +145,7 @@ impl Fetcher {
 async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotDecided<S::Error>> {
     match store.commit(transition).await.map_err(NotDecided::Store)? {
         Committed::Stored => Ok(()),
-        Committed::LostRace => Err(NotDecided::Response(ResponseError::SessionClosed)),
+        Committed::LostRace => Err(NotDecided::Response(NotAnAnswer::SessionClosed)),
     }
 }
 

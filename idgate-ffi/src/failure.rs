@@ -4,7 +4,7 @@
 use core::fmt;
 
 use idgate_core::error::{
-    ConfigError, CreateError, RequestError, RequestObjectError, ResponseError, VerifyError,
+    ConfigError, CreateError, NotAnAnswer, NotFetched, RequestError, VerifyError,
 };
 use idgate_core::trust::TrustMaterialError;
 
@@ -106,19 +106,19 @@ impl From<CreateError> for Failure {
     }
 }
 
-impl From<ResponseError> for Failure {
-    fn from(error: ResponseError) -> Self {
+impl From<NotAnAnswer> for Failure {
+    fn from(error: NotAnAnswer) -> Self {
         match &error {
-            ResponseError::Entropy(_) => Self::unavailable(error),
+            NotAnAnswer::Entropy(_) => Self::unavailable(error),
             _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
         }
     }
 }
 
-impl From<RequestObjectError> for Failure {
-    fn from(error: RequestObjectError) -> Self {
+impl From<NotFetched> for Failure {
+    fn from(error: NotFetched) -> Self {
         match &error {
-            RequestObjectError::Signer(_) => Self::unavailable(error),
+            NotFetched::Signer(_) => Self::unavailable(error),
             _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
         }
     }

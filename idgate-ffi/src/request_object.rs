@@ -5,6 +5,7 @@ use std::ptr;
 
 use idgate_core::ids::OfferId;
 use idgate_core::time::UnixMillis;
+use idgate_core::{Asked, RequestObject};
 
 use crate::boundary::{boundary, put, room};
 use crate::bytes::{give, given_text, idgate_bytes};
@@ -85,13 +86,11 @@ pub unsafe extern "C" fn idgate_offer_request_object(
         // Both or neither is written.
         room(transition_out)?;
         put(jwt_out, || {
-            let (next, jwt) = verifier.request_object(
-                session,
-                offer.as_ref().map_or(session.id().as_str(), OfferId::as_str),
-                nonce,
-                now,
-            )?;
-            let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
+            let to = offer.as_ref().map_or(session.id().as_str(), OfferId::as_str);
+            let asked = Asked { to, wallet_nonce: nonce.map(Into::into) };
+            let RequestObject { transition, jwt, .. } =
+                verifier.request_object(session, &asked, now)?;
+            let next = transition.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
             put(transition_out, || Ok(next))?;
             Ok(give(jwt.as_str()))
         })

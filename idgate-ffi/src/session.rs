@@ -4,11 +4,13 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use idgate_core::NewSession;
-use idgate_core::ids::{OfferId, TenantId};
+use idgate_core::ids::TenantId;
 use idgate_core::request::Scheme;
-use idgate_core::session::{Offer, Session, SnapshotError, Status, Transition, VerifiedResult};
+use idgate_core::session::{
+    BrowserInfo, OfferInfo, Session, SessionInfo, SessionResult, SnapshotError, Transition,
+};
 use idgate_core::time::UnixMillis;
+use idgate_core::{NewSession, Reader};
 use serde_json::{Value, json};
 
 use crate::boundary::{boundary, put};
@@ -114,7 +116,7 @@ pub unsafe extern "C" fn idgate_session_snapshot(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        put(out, || Ok(give(session.0.to_snapshot().as_slice())))
+        put(out, || Ok(give(session.0.to_bytes().as_slice())))
     })
 }
 
@@ -133,7 +135,7 @@ pub unsafe extern "C" fn idgate_session_restore(
     boundary(err_out, || {
         // SAFETY: the caller's promise.
         let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
-        let session = Session::from_snapshot(snapshot).map_err(damaged)?;
+        let session = Session::from_bytes(snapshot).map_err(damaged)?;
         put(out, || Ok(handles::make(SessionHandle(session))))
     })
 }
@@ -153,8 +155,9 @@ pub unsafe extern "C" fn idgate_session_result_snapshot(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
-        put(out, || Ok(give(result.to_snapshot().as_slice())))
+        let result =
+            session.0.result(Reader::Backend, UnixMillis(now_ms)).map_err(|_| no_result())?;
+        put(out, || Ok(give(result.to_bytes().as_slice())))
     })
 }
 
@@ -176,7 +179,7 @@ pub unsafe extern "C" fn idgate_session_restore_result(
         let session = handles::find::<SessionHandle>(session)?;
         // SAFETY: the caller's promise.
         let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
-        let result = VerifiedResult::from_snapshot(snapshot).map_err(damaged)?;
+        let result = SessionResult::from_bytes(snapshot).map_err(damaged)?;
         let mut restored = session.0.clone();
         restored.restore_result(result);
         put(out, || Ok(handles::make(SessionHandle(restored))))
@@ -225,7 +228,8 @@ pub unsafe extern "C" fn idgate_session_result(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
+        let result =
+            session.0.result(Reader::Backend, UnixMillis(now_ms)).map_err(|_| no_result())?;
         put(out, || Ok(give(told(result))))
     })
 }
@@ -252,7 +256,11 @@ pub unsafe extern "C" fn idgate_session_result_for(
         let session = handles::find::<SessionHandle>(session)?;
         // SAFETY: the caller's promise.
         let code = unsafe { given_text(response_code, response_code_len, "response_code")? };
-        let result = session.0.result_for(code, UnixMillis(now_ms)).ok_or_else(not_for_you)?;
+        let result = session
+            .0
+            .result(Reader::Browser { response_code: code }, UnixMillis(now_ms))
+            .ok()
+            .ok_or_else(not_for_you)?;
         put(out, || Ok(give(told(result))))
     })
 }
@@ -331,61 +339,57 @@ fn change(
 }
 
 fn info(session: &Session, now: UnixMillis) -> Value {
-    let status = session.status_at(now);
-    let mut info = json!({
-        "session_id": session.id().as_str(),
-        "tenant": session.tenant().as_str(),
-        "livemode": session.livemode(),
-        "status": status.as_str(),
-        "reason": session.reason_at(now).map(|reason| reason.as_str()),
-        "wallet_error": session.wallet_error().map(|error| error.as_str()),
-        "revision": session.revision().0,
-        "created_at_ms": session.created_at().0,
-        "expires_at_ms": session.expires_at().0,
-        "settled_at_ms": session.settled_at().map(|at| at.0),
+    let info = session.info(now);
+    let mut told = json!({
+        "session_id": info.id,
+        "tenant": info.tenant,
+        "livemode": info.mode.is_live(),
+        "status": info.status.as_str(),
+        "reason": info.reason.map(|reason| reason.as_str()),
+        "wallet_error": info.wallet_error.map(|error| error.as_str()),
+        "revision": info.revision.0,
+        "created_at_ms": info.created_at.0,
+        "expires_at_ms": info.expires_at.0,
+        "settled_at_ms": info.settled_at.map(|at| at.0),
+        "offers": info.offers.iter().map(|offer| offered(&info, offer)).collect::<Vec<_>>(),
+        "dc_api": info.dc_api.as_ref().map(passed_on),
     });
-    let answerable = matches!(status, Status::Created | Status::Pending);
-    let linked = session.offers().filter(|offer| offer.is_linked());
-    let offers = linked.map(|offer| offered(session, offer, answerable)).collect();
-    if let Some(members) = info.as_object_mut() {
-        members.insert("offers".into(), Value::Array(offers));
-        members.insert("dc_api".into(), session.browser_offer().map(passed_on).into());
-        if answerable {
-            members.insert("qr_code_url".into(), session.invitation().qr_code_url.into());
-            members.insert("deep_links".into(), links(|scheme| session.deep_link(scheme)));
-        }
+    if let (Some(link), Some(members)) = (&info.qr_code_url, told.as_object_mut()) {
+        members.insert("qr_code_url".into(), link.as_str().into());
+        members.insert("deep_links".into(), links(&info.deep_links));
     }
-    info
+    told
 }
 
-fn offered(session: &Session, offer: &Offer, answerable: bool) -> Value {
+fn offered(info: &SessionInfo, offer: &OfferInfo) -> Value {
     let mut told = json!({
-        "id": offer.id().map(OfferId::as_str),
-        "profile": offer.profile().name(),
-        "client_id": offer.client_identifier().as_str(),
-        "response_uri": offer.response_uri(),
-        "request_uri": offer.request_uri(),
+        "id": (offer.handle != info.id).then_some(&offer.handle),
+        "profile": offer.profile.name(),
+        "client_id": offer.client_id,
+        "response_uri": offer.response_uri,
+        "request_uri": offer.request_uri,
     });
-    if let (true, Some(members)) = (answerable, told.as_object_mut()) {
-        members.insert("deep_links".into(), links(|scheme| session.link(scheme, offer)));
+    if let (false, Some(members)) = (offer.deep_links.is_empty(), told.as_object_mut()) {
+        members.insert("deep_links".into(), links(&offer.deep_links));
     }
     told
 }
 
 /// What goes to browsers.
-fn passed_on(offer: &Offer) -> Value {
+fn passed_on(browser: &BrowserInfo) -> Value {
     json!({
-        "profile": offer.profile().name(),
-        "origins": offer.origins(),
-        "protocols": offer.protocols().iter().map(|one| one.name()).collect::<Vec<_>>(),
+        "profile": browser.profile.name(),
+        "origins": browser.origins,
+        "protocols": browser.protocols.iter().map(|one| one.name()).collect::<Vec<_>>(),
     })
 }
 
 /// A link for each scheme, by its name.
-fn links(link: impl Fn(Scheme) -> String) -> Value {
-    let links =
-        Scheme::ALL.into_iter().map(|scheme| (scheme.key().to_owned(), link(scheme).into()));
-    Value::Object(links.collect())
+fn links(links: &[(Scheme, String)]) -> Value {
+    links
+        .iter()
+        .map(|(scheme, link)| (scheme.key().to_owned(), Value::from(link.as_str())))
+        .collect()
 }
 
 fn damaged(error: SnapshotError) -> Failure {
@@ -393,8 +397,8 @@ fn damaged(error: SnapshotError) -> Failure {
 }
 
 /// Both parts are JSON texts already.
-fn told(result: &VerifiedResult) -> String {
-    let (claims, details) = (result.claims(), result.verification_details());
+fn told(result: &SessionResult) -> String {
+    let (claims, details) = (result.claims_json(), result.details_json());
     [r#"{"claims":"#, claims, r#","verification_details":"#, details, "}"].concat()
 }
 

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::TrustSnapshot;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustEntry;
+use idgate_core::{Trust, TrustSnapshot};
 
 use self::material::{Former, Material};
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::report;
 use crate::status::idgate_status;
 use crate::trust_entry;
@@ -92,9 +93,14 @@ impl TrustHandle {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn snapshot(&self, version: u64) -> TrustSnapshot {
+    fn snapshot(&self, version: u64) -> TrustSnapshot {
         let entries = self.entries();
         TrustSnapshot::new(version, entries.values().flat_map(|one| one.entries().cloned()))
+    }
+
+    /// Its entries of now, under that number.
+    pub(crate) fn trust(&self, version: u64) -> Trust {
+        Trust::of_snapshot(PROVIDER, Arc::new(self.snapshot(version)))
     }
 
     /// That entry alone.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use idgate_core::request::{RequestSigner, SpokenProfiles};
 use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
-use idgate_core::{Mode, PresentationRequest, TrustSnapshot, Verifier};
+use idgate_core::{Mode, PresentationRequest, Profile, Trust, Verifier};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
@@ -77,8 +77,8 @@ pub unsafe extern "C" fn idgate_verifier_new_inline(
         let trust = handles::find::<TrustHandle>(trust)?;
         // SAFETY: the caller's promise.
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
-        let trust = Arc::new(trust.snapshot(trust_version));
-        let verifier = Verifier::builder(PROVIDER).inline(base_url).trust(trust).build()?;
+        let builder = Verifier::builder(trust.trust(trust_version)).profiles([Profile::Draft]);
+        let verifier = builder.unsigned(base_url).build()?;
         put(out, || Ok(handles::make(VerifierHandle::new(verifier, SpokenProfiles::default()))))
     })
 }
@@ -105,9 +105,8 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
         let trust = handles::find::<TrustHandle>(trust)?;
         // SAFETY: the caller's promise.
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
-        let trust = Arc::new(trust.snapshot(trust_version));
-        let builder = Verifier::builder(PROVIDER).jar(base_url, Arc::clone(&signer.signer));
-        let verifier = builder.trust(trust).build()?;
+        let builder = Verifier::builder(trust.trust(trust_version)).profiles([Profile::Draft]);
+        let verifier = builder.signed(base_url, Arc::clone(&signer.signer)).build()?;
         put(out, || Ok(handles::make(VerifierHandle::new(verifier, SpokenProfiles::default()))))
     })
 }
@@ -155,7 +154,7 @@ pub unsafe extern "C" fn idgate_verifier_new(
             )
         };
         let options = Options::parse(options)?;
-        let trust = Arc::new(trust.snapshot(trust_version));
+        let trust = trust.trust(trust_version);
         let verifier = build(base_url, &options, &signers, &former, trust)?;
         let certified = signers.iter().any(|signer| !signer.certificate_chain().is_empty());
         let spoken = options.spoken(certified);
@@ -193,21 +192,23 @@ fn build(
     options: &Options,
     signers: &[Arc<dyn RequestSigner>],
     former: &[Arc<dyn RequestSigner>],
-    trust: Arc<TrustSnapshot>,
+    trust: Trust,
 ) -> Result<Verifier, Failure> {
-    let builder = Verifier::builder(PROVIDER);
+    let profiles = options.profiles();
+    let builder = Verifier::builder(trust).profiles(profiles.enabled.iter().copied());
     let (builder, rest) = match (options.request_mode, signers) {
-        (RequestMode::Inline, all) => (builder.inline(base_url), all),
-        (RequestMode::Jar, [first, rest @ ..]) => (builder.jar(base_url, Arc::clone(first)), rest),
+        (RequestMode::Inline, all) => (builder.unsigned(base_url), all),
+        (RequestMode::Jar, [first, rest @ ..]) => {
+            (builder.signed(base_url, Arc::clone(first)), rest)
+        }
         (RequestMode::Jar, []) => return Err(Failure::config("request_mode jar needs a signer")),
     };
-    let profiles = options.profiles();
     if profiles.client_id_form == ClientIdForm::X509SanDns {
         check_host(base_url, signers)?;
     }
-    let mut builder = builder.trust(trust).profiles(profiles);
+    let mut builder = builder.profile_options(profiles);
     for signer in rest {
-        builder = builder.request_signer(Arc::clone(signer));
+        builder = builder.signer(Arc::clone(signer));
     }
     for signer in former {
         builder = builder.named_signer(Arc::clone(signer));

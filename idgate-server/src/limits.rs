@@ -115,9 +115,6 @@ pub(crate) const MAX_HEADERS: usize = 64;
 pub(crate) const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// An `Idempotency-Key` (decisions 4).
 pub(crate) const MAX_IDEMPOTENCY_KEY_CHARS: usize = 255;
-/// The form of a fetch: `wallet_metadata` names every format and algorithm of a wallet and fits many
-/// times.
-pub(crate) const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
 /// Bodies up to here are verified where they are; longer ones may take long enough to be in the way
 /// of other requests, and need the right to be.
 pub(crate) const LARGE_ANSWER_BYTES: usize = 64 * 1024;

@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::trust::roots_from_file;
-use idgate_core::{Credential, NewSession, Request, Transition};
-use idgate_core::{TrustEntry, TrustSnapshot, Verifier};
+use idgate_core::{
+    Answer, Credential, NewSession, Reader, Request, Transition, Trust, TrustEntry, TrustSnapshot,
+    Verifier,
+};
 use idgate_examples::{OsEntropy, now};
 use idgate_fetch::{BlockingFetcher, Egress, Scope};
 use idgate_testkit::samples;
@@ -23,8 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut issuer = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
     issuer.roots = roots_from_file(&PROVIDER, &sample.root.der)?;
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-    let verifier =
-        Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone()).build()?;
+    let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust.clone()))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned("https://shop.example")
+        .build()?;
     // Reaches public addresses only, and remembers what it got: for many threads and verifications.
     let fetcher = BlockingFetcher::new(Egress::new(Vec::new(), None)?);
 
@@ -49,9 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let decision = fetcher.decide(&mut verification, &scope, now, commit)?;
 
     // Commit `decision.transition` where the revision still is the old one; then reply.
-    match decision.transition.session.result_at(now()) {
-        Some(result) => println!("verified: {}", result.claims()),
-        None => println!("refused: {:?}", decision.report.error()),
+    match decision.transition.session.result(Reader::Backend, now()) {
+        Ok(result) => println!("verified: {}", result.claims_json()),
+        Err(_) => println!("refused: {:?}", decision.report.error()),
     }
     Ok(())
 }

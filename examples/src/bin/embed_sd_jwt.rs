@@ -2,50 +2,65 @@
 //! take the wallet's answer, read the claims.
 
 use std::error::Error;
-use std::sync::Arc;
 
-use idgate_core::Answer;
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::verify::Step;
-use idgate_core::{Credential, NewSession, Request};
-use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{
+    Answer, Credential, Issuer, NewSession, Profile, Reader, Request, Step, Trust, Verifier,
+};
 use idgate_examples::{OsEntropy, now};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
+
+/// The claims that we ask for, by the names of the issuer.
+#[derive(Debug, serde::Deserialize)]
+struct Person {
+    given_name: String,
+    age_equal_or_over: Ages,
+}
+
+#[derive(Debug, serde::Deserialize)]
+struct Ages {
+    #[serde(rename = "18")]
+    adult: bool,
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sample = samples::issue_sample(now().0);
 
     // Once: whom to trust, and where wallets reach us.
-    let jwk = Jwk::parse(sample.issuer_key.public_jwk().to_string().as_bytes())?;
-    let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
-    issuer.keys.push(TrustedKey::new(jwk.key));
-    let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-    let verifier =
-        Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
+    let issuer = Issuer::new(samples::ISSUER).vct(samples::VCT);
+    let issuer = issuer.jwk(sample.issuer_key.public_jwk().to_string());
+    let trust = Trust::new(PROVIDER, [issuer])?;
+    let verifier = Verifier::builder(trust)
+        .profiles([Profile::Draft])
+        .unsigned("https://shop.example")
+        .build()?;
 
     // Per person: a session. Commit `created.session` before you show its link.
     let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
     let asked = Request::of([card.claims(["given_name", "age_equal_or_over"])]);
     let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
-    let link = created.session.invitation().qr_code_url;
+    let info = created.session.info(now());
+    let link = info.qr_code_url.ok_or("the session is over")?;
 
     // The wallet answers to {base URL}/v1/oid4vp/response/{session id}.
     let wallet = Wallet::new(sample.holder_key).with(sample.credential);
     let answer = wallet.answer_uri(&link, now().0)?.form_body();
 
-    // Decide; commit `decision.transition` where the revision still is the old one; then reply.
-    let (to, content_type) = (created.session.id().as_str(), Some(&*answer.content_type));
-    let posted = Answer { to, content_type, body: &answer.bytes };
+    // Decide; commit `decision.transition` where the revision still is the old one; then send `decision.reply()`.
+    let posted =
+        Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
-        return Err("nothing to ask for".into());
+        return Err("a status list is to be fetched: `embed_mdoc` has what fetches it".into());
     };
-    match decision.transition.session.result_at(now()) {
-        Some(result) => println!("verified: {}", result.claims()),
-        None => println!("refused: {:?}", decision.report.error()),
+    println!("to the wallet: {}", decision.reply().status);
+    match decision.transition.session.result(Reader::Backend, now()) {
+        Ok(result) => {
+            let person: Person = result.credential("pid")?;
+            println!("verified: {}, adult: {}", person.given_name, person.age_equal_or_over.adult);
+        }
+        Err(_) => println!("refused: {:?}", decision.report.error()),
     }
     Ok(())
 }

@@ -4,15 +4,16 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::IssuerId;
 use idgate_core::request::{RequestSigner, SoftwareSigner};
 use idgate_core::verify::Step;
-use idgate_core::{Credential, NewSession, Request};
-use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{
+    Answer, Asked, Credential, NewSession, Reader, Request, Trust, TrustEntry, TrustSnapshot,
+    TrustedKey, Verifier,
+};
 use idgate_examples::{OsEntropy, now};
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
@@ -36,7 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
     issuer.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-    let verifier = Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust).build()?;
+    let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .signed(BASE_URL, signer)
+        .build()?;
 
     // Per person: a session. Its snapshot holds the private key for the answer: seal it.
     let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
@@ -48,20 +52,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The wallet fetches {base URL}/v1/oid4vp/request/{session id}. Commit the transition of the
     // first fetch before you answer it.
-    let (fetched, request_object) =
-        verifier.request_object(&session, session.id().as_str(), None, now())?;
-    if let Some(transition) = fetched {
+    let asked = Asked::get(session.id().as_str());
+    let fetched = verifier.request_object(&session, &asked, now())?;
+    if let Some(transition) = fetched.transition {
         session = transition.session;
     }
 
     // The wallet's side: verify the request with the DID document, answer, encrypt.
     let did_document = serde_json::from_str(&did_document)?;
-    let jar = JarRequest::verify(
-        &JarLink::parse(&link)?,
-        request_object.as_str(),
-        &did_document,
-        now().0,
-    )?;
+    let jar =
+        JarRequest::verify(&JarLink::parse(&link)?, fetched.jwt.as_str(), &did_document, now().0)?;
     let wallet = Wallet::new(sample.holder_key).with(sample.credential);
     let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now().0)?.form_body();
 
@@ -72,9 +72,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let Step::Done(decision) = verification.step()? else {
         return Err("nothing to ask for".into());
     };
-    match decision.transition.session.result_at(now()) {
-        Some(result) => println!("verified: {}", result.claims()),
-        None => println!("refused: {:?}", decision.report.error()),
+    match decision.transition.session.result(Reader::Backend, now()) {
+        Ok(result) => println!("verified: {}", result.claims_json()),
+        Err(_) => println!("refused: {:?}", decision.report.error()),
     }
     Ok(())
 }

@@ -18,15 +18,18 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use idgate_core::Profile;
+use idgate_core::Trust;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::discovery::{DID_DOCUMENT_PATH, PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::error::{RequestObjectError, ResponseError};
+use idgate_core::error::{NotAnAnswer, NotFetched};
 use idgate_core::limits::{CLAIMS_RETENTION_MS, MAX_RESPONSE_BYTES};
 use idgate_core::request::{RequestObjectJwt, RequestSigner as _, SoftwareSigner};
 use idgate_core::{
-    Answer, Credential, Decision, Effect, ErrorCode, IssuerId, NewSession, Request, Session, Step,
-    Supplied, Transition, TrustEntry, TrustSnapshot, TrustedKey, Verifier, WalletReply,
+    Answer, Asked, Credential, Decision, Effect, ErrorCode, IssuerId, NewSession, Reader, Request,
+    Session, Step, Supplied, Transition, TrustEntry, TrustSnapshot, TrustedKey, Verifier,
+    WalletReply,
 };
 use idgate_examples::{OsEntropy, Store, now};
 use idgate_testkit::keys::Curve;
@@ -82,12 +85,13 @@ impl Shell {
         let published = PublishedKey::new(signer.key_id(), *signer.public_key());
         let did_document = did_document_json(&did, &[published]);
 
-        let builder = Verifier::builder(PROVIDER);
+        let trust = Trust::of_snapshot(PROVIDER, trust);
+        let builder = Verifier::builder(trust).profiles([Profile::Draft]);
         let builder = match jar {
-            true => builder.jar(base_url, Arc::new(signer)),
-            false => builder.inline(base_url),
+            true => builder.signed(base_url, signer),
+            false => builder.unsigned(base_url),
         };
-        let verifier = builder.trust(trust).build()?;
+        let verifier = builder.build()?;
         Ok(Self { verifier, did_document, store: Store::default() })
     }
 
@@ -105,9 +109,10 @@ impl Shell {
     /// The signed request, for a wallet that fetches it.
     fn request_object(self: &Arc<Self>, id: &str) -> Result<RequestObjectJwt, ErrorCode> {
         let session = self.store.load(id).ok_or(ErrorCode::NotFound)?;
-        let made = self.verifier.request_object(&session, id, None, now());
-        let (opened, jwt) = made.map_err(|error: RequestObjectError| error.code())?;
-        match opened.map(|transition| self.commit(transition)) {
+        let made = self.verifier.request_object(&session, &Asked::get(id), now());
+        let made = made.map_err(|error: NotFetched| error.code())?;
+        let jwt = made.jwt;
+        match made.transition.map(|transition| self.commit(transition)) {
             // Another fetch was faster, and what it stored decides.
             Some(Err(_)) => self.request_object(id),
             Some(Ok(())) | None => Ok(jwt),
@@ -115,10 +120,10 @@ impl Shell {
     }
 
     /// Decides about an answer and stores what was decided.
-    fn decide(self: &Arc<Self>, answer: Answer<'_>) -> Result<WalletReply, ResponseError> {
+    fn decide(self: &Arc<Self>, answer: Answer<'_>) -> Result<WalletReply, NotAnAnswer> {
         let Some(session) = self.store.load(answer.to) else {
             answer.check_syntax()?;
-            return Err(ResponseError::SessionClosed);
+            return Err(NotAnAnswer::SessionClosed);
         };
         let mut verification = self.verifier.begin(&session, answer, &mut OsEntropy, now())?;
         loop {
@@ -139,10 +144,10 @@ impl Shell {
     }
 
     /// Stores a transition, then carries out what follows from it.
-    fn commit(self: &Arc<Self>, transition: Transition) -> Result<(), ResponseError> {
+    fn commit(self: &Arc<Self>, transition: Transition) -> Result<(), NotAnAnswer> {
         let (id, effects) = (transition.session.id().to_string(), transition.effects.clone());
         if !self.store.commit(transition) {
-            return Err(ResponseError::SessionClosed);
+            return Err(NotAnAnswer::SessionClosed);
         }
         for effect in effects {
             match effect {
@@ -185,7 +190,7 @@ async fn read(State(shell): State<Arc<Shell>>, Path(id): Path<String>) -> Respon
 
 fn check_json(session: &Session) -> Value {
     let now = now();
-    let claims = session.result_at(now).map(|result| result.claims());
+    let claims = session.result(Reader::Backend, now).ok().map(|result| result.claims_json());
     json!({
         "status": session.status_at(now).as_str(),
         "reason": session.reason_at(now).map(|reason| reason.as_str()),

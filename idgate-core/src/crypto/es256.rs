@@ -2,11 +2,15 @@
 
 use core::fmt;
 
+use p256::SecretKey;
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
+use p256::pkcs8::DecodePrivateKey as _;
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::crypto::key::{Curve, InvalidKey, PublicKey};
+use crate::crypto::signer::KeyFileError;
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::limits::MAX_KEY_DRAWS;
 
@@ -46,6 +50,24 @@ impl Es256Key {
         Ok(Self { signing, public })
     }
 
+    /// From a PEM file: `PRIVATE KEY` (PKCS #8, RFC 5208) or `EC PRIVATE KEY` (SEC 1 C.4).
+    ///
+    /// # Errors
+    /// It is not the file of one private key on P-256, or it is encrypted.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, KeyFileError> {
+        let text = core::str::from_utf8(pem).map_err(|_| KeyFileError("is not PEM"))?;
+        if text.contains("ENCRYPTED") {
+            return Err(KeyFileError("is encrypted; decrypt it first"));
+        }
+        let key = match text.contains("BEGIN EC PRIVATE KEY") {
+            true => SecretKey::from_sec1_pem(text).map_err(|_| ()),
+            false => SecretKey::from_pkcs8_pem(text).map_err(|_| ()),
+        };
+        let key = key.map_err(|()| KeyFileError("is not a private key on P-256 in PEM"))?;
+        let scalar = Zeroizing::new(<[u8; 32]>::from(key.to_bytes()));
+        Self::from_scalar(&*scalar).map_err(|_| KeyFileError("is not a key on P-256"))
+    }
+
     /// The scalar, big-endian, for an embedder that stores the key. Keep it sealed.
     pub fn expose_scalar(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.signing.to_bytes().into())
@@ -54,6 +76,11 @@ impl Es256Key {
     /// The public half.
     pub fn public_key(&self) -> &PublicKey {
         &self.public
+    }
+
+    /// The SHA-256 thumbprint of the public half (RFC 7638 3).
+    pub(crate) fn thumbprint(&self) -> [u8; 32] {
+        Sha256::digest(self.public.to_jwk_json(None).as_bytes()).into()
     }
 
     /// The raw signature r‖s of `message` (RFC 7518 3.4). The secret number of each signature comes

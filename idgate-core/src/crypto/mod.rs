@@ -41,6 +41,6 @@ pub use self::jwk::{Jwk, JwkError};
 pub use self::key::{Alg, Curve, InvalidKey, PublicKey};
 pub use self::provider::{CryptoProvider, Hasher, InvalidSignature, SignatureVerifier};
 pub(crate) use self::signer::sign_es256;
-pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};
+pub use self::signer::{KeyFileError, RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use self::spki::SpkiError;
 pub(crate) use self::x509_sig::{SignatureAlgorithm, hash_from_oid};

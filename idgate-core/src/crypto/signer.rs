@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -26,12 +27,40 @@ pub trait RequestSigner: fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// The public half, which a verifier shows in its DID document and its JWK set, and compares with the certificate.
+    /// `None`: you publish it yourself.
+    fn published_key(&self) -> Option<PublicKey> {
+        None
+    }
+
     /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`: of a JWS, or of a COSE_Sign1, which is
     /// CBOR, once for each document that is asked for.
     ///
     /// # Errors
     /// The key cannot be used now.
     fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable>;
+}
+
+impl<S: RequestSigner + ?Sized> RequestSigner for Arc<S> {
+    fn alg(&self) -> Alg {
+        (**self).alg()
+    }
+
+    fn key_id(&self) -> &str {
+        (**self).key_id()
+    }
+
+    fn certificate_chain(&self) -> &[Vec<u8>] {
+        (**self).certificate_chain()
+    }
+
+    fn published_key(&self) -> Option<PublicKey> {
+        (**self).published_key()
+    }
+
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+        (**self).sign(signing_input)
+    }
 }
 
 /// The raw signature of 64 bytes that ES256 has.
@@ -72,7 +101,28 @@ impl fmt::Display for SignerUnavailable {
 
 impl core::error::Error for SignerUnavailable {}
 
+/// A file of a key or of certificates that cannot be used; the text says why, never what is in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct KeyFileError(pub &'static str);
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the file of the signer {}", self.0)
+    }
+}
+
+impl core::error::Error for KeyFileError {}
+
 /// A key in memory that signs.
+///
+/// ```no_run
+/// # fn example(key: &[u8], chain: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+/// use idgate_core::crypto::SoftwareSigner;
+/// let with_certificate = SoftwareSigner::from_pem(key)?.certified(chain)?;
+/// let with_did = SoftwareSigner::from_pem(key)?.under_did("https://shop.example")?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SoftwareSigner {
     key: Es256Key,
@@ -94,6 +144,15 @@ impl SoftwareSigner {
         self
     }
 
+    pub(crate) fn named(mut self, key_id: String) -> Self {
+        self.key_id = key_id;
+        self
+    }
+
+    pub(crate) fn key(&self) -> &Es256Key {
+        &self.key
+    }
+
     /// The public half, to be published.
     pub fn public_key(&self) -> &PublicKey {
         self.key.public_key()
@@ -111,6 +170,10 @@ impl RequestSigner for SoftwareSigner {
 
     fn certificate_chain(&self) -> &[Vec<u8>] {
         &self.certificate_chain
+    }
+
+    fn published_key(&self) -> Option<PublicKey> {
+        Some(*self.key.public_key())
     }
 
     fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {

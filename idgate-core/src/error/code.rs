@@ -47,6 +47,40 @@ macro_rules! codes {
     };
 }
 
+impl ErrorCode {
+    /// The status of HTTP that goes with it.
+    pub const fn http_status(self) -> u16 {
+        match self {
+            Self::InvalidApiKey | Self::InvalidAdminToken => 401,
+            Self::InsufficientScope => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::SessionNotPending => 409,
+            Self::PayloadTooLarge => 413,
+            Self::RateLimited => 429,
+            Self::InternalError => 500,
+            Self::MetricsUnavailable => 502,
+            Self::TemporarilyUnavailable => 503,
+            Self::InvalidRequest
+            | Self::InvalidJson
+            | Self::UnknownField
+            | Self::UnknownIssuer
+            | Self::UnsupportedFormat
+            | Self::InvalidCursor
+            | Self::InvalidLimit
+            | Self::InvalidWebhookEndpoint
+            | Self::InvalidScopes
+            | Self::InvalidExpiry
+            | Self::InvalidResponse
+            | Self::StateMismatch
+            | Self::DecryptionFailed
+            | Self::InvalidPresentation
+            | Self::QuotaExceeded
+            | Self::UnsupportedProfile => 400,
+        }
+    }
+}
+
 codes! {
     /// The `error` member of an API answer: who called, and what to mend.
     ErrorCode {

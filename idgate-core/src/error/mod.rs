@@ -21,6 +21,8 @@ pub enum ConfigError {
     BaseUrl(&'static str),
     /// It is not the origin of a page; the text says why.
     PageOrigin(&'static str),
+    /// The profiles cannot be spoken; the text says why.
+    Profiles(&'static str),
     /// Trust material that cannot be used; the text says why.
     TrustMaterial(Cow<'static, str>),
     /// The provider lacks something that verification needs.
@@ -34,6 +36,7 @@ impl fmt::Display for ConfigError {
         match self {
             Self::BaseUrl(why) => write!(f, "the base URL {why}"),
             Self::PageOrigin(why) => write!(f, "the origin of a page {why}"),
+            Self::Profiles(why) => write!(f, "the profiles {why}"),
             Self::TrustMaterial(why) => write!(f, "the trust material {why}"),
             Self::Provider(why) => write!(f, "the crypto provider {why}"),
             Self::Signer(why) => write!(f, "the signer of Request Objects {why}"),
@@ -114,7 +117,7 @@ impl core::error::Error for CreateError {}
 /// A wallet's answer that changes nothing: there is nothing to store.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum ResponseError {
+pub enum NotAnAnswer {
     /// The session is settled, expired or being verified.
     SessionClosed,
     /// `state` is not the session's.
@@ -130,7 +133,7 @@ pub enum ResponseError {
     Entropy(EntropyUnavailable),
 }
 
-impl ResponseError {
+impl NotAnAnswer {
     /// The `error` code of the answer to the wallet.
     pub const fn code(&self) -> ErrorCode {
         match self {
@@ -144,7 +147,7 @@ impl ResponseError {
     }
 }
 
-impl fmt::Display for ResponseError {
+impl fmt::Display for NotAnAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SessionClosed => f.write_str("the session no longer accepts a response"),
@@ -159,42 +162,49 @@ impl fmt::Display for ResponseError {
     }
 }
 
-impl core::error::Error for ResponseError {}
+impl core::error::Error for NotAnAnswer {}
 
 /// Why there is no Request Object. Nothing changed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum RequestObjectError {
+pub enum NotFetched {
     /// The session's request travels by value, or the session no longer takes an answer.
     NotFetchable,
     /// `wallet_nonce` is over [`crate::limits::MAX_WALLET_NONCE_CHARS`].
     WalletNonce,
+    /// The wallet did not post a form with at most one `wallet_nonce`; the text says what is wrong.
+    Malformed(&'static str),
+    /// The form is over [`crate::limits::MAX_FETCH_FORM_BYTES`].
+    TooLarge,
     /// The operator must mend the signer.
     Signer(SignerUnavailable),
 }
 
-impl RequestObjectError {
+impl NotFetched {
     /// The `error` code of the answer to the wallet.
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::NotFetchable => ErrorCode::NotFound,
-            Self::WalletNonce => ErrorCode::InvalidRequest,
+            Self::WalletNonce | Self::Malformed(_) => ErrorCode::InvalidRequest,
+            Self::TooLarge => ErrorCode::PayloadTooLarge,
             Self::Signer(_) => ErrorCode::TemporarilyUnavailable,
         }
     }
 }
 
-impl fmt::Display for RequestObjectError {
+impl fmt::Display for NotFetched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFetchable => f.write_str("the session has no Request Object to fetch"),
             Self::WalletNonce => f.write_str("wallet_nonce must have at most 256 characters"),
+            Self::Malformed(what) => f.write_str(what),
+            Self::TooLarge => f.write_str("the form is larger than 64 KiB"),
             Self::Signer(error) => error.fmt(f),
         }
     }
 }
 
-impl core::error::Error for RequestObjectError {}
+impl core::error::Error for NotFetched {}
 
 /// A presentation that was evaluated and refused. The wallet learns only that it was refused; the
 /// tenant reads [`VerifyError::reason`]; the operator sees which [`Check`] failed.

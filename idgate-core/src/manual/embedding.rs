@@ -7,17 +7,17 @@
 //! 3. **Commits.** Store [`Transition::session`](crate::Transition) where the stored revision still is
 //!    `from` (0: insert), in one atomic step, before anything leaves the program: before the link is
 //!    shown, before a Request Object is served, before the wallet gets its reply. A lost race is
-//!    answered as [`SessionClosed`](crate::error::ResponseError::SessionClosed), 409. Without this two
+//!    answered as [`SessionClosed`](crate::error::NotAnAnswer::SessionClosed), 409. Without this two
 //!    answers at once may both settle one session.
 //! 4. **Effects.** Carry out [`Transition::effects`](crate::Transition) after the commit, in order;
 //!    a program that keeps no list of them may look at `now` instead: a session that is read late has
 //!    expired all the same ([`Session::status_at`](crate::Session::status_at)), but claims that were
 //!    stored must be erased at [`Effect::RedactClaimsAt`](crate::Effect::RedactClaimsAt).
-//! 5. **Secrets at rest.** [`Session::to_snapshot`](crate::Session::to_snapshot) has nonce, state and
+//! 5. **Secrets at rest.** [`Session::to_bytes`](crate::Session::to_bytes) has nonce, state and
 //!    the private keys that answers are encrypted to, the snapshot of a result has claims: seal both.
 //! 6. **The wallet's reply.** 200 with [`WalletReply::body`](crate::WalletReply::body), or 400
 //!    `{"error":"invalid_presentation"}` when refused, the same body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
-//!    [`code`](crate::error::ResponseError::code); nothing is stored for them. `Cache-Control: no-store`.
+//!    [`code`](crate::error::NotAnAnswer::code); nothing is stored for them. `Cache-Control: no-store`.
 //! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and fetch requests by
 //!    reference from `{base URL}/v1/oid4vp/request/{session id}`. A session of several profiles has
 //!    offers with ids of their own, which stand there in the place of the session's: keep which session

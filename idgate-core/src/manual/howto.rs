@@ -29,7 +29,7 @@
 //! # Answer a wallet, its revocation included
 //!
 //! ```
-//! use idgate_core::error::ResponseError;
+//! use idgate_core::error::NotAnAnswer;
 //! use idgate_core::{Decision, Entropy, Need, Session, Step, Supplied, Transition};
 //! use idgate_core::{Answer, UnixMillis, Verifier};
 //!
@@ -39,9 +39,9 @@
 //!     answer: Answer<'_>,
 //!     entropy: &mut dyn Entropy,
 //!     now: impl Fn() -> UnixMillis,
-//!     commit: impl Fn(Transition) -> Result<(), ResponseError>, // SessionClosed: a lost race
+//!     commit: impl Fn(Transition) -> Result<(), NotAnAnswer>, // SessionClosed: a lost race
 //!     fetch: impl Fn(&Need) -> Option<Vec<u8>>,
-//! ) -> Result<Decision, ResponseError> {
+//! ) -> Result<Decision, NotAnAnswer> {
 //!     let mut verification = verifier.begin(session, answer, entropy, now())?;
 //!     let mut held = false;
 //!     loop {
@@ -121,7 +121,7 @@
 //! {
 //!     let mut iv = [0; 12]; // fresh for every commit
 //!     entropy.fill(&mut iv)?;
-//!     let (snapshot, id) = (session.to_snapshot(), session.id().as_str());
+//!     let (snapshot, id) = (session.to_bytes(), session.id().as_str());
 //!     let payload = Payload { msg: &snapshot, aad: id.as_bytes() };
 //!     let sealed = key.encrypt(&iv.into(), payload).map_err(|error| error.to_string())?;
 //!     Ok([&iv[..], &sealed].concat())
@@ -130,20 +130,19 @@
 //! fn open(key: &Aes256Gcm, id: &str, row: &[u8]) -> Result<Session, SnapshotError> {
 //!     let (&iv, msg) = row.split_first_chunk::<12>().ok_or_else(unreadable)?;
 //!     let opened = key.decrypt(&iv.into(), Payload { msg, aad: id.as_bytes() });
-//!     Session::from_snapshot(&zeroize::Zeroizing::new(opened.map_err(|_| unreadable())?))
+//!     Session::from_bytes(&zeroize::Zeroizing::new(opened.map_err(|_| unreadable())?))
 //! }
-//! # fn unreadable() -> SnapshotError { Session::from_snapshot(b"").unwrap_err() }
-//! # use idgate_core::{IssuerId, NewSession, Request, TrustEntry, TrustSnapshot};
-//! # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::{Es256Key, rustcrypto::PROVIDER}};
+//! # fn unreadable() -> SnapshotError { Session::from_bytes(b"").unwrap_err() }
+//! # use idgate_core::{Issuer, NewSession, Profile, Request, Trust};
+//! # use idgate_core::{UnixMillis, Verifier, crypto::{Es256Key, rustcrypto::PROVIDER}};
 //! # struct Sevens;
 //! # impl Entropy for Sevens {
 //! #     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> { Ok(out.fill(7)) }
 //! # }
-//! # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
-//! # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
-//! # let trust = std::sync::Arc::new(TrustSnapshot::new(1, [entry]));
-//! # let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone());
-//! # let verifier = verifier.build().unwrap();
+//! # let key = Es256Key::from_scalar(&[7; 32]).unwrap().public_key().to_jwk_json(None);
+//! # let trust = Trust::new(PROVIDER, [Issuer::new("https://issuer.example").vct("pid").jwk(key)]);
+//! # let verifier = Verifier::builder(trust.unwrap()).profiles([Profile::V1_0]);
+//! # let verifier = verifier.unsigned("https://shop.example").build().unwrap();
 //! # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
 //! #     "issuer_id": "https://issuer.example"}]}"#;
 //! # let request = Request::from_json(asked).unwrap();
@@ -153,15 +152,15 @@
 //! # let key = Aes256Gcm::new(&[9; 32].into());
 //! # let row = seal(&key, &session, &mut Sevens).unwrap();
 //! # let again = open(&key, session.id().as_str(), &row).unwrap();
-//! # assert_eq!(again.to_snapshot(), session.to_snapshot());
+//! # assert_eq!(again.to_bytes(), session.to_bytes());
 //! # assert!(open(&key, "ses_another", &row).is_err());
 //! # assert!(open(&key, session.id().as_str(), &row[..row.len() - 1]).is_err());
 //! # }
 //! ```
 //!
 //! A result that must survive a restart has its own
-//! [snapshot](crate::session::VerifiedResult::to_snapshot); keep it elsewhere, under another key, and
-//! erase it at [`redact_at`](crate::session::VerifiedResult::redact_at). Snapshots have versions:
+//! [snapshot](crate::session::SessionResult::to_bytes); keep it elsewhere, under another key, and
+//! erase it at [`redact_at`](crate::session::SessionResult::redact_at). Snapshots have versions:
 //! what a later one stored is refused and never misread, what an earlier one stored is read.
 //!
 //! # Show a result to the person

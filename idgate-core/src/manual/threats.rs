@@ -15,7 +15,7 @@
 //! | copies your page to another origin, or relays what another page got | the browser says the origin, the holder signs it, and only those of the request count | `audience_mismatch`, `device_auth_invalid` |
 //! | shows a revoked credential, or silences the source that knows | what cannot be established is refused | `credential_revoked`, `certificate_revoked`, `revocation_unknown` |
 //! | answers for less than was asked | answer and request must match one to one; what may be absent, a request's own sets say | `submission_mismatch`, `claim_missing` |
-//! | answers twice at once | one commit on one [`Revision`](crate::Revision); the other is [`SessionClosed`](crate::error::ResponseError::SessionClosed) | |
+//! | answers twice at once | one commit on one [`Revision`](crate::Revision); the other is [`SessionClosed`](crate::error::NotAnAnswer::SessionClosed) | |
 //! | has the program fetch a URI of their choice | a [`Need`](crate::Need) comes from signed material only, and after every other check | |
 //! | sends what costs more than it is worth | [`limits`](crate::limits): each with its reason, all applied before the work | `limit_exceeded` |
 //! | reads JSON or base64 in two ways | one strict reader: no duplicate members, no padding, nothing behind the end | `malformed_presentation` |
@@ -23,7 +23,7 @@
 //! # By construction
 //!
 //! - Claims exist only inside a [`VerifiedCredential`](crate::VerifiedCredential), which no program
-//!   can build, and in the [`VerifiedResult`](crate::session::VerifiedResult) that is made of it.
+//!   can build, and in the [`SessionResult`](crate::session::SessionResult) that is made of it.
 //! - A [`Verifier`](crate::Verifier) without trust or identity does not compile.
 //! - How an answer is read is stored with the session
 //!   ([`RequestShape`](crate::session::RequestShape)). Nothing in the answer changes it.

@@ -73,16 +73,15 @@ impl PresentationRequest {
     ///
     /// ```
     /// # #[cfg(feature = "rustcrypto")] {
-    /// # use idgate_core::{IssuerId, Mode, TrustEntry, TrustSnapshot, TrustedKey};
-    /// # use idgate_core::{crypto::Es256Key, request::{Profile, SpokenProfiles}};
-    /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
-    /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
-    /// # entry.vct.push("urn:eudi:pid:1".into());
-    /// # let trust = TrustSnapshot::new(1, [entry]);
+    /// # use idgate_core::{Issuer, Mode, Profile, Trust, Verifier};
+    /// # use idgate_core::{crypto::{Es256Key, rustcrypto::PROVIDER}, request::SpokenProfiles};
+    /// # let key = Es256Key::from_scalar(&[7; 32]).unwrap().public_key().to_jwk_json(None);
+    /// # let issuer = Issuer::new("https://issuer.example").vct("urn:eudi:pid:1").jwk(key);
+    /// # let trust = Trust::new(PROVIDER, [issuer]).unwrap();
     /// let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
     ///     "issuer_id": "https://issuer.example", "id": "pid"}]}"#;
-    /// # let builder = idgate_core::Verifier::builder(idgate_core::crypto::rustcrypto::PROVIDER);
-    /// # let verifier = builder.inline("https://shop.example").trust(trust.into()).build().unwrap();
+    /// # let builder = Verifier::builder(trust).profiles([Profile::Draft]);
+    /// # let verifier = builder.unsigned("https://shop.example").build().unwrap();
     /// let draft = SpokenProfiles::default();
     /// let request = verifier.resolve(asked, Mode::Live, &draft).unwrap();
     /// assert_eq!(request.dcql_query(Profile::Haip), concat!(

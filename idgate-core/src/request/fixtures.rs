@@ -12,11 +12,11 @@ use crate::crypto::{
 };
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
-use crate::request::PresentationRequest;
+use crate::request::{PresentationRequest, Profile};
 use crate::session::{Session, Transition};
 use crate::time::UnixMillis;
-use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
-use crate::verifier::{NewSession, Verifier};
+use crate::trust::{Trust, TrustEntry, TrustSnapshot, TrustedKey};
+use crate::verifier::{NewSession, Verifier, VerifierBuilder, WantsIdentity};
 #[cfg(feature = "rustcrypto")]
 use crate::{crypto::Es256Key, request::SoftwareSigner};
 
@@ -148,8 +148,13 @@ pub(crate) fn two_credentials() -> PresentationRequest {
 
 /// The verifier of `https://gateway.example`.
 pub(crate) fn verifier() -> Verifier {
-    let builder = Verifier::builder(NO_CRYPTO).inline("https://gateway.example");
-    builder.trust(Arc::new(trust())).build().unwrap()
+    let builder = builder(NO_CRYPTO).unsigned("https://gateway.example");
+    builder.build().unwrap()
+}
+
+/// A builder for `draft` with the trust of these fixtures.
+pub(crate) fn builder(provider: CryptoProvider) -> VerifierBuilder<WantsIdentity> {
+    Verifier::builder(Trust::of_snapshot(provider, Arc::new(trust()))).profiles([Profile::Draft])
 }
 
 /// The creation of a live session at [`NOW`].
@@ -175,9 +180,9 @@ pub(crate) fn session(request: PresentationRequest) -> Session {
 pub(crate) fn jar_verifier() -> Verifier {
     let key = Es256Key::from_scalar(&[3; 32]).unwrap();
     let signer = SoftwareSigner::new(key, "did:web:gateway.example%3A8443#key");
-    let builder = Verifier::builder(crate::crypto::rustcrypto::PROVIDER)
-        .jar("https://gateway.example:8443", Arc::new(signer));
-    builder.trust(Arc::new(trust())).build().unwrap()
+    let builder = builder(crate::crypto::rustcrypto::PROVIDER)
+        .signed("https://gateway.example:8443", Arc::new(signer));
+    builder.build().unwrap()
 }
 
 /// A created live session in the jar profile made at [`NOW`].

@@ -49,7 +49,7 @@ pub use self::presentation_request::{
 pub use self::profile::{Profile, SpokenProfiles};
 pub(crate) use self::redirect_uri::with_response_code;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
-pub(crate) use self::request_object::RequestObject;
+pub(crate) use self::request_object::ObjectToSign;
 pub use self::request_object::RequestObjectJwt;
 pub(crate) use self::stored::StoredRequest;
 pub(crate) use self::subject_path::SubjectPath;

@@ -41,7 +41,7 @@ impl fmt::Debug for RequestObjectJwt {
 }
 
 /// What a Request Object says beside the parameters of every request.
-pub(crate) struct RequestObject<'r> {
+pub(crate) struct ObjectToSign<'r> {
     pub(crate) parameters: RequestParameters<'r>,
     pub(crate) issued_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
@@ -51,7 +51,7 @@ pub(crate) struct RequestObject<'r> {
     pub(crate) wallet_nonce: Option<&'r str>,
 }
 
-impl RequestObject<'_> {
+impl ObjectToSign<'_> {
     /// The object, signed.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl RequestObject<'_> {
 }
 
 impl<'r> Claims<'r> {
-    fn of(object: RequestObject<'r>) -> Self {
+    fn of(object: ObjectToSign<'r>) -> Self {
         let response_mode = object.parameters.response_mode();
         let RequestParameters {
             client_id,

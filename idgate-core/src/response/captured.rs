@@ -7,7 +7,7 @@ use core::fmt;
 use super::{VpToken, dcql};
 #[cfg(doc)]
 use crate::error::Reason;
-use crate::error::{ResponseError, VerifyError};
+use crate::error::{NotAnAnswer, VerifyError};
 use crate::request::CredentialSet;
 use crate::session::QueryLanguage;
 
@@ -26,7 +26,7 @@ impl CapturedAnswer {
     ///
     /// # Errors
     /// It is not a JSON object.
-    pub fn parse(vp_token: &str) -> Result<Self, ResponseError> {
+    pub fn parse(vp_token: &str) -> Result<Self, NotAnAnswer> {
         VpToken::from_text(Cow::Borrowed(vp_token), QueryLanguage::Dcql)
             .map(|vp_token| Self(vp_token.into_owned()))
     }

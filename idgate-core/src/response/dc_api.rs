@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::direct_post::{malformed, non_empty, not_json, string};
 use super::vp_token::VpToken;
 use crate::codec::json::{Kind, Tape, Value};
-use crate::error::{ResponseError, WalletError};
+use crate::error::{NotAnAnswer, WalletError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::Content;
 use crate::session::QueryLanguage;
@@ -30,10 +30,10 @@ impl<'a> DcApiAnswer<'a> {
     /// Reads `{"protocol", "data"}`; other members are the browser's own.
     ///
     /// # Errors
-    /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
-    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, ResponseError> {
+    /// [`NotAnAnswer::TooLarge`] and [`NotAnAnswer::Malformed`].
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, NotAnAnswer> {
         if body.len() > MAX_RESPONSE_BYTES {
-            return Err(ResponseError::TooLarge);
+            return Err(NotAnAnswer::TooLarge);
         }
         let mut tape = Tape::holding(MAX_ANSWER_VALUES);
         let root = tape.parse(body).map_err(not_json)?;
@@ -41,7 +41,7 @@ impl<'a> DcApiAnswer<'a> {
         if root.kind() != Kind::Object {
             return malformed("the body must be a JSON object");
         }
-        let missing = |what| ResponseError::Malformed(what);
+        let missing = |what| NotAnAnswer::Malformed(what);
         let protocol = root.get("protocol").ok_or(missing("protocol is missing"))?;
         let protocol = string(protocol, "protocol must be a string")?;
         let data = root.get("data").ok_or(missing("data is missing"))?;
@@ -56,8 +56,8 @@ impl<'a> DcApiAnswer<'a> {
 /// Reads the plaintext of an encrypted answer: a JSON object with `vp_token` or `error`.
 ///
 /// # Errors
-/// [`ResponseError::Malformed`].
-pub(super) fn from_payload(payload: &[u8]) -> Result<Content<'static>, ResponseError> {
+/// [`NotAnAnswer::Malformed`].
+pub(super) fn from_payload(payload: &[u8]) -> Result<Content<'static>, NotAnAnswer> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(payload).map_err(not_json)?;
     let payload = tape.value(root);
@@ -76,7 +76,7 @@ pub(super) fn from_payload(payload: &[u8]) -> Result<Content<'static>, ResponseE
 }
 
 /// Applications of phones hand on the text that their system gives them.
-fn given_as_text(text: &str) -> Result<Given, ResponseError> {
+fn given_as_text(text: &str) -> Result<Given, NotAnAnswer> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     match tape.parse(text.as_bytes()) {
         Ok(root) => given(tape.value(root)),
@@ -86,7 +86,7 @@ fn given_as_text(text: &str) -> Result<Given, ResponseError> {
 
 /// `response` or `error`; unknown members are ignored (RFC 6749 3.1), but not a presentation that
 /// anybody on its way could have read.
-fn given(data: Value<'_, '_>) -> Result<Given, ResponseError> {
+fn given(data: Value<'_, '_>) -> Result<Given, NotAnAnswer> {
     if data.kind() != Kind::Object {
         return malformed("data must be a JSON object");
     }
@@ -105,7 +105,7 @@ fn given(data: Value<'_, '_>) -> Result<Given, ResponseError> {
     }
 }
 
-fn wallet_error(error: Value<'_, '_>) -> Result<WalletError, ResponseError> {
+fn wallet_error(error: Value<'_, '_>) -> Result<WalletError, NotAnAnswer> {
     let error = string(error, "error must be a string")?;
     non_empty(&error, "error is empty")?;
     Ok(WalletError::of(&error))
@@ -124,7 +124,7 @@ mod tests {
     #[track_caller]
     fn refused(body: &str, rule: &str) {
         match DcApiAnswer::parse(body.as_bytes()) {
-            Err(ResponseError::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
+            Err(NotAnAnswer::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
             _ => panic!("{body}"),
         }
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn an_answer_over_1_mib_is_refused() {
         let body = vec![b' '; MAX_RESPONSE_BYTES + 1];
-        assert!(matches!(DcApiAnswer::parse(&body), Err(ResponseError::TooLarge)));
+        assert!(matches!(DcApiAnswer::parse(&body), Err(NotAnAnswer::TooLarge)));
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
             (r#"{"error":""}"#, "error is empty"),
         ] {
             let refused = from_payload(bad.as_bytes());
-            assert!(matches!(refused, Err(ResponseError::Malformed(text)) if text.contains(rule)));
+            assert!(matches!(refused, Err(NotAnAnswer::Malformed(text)) if text.contains(rule)));
         }
     }
 }

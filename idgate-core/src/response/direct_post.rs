@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::vp_token::VpToken;
 use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
-use crate::error::{ResponseError, WalletError};
+use crate::error::{NotAnAnswer, WalletError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::Answer;
 use crate::session::QueryLanguage;
@@ -81,11 +81,11 @@ impl DirectPost<'_> {
     /// Reads the plaintext of an encrypted answer: a JSON object with the same parameters.
     ///
     /// # Errors
-    /// [`ResponseError::Malformed`].
+    /// [`NotAnAnswer::Malformed`].
     pub(crate) fn from_payload(
         payload: &[u8],
         query: QueryLanguage,
-    ) -> Result<DirectPost<'static>, ResponseError> {
+    ) -> Result<DirectPost<'static>, NotAnAnswer> {
         match parse_json(payload, query)? {
             Posted::Plain(answer) => Ok(answer.into_owned()),
             Posted::Encrypted(_) => malformed("the encrypted answer holds another response"),
@@ -117,15 +117,15 @@ impl<'a> Posted<'a> {
     /// Reads a body that answers a request with such a query.
     ///
     /// # Errors
-    /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
-    pub(crate) fn parse(response: Answer<'a>, query: QueryLanguage) -> Result<Self, ResponseError> {
+    /// [`NotAnAnswer::TooLarge`] and [`NotAnAnswer::Malformed`].
+    pub(crate) fn parse(response: Answer<'a>, query: QueryLanguage) -> Result<Self, NotAnAnswer> {
         if response.body.len() > MAX_RESPONSE_BYTES {
-            return Err(ResponseError::TooLarge);
+            return Err(NotAnAnswer::TooLarge);
         }
         match MediaType::of(response.content_type) {
             Some(MediaType::Form) => parse_form(response.body, query),
             Some(MediaType::Json) => parse_json(response.body, query),
-            None => Err(ResponseError::Malformed(
+            None => Err(NotAnAnswer::Malformed(
                 "Content-Type must be application/x-www-form-urlencoded or application/json",
             )),
         }
@@ -186,7 +186,7 @@ impl<T> Parameters<T> {
 
     /// A presentation, an error or an encrypted answer, each with what it needs. A submission without
     /// need is a stranger like any other (RFC 6749 3.1).
-    fn choose(self, query: QueryLanguage) -> Result<Kept<T>, ResponseError> {
+    fn choose(self, query: QueryLanguage) -> Result<Kept<T>, NotAnAnswer> {
         if let Some(response) = self.response {
             if self.vp_token.is_some() || self.error.is_some() {
                 return malformed("response excludes vp_token and error beside it");
@@ -223,11 +223,11 @@ impl<T> Default for Parameters<T> {
     }
 }
 
-pub(super) fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
-    Err(ResponseError::Malformed(what))
+pub(super) fn malformed<T>(what: &'static str) -> Result<T, NotAnAnswer> {
+    Err(NotAnAnswer::Malformed(what))
 }
 
-fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
+fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, NotAnAnswer> {
     let Ok(body) = core::str::from_utf8(body) else { return malformed("the body is not UTF-8") };
     if body.ends_with(form::LINE_BREAKS) {
         return malformed(form::LINE_BREAK_BEHIND);
@@ -264,7 +264,7 @@ fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
     }
 }
 
-fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
+fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, NotAnAnswer> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(body).map_err(not_json)?;
     let Some(members) = tape.value(root).members() else {
@@ -303,8 +303,8 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
 }
 
 /// What is wrong with a body of JSON.
-pub(super) fn not_json(error: JsonError) -> ResponseError {
-    ResponseError::Malformed(match error {
+pub(super) fn not_json(error: JsonError) -> NotAnAnswer {
+    NotAnAnswer::Malformed(match error {
         JsonError::DuplicateName => "the body names a JSON member twice",
         JsonError::TooDeep => "the body nests JSON deeper than 32",
         JsonError::TooMany => {
@@ -318,22 +318,22 @@ pub(super) fn not_json(error: JsonError) -> ResponseError {
 pub(super) fn string<'a>(
     value: Value<'_, 'a>,
     or: &'static str,
-) -> Result<Cow<'a, str>, ResponseError> {
-    value.as_str().ok_or(ResponseError::Malformed(or))
+) -> Result<Cow<'a, str>, NotAnAnswer> {
+    value.as_str().ok_or(NotAnAnswer::Malformed(or))
 }
 
-pub(super) fn non_empty(text: &str, or: &'static str) -> Result<(), ResponseError> {
+pub(super) fn non_empty(text: &str, or: &'static str) -> Result<(), NotAnAnswer> {
     if text.is_empty() { malformed(or) } else { Ok(()) }
 }
 
-fn state_of<'a>(value: Value<'_, 'a>) -> Result<Cow<'a, str>, ResponseError> {
+fn state_of<'a>(value: Value<'_, 'a>) -> Result<Cow<'a, str>, NotAnAnswer> {
     let state = string(value, "state must be a string")?;
     non_empty(&state, "state is empty")?;
     Ok(state)
 }
 
 /// An object, or a string that holds one.
-fn submission_from_json(value: Value<'_, '_>) -> Result<String, ResponseError> {
+fn submission_from_json(value: Value<'_, '_>) -> Result<String, NotAnAnswer> {
     if let Some(text) = value.as_str() {
         return submission_from_text(&text);
     }
@@ -345,7 +345,7 @@ fn submission_from_json(value: Value<'_, '_>) -> Result<String, ResponseError> {
     Ok(submission)
 }
 
-fn submission_from_text(text: &str) -> Result<String, ResponseError> {
+fn submission_from_text(text: &str) -> Result<String, NotAnAnswer> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     match tape.parse(text.as_bytes()) {
         Ok(id) if tape.value(id).kind() == Kind::Object => Ok(String::from(text)),

@@ -8,7 +8,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
-use crate::error::ResponseError;
+use crate::error::NotAnAnswer;
 use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
 use crate::request::Profile;
@@ -50,7 +50,7 @@ pub(crate) fn unpack<'p>(
     provider: &CryptoProvider,
     offer: &Offer,
     posted: Posted<'p>,
-) -> Result<(Content<'p>, Option<AnswerEncryption<'static>>), ResponseError> {
+) -> Result<(Content<'p>, Option<AnswerEncryption<'static>>), NotAnAnswer> {
     let (posted, encryption, outer_state) = match (offer.shape.response, posted) {
         (ResponseEncryption::Plain, Posted::Plain(posted))
         | (
@@ -63,12 +63,12 @@ pub(crate) fn unpack<'p>(
             (posted, Some(encryption), state)
         }
         (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
-            return Err(ResponseError::Malformed(
+            return Err(NotAnAnswer::Malformed(
                 "response is for encrypted answers; this session expects vp_token",
             ));
         }
         (ResponseEncryption::EcdhEs, Posted::Plain(_)) => {
-            return Err(ResponseError::Malformed(
+            return Err(NotAnAnswer::Malformed(
                 "vp_token must be encrypted; this session expects response",
             ));
         }
@@ -77,7 +77,7 @@ pub(crate) fn unpack<'p>(
     if offer.state.matches(&posted.state) && outer_matches {
         Ok((posted.answer, encryption))
     } else {
-        Err(ResponseError::StateMismatch)
+        Err(NotAnAnswer::StateMismatch)
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn unpack_dc_api(
     provider: &CryptoProvider,
     offer: &Offer,
     answer: DcApiAnswer<'_>,
-) -> Result<(Content<'static>, Option<AnswerEncryption<'static>>), ResponseError> {
+) -> Result<(Content<'static>, Option<AnswerEncryption<'static>>), NotAnAnswer> {
     match answer.given {
         Given::Error(error) => Ok((Content::Error(error), None)),
         Given::Encrypted(response) => {
@@ -105,8 +105,8 @@ fn decrypt(
     provider: &CryptoProvider,
     offer: &Offer,
     response: &str,
-) -> Result<(Zeroizing<Vec<u8>>, AnswerEncryption<'static>), ResponseError> {
-    let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
+) -> Result<(Zeroizing<Vec<u8>>, AnswerEncryption<'static>), NotAnAnswer> {
+    let failed = |_: DecryptionFailed| NotAnAnswer::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
     let kid = key.kid(offer.profile(), provider);

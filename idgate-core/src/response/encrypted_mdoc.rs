@@ -11,7 +11,7 @@ use super::direct_post_jwt::AnswerEncryption;
 use crate::codec::base64url;
 use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, DecryptionFailed, EcdhPrivateKey, PublicKey};
-use crate::error::ResponseError;
+use crate::error::NotAnAnswer;
 use crate::formats::mdoc::Handover;
 use crate::response::Content;
 use crate::session::BrowserOffer;
@@ -20,12 +20,12 @@ use crate::session::BrowserOffer;
 /// is tried, because nothing in an answer names the one that it is for.
 ///
 /// # Errors
-/// [`ResponseError::DecryptionFailed`].
+/// [`NotAnAnswer::DecryptionFailed`].
 pub(crate) fn unpack_iso_mdoc<'s>(
     provider: &CryptoProvider,
     browser: &'s BrowserOffer,
     answer: DcApiAnswer<'_>,
-) -> Result<(Content<'static>, Option<AnswerEncryption<'s>>), ResponseError> {
+) -> Result<(Content<'static>, Option<AnswerEncryption<'s>>), NotAnAnswer> {
     let response = match answer.given {
         Given::Error(error) => return Ok((Content::Error(error), None)),
         Given::Encrypted(response) => response,
@@ -41,7 +41,7 @@ pub(crate) fn unpack_iso_mdoc<'s>(
         let origins = browser.origins.iter().map(String::as_str);
         recipient.open(provider, &response, origins)
     };
-    let (device_response, origin) = open().map_err(|_| ResponseError::DecryptionFailed)?;
+    let (device_response, origin) = open().map_err(|_| NotAnAnswer::DecryptionFailed)?;
     Ok((Content::DeviceResponse(device_response), Some(AnswerEncryption::Hpke { origin })))
 }
 

@@ -21,7 +21,7 @@ pub(crate) use self::encrypted_mdoc::{HpkeRecipient, unpack_iso_mdoc};
 pub(crate) use self::vp_token::VpToken;
 #[cfg(doc)]
 use crate::error::Reason;
-use crate::error::{ResponseError, VerifyError};
+use crate::error::{NotAnAnswer, VerifyError};
 use crate::request::PresentationRequest;
 pub(crate) use crate::request::with_response_code;
 use crate::session::QueryLanguage;
@@ -68,7 +68,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The answer is too large or not well-formed.
-    pub fn check_syntax(self) -> Result<(), ResponseError> {
+    pub fn check_syntax(self) -> Result<(), NotAnAnswer> {
         Posted::parse(self, QueryLanguage::PresentationExchange).map(drop)
     }
 
@@ -76,7 +76,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The answer is too large, or well-formed in none of them.
-    pub fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), ResponseError> {
+    pub fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), NotAnAnswer> {
         let mut refused = None;
         for query in queries {
             match Posted::parse(self, *query) {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::direct_post::{malformed, non_empty, owned, string};
 use crate::codec::json::{Tape, Value};
-use crate::error::ResponseError;
+use crate::error::NotAnAnswer;
 use crate::limits::MAX_ANSWER_VALUES;
 use crate::session::QueryLanguage;
 
@@ -29,7 +29,7 @@ impl<'a> VpToken<'a> {
     pub(super) fn from_json(
         value: Value<'_, 'a>,
         query: QueryLanguage,
-    ) -> Result<Self, ResponseError> {
+    ) -> Result<Self, NotAnAnswer> {
         match query {
             QueryLanguage::PresentationExchange => list(value),
             QueryLanguage::Dcql => map(value),
@@ -39,10 +39,7 @@ impl<'a> VpToken<'a> {
     /// From a parameter of a form: its text is JSON, but for a single token under Presentation
     /// Exchange. Wallets put arrays into forms as JSON text, and some put quotes around a single
     /// token. No presentation begins like JSON.
-    pub(super) fn from_text(
-        text: Cow<'a, str>,
-        query: QueryLanguage,
-    ) -> Result<Self, ResponseError> {
+    pub(super) fn from_text(text: Cow<'a, str>, query: QueryLanguage) -> Result<Self, NotAnAnswer> {
         non_empty(&text, "vp_token is empty")?;
         let is_json = text.trim_start().starts_with(['[', '"', '{']);
         if query == QueryLanguage::PresentationExchange && !is_json {
@@ -69,7 +66,7 @@ impl<'a> VpToken<'a> {
 }
 
 /// A string or an array of strings.
-fn list<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
+fn list<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, NotAnAnswer> {
     const RULE: &str = "vp_token must be a string or an array of strings";
     const EMPTY: &str = "vp_token is empty";
     let Some(elements) = value.elements() else {
@@ -87,7 +84,7 @@ fn list<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
 }
 
 /// An object. A bare value stands for an array of one: drafts 22 to 24 had it so.
-fn map<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
+fn map<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, NotAnAnswer> {
     let Some(members) = value.members() else {
         return malformed("vp_token must be an object: the ids of the query, each with its answer");
     };

@@ -199,10 +199,10 @@ mod tests {
         let key = apart.take_encryption_key().unwrap();
         assert_eq!((key.len(), key.capacity()), (STORED_BYTES, STORED_BYTES));
         assert!(apart.take_encryption_key().is_none());
-        assert!(!apart.to_snapshot().windows(14).any(|bytes| bytes == b"encryption_key"));
+        assert!(!apart.to_bytes().windows(14).any(|bytes| bytes == b"encryption_key"));
         assert!(apart.restore_encryption_key(b"{}").is_err());
         apart.restore_encryption_key(&key).unwrap();
-        assert_eq!(apart.to_snapshot(), made.to_snapshot());
+        assert_eq!(apart.to_bytes(), made.to_bytes());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod browser;
 mod effect;
 mod encryption_key;
+mod info;
 mod invitation;
 mod offer;
 mod redaction;
@@ -22,9 +23,10 @@ pub use self::browser::DcApiProtocol;
 pub(crate) use self::browser::{BrowserOffer, Identity, IsoMdocOffer, audience_of};
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
+pub use self::info::{BrowserInfo, OfferInfo, SessionInfo};
 pub use self::offer::Offer;
 pub(crate) use self::offer::Offers;
-pub use self::redaction::{VerifiedResult, Withheld};
+pub use self::redaction::{Reader, SessionResult, Withheld};
 pub use self::settlement::Settlement;
 pub use self::shape::{
     ClientIdForm, Delivery, QueryLanguage, RequestShape, ResponseEncryption, TranscriptKind,
@@ -140,7 +142,7 @@ pub struct Session {
     /// Version of the trust snapshot that decided.
     pub(crate) trust_version: Option<u64>,
     /// Never part of a snapshot: the embedder keeps it apart, for 30 seconds.
-    pub(crate) result: Option<VerifiedResult>,
+    pub(crate) result: Option<SessionResult>,
 }
 
 impl Session {

@@ -1,13 +1,17 @@
 //! The result of a verification, readable for 30 seconds (specification 3).
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use crate::claims::{ClaimsError, read_claims};
 use crate::crypto::ct;
 use crate::limits::CLAIMS_RETENTION_MS;
 use crate::request::Profile;
@@ -15,14 +19,14 @@ use crate::session::{Session, SnapshotError, Status};
 use crate::time::UnixMillis;
 
 /// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop. Verification
-/// makes it, or [`VerifiedResult::from_snapshot`] from what verification made; nothing else does.
+/// makes it, or [`SessionResult::from_bytes`] from what verification made; nothing else does.
 ///
 /// ```compile_fail,E0624
-/// # use idgate_core::{UnixMillis, session::VerifiedResult};
-/// let result = VerifiedResult::new("{}".into(), "{}".into(), UnixMillis(0));
+/// # use idgate_core::{UnixMillis, session::SessionResult};
+/// let result = SessionResult::new("{}".into(), "{}".into(), UnixMillis(0));
 /// ```
 #[derive(Clone)]
-pub struct VerifiedResult {
+pub struct SessionResult {
     claims: Zeroizing<String>,
     verification_details: Zeroizing<String>,
     verified_at: UnixMillis,
@@ -31,7 +35,7 @@ pub struct VerifiedResult {
 /// First byte of the stored form; raised when an older program could misread it.
 const VERSION: u8 = 1;
 
-impl VerifiedResult {
+impl SessionResult {
     pub(crate) fn new(claims: String, verification_details: String, at: UnixMillis) -> Self {
         Self {
             claims: Zeroizing::new(claims),
@@ -40,13 +44,34 @@ impl VerifiedResult {
         }
     }
 
-    /// The `claims` object as JSON text (decisions 9).
-    pub fn claims(&self) -> &str {
+    /// The claims of the credential with that id in the request, as `T` has them.
+    ///
+    /// ```
+    /// # use idgate_core::{ClaimsError, Reader, Session, UnixMillis};
+    /// #[derive(serde::Deserialize)]
+    /// struct Person { birthdate: String }
+    ///
+    /// fn birthdate(session: &Session, code: Option<&str>, now: UnixMillis) -> Option<String> {
+    ///     let result = session.result(Reader::Browser { response_code: code }, now).ok()?;
+    ///     Some(result.credential::<Person>("pid").ok()?.birthdate)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The session has no credential with that id, or `T` does not fit its claims.
+    pub fn credential<T: DeserializeOwned>(&self, id: &str) -> Result<T, ClaimsError> {
+        let all: BTreeMap<Cow<'_, str>, &RawValue> = read_claims(&self.claims)?;
+        let of_id = all.get(id).ok_or_else(ClaimsError::no_credential)?;
+        read_claims(of_id.get())
+    }
+
+    /// A JSON object with the claims of each credential under its id (decisions 9).
+    pub fn claims_json(&self) -> &str {
         &self.claims
     }
 
     /// The `verification_details` object as JSON text (decisions 9).
-    pub fn verification_details(&self) -> &str {
+    pub fn details_json(&self) -> &str {
         &self.verification_details
     }
 
@@ -56,8 +81,8 @@ impl VerifiedResult {
     }
 
     /// The result as bytes, for an embedder that lets it survive a restart. It holds claims, so
-    /// seal it, and erase it at [`VerifiedResult::redact_at`].
-    pub fn to_snapshot(&self) -> Zeroizing<Vec<u8>> {
+    /// seal it, and erase it at [`SessionResult::redact_at`].
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let claims_len = u64::try_from(self.claims.len()).unwrap_or(u64::MAX);
         let parts: [&[u8]; 5] = [
             &[VERSION],
@@ -70,11 +95,11 @@ impl VerifiedResult {
         Zeroizing::new(parts.concat())
     }
 
-    /// The result from [`VerifiedResult::to_snapshot`]'s bytes.
+    /// The result from [`SessionResult::to_bytes`]'s bytes.
     ///
     /// # Errors
     /// [`SnapshotError`]: the bytes are not of a version that can be read.
-    pub fn from_snapshot(bytes: &[u8]) -> Result<Self, SnapshotError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::decode(bytes).ok_or(SnapshotError)
     }
 
@@ -95,10 +120,37 @@ impl VerifiedResult {
     }
 }
 
-/// Why a reader gets no result of a VERIFIED session.
+/// The reader of a result.
+#[derive(Clone, Copy)]
+#[allow(clippy::exhaustive_enums)] // a third reader would be a break anyway
+pub enum Reader<'a> {
+    /// The person's browser, with the `response_code` that its address has, if it has one. Where the browser has to come
+    /// back into the session that asked (HAIP 1.0 5.1), the code is the proof that it did.
+    Browser {
+        /// The parameter `response_code` of the address.
+        response_code: Option<&'a str>,
+    },
+    /// A program of yours that shows nothing of the result to the browser that asks for it. A browser that knows the id
+    /// of the session may belong to another person than the one who answered.
+    Backend,
+}
+
+/// Never the code.
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Browser { .. } => "Browser",
+            Self::Backend => "Backend",
+        })
+    }
+}
+
+/// Why a reader gets no result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Withheld {
+    /// The session is not VERIFIED: it has none.
+    NotVerified,
     /// The reader brings no code, and the session needs the one of its `redirect_uri` (HAIP 1.0 5.1).
     ResponseCodeMissing,
     /// The reader brings another code.
@@ -111,12 +163,26 @@ impl Withheld {
     /// Its name in `claims_withheld`.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::NotVerified => "not_verified",
             Self::ResponseCodeMissing => "response_code_missing",
             Self::ResponseCodeWrong => "response_code_wrong",
             Self::Redacted => "redacted",
         }
     }
 }
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotVerified => "the session is not VERIFIED",
+            Self::ResponseCodeMissing => "the browser brings no response_code",
+            Self::ResponseCodeWrong => "the response_code is another one",
+            Self::Redacted => "the result was readable for 30 seconds, which are over",
+        })
+    }
+}
+
+impl core::error::Error for Withheld {}
 
 /// What verification details say of the way back.
 #[derive(Deserialize)]
@@ -129,58 +195,62 @@ struct Named<'d> {
 }
 
 impl Session {
-    /// The result while it may be read: VERIFIED less than 30 seconds ago.
-    pub fn result_at(&self, now: UnixMillis) -> Option<&VerifiedResult> {
-        self.result.as_ref().filter(|result| self.is_verified() && now < result.redact_at())
+    /// The result, which may be read for 30 seconds. Say who reads it.
+    ///
+    /// Some sessions have to end in the browser that they began in: those that offer `haip`, unless the tenant said
+    /// otherwise, and those with `same_device`. A browser reads the result of these with the code of their
+    /// `redirect_uri`. Whether a session is one of them is settled at its creation, and not by the link that a wallet
+    /// chose. An answer through the browser of a page needs no code: it is bound to the page's origin.
+    ///
+    /// ```compile_fail,E0061
+    /// # use idgate_core::{Session, UnixMillis};
+    /// # fn example(session: &Session, now: UnixMillis) {
+    /// session.result(now); // it does not say who reads
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The reader gets none.
+    pub fn result(&self, reader: Reader<'_>, now: UnixMillis) -> Result<&SessionResult, Withheld> {
+        if !self.is_verified() {
+            return Err(Withheld::NotVerified);
+        }
+        let result = self.result.as_ref().filter(|result| now < result.redact_at());
+        let result = result.ok_or(Withheld::Redacted)?;
+        match reader {
+            Reader::Backend => Ok(result),
+            Reader::Browser { response_code } => self.shown_to(response_code, result),
+        }
     }
 
-    /// The same for whoever brings `code`: where the person's browser has to come back into the
-    /// session that asked (HAIP 1.0 5.1), the code of the `redirect_uri` is the proof that it did.
-    /// Sessions that do not rely on it need none. Whether one does is settled at its creation and
-    /// not by the wallet's choice of a link: one that offers `haip` does, unless the tenant said
-    /// otherwise. An answer through the browser of a page needs none: it is bound to the page's origin.
-    pub fn result_for(&self, code: Option<&str>, now: UnixMillis) -> Option<&VerifiedResult> {
-        self.shown_to(code, now).ok()?
-    }
-
-    /// Why a reader who brings `code` gets no result of a VERIFIED session; `None`: the reader gets it, or the session
-    /// is not VERIFIED.
-    pub fn withheld_from(&self, code: Option<&str>, now: UnixMillis) -> Option<Withheld> {
-        self.shown_to(code, now).err()
-    }
-
-    fn shown_to(
+    fn shown_to<'r>(
         &self,
         code: Option<&str>,
-        now: UnixMillis,
-    ) -> Result<Option<&VerifiedResult>, Withheld> {
-        if !self.is_verified() {
-            return Ok(None);
-        }
-        let result = self.result_at(now).ok_or(Withheld::Redacted)?;
+        result: &'r SessionResult,
+    ) -> Result<&'r SessionResult, Withheld> {
         let haip = || self.offers.iter().any(|offer| offer.profile() == Profile::Haip);
         if !self.request.same_device.unwrap_or_else(haip) {
-            return Ok(Some(result));
+            return Ok(result);
         }
         let named: Option<Named<'_>> = serde_json::from_str(&result.verification_details).ok();
         if named.as_ref().is_some_and(|named| named.origin.is_some()) {
-            return Ok(Some(result));
+            return Ok(result);
         }
         let given = code.ok_or(Withheld::ResponseCodeMissing)?;
         let expected = named.as_ref().and_then(|named| named.response_code.as_deref());
         match expected.is_some_and(|expected| ct::eq(given.as_bytes(), expected.as_bytes())) {
-            true => Ok(Some(result)),
+            true => Ok(result),
             false => Err(Withheld::ResponseCodeWrong),
         }
     }
 
     /// Takes the result out, for an embedder that keeps it apart from the session.
-    pub fn take_result(&mut self) -> Option<VerifiedResult> {
+    pub fn take_result(&mut self) -> Option<SessionResult> {
         self.result.take()
     }
 
     /// Puts back the result that the embedder kept apart. Only a VERIFIED session takes it.
-    pub fn restore_result(&mut self, result: VerifiedResult) {
+    pub fn restore_result(&mut self, result: SessionResult) {
         if self.is_verified() {
             self.result = Some(result);
         }
@@ -191,9 +261,9 @@ impl Session {
     }
 }
 
-impl fmt::Debug for VerifiedResult {
+impl fmt::Debug for SessionResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VerifiedResult(redact at {})", self.redact_at())
+        write!(f, "SessionResult(redact at {})", self.redact_at())
     }
 }
 
@@ -211,21 +281,21 @@ mod tests {
         session
     }
 
-    fn result() -> VerifiedResult {
-        VerifiedResult::new(r#"{"name":"Érika"}"#.into(), r#"{"b":1}"#.into(), UnixMillis(5))
+    fn result() -> SessionResult {
+        SessionResult::new(r#"{"name":"Érika"}"#.into(), r#"{"b":1}"#.into(), UnixMillis(5))
     }
 
     #[test]
     fn a_stored_result_is_the_same_result() {
-        let again = VerifiedResult::from_snapshot(&result().to_snapshot()).unwrap();
-        assert_eq!(again.claims(), result().claims());
-        assert_eq!(again.verification_details(), result().verification_details());
+        let again = SessionResult::from_bytes(&result().to_bytes()).unwrap();
+        assert_eq!(again.claims_json(), result().claims_json());
+        assert_eq!(again.details_json(), result().details_json());
         assert_eq!((again.verified_at(), again.redact_at()), (UnixMillis(5), UnixMillis(30_005)));
     }
 
     #[test]
     fn bytes_that_are_no_stored_result_are_refused() {
-        let good = result().to_snapshot().to_vec();
+        let good = result().to_bytes().to_vec();
         let altered = |at: usize, byte: u8| {
             let mut bytes = good.clone();
             bytes[at] = byte;
@@ -242,30 +312,30 @@ mod tests {
             altered(16, split),
             altered(20, 0xff),
         ] {
-            assert!(VerifiedResult::from_snapshot(&bad).is_err(), "{bad:?}");
+            assert!(SessionResult::from_bytes(&bad).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn debug_output_has_no_claims() {
         let text = format!("{:?}", result());
-        assert_eq!(text, "VerifiedResult(redact at 1970-01-01T00:00:30.005Z)");
+        assert_eq!(text, "SessionResult(redact at 1970-01-01T00:00:30.005Z)");
     }
 
     #[test]
     fn the_result_is_readable_for_30_seconds() {
         let mut verified = session(Phase::Verified { at: NOW });
-        verified.restore_result(VerifiedResult::new("{}".into(), "{}".into(), NOW));
-        assert!(verified.result_at(NOW.plus(29_999)).is_some());
-        assert!(verified.result_at(NOW.plus(30_000)).is_none());
-        assert_eq!(verified.take_result().unwrap().claims(), "{}");
-        assert!(verified.result_at(NOW).is_none());
+        verified.restore_result(SessionResult::new("{}".into(), "{}".into(), NOW));
+        assert!(verified.result(Reader::Backend, NOW.plus(29_999)).is_ok());
+        assert!(verified.result(Reader::Backend, NOW.plus(30_000)).is_err());
+        assert_eq!(verified.take_result().unwrap().claims_json(), "{}");
+        assert!(verified.result(Reader::Backend, NOW).is_err());
     }
 
     #[test]
     fn only_a_verified_session_takes_a_result() {
         let mut pending = session(Phase::Pending);
-        pending.restore_result(VerifiedResult::new("{}".into(), "{}".into(), NOW));
+        pending.restore_result(SessionResult::new("{}".into(), "{}".into(), NOW));
         assert!(pending.take_result().is_none());
     }
 
@@ -281,7 +351,7 @@ mod tests {
         };
         session.offers = Offers::new(profiles.iter().enumerate().map(offer).collect()).unwrap();
         session.request.same_device = same_device;
-        session.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
+        session.restore_result(SessionResult::new("{}".into(), details.into(), NOW));
         session
     }
 
@@ -290,18 +360,42 @@ mod tests {
     #[track_caller]
     fn assert_needs_the_code(session: &Session) {
         for code in [None, Some("wrong"), Some(""), Some("right ")] {
-            assert!(session.result_for(code, NOW).is_none(), "{code:?}");
+            assert!(
+                session.result(Reader::Browser { response_code: code }, NOW).is_err(),
+                "{code:?}"
+            );
             let why = match code {
                 None => Withheld::ResponseCodeMissing,
                 Some(_) => Withheld::ResponseCodeWrong,
             };
-            assert_eq!(session.withheld_from(code, NOW), Some(why), "{code:?}");
+            assert_eq!(
+                session
+                    .result(Reader::Browser { response_code: code }, NOW)
+                    .err()
+                    .filter(|why| *why != Withheld::NotVerified),
+                Some(why),
+                "{code:?}"
+            );
         }
-        assert_eq!(session.withheld_from(Some("right"), NOW), None);
-        let later = session.withheld_from(Some("right"), NOW.plus(30_000));
+        assert_eq!(
+            session
+                .result(Reader::Browser { response_code: Some("right") }, NOW)
+                .err()
+                .filter(|why| *why != Withheld::NotVerified),
+            None
+        );
+        let later = session
+            .result(Reader::Browser { response_code: Some("right") }, NOW.plus(30_000))
+            .err()
+            .filter(|why| *why != Withheld::NotVerified);
         assert_eq!(later, Some(Withheld::Redacted));
-        assert!(session.result_for(Some("right"), NOW).is_some());
-        assert!(session.result_for(Some("right"), NOW.plus(30_000)).is_none());
+        assert!(session.result(Reader::Browser { response_code: Some("right") }, NOW).is_ok());
+        assert!(
+            session
+                .result(Reader::Browser { response_code: Some("right") }, NOW.plus(30_000))
+                .ok()
+                .is_none()
+        );
         assert_eq!(session.status_at(NOW), Status::Verified, "that is always visible");
     }
 
@@ -316,7 +410,9 @@ mod tests {
             assert_needs_the_code(&verified(&[profile], CODE, same_device));
         }
         let without = verified(&[Profile::Haip], "{}", None);
-        assert!([None, Some("")].iter().all(|code| without.result_for(*code, NOW).is_none()));
+        assert!([None, Some("")].iter().all(|code| {
+            without.result(Reader::Browser { response_code: *code }, NOW).is_err()
+        }));
     }
 
     #[test]
@@ -327,8 +423,8 @@ mod tests {
             for details in [answered_in_draft, answered_in_haip] {
                 let session = verified(&profiles, details, None);
                 assert_needs_the_code(&session);
-                let mut stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
-                stored.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
+                let mut stored = Session::from_bytes(&session.to_bytes()).unwrap();
+                stored.restore_result(SessionResult::new("{}".into(), details.into(), NOW));
                 assert_needs_the_code(&stored);
             }
         }
@@ -344,7 +440,10 @@ mod tests {
         ] {
             let session = verified(profiles, CODE, same_device);
             for code in [None, Some("any")] {
-                assert!(session.result_for(code, NOW).is_some(), "{profiles:?}");
+                assert!(
+                    session.result(Reader::Browser { response_code: code }, NOW).is_ok(),
+                    "{profiles:?}"
+                );
             }
         }
     }

@@ -61,23 +61,21 @@ impl Session {
     /// use idgate_core::Session;
     ///
     /// fn reload(session: &Session) {
-    ///     let stored = session.to_snapshot();
-    ///     let again = Session::from_snapshot(&stored).unwrap();
+    ///     let stored = session.to_bytes();
+    ///     let again = Session::from_bytes(&stored).unwrap();
     ///     assert_eq!((again.id(), again.revision()), (session.id(), session.revision()));
     /// }
     /// # #[cfg(feature = "rustcrypto")] {
     /// # use idgate_core::{Entropy, EntropyUnavailable, crypto::rustcrypto::PROVIDER};
-    /// # use idgate_core::{IssuerId, NewSession, TrustEntry, TrustSnapshot};
-    /// # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::Es256Key};
+    /// # use idgate_core::{Issuer, NewSession, Profile, Trust, UnixMillis, Verifier, crypto::Es256Key};
     /// # struct Sevens;
     /// # impl Entropy for Sevens {
     /// #     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> { Ok(out.fill(7)) }
     /// # }
-    /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
-    /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
-    /// # let trust = std::sync::Arc::new(TrustSnapshot::new(1, [entry]));
-    /// # let builder = Verifier::builder(PROVIDER).inline("https://shop.example");
-    /// # let verifier = builder.trust(trust.clone()).build().unwrap();
+    /// # let key = Es256Key::from_scalar(&[7; 32]).unwrap().public_key().to_jwk_json(None);
+    /// # let trust = Trust::new(PROVIDER, [Issuer::new("https://issuer.example").vct("pid").jwk(key)]);
+    /// # let builder = Verifier::builder(trust.unwrap()).profiles([Profile::V1_0]);
+    /// # let verifier = builder.unsigned("https://shop.example").build().unwrap();
     /// # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
     /// #     "issuer_id": "https://issuer.example"}]}"#;
     /// # let request = idgate_core::Request::from_json(asked).unwrap();
@@ -86,13 +84,13 @@ impl Session {
     /// # let session = created.unwrap().session;
     /// # reload(&session);
     /// // What a later version stored is refused, never misread.
-    /// let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    /// let stored = String::from_utf8(session.to_bytes().to_vec()).unwrap();
     /// let later = stored.replacen(r#"{"version":2,"#, r#"{"version":3,"#, 1);
-    /// assert!(Session::from_snapshot(later.as_bytes()).is_err());
+    /// assert!(Session::from_bytes(later.as_bytes()).is_err());
     /// # assert_ne!(stored, later);
     /// # }
     /// ```
-    pub fn to_snapshot(&self) -> Zeroizing<Vec<u8>> {
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let snapshot = Snapshot {
             version: VERSION,
             id: Cow::Borrowed(&self.id),
@@ -115,11 +113,11 @@ impl Session {
         }
     }
 
-    /// The session from [`Session::to_snapshot`]'s bytes.
+    /// The session from [`Session::to_bytes`]'s bytes.
     ///
     /// # Errors
     /// [`SnapshotError`]: the bytes are not of a version that can be read.
-    pub fn from_snapshot(bytes: &[u8]) -> Result<Self, SnapshotError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::from_version_2(bytes).or_else(|| version_1::session(bytes)).ok_or(SnapshotError)
     }
 
@@ -152,10 +150,10 @@ mod tests {
     use super::*;
     use crate::error::Reason;
     use crate::request::{Scheme, fixtures};
-    use crate::session::{Input, VerifiedResult};
+    use crate::session::{Input, SessionResult};
 
     fn text(session: &Session) -> String {
-        String::from_utf8(session.to_snapshot().to_vec()).unwrap()
+        String::from_utf8(session.to_bytes().to_vec()).unwrap()
     }
 
     #[test]
@@ -169,7 +167,7 @@ mod tests {
         }
         for mut session in sessions {
             session.trust_version = Some(7);
-            let again = Session::from_snapshot(&session.to_snapshot()).unwrap();
+            let again = Session::from_bytes(&session.to_bytes()).unwrap();
             assert_eq!(format!("{again:?}"), format!("{session:?}"));
             assert_eq!(again.deep_link(Scheme::Haip), session.deep_link(Scheme::Haip));
             assert_eq!(text(&again), text(&session));
@@ -180,14 +178,14 @@ mod tests {
     fn a_snapshot_has_no_result_and_once_settled_no_nonce_and_no_state() {
         let pending = fixtures::session(fixtures::one_credential());
         let result =
-            VerifiedResult::new("{\"given_name\":\"Erika\"}".into(), "{}".into(), fixtures::NOW);
+            SessionResult::new("{\"given_name\":\"Erika\"}".into(), "{}".into(), fixtures::NOW);
         let settled = pending.apply(Input::Verified(result), fixtures::NOW).unwrap().session;
         let (stored, own) = (text(&settled), pending.offers.own());
         for secret in ["Erika", own.nonce.expose(), own.state.expose()] {
             assert!(!stored.contains(secret));
         }
         assert!(text(&pending).contains(own.nonce.expose()));
-        assert!(Session::from_snapshot(stored.as_bytes()).unwrap().result.is_none());
+        assert!(Session::from_bytes(stored.as_bytes()).unwrap().result.is_none());
     }
 
     #[cfg(feature = "rustcrypto")]
@@ -198,14 +196,14 @@ mod tests {
             created.offers.own().encryption_key.as_ref().unwrap().private().expose_scalar();
         let scalar = crate::codec::base64url::encode(scalar);
         assert!(text(&created).contains(&scalar));
-        let again = Session::from_snapshot(&created.to_snapshot()).unwrap();
+        let again = Session::from_bytes(&created.to_bytes()).unwrap();
         assert_eq!(text(&again), text(&created));
         assert_eq!(again.deep_link(Scheme::Haip), created.deep_link(Scheme::Haip));
 
         let now = fixtures::NOW;
         let held = created.apply(Input::Hold, now).unwrap().session;
         assert!(text(&held).contains(&scalar), "an answer may come again after a lost lease");
-        let result = VerifiedResult::new("{}".into(), "{}".into(), now);
+        let result = SessionResult::new("{}".into(), "{}".into(), now);
         for input in [Input::Verified(result), Input::Failed(Reason::NonceMismatch), Input::Expired]
         {
             for from in [&created, &held] {
@@ -223,7 +221,7 @@ mod tests {
         for version in ["0", "1", "3", "\"2\"", "null"] {
             let other = stored.replacen("\"version\":2", &format!("\"version\":{version}"), 1);
             assert_ne!(other, stored);
-            assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));
+            assert_eq!(Session::from_bytes(other.as_bytes()).err(), Some(SnapshotError));
         }
     }
 
@@ -233,7 +231,7 @@ mod tests {
         let cut = &stored[..stored.len() - 1];
         let more = stored.replacen("\"version\":2", "\"version\":2,\"more\":1", 1);
         for bad in ["", "{}", "null", "[]", cut, &more] {
-            assert_eq!(Session::from_snapshot(bad.as_bytes()).err(), Some(SnapshotError), "{bad}");
+            assert_eq!(Session::from_bytes(bad.as_bytes()).err(), Some(SnapshotError), "{bad}");
         }
     }
 }

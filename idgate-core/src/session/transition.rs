@@ -3,10 +3,10 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Reason, ResponseError, WalletError};
+use crate::error::{NotAnAnswer, Reason, WalletError};
 use crate::limits::VERIFYING_LEASE_MS;
 use crate::session::{
-    Delivery, Effect, Offer, Phase, Revision, Session, Settlement, Status, VerifiedResult,
+    Delivery, Effect, Offer, Phase, Revision, Session, SessionResult, Settlement, Status,
 };
 use crate::time::UnixMillis;
 
@@ -71,7 +71,7 @@ pub(crate) enum Input {
     /// Whoever verified could not go on, by no fault of the answer.
     Released,
     /// An answer was evaluated and is genuine.
-    Verified(VerifiedResult),
+    Verified(SessionResult),
     /// An answer was evaluated and refused.
     Failed(Reason),
     /// The wallet presents nothing and says why.
@@ -245,8 +245,8 @@ impl Session {
     /// time may finish after it.
     ///
     /// # Errors
-    /// [`ResponseError::SessionClosed`]: the phase does not take this input.
-    pub(crate) fn apply(&self, input: Input, now: UnixMillis) -> Result<Transition, ResponseError> {
+    /// [`NotAnAnswer::SessionClosed`]: the phase does not take this input.
+    pub(crate) fn apply(&self, input: Input, now: UnixMillis) -> Result<Transition, NotAnAnswer> {
         use Phase::{Created, Expired, Failed, Pending, Verified, Verifying};
         let mut result = None;
         let phase = match (&self.phase, input) {
@@ -275,12 +275,12 @@ impl Session {
             (Verified { .. } | Failed { .. } | Expired { .. }, _)
             | (Pending | Verifying { .. }, Input::Followed)
             | (Created | Pending, Input::LeaseLost | Input::Released)
-            | (Verifying { .. }, Input::Hold) => return Err(ResponseError::SessionClosed),
+            | (Verifying { .. }, Input::Hold) => return Err(NotAnAnswer::SessionClosed),
         };
         Ok(self.with(phase, result, now))
     }
 
-    fn with(&self, phase: Phase, result: Option<VerifiedResult>, now: UnixMillis) -> Transition {
+    fn with(&self, phase: Phase, result: Option<SessionResult>, now: UnixMillis) -> Transition {
         let mut session = Self { phase, result, revision: next(self.revision), ..self.clone() };
         if session.settled_at().is_some() {
             session.offers.iter_mut().for_each(Offer::close);

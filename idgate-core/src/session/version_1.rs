@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn version_1_is_read_in_full() {
         for (stored, status) in [(INLINE, Status::Pending), (JAR, Status::Created)] {
-            let session = Session::from_snapshot(stored.as_bytes()).unwrap();
+            let session = Session::from_bytes(stored.as_bytes()).unwrap();
             assert_eq!(session.status_at(NOW), status);
             assert_eq!(session.expires_at(), NOW.plus(300_000));
             let own = session.offers.own();
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_session_of_version_1_goes_on_and_is_stored_as_version_2() {
         for stored in [INLINE, JAR] {
-            let session = Session::from_snapshot(stored.as_bytes()).unwrap();
+            let session = Session::from_bytes(stored.as_bytes()).unwrap();
             let reason = Reason::NonceMismatch;
             let transition = session.apply(Input::Failed(reason), NOW.plus(1)).unwrap();
             assert_eq!(
@@ -108,16 +108,16 @@ mod tests {
                 (Revision(1), Revision(2))
             );
             assert_eq!(transition.session.reason_at(NOW.plus(1)), Some(reason));
-            let again = Session::from_snapshot(&session.to_snapshot()).unwrap();
+            let again = Session::from_bytes(&session.to_bytes()).unwrap();
             assert_eq!(format!("{again:?}"), format!("{session:?}"));
-            assert!(session.to_snapshot().starts_with(b"{\"version\":2,"));
+            assert!(session.to_bytes().starts_with(b"{\"version\":2,"));
         }
     }
 
     #[test]
     fn version_1_without_the_members_of_the_jar_profile_is_read() {
         assert!(!INLINE.contains("request_uri\":\"https") && !INLINE.contains("encryption_key"));
-        let session = Session::from_snapshot(INLINE.as_bytes()).unwrap();
+        let session = Session::from_bytes(INLINE.as_bytes()).unwrap();
         assert_eq!(session.shape(), &RequestShape::inline());
         let own = session.offers.own();
         assert!(own.request_uri().is_none() && own.encryption_key.is_none());
@@ -130,10 +130,10 @@ mod tests {
                 let member = format!("{{\"version\":{version},");
                 let other = stored.replacen("{\"version\":1,", &member, 1);
                 assert_ne!(other, stored);
-                assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));
+                assert_eq!(Session::from_bytes(other.as_bytes()).err(), Some(SnapshotError));
             }
             let without = stored.replacen("{\"version\":1,", "{", 1);
-            assert_eq!(Session::from_snapshot(without.as_bytes()).err(), Some(SnapshotError));
+            assert_eq!(Session::from_bytes(without.as_bytes()).err(), Some(SnapshotError));
         }
     }
 }

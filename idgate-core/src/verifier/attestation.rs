@@ -98,7 +98,6 @@ impl Attestation {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use alloc::sync::Arc;
 
     use serde_json::json;
 
@@ -128,8 +127,8 @@ mod tests {
     fn asking(enabled: &[Profile], form: ClientIdForm, dc_api: DcApi) -> Verifier {
         let mut options = ProfileOptions::new(enabled.iter().copied());
         (options.client_id_form, options.dc_api) = (form, dc_api);
-        let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
-        builder.trust(Arc::new(fixtures::trust())).profiles(options).build().unwrap()
+        let builder = fixtures::builder(fixtures::NO_CRYPTO).unsigned("https://gateway.example");
+        builder.profile_options(options).build().unwrap()
     }
 
     fn haip() -> Verifier {

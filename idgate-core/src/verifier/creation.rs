@@ -62,7 +62,7 @@ impl Verifier {
         mode: Mode,
         spoken: &SpokenProfiles,
     ) -> Result<PresentationRequest, RequestError> {
-        PresentationRequest::parse_for(body, self.trust(), mode.is_live(), spoken)
+        PresentationRequest::parse_for(body, self.entries(), mode.is_live(), spoken)
     }
 
     /// Makes a session of a request that [`Verifier::resolve`] gave for the same mode.
@@ -117,7 +117,7 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<(), RequestError> {
         for (index, asked) in request.credentials.iter().enumerate() {
-            let entry = self.trust().entry(&asked.issuer_id);
+            let entry = self.entries().entry(&asked.issuer_id);
             let doc_type = asked.doc_type.as_ref();
             let lapsed = entry.and_then(|entry| entry.lapsed_list(doc_type, livemode, now));
             if let Some(rule) = lapsed {
@@ -207,7 +207,7 @@ impl Verifier {
     ) -> Result<Option<EncryptionKey>, CreateError> {
         Ok(match shape.response {
             ResponseEncryption::Plain => None,
-            ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
+            ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(self.provider(), entropy)?),
         })
     }
 
@@ -306,9 +306,8 @@ mod tests {
     }
 
     fn speaking(profiles: impl IntoIterator<Item = Profile>) -> Verifier {
-        let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
-        let builder = builder.trust(alloc::sync::Arc::new(fixtures::trust()));
-        builder.profiles(ProfileOptions::new(profiles)).build().unwrap()
+        let builder = fixtures::builder(fixtures::NO_CRYPTO).unsigned("https://gateway.example");
+        builder.profile_options(ProfileOptions::new(profiles)).build().unwrap()
     }
 
     fn made(
@@ -334,7 +333,7 @@ mod tests {
         let session = made(&verifier, &both, NewSession::live()).unwrap();
         assert_eq!(session.offers().count(), 2);
         for (verifier, path) in
-            [(speaking([Profile::V1_0]), "profiles[0]"), (speaking([]), "profiles")]
+            [(speaking([Profile::V1_0]), "profiles[0]"), (speaking([Profile::Draft]), "profiles")]
         {
             let refused = made(&verifier, &both, NewSession::live()).unwrap_err();
             assert_eq!((refused.code, &*refused.path), (ErrorCode::UnsupportedProfile, path));

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError};
+use crate::error::{CreateError, ErrorCode, NotFetched, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
     DcApiPages, DcApiParameters, DcApiRequests, PresentationRequest, Profile, SigningIdentity,
@@ -31,13 +31,13 @@ impl Verifier {
         &self,
         session: &Session,
         now: UnixMillis,
-    ) -> Result<DcApiRequests, RequestObjectError> {
+    ) -> Result<DcApiRequests, NotFetched> {
         let open = session.accepts_response(now);
         let offered =
             session.offers.browser().filter(|_| open).and_then(|(offer, browser)| {
                 Some((offer, browser, offer.encryption_key.as_ref()?))
             });
-        let (offer, browser, key) = offered.ok_or(RequestObjectError::NotFetchable)?;
+        let (offer, browser, key) = offered.ok_or(NotFetched::NotFetchable)?;
         let parameters = DcApiParameters {
             nonce: offer.nonce.expose(),
             encryption_key: key.public(),
@@ -55,10 +55,10 @@ impl Verifier {
                 (DcApiProtocol::Signed, Some(first)) => parameters.signed(first),
                 (DcApiProtocol::Multisigned, Some(_)) => parameters.multisigned(&identities),
                 (DcApiProtocol::Signed | DcApiProtocol::Multisigned, None) => {
-                    return Err(RequestObjectError::NotFetchable);
+                    return Err(NotFetched::NotFetchable);
                 }
             };
-            requests.push((protocol.name(), data.map_err(RequestObjectError::Signer)?));
+            requests.push((protocol.name(), data.map_err(NotFetched::Signer)?));
         }
         Ok(DcApiRequests::new(requests))
     }
@@ -141,7 +141,7 @@ impl Verifier {
         &'s self,
         session: &'s Session,
         browser: &'s BrowserOffer,
-    ) -> Result<Vec<SigningIdentity<'s>>, RequestObjectError> {
+    ) -> Result<Vec<SigningIdentity<'s>>, NotFetched> {
         let signing = |identity: &'s Identity| {
             let verifier_info: &[VerifierInfo] = match identity.form {
                 ClientIdForm::X509Hash => &session.verifier_info,
@@ -154,6 +154,6 @@ impl Verifier {
             })
         };
         let signing = browser.identities.iter().map(signing).collect::<Result<_, _>>();
-        signing.map_err(RequestObjectError::Signer)
+        signing.map_err(NotFetched::Signer)
     }
 }

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError};
+use crate::error::{CreateError, ErrorCode, NotFetched, RequestError};
 use crate::formats::mdoc::Handover;
 use crate::request::{PresentationRequest, Reader, encryption_info, iso_mdoc_data};
 use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Session};
@@ -38,7 +38,7 @@ impl Verifier {
             let error = RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule);
             return Err(error.into());
         }
-        let key = EncryptionKey::fresh(&self.provider, entropy)?;
+        let key = EncryptionKey::fresh(self.provider(), entropy)?;
         let mut nonce = [0; 32];
         entropy.fill(&mut nonce)?;
         let encryption_info = encryption_info(&nonce, key.public());
@@ -50,24 +50,24 @@ impl Verifier {
         &self,
         session: &Session,
         browser: &BrowserOffer,
-    ) -> Result<String, RequestObjectError> {
+    ) -> Result<String, NotFetched> {
         let offered = browser.iso_mdoc.as_ref().filter(|it| it.encryption_key.is_some());
         let IsoMdocOffer { encryption_info, reader, .. } =
-            offered.ok_or(RequestObjectError::NotFetchable)?;
+            offered.ok_or(NotFetched::NotFetchable)?;
         let data = match (reader, browser.origins.as_slice()) {
             (None, _) => iso_mdoc_data(&session.request, encryption_info, None),
             (Some(reader), [origin]) => {
                 let signer = self.signers.of(READER, Some(reader));
                 let handover = Handover::Iso180137AnnexC { encryption_info, origin };
-                let transcript = handover.session_transcript(&self.provider, "", "", "");
+                let transcript = handover.session_transcript(self.provider(), "", "", "");
                 signer.and_then(|signer| {
                     let reader = Reader { signer, session_transcript: &transcript };
                     iso_mdoc_data(&session.request, encryption_info, Some(reader))
                 })
             }
-            (Some(_), _) => return Err(RequestObjectError::NotFetchable),
+            (Some(_), _) => return Err(NotFetched::NotFetchable),
         };
-        data.map_err(RequestObjectError::Signer)
+        data.map_err(NotFetched::Signer)
     }
 
     /// Who signs readerAuth now, where requests to browsers are signed at all. It is optional for a

@@ -1,6 +1,8 @@
 //! The way in: decisions in order, an incomplete verifier does not compile.
 
+mod asked;
 mod attestation;
+mod builder;
 mod creation;
 mod dc_api;
 mod iso_mdoc;
@@ -8,31 +10,33 @@ mod new_session;
 mod profiles;
 mod request_object;
 mod signers;
+mod software_signer;
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+pub use self::asked::{Asked, RequestObject};
 pub use self::attestation::Attestation;
+pub use self::builder::{Ready, VerifierBuilder, WantsIdentity, WantsProfiles};
 pub use self::new_session::NewSession;
 pub use self::profiles::{DcApi, ProfileOptions, ResponseMode};
 use self::signers::Signers;
 
 use crate::codec::origin;
-use crate::crypto::{CryptoProvider, RequestSigner};
-use crate::discovery::did_web;
+use crate::crypto::CryptoProvider;
+use crate::discovery::{did_document_json, jwks_json};
 use crate::entropy::Entropy;
-use crate::error::{ConfigError, ResponseError};
+use crate::error::{ConfigError, NotAnAnswer};
 use crate::response::Answer;
 use crate::session::{RequestShape, Session};
 use crate::time::UnixMillis;
-use crate::trust::TrustSnapshot;
+use crate::trust::{Trust, TrustSnapshot};
 use crate::verify::{Basis, Verification};
 
 /// A configured verifier. Cheap to clone; replace it to change trust.
 #[derive(Clone, Debug)]
 pub struct Verifier {
-    provider: CryptoProvider,
+    trust: Trust,
     base_url: String,
     /// The host of it, unless that is an address.
     host: Option<String>,
@@ -42,76 +46,12 @@ pub struct Verifier {
     profiles: ProfileOptions,
     did: String,
     signers: Signers,
-    trust: Arc<TrustSnapshot>,
-}
-
-/// Collects the decisions that a [`Verifier`] needs; the type says which come next.
-///
-/// ```
-/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
-/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
-/// let verifier = Verifier::builder(provider).inline("https://shop.example").trust(trust).build();
-/// # }
-/// ```
-///
-/// One that lacks a decision does not compile: not without trust,
-///
-/// ```compile_fail,E0599
-/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
-/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
-/// let verifier = Verifier::builder(provider).inline("https://shop.example").build();
-/// # }
-/// ```
-///
-/// and not without an identity.
-///
-/// ```compile_fail,E0599
-/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
-/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
-/// let verifier = Verifier::builder(provider).trust(trust).build();
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "build() makes the verifier"]
-pub struct VerifierBuilder<S> {
-    provider: CryptoProvider,
-    state: S,
-}
-
-/// Next: [`VerifierBuilder::inline`] or [`VerifierBuilder::jar`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct WantsIdentity {}
-
-/// Next: [`VerifierBuilder::trust`].
-#[derive(Clone, Debug)]
-pub struct WantsTrust {
-    identity: Identity,
-}
-
-/// Next: [`VerifierBuilder::build`].
-#[derive(Clone, Debug)]
-pub struct Ready {
-    identity: Identity,
-    trust: Arc<TrustSnapshot>,
-}
-
-/// Who asks, and how.
-#[derive(Clone, Debug)]
-struct Identity {
-    base_url: String,
-    draft: RequestShape,
-    profiles: ProfileOptions,
-    /// Its own, in the order in which they are asked.
-    own: Vec<Arc<dyn RequestSigner>>,
-    /// Those that sessions name.
-    named: Vec<Arc<dyn RequestSigner>>,
 }
 
 impl Verifier {
-    /// Starts with the cryptography.
-    pub fn builder(provider: CryptoProvider) -> VerifierBuilder<WantsIdentity> {
-        VerifierBuilder { provider, state: WantsIdentity {} }
+    /// Starts with whom you trust.
+    pub fn builder(trust: Trust) -> VerifierBuilder<WantsProfiles> {
+        VerifierBuilder::new(trust)
     }
 
     /// The origin that a verifier makes of `base_url`: what a shell checks its settings with, so that
@@ -141,12 +81,31 @@ impl Verifier {
         origin::host_name(base_url)
     }
 
-    /// The trust snapshot that decides.
-    pub fn trust(&self) -> &Arc<TrustSnapshot> {
+    /// The trust that decides.
+    pub fn trust(&self) -> &Trust {
         &self.trust
     }
 
-    /// Where wallets reach the gateway, without a trailing slash.
+    pub(crate) fn entries(&self) -> &TrustSnapshot {
+        self.trust.snapshot()
+    }
+
+    pub(crate) fn provider(&self) -> &CryptoProvider {
+        self.trust.provider()
+    }
+
+    /// The DID document (DID Core 5), for `/.well-known/did.json`: every key that signs under the DID, of signers that
+    /// have a [`RequestSigner::published_key`](crate::crypto::RequestSigner::published_key).
+    pub fn did_document_json(&self) -> String {
+        did_document_json(&self.did, &self.signers.published().collect::<Vec<_>>())
+    }
+
+    /// The same keys as a JWK set (RFC 7517 5), for `/.well-known/jwks.json`.
+    pub fn jwks_json(&self) -> String {
+        jwks_json(&self.signers.published().collect::<Vec<_>>())
+    }
+
+    /// The origin at which wallets reach you, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -166,92 +125,12 @@ impl Verifier {
         answer: Answer<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
-    ) -> Result<Verification<'s>, ResponseError> {
+    ) -> Result<Verification<'s>, NotAnAnswer> {
         Verification::begin(self.basis(), session, answer, entropy, now)
     }
 
     fn basis(&self) -> Basis<'_> {
-        Basis { provider: &self.provider, trust: &self.trust }
-    }
-}
-
-impl VerifierBuilder<WantsIdentity> {
-    /// Unsigned requests by value. `base_url` is where wallets reach the gateway, as
-    /// `https://gateway.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`.
-    pub fn inline(self, base_url: impl Into<String>) -> VerifierBuilder<WantsTrust> {
-        self.identified(base_url, RequestShape::inline(), None)
-    }
-
-    /// Signed requests by reference and encrypted answers, under the `did:web` of `base_url`'s host
-    /// (see [`crate::discovery`]). Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
-    pub fn jar(
-        self,
-        base_url: impl Into<String>,
-        signer: Arc<dyn RequestSigner>,
-    ) -> VerifierBuilder<WantsTrust> {
-        self.identified(base_url, RequestShape::jar(), Some(signer))
-    }
-
-    fn identified(
-        self,
-        base_url: impl Into<String>,
-        shape: RequestShape,
-        signer: Option<Arc<dyn RequestSigner>>,
-    ) -> VerifierBuilder<WantsTrust> {
-        let identity = Identity {
-            base_url: base_url.into(),
-            draft: shape,
-            profiles: ProfileOptions::default(),
-            own: signer.into_iter().collect(),
-            named: Vec::new(),
-        };
-        VerifierBuilder { provider: self.provider, state: WantsTrust { identity } }
-    }
-}
-
-impl VerifierBuilder<WantsTrust> {
-    /// Who is trusted, for what.
-    pub fn trust(self, snapshot: Arc<TrustSnapshot>) -> VerifierBuilder<Ready> {
-        let state = Ready { identity: self.state.identity, trust: snapshot };
-        VerifierBuilder { provider: self.provider, state }
-    }
-}
-
-impl VerifierBuilder<Ready> {
-    /// A signer for Request Objects: of sessions that were made by reference before, which an inline
-    /// verifier serves with it, and of new ones that none that was given earlier can sign, as those
-    /// that need a certificate.
-    pub fn request_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
-        self.state.identity.own.push(signer);
-        self
-    }
-
-    /// A signer for sessions that name it, and no others: one that was replaced since, or one with the
-    /// certificate of a single tenant (see [`NewSession::signer`]).
-    pub fn named_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
-        self.state.identity.named.push(signer);
-        self
-    }
-
-    /// What sessions may speak; without it `draft` alone.
-    pub fn profiles(mut self, options: ProfileOptions) -> Self {
-        self.state.identity.profiles = options;
-        self
-    }
-
-    /// Checks that the decisions fit together.
-    ///
-    /// # Errors
-    /// [`ConfigError`], for the operator.
-    pub fn build(self) -> Result<Verifier, ConfigError> {
-        let Identity { base_url, draft, profiles, own, named } = self.state.identity;
-        let base_url = Verifier::origin(&base_url)?;
-        let did = did_web(&base_url)?;
-        let (provider, trust) = (self.provider, self.state.trust);
-        let signers = Signers::new(&provider, &did, own, named)?;
-        profiles.check(&draft, &signers)?;
-        let host = Verifier::host_name(&base_url);
-        Ok(Verifier { provider, base_url, host, draft, profiles, did, signers, trust })
+        Basis { provider: self.provider(), trust: self.entries() }
     }
 }
 
@@ -268,6 +147,7 @@ mod tests {
     mod recorded;
 
     use alloc::string::ToString as _;
+    use alloc::sync::Arc;
 
     use super::*;
     use crate::request::fixtures;
@@ -279,13 +159,10 @@ mod tests {
         use crate::request::SoftwareSigner;
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();
         let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example#key"));
-        let trust = || Arc::new(fixtures::trust());
-        let jar = |base_url: &str| {
-            Verifier::builder(PROVIDER).jar(base_url, signer.clone()).trust(trust()).build()
-        };
+        let jar =
+            |base_url: &str| fixtures::builder(PROVIDER).signed(base_url, signer.clone()).build();
         let inline = |base_url: &str| {
-            let builder = Verifier::builder(PROVIDER).inline(base_url).trust(trust());
-            builder.request_signer(signer.clone()).build()
+            fixtures::builder(PROVIDER).unsigned(base_url).signer(signer.clone()).build()
         };
         assert!(
             jar("https://gateway.example").is_ok() && inline("https://gateway.example").is_ok()
@@ -304,13 +181,13 @@ mod tests {
         let mut begin =
             |answer| verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
         let posted = |to| Answer { to, content_type: Some("application/json"), body: b"{}" };
-        let closed = ResponseError::SessionClosed;
+        let closed = NotAnAnswer::SessionClosed;
         for unknown in ["", "off_0", "ses_0", "dc_api", "dc_api/", "the browser of a page"] {
             assert_eq!(begin(posted(unknown)), closed, "{unknown:?}");
         }
         assert_eq!(
             begin(posted(session.id().as_str())),
-            ResponseError::Malformed("state is missing")
+            NotAnAnswer::Malformed("state is missing")
         );
     }
 

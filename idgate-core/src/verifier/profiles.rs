@@ -78,7 +78,7 @@ pub enum ResponseMode {
 }
 
 impl ProfileOptions {
-    /// These profiles as most wallets like them. None is as good as `draft` alone.
+    /// These profiles as most wallets like them. With none of them a verifier does not build.
     pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         Self {
             enabled: enabled.into_iter().collect(),
@@ -92,6 +92,9 @@ impl ProfileOptions {
     /// That requests can be signed under these names by `signers`; those of `draft` are made as given.
     pub(super) fn check(&self, draft: &RequestShape, signers: &Signers) -> Result<(), ConfigError> {
         use ClientIdForm::{Did, Origin, RedirectUri};
+        if self.enabled.is_empty() {
+            return Err(ConfigError::Profiles("are missing: name 1.0, haip or draft"));
+        }
         if matches!(self.client_id_form, RedirectUri | Did | Origin) {
             return Err(ConfigError::Signer(
                 "cannot sign requests of 1.0 under that client_id_form: take \
@@ -100,8 +103,7 @@ impl ProfileOptions {
         }
         let speaks = |profile| self.enabled.contains(&profile);
         let by_did = self.client_id_form == ClientIdForm::DecentralizedIdentifier;
-        let under_did =
-            self.enabled.is_empty() || speaks(Profile::Draft) || by_did && speaks(Profile::V1_0);
+        let under_did = speaks(Profile::Draft) || by_did && speaks(Profile::V1_0);
         if draft.delivery == Delivery::RequestUri && under_did && !signers.serve_did() {
             return Err(ConfigError::Signer(
                 "of the DID is missing: give one without a certificate",

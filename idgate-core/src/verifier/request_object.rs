@@ -1,42 +1,38 @@
 //! The Request Object of a session (RFC 9101, decisions 5).
 
-use crate::error::RequestObjectError;
+use crate::error::NotFetched;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
-use crate::request::{Profile, RequestObject, RequestObjectJwt};
-use crate::session::{EncryptionKey, Session, Status, Transition};
+use crate::request::{ObjectToSign, Profile};
+use crate::session::{EncryptionKey, Session, Status};
 use crate::time::UnixMillis;
-use crate::verifier::Verifier;
+use crate::verifier::{Asked, RequestObject, Verifier};
 
 impl Verifier {
-    /// The Request Object of an offer by reference. `to` is the last segment of the path that the wallet
-    /// fetches: the id of the session or of an offer. A wallet may fetch it again while the session is
-    /// CREATED or PENDING, and finds the same nonce and the same key in it. The first fetch makes the session PENDING: commit the
-    /// transition, if there is one, before answering.
-    ///
-    /// `wallet_nonce` is what the wallet sent, if it did (OpenID4VP 5.10).
+    /// The Request Object of an offer by reference. A wallet may fetch it again while the session is CREATED or PENDING,
+    /// and finds the same nonce and the same key in it. The first fetch makes the session PENDING.
     ///
     /// # Errors
     /// There is nothing to fetch, `wallet_nonce` is too long, or the key cannot sign now.
     pub fn request_object(
         &self,
         session: &Session,
-        to: &str,
-        wallet_nonce: Option<&str>,
+        asked: &Asked<'_>,
         now: UnixMillis,
-    ) -> Result<(Option<Transition>, RequestObjectJwt), RequestObjectError> {
+    ) -> Result<RequestObject, NotFetched> {
+        let wallet_nonce = asked.wallet_nonce.as_deref();
         if !matches!(session.status_at(now), Status::Created | Status::Pending) {
-            return Err(RequestObjectError::NotFetchable);
+            return Err(NotFetched::NotFetchable);
         }
         if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
-            return Err(RequestObjectError::WalletNonce);
+            return Err(NotFetched::WalletNonce);
         }
-        let offer = session.offer_at(to).ok_or(RequestObjectError::NotFetchable)?;
+        let offer = session.offer_at(asked.to).ok_or(NotFetched::NotFetchable)?;
         if offer.request_uri().is_none() || offer.lacks_key() {
-            return Err(RequestObjectError::NotFetchable);
+            return Err(NotFetched::NotFetchable);
         }
-        let kid = |key: &EncryptionKey| key.kid(offer.profile(), &self.provider);
+        let kid = |key: &EncryptionKey| key.kid(offer.profile(), self.provider());
         let is_draft = offer.profile() == Profile::Draft;
-        let object = RequestObject {
+        let object = ObjectToSign {
             parameters: session.request_parameters(offer),
             issued_at: now,
             expires_at: session.expires_at,
@@ -44,9 +40,9 @@ impl Verifier {
             wallet_nonce,
         };
         let form = offer.shape.client_id_form;
-        let signer = self.signers.of(form, offer.signer()).map_err(RequestObjectError::Signer)?;
-        let jwt = object.sign(signer).map_err(RequestObjectError::Signer)?;
-        Ok((session.followed(now), jwt))
+        let signer = self.signers.of(form, offer.signer()).map_err(NotFetched::Signer)?;
+        let jwt = object.sign(signer).map_err(NotFetched::Signer)?;
+        Ok(RequestObject { transition: session.followed(now), jwt })
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::crypto::{Alg, CryptoProvider, RequestSigner, SignerUnavailable};
+use crate::discovery::PublishedKey;
 use crate::error::ConfigError;
 use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
@@ -104,6 +105,14 @@ impl Signers {
         self.own.iter().any(|known| known.certificate.is_some())
     }
 
+    /// The keys that sign under the DID, for its document: those of the verifier first, then those that sessions name.
+    pub(super) fn published(&self) -> impl Iterator<Item = PublishedKey> {
+        let all = self.own.iter().chain(&self.named);
+        all.filter(|known| known.certificate.is_none()).filter_map(|known| {
+            Some(PublishedKey::new(known.signer.key_id(), known.signer.published_key()?))
+        })
+    }
+
     fn under_did(&self) -> Option<&Known> {
         self.own.iter().find(|known| known.certificate.is_none())
     }
@@ -122,6 +131,12 @@ impl Known {
                 ConfigError::Signer("must have a certificate chain in DER, for a key on P-256")
             })?),
         };
+        let other = |certificate: &VerifierCertificate| {
+            signer.published_key().is_some_and(|own| own != certificate.key)
+        };
+        if certificate.as_ref().is_some_and(other) {
+            return Err(ConfigError::Signer("has a certificate of another key"));
+        }
         Ok(Self { signer, certificate })
     }
 }

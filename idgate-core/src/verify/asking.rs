@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::proof::AwaitingStatus;
 use super::report::Report;
 use super::{Basis, Step, Verification};
-use crate::error::{ResponseError, VerifyError};
+use crate::error::{NotAnAnswer, VerifyError};
 use crate::ids::IssuerId;
 use crate::request::CredentialRequest;
 use crate::revocation::{
@@ -181,7 +181,7 @@ impl Verification<'_> {
     }
 
     /// Asks for what is needed; `None`: nothing is, any more.
-    pub(super) fn ask(&self, asking: &mut Asking<'_>) -> Result<Option<Step>, ResponseError> {
+    pub(super) fn ask(&self, asking: &mut Asking<'_>) -> Result<Option<Step>, NotAnAnswer> {
         let needs = needs_of(&asking.presented.inquiries);
         if needs.is_empty() {
             return Ok(None);

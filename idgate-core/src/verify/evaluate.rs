@@ -20,7 +20,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::request::{CredentialFormat, CredentialRequest, Profile, RequestForm};
 use crate::response::{AnswerEncryption, Content, answered, assign};
 use crate::revocation::{Inquiry, StatusContext};
-use crate::session::VerifiedResult;
+use crate::session::SessionResult;
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
@@ -72,7 +72,7 @@ impl<'s> Verification<'s> {
     }
 
     /// The result, once every question has its answer.
-    pub(super) fn conclude(&self, asking: &mut Asking<'_>) -> Result<VerifiedResult, Reason> {
+    pub(super) fn conclude(&self, asking: &mut Asking<'_>) -> Result<SessionResult, Reason> {
         let Presented { asked, awaiting, inquiries, origin } = &mut asking.presented;
         let mut verified = Vec::with_capacity(awaiting.len());
         let awaiting = core::mem::take(awaiting);
@@ -86,7 +86,7 @@ impl<'s> Verification<'s> {
             })?);
         }
         let details = details::render(self, asked, &verified, *origin);
-        Ok(VerifiedResult::new(self.claims(asked, &verified), details, self.now))
+        Ok(SessionResult::new(self.claims(asked, &verified), details, self.now))
     }
 
     fn verify_all(&self, report: &mut Report) -> Result<Presented<'s>, VerifyError> {

@@ -31,8 +31,7 @@ pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::presentation::{
-    ClaimsError, Hint, Presentation, PresentationStep, Refused, Sent, Transcript, TranscriptError,
-    Verified,
+    Hint, Presentation, PresentationStep, Refused, Sent, Transcript, TranscriptError, Verified,
 };
 pub use self::proof::{
     CredentialFacts, DisclosedClaims, HolderBinding, TrustedBy, VerifiedCredential,
@@ -43,7 +42,7 @@ use crate::codec::base64url;
 use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
-use crate::error::{Reason, ResponseError};
+use crate::error::{NotAnAnswer, Reason};
 pub use crate::formats::mdoc::Handover;
 use crate::request::Profile;
 pub use crate::response::CapturedAnswer;
@@ -54,7 +53,7 @@ use crate::response::{
 pub use crate::revocation::{
     Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
 };
-use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
+use crate::session::{DcApiProtocol, Input, Offer, Session, SessionResult, Transition};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 
@@ -143,18 +142,18 @@ impl<'s> Verification<'s> {
         response: Answer<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
-    ) -> Result<Self, ResponseError> {
+    ) -> Result<Self, NotAnAnswer> {
         if response.is_from_browser() {
             return Self::begin_dc_api(basis, session, response.body, now);
         }
-        let offer = session.offer_at(response.to).ok_or(ResponseError::SessionClosed)?;
+        let offer = session.offer_at(response.to).ok_or(NotAnAnswer::SessionClosed)?;
         let posted = Posted::parse(response, offer.shape.query)?;
         if !session.accepts_response(now) {
-            return Err(ResponseError::SessionClosed);
+            return Err(NotAnAnswer::SessionClosed);
         }
         let (answer, encryption) = unpack(basis.provider, offer, posted)?;
         let response_code = match session.request.redirect_uri {
-            Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
+            Some(_) => Some(fresh_response_code(entropy).map_err(NotAnAnswer::Entropy)?),
             None => None,
         };
         let asking = None;
@@ -172,17 +171,17 @@ impl<'s> Verification<'s> {
         session: &'s Session,
         body: &[u8],
         now: UnixMillis,
-    ) -> Result<Self, ResponseError> {
+    ) -> Result<Self, NotAnAnswer> {
         let posted = DcApiAnswer::parse(body)?;
         let offered = session.offers.browser().and_then(|(offer, browser)| {
             let protocol = DcApiProtocol::from_name(&posted.protocol)?;
             browser.protocols.contains(&protocol).then_some((offer, browser, protocol))
         });
-        let (offer, browser, protocol) = offered.ok_or(ResponseError::Malformed(
+        let (offer, browser, protocol) = offered.ok_or(NotAnAnswer::Malformed(
             "protocol is not one that this session offers to browsers",
         ))?;
         if !session.accepts_response(now) {
-            return Err(ResponseError::SessionClosed);
+            return Err(NotAnAnswer::SessionClosed);
         }
         let (answer, encryption) = match protocol {
             DcApiProtocol::IsoMdoc => unpack_iso_mdoc(basis.provider, browser, posted)?,
@@ -210,7 +209,7 @@ impl Verification<'_> {
     ///
     /// # Errors
     /// The session settled meanwhile.
-    pub fn step(&mut self) -> Result<Step, ResponseError> {
+    pub fn step(&mut self) -> Result<Step, NotAnAnswer> {
         let mut asking = match (self.asking.take(), &self.answer) {
             (Some(asking), _) => asking,
             (None, Content::Error(error)) => {
@@ -247,9 +246,9 @@ impl Verification<'_> {
     fn settle(
         &self,
         session: &Session,
-        result: Result<VerifiedResult, Reason>,
+        result: Result<SessionResult, Reason>,
         report: Report,
-    ) -> Result<Step, ResponseError> {
+    ) -> Result<Step, NotAnAnswer> {
         match result {
             Ok(result) => self.done(session, Input::Verified(result), self.accepted(), report),
             Err(reason) => self.done(session, Input::Failed(reason), WalletReply::Refused, report),
@@ -262,7 +261,7 @@ impl Verification<'_> {
         input: Input,
         reply: WalletReply,
         report: Report,
-    ) -> Result<Step, ResponseError> {
+    ) -> Result<Step, NotAnAnswer> {
         let mut transition = session.apply(input, self.now)?;
         transition.session.trust_version = Some(self.basis.trust.version());
         Ok(Step::Done(Box::new(Decision { transition, reply, report })))

@@ -13,7 +13,7 @@ use core::fmt;
 
 pub use self::expected::{Expected, Sent, Transcript, TranscriptError};
 use self::expected::{Kind, Mdoc, Way};
-pub use self::outcome::{ClaimsError, Hint, Refused, Verified};
+pub use self::outcome::{Hint, Refused, Verified};
 use super::captured::CapturedEncryption;
 use super::conclude::settle;
 use super::expected as terms;

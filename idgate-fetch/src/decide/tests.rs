@@ -123,8 +123,10 @@ impl Flow {
 
     fn of(issuer: Issuer, status: Option<(u64, &str)>) -> Self {
         let trust = Trust::new(PROVIDER, [issuer]).unwrap();
-        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let verifier = builder.trust(trust.snapshot().clone()).build().unwrap();
+        let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust.snapshot().clone()))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("https://gateway.example");
+        let verifier = builder.build().unwrap();
         let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
             "claims":["given_name"]}]}"#;
         let request = Request::from_json(asked).unwrap();
@@ -249,7 +251,7 @@ async fn a_lost_race_is_no_decision() {
     let first = fetcher().decide(flow.begin(), &store).await;
     assert!(first.is_ok());
     let second = fetcher().decide(flow.begin(), &store).await;
-    assert!(matches!(second, Err(NotDecided::Response(ResponseError::SessionClosed))));
+    assert!(matches!(second, Err(NotDecided::Response(NotAnAnswer::SessionClosed))));
     assert_eq!(store.committed().len(), 1);
 }
 

@@ -8,7 +8,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::TenantId;
 use idgate_core::request::Profile;
 use idgate_core::verifier::{DcApi, ProfileOptions};
-use idgate_core::{NewSession, Request, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::{NewSession, Request, Trust, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use serde_json::json;
@@ -26,8 +26,10 @@ pub(super) fn write(dir: &Path) {
     write_file(dir, "request.json", body.as_bytes());
     let mut profiles = ProfileOptions::new([Profile::V1_0]);
     profiles.dc_api = DcApi::Unsigned;
-    let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
-    let verifier = builder.profiles(profiles).build().unwrap();
+    let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned(BASE_URL);
+    let verifier = builder.profile_options(profiles).build().unwrap();
     let new = NewSession::test().tenant(TenantId::new("cli_1"));
     let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let requests = verifier.dc_api_requests(&session, now).unwrap();
@@ -38,5 +40,5 @@ pub(super) fn write(dir: &Path) {
         let answer = wallet.answer_iso_mdoc(&read).unwrap();
         write_file(dir, name, answer.credential().to_string().as_bytes());
     }
-    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "session", &session.to_bytes());
 }

@@ -18,7 +18,7 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::trust::roots_from_file;
 use idgate_core::{
-    NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Asked, NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;
@@ -91,11 +91,16 @@ fn jar(dir: &Path) {
     let id = key_id(&PROVIDER, &did, key.public_key());
     let document = did_document_json(&did, &[PublishedKey::new(&*id, *key.public_key())]);
     let signer = Arc::new(SoftwareSigner::new(key, id));
-    let verifier = Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust).build().unwrap();
+    let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .signed(BASE_URL, signer)
+        .build()
+        .unwrap();
     let new = NewSession::test().tenant(TenantId::new("cli_1"));
     let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
-    let (_, jwt) = verifier.request_object(&session, session.id().as_str(), None, now).unwrap();
+    let jwt =
+        verifier.request_object(&session, &Asked::get(session.id().as_str()), now).unwrap().jwt;
     let document = serde_json::from_str(&document).unwrap();
     let asked = JarRequest::verify(&link, jwt.as_str(), &document, SAMPLE_NOW_MS).unwrap();
     let answer = wallet.answer_jar(&asked, Transcript::Iso180137, true, SAMPLE_NOW_MS).unwrap();
@@ -103,7 +108,7 @@ fn jar(dir: &Path) {
     write_file(dir, "key.json", issuer.public_jwk().to_string().as_bytes());
     write_file(dir, "root.der", &mdl.root.der);
     write_file(dir, "request.json", body.as_bytes());
-    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "session", &session.to_bytes());
     write_file(dir, "content_type", form.content_type.as_bytes());
     write_file(dir, "body", &form.bytes);
 }
@@ -153,14 +158,16 @@ fn session(dir: &Path, entry: TrustEntry, request: &Value, wallet: &Wallet) {
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let body = request.to_string();
     let asked = Request::from_json(body.as_bytes()).unwrap();
-    let builder = Verifier::builder(PROVIDER).inline(BASE_URL);
-    let verifier = builder.trust(trust).build().unwrap();
+    let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned(BASE_URL);
+    let verifier = builder.build().unwrap();
     let new = NewSession::test().tenant(TenantId::new("cli_1"));
     let session = verifier.create_session(&asked, new, &mut Ones, now).unwrap().session;
     let answer = wallet.answer_uri(&session.invitation().qr_code_url, SAMPLE_NOW_MS).unwrap();
     let form = answer.form_body();
     write_file(dir, "request.json", body.as_bytes());
-    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "session", &session.to_bytes());
     write_file(dir, "content_type", form.content_type.as_bytes());
     write_file(dir, "body", &form.bytes);
 }

@@ -11,7 +11,7 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{Profile, Scheme, SoftwareSigner};
 use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::{
-    NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Asked, NewSession, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::{HashAlg, base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -52,7 +52,8 @@ pub(super) fn write(dir: &Path) {
     page(dir, &verifier, &wallet, &request);
     let session = session(&verifier, &request, &[]);
     let haip = session.offers().nth(1).unwrap();
-    let (_, jwt) = verifier.request_object(&session, session.handle_of(haip), None, NOW).unwrap();
+    let jwt =
+        verifier.request_object(&session, &Asked::get(session.handle_of(haip)), NOW).unwrap().jwt;
     let fetched = Fetched {
         content_type: "application/oauth-authz-req+jwt".into(),
         jwt: jwt.as_str().into(),
@@ -63,7 +64,7 @@ pub(super) fn write(dir: &Path) {
         Request::read(&link, Some(&fetched), &expected(anchor), &mut Keys::default());
     assert!(findings.is_empty(), "{findings}");
     let body = wallet.answer_1_0(&read, SAMPLE_NOW_MS).unwrap().body();
-    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "session", &session.to_bytes());
     write_file(dir, "offer", haip.id().unwrap().as_str().as_bytes());
     write_file(dir, "content_type", body.content_type.as_bytes());
     write_file(dir, "body", &body.bytes);
@@ -83,7 +84,7 @@ fn page(dir: &Path, verifier: &Verifier, wallet: &Wallet, request: &Value) {
         let answer = wallet.answer_1_0(&read, SAMPLE_NOW_MS).unwrap();
         write_file(dir, name, answer.credential(protocol).to_string().as_bytes());
     }
-    write_file(dir, "page_session", &session.to_snapshot());
+    write_file(dir, "page_session", &session.to_bytes());
 }
 
 /// A registration certificate for this claim and a minute. No registrar signs it: wallets would ask.
@@ -116,10 +117,12 @@ fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
     let jwk = Jwk::parse(issuer.public_jwk().to_string().as_bytes()).unwrap();
     entry.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
-    let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
+    let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned(BASE_URL);
     let mut profiles = ProfileOptions::new([Profile::Draft, Profile::Haip]);
     profiles.dc_api = DcApi::Multisigned;
-    let builder = builder.request_signer(Arc::new(certified)).profiles(profiles);
+    let builder = builder.signer(Arc::new(certified)).profile_options(profiles);
     (builder.build().unwrap(), root.der)
 }
 

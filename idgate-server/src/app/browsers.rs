@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::error::{ErrorCode, RequestError, ResponseError};
+use idgate_core::error::{ErrorCode, NotAnAnswer, RequestError};
 use idgate_core::ids::SessionId;
 use idgate_core::request::{DcApiRequests, PresentationRequest};
 use idgate_core::session::Session;
@@ -123,7 +123,7 @@ impl App {
         answer: &[u8],
     ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
-        let mut session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        let mut session = self.store.session(id).await?.ok_or(NotAnAnswer::SessionClosed)?;
         self.drop_removed_origins(&mut session).await?;
         let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin(&session, Answer::dc_api(answer), &mut OsEntropy, self.now());

@@ -6,7 +6,7 @@ use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
 use idgate_core::request::{self, Profile, RequestSigner, SignerUnavailable};
-use idgate_core::{TrustSnapshot, Verifier};
+use idgate_core::{Trust, TrustSnapshot, Verifier};
 
 use super::{App, AppError};
 use crate::config::{ClientId, RequestMode};
@@ -57,7 +57,7 @@ impl App {
     pub(super) async fn in_force(&self, since: Moment) -> Result<Held, AppError> {
         let InForce { trust, gateway_keys, certificates } = self.store.in_force(since).await?;
         let fits = |held: &Held| {
-            Arc::ptr_eq(held.verifier.trust(), &trust)
+            Arc::ptr_eq(held.verifier.trust().snapshot(), &trust)
                 && Arc::ptr_eq(&held.keys, &gateway_keys)
                 && Arc::ptr_eq(&held.certificates, &certificates)
         };
@@ -128,21 +128,23 @@ impl App {
         let did = discovery::did_web(&self.base_url)?;
         let signer =
             Arc::new(Signer { kid: kid(&did, keys.active.id()), key: keys.active.clone() });
-        let builder = Verifier::builder(self.provider);
+        let options = self.profiles.options();
+        let builder = Verifier::builder(Trust::of_snapshot(self.provider, trust))
+            .profiles(options.enabled.iter().copied());
         let builder = match self.request_mode {
-            RequestMode::Inline => builder.inline(&*self.base_url),
-            RequestMode::Jar => builder.jar(&*self.base_url, signer.clone()),
+            RequestMode::Inline => builder.unsigned(&*self.base_url),
+            RequestMode::Jar => builder.signed(&*self.base_url, signer.clone()),
         };
         // Also in inline mode: sessions made before the mode was changed live on.
-        let mut builder = builder.trust(trust).request_signer(signer);
+        let mut builder = builder.signer(signer);
         for retired in &keys.retired {
             let Some(key) = retired.signer.clone() else { continue };
-            builder = builder.named_signer(Arc::new(Signer { kid: kid(&did, key.id()), key }));
+            builder = builder.named_signer(Signer { kid: kid(&did, key.id()), key });
         }
         for certified in &certificates.keys {
-            builder = builder.named_signer(Arc::new(CertifiedSigner::of(certified.clone())));
+            builder = builder.named_signer(CertifiedSigner::of(certified.clone()));
         }
-        let verifier = builder.profiles(self.profiles.options()).build()?;
+        let verifier = builder.profile_options(options).build()?;
         let held = Held { verifier: Arc::new(verifier), keys, certificates };
         *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
         Ok(held)

@@ -26,9 +26,7 @@ use std::time::Duration;
 
 use idgate_core::EntropyUnavailable;
 use idgate_core::crypto::CryptoProvider;
-use idgate_core::error::{
-    ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
-};
+use idgate_core::error::{ConfigError, CreateError, NotAnAnswer, NotFetched, RequestError};
 use idgate_core::ids::SessionId;
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
@@ -97,11 +95,11 @@ pub enum AppError {
     /// The tenant must mend the request.
     Request(RequestError),
     /// The wallet's answer changes nothing.
-    Response(ResponseError),
+    Response(NotAnAnswer),
     /// The cursor was not given for this list and caller, or is too old.
     InvalidCursor,
     /// The wallet must mend what it asks for.
-    RequestObject(RequestObjectError),
+    RequestObject(NotFetched),
     /// There is no such object for this caller, or no session that can be opened.
     NotFound,
     /// The caller asks for a scope that its own key lacks.
@@ -263,10 +261,10 @@ impl From<CreateError> for AppError {
     }
 }
 
-impl From<ResponseError> for AppError {
-    fn from(error: ResponseError) -> Self {
+impl From<NotAnAnswer> for AppError {
+    fn from(error: NotAnAnswer) -> Self {
         match error {
-            ResponseError::Entropy(error) => error.into(),
+            NotAnAnswer::Entropy(error) => error.into(),
             other => Self::Response(other),
         }
     }
@@ -293,7 +291,7 @@ mod tests {
         store.trust_key("another", ISSUER_JWK);
         let second = app.verifier().wait().unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(second.trust(), &store.trust().wait().unwrap()));
+        assert!(Arc::ptr_eq(second.trust().snapshot(), &store.trust().wait().unwrap()));
         assert!(Arc::ptr_eq(&second, &app.verifier().wait().unwrap()));
     }
 }

@@ -1,9 +1,10 @@
 //! The signed request that a wallet fetches (decisions 5 and 8).
 
-use idgate_core::error::RequestObjectError;
+use idgate_core::error::NotFetched;
 use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
-use idgate_core::session::{Status, Transition};
+use idgate_core::session::Status;
+use idgate_core::{Asked, RequestObject};
 
 use super::{Admission, App, AppError, Handle, Visit};
 use idgate_base::clock::Moment;
@@ -22,15 +23,15 @@ impl App {
     pub async fn fetch_request(
         &self,
         handle: &Handle,
-        wallet_nonce: Option<&str>,
+        asked: &Asked<'_>,
         visit: &Visit<'_>,
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
         let mut admit = Some(admit);
         for _ in 0..TRIES {
-            let signing = self.sign_request(handle, wallet_nonce, visit, &mut admit);
-            let (transition, jwt) = signing.await?;
+            let signing = self.sign_request(handle, asked, visit, &mut admit);
+            let RequestObject { transition, jwt, .. } = signing.await?;
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -61,16 +62,17 @@ impl App {
         visit: &Visit<'_>,
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
-        Ok(self.sign_request(handle, None, visit, &mut Some(admit)).await?.1)
+        let asked = Asked::get(handle.as_str());
+        Ok(self.sign_request(handle, &asked, visit, &mut Some(admit)).await?.jwt)
     }
 
     async fn sign_request(
         &self,
         handle: &Handle,
-        wallet_nonce: Option<&str>,
+        asked: &Asked<'_>,
         visit: &Visit<'_>,
         admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
-    ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
+    ) -> Result<RequestObject, AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         self.check_turn(&session, visit).await?;
@@ -78,16 +80,16 @@ impl App {
             admit(session.id().clone()).await?;
         }
         let verifier = self.in_force(since).await?.verifier;
-        let sign = || verifier.request_object(&session, handle.as_str(), wallet_nonce, self.now());
+        let sign = || verifier.request_object(&session, asked, self.now());
         Ok(stage(Stage::Sign, sign)?)
     }
 }
 
-impl From<RequestObjectError> for AppError {
-    fn from(error: RequestObjectError) -> Self {
+impl From<NotFetched> for AppError {
+    fn from(error: NotFetched) -> Self {
         match error {
-            RequestObjectError::NotFetchable => Self::NotFound,
-            RequestObjectError::Signer(error) => Self::Unavailable(error.to_string()),
+            NotFetched::NotFetchable => Self::NotFound,
+            NotFetched::Signer(error) => Self::Unavailable(error.to_string()),
             other => Self::RequestObject(other),
         }
     }
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_fetch_without_a_signer_is_told_to_come_back() {
-        let error = RequestObjectError::Signer(SignerUnavailable::new("no randomness"));
+        let error = NotFetched::Signer(SignerUnavailable::new("no randomness"));
         assert!(matches!(AppError::from(error), AppError::Unavailable(_)));
     }
 }

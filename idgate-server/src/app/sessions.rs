@@ -1,5 +1,6 @@
 //! What a tenant does with sessions: create, read, delete; and the link that a person follows.
 
+use idgate_core::Reader;
 use idgate_core::ids::SessionId;
 use idgate_core::request::{DcApiRequests, Invitation, Scheme};
 use idgate_core::session::{Session, Status, Transition};
@@ -170,12 +171,12 @@ impl App {
     ) -> Result<SessionView, AppError> {
         let (session, now) = (session.ok_or(AppError::NotFound)?, self.now());
         let is_missing = session.status_at(now) == Status::Verified
-            && session.result_at(now).is_none()
+            && session.result(Reader::Backend, now).is_err()
             && session.settled_at().is_some_and(|at| now.since(at) < LOSS_SHOWN_MS);
         let claims_lost = is_missing && self.store.has_lost_claims(caller, session.id()).await?;
-        let page_code = match session.result_at(now) {
-            Some(_) => self.page_code(&session).await?,
-            None => None,
+        let page_code = match session.result(Reader::Backend, now) {
+            Ok(_) => self.page_code(&session).await?,
+            Err(_) => None,
         };
         Ok(SessionView { session, claims_lost, page_code, now })
     }

@@ -4,12 +4,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::Answer;
-use idgate_core::Verifier;
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
+use idgate_core::{Answer, Verifier};
 use idgate_fetch::Scope;
 use tokio::runtime::{self, RuntimeFlavor};
 
@@ -29,7 +28,7 @@ impl App {
     /// The session is unknown, being verified, or settled.
     pub async fn expects_answer(&self, handle: &Handle) -> Result<(), AppError> {
         let session = self.named(handle).await?;
-        let session = session.ok_or(AppError::from(ResponseError::SessionClosed))?;
+        let session = session.ok_or(AppError::from(NotAnAnswer::SessionClosed))?;
         self.refuse_closed(&session)
     }
 
@@ -51,7 +50,7 @@ impl App {
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
-        let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
+        let session = self.named(handle).await?.ok_or(NotAnAnswer::SessionClosed)?;
         self.refuse_closed(&session)?;
         let verifier = self.in_force(since).await?.verifier;
         let answer = Answer { to: handle.as_str(), content_type, body };
@@ -67,7 +66,7 @@ impl App {
         session: &'v Session,
         verifier: &'v Verifier,
         bytes: usize,
-        begin: impl FnOnce() -> Result<Verification<'v>, ResponseError>,
+        begin: impl FnOnce() -> Result<Verification<'v>, NotAnAnswer>,
         admission: impl Future<Output = Result<(), AppError>> + Send,
     ) -> Result<WalletReply, AppError> {
         let scope = Scope::of(session, verifier.trust().version());
@@ -131,7 +130,7 @@ impl App {
         if session.accepts_response(self.now()) {
             return Ok(());
         }
-        Err(ResponseError::SessionClosed.into())
+        Err(NotAnAnswer::SessionClosed.into())
     }
 
     /// Stores a transition that the answer depends on.
@@ -176,7 +175,7 @@ fn asked(span: &mut Span, session: &Session) {
     span.set(Key::Profile, || Some(Value::Word(session.invitation().profile().name())));
 }
 
-fn note_error(span: &mut Span, error: &ResponseError) {
+fn note_error(span: &mut Span, error: &NotAnAnswer) {
     span.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
 }
 
@@ -192,7 +191,7 @@ fn applied(committed: Committed) -> Result<(), AppError> {
     match committed {
         Committed::Yes => Ok(()),
         // Another answer came first, the lease is lost, or the session is gone.
-        Committed::LostRace => Err(ResponseError::SessionClosed.into()),
+        Committed::LostRace => Err(NotAnAnswer::SessionClosed.into()),
     }
 }
 

@@ -258,34 +258,7 @@ impl From<StreamEnd> for HttpError {
 
 /// Decisions 16 and 25, specification 7.
 fn status_of(code: ErrorCode) -> StatusCode {
-    match code {
-        ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken => StatusCode::UNAUTHORIZED,
-        ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
-        ErrorCode::NotFound => StatusCode::NOT_FOUND,
-        ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        ErrorCode::SessionNotPending => StatusCode::CONFLICT,
-        ErrorCode::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ErrorCode::MetricsUnavailable => StatusCode::BAD_GATEWAY,
-        ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorCode::InvalidRequest
-        | ErrorCode::InvalidJson
-        | ErrorCode::UnknownField
-        | ErrorCode::UnknownIssuer
-        | ErrorCode::UnsupportedFormat
-        | ErrorCode::InvalidCursor
-        | ErrorCode::InvalidLimit
-        | ErrorCode::InvalidWebhookEndpoint
-        | ErrorCode::InvalidScopes
-        | ErrorCode::InvalidExpiry
-        | ErrorCode::InvalidResponse
-        | ErrorCode::StateMismatch
-        | ErrorCode::DecryptionFailed
-        | ErrorCode::InvalidPresentation
-        | ErrorCode::QuotaExceeded
-        | ErrorCode::UnsupportedProfile => StatusCode::BAD_REQUEST,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 #[cfg(test)]

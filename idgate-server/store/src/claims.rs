@@ -1,6 +1,6 @@
 //! Results and keys of sessions in the form that is stored: sealed, and padded so that a row fills whole pages.
 
-use idgate_core::session::{Session, VerifiedResult};
+use idgate_core::session::{Session, SessionResult};
 use zeroize::Zeroizing;
 
 use super::types::StoreError;
@@ -28,9 +28,9 @@ pub(super) const FARTHEST_MS: u64 = 32_000;
 pub(super) fn seal(
     sealer: &Sealer,
     session: &Session,
-    result: &VerifiedResult,
+    result: &SessionResult,
 ) -> Result<Vec<u8>, StoreError> {
-    seal_padded(sealer, place(session), &result.to_snapshot())
+    seal_padded(sealer, place(session), &result.to_bytes())
 }
 
 /// Seals `bytes` so that its row fills whole pages.
@@ -74,9 +74,9 @@ pub(super) fn open(
     sealer: &Sealer,
     session: &Session,
     sealed: &[u8],
-) -> Result<VerifiedResult, StoreError> {
+) -> Result<SessionResult, StoreError> {
     let bytes = open_padded(sealer, place(session), sealed)?;
-    VerifiedResult::from_snapshot(&bytes)
+    SessionResult::from_bytes(&bytes)
         .map_err(|_| StoreError::Failed("a stored result cannot be read".into()))
 }
 

@@ -59,7 +59,7 @@ impl Prepared {
         // Stored once, with the new session; no transition changes it.
         let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
         let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
-        let record = sealer.seal(place(&session), &session.to_snapshot())?;
+        let record = sealer.seal(place(&session), &session.to_bytes())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = session.settlement().as_ref().map(Notice::of);
         Ok(Self {
@@ -155,7 +155,7 @@ impl Stored {
 
     /// The session that an opened record describes, if it is the one of this row.
     pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
-        let session = Session::from_snapshot(record).map_err(|error| self.unreadable(&error))?;
+        let session = Session::from_bytes(record).map_err(|error| self.unreadable(&error))?;
         let same = session.id().as_str() == self.id
             && session.tenant().as_str() == self.client_id
             && session.livemode() == self.livemode;

@@ -188,7 +188,7 @@ impl JarGateway for Recorder {
 
 impl Recorder {
     fn keep_session(&mut self) {
-        let snapshot = self.library.session().map(|session| session.to_snapshot());
+        let snapshot = self.library.session().map(|session| session.to_bytes());
         self.session = snapshot.map(|bytes| base64url(&bytes)).into();
     }
 }

@@ -1,7 +1,6 @@
 //! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
 //! presentation.
 
-use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
@@ -9,7 +8,7 @@ use idgate_core::request::SpokenProfiles;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
-use idgate_core::{Mode, Request, Verifier};
+use idgate_core::{Answer, Mode, Request, Trust, Verifier};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -134,8 +133,10 @@ fn no_mutated_answer_or_request_panics() {
         "subject_claim_paths":["a.b"],"alg":"ES256","id":"x"}],"ttl_ms":60000,
         "same_subject_groups":[["x","y"]],"redirect_uri":"https://a.example/?b#c"}"#;
     let trust = TrustSnapshot::new(1, [TrustEntry::new(IssuerId::new("i"))]);
-    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-    let verifier = builder.trust(Arc::new(trust)).build().unwrap();
+    let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, Arc::new(trust)))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned("https://gateway.example");
+    let verifier = builder.build().unwrap();
     let mut mutations = Mutations::new(ANSWERS);
     for _ in 0..mutations.tries {
         let form = mutations.mutate(answer);

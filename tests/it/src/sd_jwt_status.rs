@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
@@ -11,8 +10,8 @@ use idgate_core::session::{Phase, Status, Transition};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
 use idgate_core::{
-    NewSession, Reason, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
-    Verifier,
+    Answer, NewSession, Reader, Reason, Request, Session, Trust, TrustEntry, TrustSnapshot,
+    TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::base64url;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -57,11 +56,14 @@ fn verifier(version: u64, policy: RevocationPolicy) -> Verifier {
         entry.revocation = policy;
         entry
     });
-    Verifier::builder(aws_lc_rs::PROVIDER)
-        .inline("https://gateway.example")
-        .trust(Arc::new(TrustSnapshot::new(version, entries)))
-        .build()
-        .unwrap()
+    Verifier::builder(Trust::of_snapshot(
+        aws_lc_rs::PROVIDER,
+        Arc::new(TrustSnapshot::new(version, entries)),
+    ))
+    .profiles([idgate_core::Profile::Draft])
+    .unsigned("https://gateway.example")
+    .build()
+    .unwrap()
 }
 
 /// A session and the wallet's answer to it.
@@ -200,8 +202,8 @@ fn token() -> String {
 }
 
 fn revocation(decision: &Decision) -> Vec<String> {
-    let result = decision.transition.session.result_at(LATER).unwrap();
-    let details: Value = serde_json::from_str(result.verification_details()).unwrap();
+    let result = decision.transition.session.result(Reader::Backend, LATER).unwrap();
+    let details: Value = serde_json::from_str(result.details_json()).unwrap();
     let credentials = details["credentials"].as_array().unwrap().iter();
     credentials.map(|credential| credential["revocation"].as_str().unwrap().into()).collect()
 }
@@ -214,7 +216,7 @@ fn a_published_status_holds_the_session_and_is_asked_for() {
     assert_eq!(needs, [list_at(URI)]);
     assert_eq!(hold.from, flow.session.revision());
     assert_eq!(hold.session.phase(), &Phase::Verifying { lease_until: NOW.plus(20_000) });
-    assert!(hold.session.result_at(NOW).is_none());
+    assert!(hold.session.result(Reader::Backend, NOW).is_err());
 
     let sources = verification.supply(&needs[0], Supplied::Bytes(token().as_bytes()), LATER);
     assert_eq!(sources.len(), 1);
@@ -312,8 +314,10 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
         TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root.der, RootOrigin::RootFile).unwrap(),
     );
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
-    let verifier = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-    let verifier = verifier.trust(trust).build().unwrap();
+    let verifier = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned("https://gateway.example");
+    let verifier = verifier.build().unwrap();
     let flow = Flow::made(ISSUER, verifier, "given_name", &[published(0)]);
     let list = StatusJwt::new(&StatusList::new(1, 8), URI, numeric_date(NOW.0));
     let x5c = json!([base64(&signer.der)]);

@@ -1,14 +1,12 @@
 //! The requests that pages pass to their browser, member by member (OpenID4VP A.3).
 
-use alloc::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::super::*;
 use super::dcql::support::*;
-use crate::crypto::{Es256Key, rustcrypto::PROVIDER};
+use crate::crypto::{Es256Key, RequestSigner as _, rustcrypto::PROVIDER};
 use crate::error::{CreateError, ErrorCode};
 use crate::jose::decode_signature;
 use crate::request::fixtures::{self, NOW};
@@ -226,7 +224,7 @@ fn the_offer_to_browsers_has_a_nonce_and_a_key_of_its_own() {
     let keys = apart.take_encryption_key().unwrap();
     assert!(verifier.dc_api_requests(&apart, NOW).is_err(), "its key is gone");
     apart.restore_encryption_key(&keys).unwrap();
-    assert_eq!(apart.to_snapshot(), session.to_snapshot());
+    assert_eq!(apart.to_bytes(), session.to_bytes());
 }
 
 #[track_caller]
@@ -250,11 +248,11 @@ fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_ca
 
 #[test]
 fn a_signed_request_needs_who_signs_it() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let mut options = browsers(Profile::V1_0, DcApi::Signed);
     options.client_id_form = ClientIdForm::X509SanDns;
     options.dc_api = DcApi::Signed;
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
+    let builder = builder.profile_options(options);
     assert!(refused(&builder.build().unwrap(), for_pages()).contains("has no certificate"));
 
     // Nobody signs under a DID here; requests by link go by value.
@@ -264,9 +262,9 @@ fn a_signed_request_needs_who_signs_it() {
     assert_eq!(create(&unsigned, for_pages()).offers().count(), 2);
 
     // Of several names those that can be signed under now are enough.
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust()));
-    let verifier = builder.profiles(browsers(Profile::V1_0, DcApi::Multisigned)).build().unwrap();
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let verifier =
+        builder.profile_options(browsers(Profile::V1_0, DcApi::Multisigned)).build().unwrap();
     let session = create(&verifier, for_pages());
     let passed = passed_on(&verifier, &session);
     assert_eq!(passed[0].1["request"]["signatures"].as_array().unwrap().len(), 1);

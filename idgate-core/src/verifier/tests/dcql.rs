@@ -3,17 +3,17 @@
 pub(super) mod support;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::x509::{CertificateBuilder, Name};
 use serde_json::{Value, json};
 
 use self::support::*;
 use super::super::*;
 use crate::codec::base64url;
-use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
+use crate::crypto::{Es256Key, RequestSigner as _, SoftwareSigner, rustcrypto::PROVIDER};
 use crate::request::fixtures::{self, NOW};
 use crate::request::{Profile, Scheme, VerifierInfo};
 use crate::session::{ClientIdForm, Offer, Phase};
@@ -199,7 +199,7 @@ fn attestations_go_with_x509_hash_alone() {
         options.client_id_form = form;
         let verifier = jar(options);
         let session = create_as(&verifier, asking(&every), new.clone()).unwrap();
-        let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
+        let session = Session::from_bytes(&session.to_bytes()).unwrap();
         for (offer, scalar) in session.offers().zip([4, signed_by, 3]) {
             let (_, claims) = fetch(&verifier, &session, offer, None, scalar);
             let by_hash = offer.client_identifier().as_str() == x509_hash();
@@ -238,7 +238,7 @@ fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
     let keys = apart.take_encryption_key().unwrap();
     assert!(apart.restore_encryption_key(&keys[1..keys.len() - 1]).is_err());
     apart.restore_encryption_key(&keys).unwrap();
-    assert_eq!(apart.to_snapshot(), session.to_snapshot());
+    assert_eq!(apart.to_bytes(), session.to_bytes());
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_t
         assert_eq!(places.iter().map(Value::is_object).collect::<Vec<_>>(), encrypted);
         assert_eq!(places.iter().filter(|place| place.is_null()).count(), 1);
         apart.restore_encryption_key(&keys).unwrap();
-        assert_eq!(apart.to_snapshot(), whole.to_snapshot());
+        assert_eq!(apart.to_bytes(), whole.to_bytes());
         stored.push((apart, keys));
     }
     let [(mut haip_first, haip_keys), (mut draft_first, draft_keys)] =
@@ -295,10 +295,10 @@ fn the_scheme_picks_the_profile() {
 
 #[test]
 fn a_profile_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let uncertified = builder.trust(Arc::new(fixtures::trust()));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let uncertified = builder;
     let uncertified =
-        uncertified.profiles(options(&[Profile::Draft, Profile::Haip])).build().unwrap();
+        uncertified.profile_options(options(&[Profile::Draft, Profile::Haip])).build().unwrap();
     for (verifier, profile) in [
         (&jar(options(&[Profile::Draft])), Profile::V1_0),
         (&jar(options(&[Profile::Haip])), Profile::Draft),
@@ -312,14 +312,14 @@ fn a_profile_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
 #[test]
 fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
     let renewed = |signer: Arc<SoftwareSigner>, older: Arc<SoftwareSigner>| {
-        let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(5, "newer"));
-        let builder = builder.trust(Arc::new(fixtures::trust())).request_signer(signer);
+        let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(5, "newer"));
+        let builder = builder.signer(signer);
         let builder = builder.named_signer(older).named_signer(did_signer(3, "key"));
-        builder.profiles(options(&[Profile::Haip, Profile::Draft])).build().unwrap()
+        builder.profile_options(options(&[Profile::Haip, Profile::Draft])).build().unwrap()
     };
     let before = jar(options(&[Profile::Haip, Profile::Draft]));
     let session = create(&before, asking(&[Profile::Haip, Profile::Draft]));
-    let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    let session = Session::from_bytes(&session.to_bytes()).unwrap();
     let after = renewed(certified(6, "renewed"), certified(4, "cert"));
     for (offer, scalar) in session.offers().zip([4, 3]) {
         let (_, claims) = fetch(&after, &session, offer, None, scalar);
@@ -332,8 +332,9 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
     assert_ne!(newer.client_identifier(), session.client_identifier());
     // A certificate that is gone has no stand-in: the client_id would not be its.
     let without = renewed(certified(6, "renewed"), certified(7, "other"));
-    let error = without.request_object(&session, session.id().as_str(), None, NOW).unwrap_err();
-    assert!(matches!(error, crate::error::RequestObjectError::Signer(_)));
+    let error =
+        without.request_object(&session, &Asked::get(session.id().as_str()), NOW).unwrap_err();
+    assert!(matches!(error, crate::error::NotFetched::Signer(_)));
 }
 
 #[test]
@@ -345,14 +346,14 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
     let session = create(last).unwrap();
     let after = last.plus(60_000);
-    verifier.request_object(&session, session.id().as_str(), None, after).unwrap();
+    let _ = verifier.request_object(&session, &Asked::get(session.id().as_str()), after).unwrap();
     for outside in [after, UnixMillis(NOW.0 - DAY - 1000)] {
         assert!(unsupported(create(outside)).contains("haip has no certificate in force"));
     }
     // Also one of a tenant's own, which nobody's stands in for.
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).named_signer(certified(8, "theirs"));
-    let theirs = builder.profiles(options(&[Profile::Haip])).build().unwrap();
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.named_signer(certified(8, "theirs"));
+    let theirs = builder.profile_options(options(&[Profile::Haip])).build().unwrap();
     let new = NewSession { signer: Some("theirs".into()), ..NewSession::live().tenant(tenant()) };
     assert!(create_at(&theirs, asking(&[]), new.clone(), last).is_ok());
     let refused = unsupported(create_at(&theirs, asking(&[]), new, after));
@@ -362,13 +363,13 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
 #[test]
 fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
     let key = Es256Key::from_scalar(&[9; 32]).unwrap();
-    let signing = SigningKey::from_seed(Curve::P256, "older");
+    let signing = key_of(9);
     let name = Name::new("UT", "older");
     let older = CertificateBuilder::new(name.clone(), name, &signing, NOW.0, 1).sign(&signing);
     let older = SoftwareSigner::new(key, "older").with_certificate_chain(vec![older]);
-    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
-    let builder = builder.request_signer(Arc::new(older)).request_signer(certified(4, "cert"));
-    let verifier = builder.profiles(options(&[Profile::Haip])).build().unwrap();
+    let builder = fixtures::builder(PROVIDER).unsigned(ORIGIN);
+    let builder = builder.signer(Arc::new(older)).signer(certified(4, "cert"));
+    let verifier = builder.profile_options(options(&[Profile::Haip])).build().unwrap();
     let session =
         create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), NOW.plus(60_000));
     assert_eq!(session.unwrap().offers.own().signer(), Some("cert"));
@@ -382,9 +383,9 @@ fn x509_san_dns_needs_its_host_in_the_certificate() {
         let did = crate::discovery::did_web(origin).unwrap();
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();
         let own = SoftwareSigner::new(key, format!("{did}#key"));
-        let builder = Verifier::builder(PROVIDER).jar(origin, Arc::new(own));
-        let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
-        builder.request_signer(certified_for(4, "cert", hosts)).build().unwrap()
+        let builder = fixtures::builder(PROVIDER).signed(origin, Arc::new(own));
+        let builder = builder.profile_options(options);
+        builder.signer(certified_for(4, "cert", hosts)).build().unwrap()
     };
     let create =
         |verifier: &Verifier| create_as(verifier, asking(&[]), NewSession::live().tenant(tenant()));
@@ -407,8 +408,8 @@ fn x509_san_dns_needs_its_host_in_the_certificate() {
 fn a_certificate_that_cannot_be_read_does_not_build() {
     let key = Es256Key::from_scalar(&[4; 32]).unwrap();
     let signer = SoftwareSigner::new(key, "cert").with_certificate_chain(vec![b"leaf".to_vec()]);
-    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
-    let refused = builder.request_signer(Arc::new(signer)).build();
+    let builder = fixtures::builder(PROVIDER).unsigned(ORIGIN);
+    let refused = builder.signer(Arc::new(signer)).build();
     assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("certificate")));
 }
 
@@ -425,13 +426,63 @@ fn a_form_that_cannot_be_signed_does_not_build() {
         let mut options = options(&[Profile::V1_0]);
         options.client_id_form = form;
         let trust = || Arc::new(fixtures::trust());
-        let jar = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key")).trust(trust());
-        let inline = Verifier::builder(PROVIDER).inline(ORIGIN).trust(trust());
+        let jar = Verifier::builder(Trust::of_snapshot(PROVIDER, trust()))
+            .profiles([Profile::Draft])
+            .signed(ORIGIN, did_signer(3, "key"));
+        let inline = Verifier::builder(Trust::of_snapshot(PROVIDER, trust()))
+            .profiles([Profile::Draft])
+            .unsigned(ORIGIN);
         for builder in [jar, inline] {
-            let text = refused(builder.profiles(options.clone()));
+            let text = refused(builder.profile_options(options.clone()));
             assert!(text.contains("client_id_form"), "{text}");
         }
     }
+}
+
+#[test]
+fn a_certificate_of_another_key_is_refused() {
+    let key = Es256Key::from_scalar(&[5; 32]).unwrap();
+    let chain = vec![leaf(4, "cert", &["gateway.example"])];
+    let signer = SoftwareSigner::new(key, "cert").with_certificate_chain(chain);
+    let text = refused(fixtures::builder(PROVIDER).unsigned(ORIGIN).signer(signer));
+    assert_eq!(text, "has a certificate of another key");
+}
+
+#[test]
+fn a_verifier_has_a_profile() {
+    let builder = fixtures::builder(PROVIDER).unsigned(ORIGIN).profile_options(options(&[]));
+    assert!(
+        matches!(builder.build(), Err(ConfigError::Profiles(text)) if text.contains("missing"))
+    );
+}
+
+#[test]
+fn a_certificate_names_the_verifier_by_its_hash_where_nothing_else_does() {
+    let trust = || Trust::of_snapshot(PROVIDER, Arc::new(fixtures::trust()));
+    let signed =
+        |signer| Verifier::builder(trust()).profiles([Profile::V1_0]).signed(ORIGIN, signer);
+    let client = |verifier: &Verifier| {
+        let session = create(verifier, asking(&[]));
+        session.offers.own().client_identifier().as_str().to_owned()
+    };
+    assert!(client(&signed(certified(4, "cert")).build().unwrap()).starts_with("x509_hash:"));
+    let named = signed(certified(4, "cert")).client_id_form(ClientIdForm::X509SanDns);
+    assert!(client(&named.build().unwrap()).starts_with("x509_san_dns:"));
+    let did = signed(did_signer(3, "key")).signer(certified(4, "cert"));
+    assert!(client(&did.build().unwrap()).starts_with("decentralized_identifier:"));
+}
+
+#[test]
+fn the_documents_of_a_verifier_have_every_key_under_its_did_and_no_other() {
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.signer(certified(4, "cert")).named_signer(did_signer(5, "older"));
+    let verifier = builder.build().unwrap();
+    let document: Value = serde_json::from_str(&verifier.did_document_json()).unwrap();
+    let methods = document["verificationMethod"].as_array().unwrap();
+    let ids: Vec<_> = methods.iter().map(|method| method["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, [format!("{DID}#key"), format!("{DID}#older")]);
+    let keys: Value = serde_json::from_str(&verifier.jwks_json()).unwrap();
+    assert_eq!(keys["keys"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -439,20 +490,19 @@ fn a_profile_under_the_did_needs_a_signer_without_a_certificate() {
     let under = |enabled: &[Profile], form| {
         let mut options = options(enabled);
         options.client_id_form = form;
-        let builder = Verifier::builder(PROVIDER).jar(ORIGIN, certified(4, "cert"));
-        builder.trust(Arc::new(fixtures::trust())).profiles(options)
+        let builder = fixtures::builder(PROVIDER).signed(ORIGIN, certified(4, "cert"));
+        builder.profile_options(options)
     };
     let (did, hash) = (ClientIdForm::DecentralizedIdentifier, ClientIdForm::X509Hash);
     for (enabled, form) in [
-        (&[][..], did),
-        (&[Profile::Draft], did),
+        (&[Profile::Draft][..], did),
         (&[Profile::V1_0], did),
         (&[Profile::Haip, Profile::Draft], hash),
     ] {
         let builder = under(enabled, form);
         assert!(refused(builder.clone()).contains("of the DID is missing"), "{enabled:?}");
         assert!(refused(builder.clone().named_signer(did_signer(3, "key"))).contains("missing"));
-        assert!(builder.request_signer(did_signer(3, "key")).build().is_ok(), "{enabled:?}");
+        assert!(builder.signer(did_signer(3, "key")).build().is_ok(), "{enabled:?}");
     }
     for (enabled, form) in [
         (&[Profile::Haip][..], did),
@@ -465,11 +515,10 @@ fn a_profile_under_the_did_needs_a_signer_without_a_certificate() {
 
 #[test]
 fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust()));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let verifier = builder
         .named_signer(certified(8, "theirs"))
-        .profiles(options(&[Profile::Haip, Profile::Draft]))
+        .profile_options(options(&[Profile::Haip, Profile::Draft]))
         .build()
         .unwrap();
     let mut new = NewSession::live().tenant(tenant());
@@ -492,7 +541,8 @@ fn an_object_is_fetched_by_the_id_of_its_offer_and_no_other() {
     let haip = session.offers().nth(1).unwrap();
     fetch(&verifier, &session, haip, None, 4);
     for to in [session.id().as_str(), "off_0", "", "dc_api"] {
-        let error = verifier.request_object(&session, to, None, UnixMillis(NOW.0)).unwrap_err();
-        assert_eq!(error, crate::error::RequestObjectError::NotFetchable);
+        let error =
+            verifier.request_object(&session, &Asked::get(to), UnixMillis(NOW.0)).unwrap_err();
+        assert_eq!(error, crate::error::NotFetched::NotFetchable);
     }
 }

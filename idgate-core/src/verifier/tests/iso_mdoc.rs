@@ -1,6 +1,5 @@
 //! Who signs a DeviceRequest (ISO/IEC 18013-5 9.1.4), and to which end.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde_json::Value;
@@ -11,7 +10,7 @@ use crate::codec::base64url;
 use crate::codec::cbor::Tape;
 use crate::cose::Sign1;
 use crate::crypto::rustcrypto::PROVIDER;
-use crate::error::{CreateError, ErrorCode, RequestObjectError};
+use crate::error::{CreateError, ErrorCode, NotFetched};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::Profile;
 use crate::request::fixtures::{self, NOW};
@@ -60,39 +59,39 @@ fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() 
     for profile in [Profile::V1_0, Profile::Haip] {
         let verifier = jar(signed(profile));
         let session = create(&verifier, licence(&[SHOP]));
-        let own = leaf("cert", &["other.example", "gateway.example"]);
+        let own = leaf(4, "cert", &["other.example", "gateway.example"]);
         assert_eq!(reader(&verifier, &session), Some(own));
     }
 }
 
 #[test]
 fn a_certificate_of_the_tenants_own_signs_for_it() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::Haip));
-    let builder = builder.request_signer(certified(4, "cert"));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.profile_options(signed(Profile::Haip));
+    let builder = builder.signer(certified(4, "cert"));
     let verifier = builder.named_signer(certified(5, "tenant")).build().unwrap();
     let mut new = NewSession::live().tenant(tenant());
     new.signer = Some("tenant".into());
     let session = create_as(&verifier, licence(&[SHOP]), new).unwrap();
-    let own = leaf("tenant", &["other.example", "gateway.example"]);
+    let own = leaf(5, "tenant", &["other.example", "gateway.example"]);
     assert_eq!(reader(&verifier, &session), Some(own));
 }
 
 #[test]
 fn nobody_stands_in_for_who_signed_first() {
     let session = create(&jar(signed(Profile::V1_0)), licence(&[SHOP]));
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.profile_options(signed(Profile::V1_0));
     let without = builder.build().unwrap();
     let refused = without.dc_api_requests(&session, NOW).unwrap_err();
-    assert!(matches!(refused, RequestObjectError::Signer(_)), "{refused}");
+    assert!(matches!(refused, NotFetched::Signer(_)), "{refused}");
 }
 
 /// It is optional, and what is not signed is for any of several origins.
 #[test]
 fn a_verifier_without_a_certificate_does_not_sign() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.profile_options(signed(Profile::V1_0));
     let without = builder.build().unwrap();
     let session = create(&without, licence(&[SHOP, OTHER]));
     assert_eq!(reader(&without, &session), None);
@@ -133,8 +132,8 @@ fn a_certificate_that_is_over_is_not_left_out_in_silence() {
 
 #[test]
 fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(signed(Profile::V1_0));
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.profile_options(signed(Profile::V1_0));
     for verifier in [builder.build().unwrap(), jar(signed(Profile::V1_0))] {
         let mut new = new();
         new.signer = Some("gone".into());
@@ -148,8 +147,8 @@ fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
 fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
     let (before, after) = (jar(signed(Profile::V1_0)), jar(signed(Profile::V1_0)));
     let session = create(&before, licence(&[SHOP]));
-    let restored = Session::from_snapshot(&session.to_snapshot()).unwrap();
-    let own = leaf("cert", &["other.example", "gateway.example"]);
+    let restored = Session::from_bytes(&session.to_bytes()).unwrap();
+    let own = leaf(4, "cert", &["other.example", "gateway.example"]);
     assert_eq!(reader(&after, &restored), Some(own));
 }
 
@@ -158,13 +157,13 @@ fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
 fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
     let verifier = jar(signed(Profile::V1_0));
     let session = create(&verifier, licence(&[SHOP]));
-    let snapshot = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    let snapshot = String::from_utf8(session.to_bytes().to_vec()).unwrap();
     let one = format!(r#""origins":["{SHOP}"]"#);
     assert!(snapshot.contains(&one));
     for several in [format!(r#""origins":["{SHOP}","{OTHER}"]"#), r#""origins":[]"#.into()] {
         let snapshot = snapshot.replace(&one, &several);
-        let restored = Session::from_snapshot(snapshot.as_bytes()).unwrap();
+        let restored = Session::from_bytes(snapshot.as_bytes()).unwrap();
         let refused = verifier.dc_api_requests(&restored, NOW).unwrap_err();
-        assert!(matches!(refused, RequestObjectError::NotFetchable), "{refused}");
+        assert!(matches!(refused, NotFetched::NotFetchable), "{refused}");
     }
 }

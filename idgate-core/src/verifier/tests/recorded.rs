@@ -5,6 +5,7 @@ use crate::request::Scheme;
 use crate::request::fixtures::{self, NOW};
 use crate::session::Session;
 use crate::time::UnixMillis;
+use crate::verifier::Asked;
 
 /// Stored sessions of the first version, and the requests that were made of them.
 const INLINE_SESSION: &str = include_str!("../../session/snapshot/version_1_inline.json");
@@ -16,7 +17,7 @@ const JAR_OBJECT: &str = include_str!("recorded/jar_object.txt");
 const FETCHED: UnixMillis = UnixMillis(NOW.0 + 1_500);
 
 fn stored(text: &str) -> Session {
-    Session::from_snapshot(text.as_bytes()).unwrap()
+    Session::from_bytes(text.as_bytes()).unwrap()
 }
 
 #[test]
@@ -32,13 +33,8 @@ fn link_and_object_of_a_jar_session_are_what_they_were() {
     let made = fixtures::jar_session(fixtures::one_credential());
     for session in [stored(JAR_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), JAR_LINK.trim_end());
-        let fetched = fixtures::jar_verifier().request_object(
-            &session,
-            session.id().as_str(),
-            Some("wallet"),
-            FETCHED,
-        );
-        let (_, object) = fetched.unwrap();
-        assert_eq!(object.as_str(), JAR_OBJECT.trim_end());
+        let asked = Asked { to: session.id().as_str(), wallet_nonce: Some("wallet".into()) };
+        let fetched = fixtures::jar_verifier().request_object(&session, &asked, FETCHED);
+        assert_eq!(fetched.unwrap().jwt.as_str(), JAR_OBJECT.trim_end());
     }
 }

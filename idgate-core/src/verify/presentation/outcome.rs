@@ -1,10 +1,10 @@
 //! The outcome of one presentation.
 
-use alloc::string::String;
 use core::fmt;
 
 use serde::de::DeserializeOwned;
 
+use crate::claims::{ClaimsError, read_claims};
 use crate::error::{Check, Reason, VerifyError};
 use crate::revocation::{Revocation, RevocationDetails};
 use crate::verify::proof::{CredentialFacts, VerifiedCredential};
@@ -33,7 +33,7 @@ impl Verified {
     /// # Errors
     /// `T` has a claim that was not asked for, or takes another type of value than the issuer gave.
     pub fn claims<T: DeserializeOwned>(&self) -> Result<T, ClaimsError> {
-        read(self.credential.claims().as_json())
+        read_claims(self.credential.claims().as_json())
     }
 
     /// The claims as a JSON object.
@@ -65,31 +65,6 @@ impl Verified {
     pub fn credential(&self) -> &VerifiedCredential {
         &self.credential
     }
-}
-
-/// Claims that do not have the form that was asked for. The text has names of claims, and no values.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ClaimsError(String);
-
-impl fmt::Display for ClaimsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for ClaimsError {}
-
-/// Reads claims without saying what they are: texts of serde quote values.
-pub(crate) fn read<T: DeserializeOwned>(claims: &str) -> Result<T, ClaimsError> {
-    serde_json::from_str(claims).map_err(|error| {
-        let text = alloc::string::ToString::to_string(&error);
-        let said = text.split(" at line ").next().unwrap_or_default();
-        // It names a member of `T`. Every other text may quote the issuer's data.
-        ClaimsError(match said.starts_with("missing field `") {
-            true => alloc::format!("the claims do not fit: {said}"),
-            false => "the claims do not fit: one has another type than is read".into(),
-        })
-    })
 }
 
 /// A presentation that was refused: which check failed, and why.

@@ -11,7 +11,7 @@ use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::Reason;
 use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
 use idgate_core::session::{Session, Status};
-use idgate_core::{NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::gzip::gzip;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::Curve;
@@ -64,8 +64,10 @@ impl Flow {
     /// Credentials of the types [`VCTS`], in their order.
     fn with(entry: TrustEntry, credentials: Vec<CredentialBuilder>) -> Self {
         let trust = Arc::new(TrustSnapshot::new(1, [entry]));
-        let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-        let verifier = builder.trust(trust).build().unwrap();
+        let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("https://gateway.example");
+        let verifier = builder.build().unwrap();
         let asked = VCTS.iter().take(credentials.len()).map(|vct| {
             json!({ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"], "id": vct })
         });

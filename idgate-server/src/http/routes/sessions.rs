@@ -2,6 +2,7 @@
 
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::{Method, StatusCode};
+use idgate_core::Withheld;
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
@@ -123,20 +124,25 @@ pub(super) enum Reader<'c> {
 pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
     let (result, withheld) = match reader {
-        Reader::Result(code) => (session.result_for(code, *now), session.withheld_from(code, *now)),
+        Reader::Result(response_code) => {
+            match session.result(idgate_core::Reader::Browser { response_code }, *now) {
+                Ok(result) => (Some(result), None),
+                Err(Withheld::NotVerified) => (None, None),
+                Err(why) => (None, Some(why)),
+            }
+        }
         Reader::Status => (None, None),
     };
-    let result_length = result.map_or(0, |result| {
-        result.claims().len().saturating_add(result.verification_details().len())
-    });
+    let result_length = result
+        .map_or(0, |result| result.claims_json().len().saturating_add(result.details_json().len()));
     let mut object = Object::with_capacity(result_length.saturating_add(STATUS_ROOM))
         .text("session_id", session.id().as_str())
         .text("status", session.status_at(*now).as_str())
         .boolean("livemode", session.livemode())
         .text("expires_at", &session.expires_at().to_string());
     if let Some(result) = result {
-        let details = result.verification_details();
-        object = object.raw("claims", result.claims());
+        let details = result.details_json();
+        object = object.raw("claims", result.claims_json());
         object = match (&view.page_code, details.strip_suffix('}')) {
             (Some(code), Some(members)) => {
                 let parts = [members, ",\"page_code\":\"", code, "\"}"];

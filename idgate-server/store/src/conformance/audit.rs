@@ -61,9 +61,9 @@ pub(super) async fn an_expiry_and_a_refusal_say_why<B: Backend>() {
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
     let refused = fixture.session(&fixture.live).await;
     let mut transition = refused.expired(refused.expires_at()).unwrap();
-    let mut record: Value = serde_json::from_slice(&transition.session.to_snapshot()).unwrap();
+    let mut record: Value = serde_json::from_slice(&transition.session.to_bytes()).unwrap();
     record["phase"] = json!({"phase": "failed", "at": NOW, "reason": "nonce_mismatch"});
-    transition.session = Session::from_snapshot(record.to_string().as_bytes()).unwrap();
+    transition.session = Session::from_bytes(record.to_string().as_bytes()).unwrap();
     assert!(matches!(transition.session.phase(), Phase::Failed { .. }));
     assert_eq!(fixture.store().commit(transition, Some(1)).await.unwrap(), Committed::Yes);
     let ends: Vec<_> = listed(&fixture, &fixture.live)

@@ -1,5 +1,7 @@
 //! Results and secrets: sealed, shown to whom they are for, and gone in time.
 
+use idgate_core::Reader;
+
 use super::*;
 
 const CLAIMS: &str = r#"{"given_name":"SENTINEL"}"#;
@@ -8,7 +10,8 @@ impl<B: Backend> Fixture<B> {
     /// Whether the caller reads the claims of `session` at `now`.
     fn shows(&self, session: &Session, now: UnixMillis) -> bool {
         let read = self.read(session, now).unwrap();
-        let claims = read.result_at(now).map(|result| result.claims().to_owned());
+        let claims =
+            read.result(Reader::Backend, now).ok().map(|result| result.claims_json().to_owned());
         claims.inspect(|claims| assert_eq!(claims, CLAIMS)).is_some()
     }
 }
@@ -20,7 +23,16 @@ pub(super) async fn a_result_is_its_callers_for_its_time_and_nobody_elses<B: Bac
         fixture.shows(&session, NOW.plus(29_999)) && !fixture.shows(&session, NOW.plus(30_000))
     );
     let store = fixture.store();
-    assert!(store.session(session.id()).await.unwrap().unwrap().result_at(NOW).is_none());
+    assert!(
+        store
+            .session(session.id())
+            .await
+            .unwrap()
+            .unwrap()
+            .result(Reader::Backend, NOW)
+            .ok()
+            .is_none()
+    );
     let other = fixture.other_client();
     assert!(store.callers_session(&other, session.id(), NOW).await.unwrap().is_none());
 }
@@ -104,7 +116,7 @@ pub(super) async fn no_key_secret_nonce_state_or_claim_is_readable_in_what_is_ke
     let client = fixture.operator().create_client("third", true, None, NOW).unwrap();
     let session = fixture.session(&fixture.live).await;
     fixture.verified(&fixture.live, NOW, CLAIMS).await;
-    let record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
     let nonce = record["offers"][0]["nonce"].as_str().unwrap();
     let state = record["offers"][0]["state"].as_str().unwrap();
     let secrets = [client.api_key.expose(), &client.signing_secret, nonce, state, "SENTINEL"];

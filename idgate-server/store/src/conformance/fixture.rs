@@ -3,8 +3,8 @@
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::request::SoftwareSigner;
-use idgate_core::session::{Effect, Transition, VerifiedResult};
-use idgate_core::{NewSession, Request, Verifier};
+use idgate_core::session::{Effect, SessionResult, Transition};
+use idgate_core::{NewSession, Reader, Request, Trust, Verifier};
 
 use super::super::fixtures::ISSUER_JWK;
 use super::*;
@@ -75,7 +75,10 @@ impl<B: Backend> Fixture<B> {
         let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
         let request = Request::from_json(body).unwrap();
-        let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust).build();
+        let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("http://localhost")
+            .build();
         let new = NewSession::of(caller.mode()).tenant(caller.client_id.clone());
         verifier.unwrap().create_session(&request, new, &mut OsEntropy, now).unwrap()
     }
@@ -104,7 +107,9 @@ impl<B: Backend> Fixture<B> {
         let request = Request::from_json(request).unwrap();
         let key = Es256Key::generate(&mut OsEntropy).unwrap();
         let signer = Arc::new(SoftwareSigner::new(key, "did:web:localhost#key"));
-        let verifier = Verifier::builder(PROVIDER).jar("http://localhost", signer).trust(trust);
+        let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .signed("http://localhost", signer);
         let new = NewSession::live().tenant(self.live.client_id.clone());
         let verifier = verifier.build().unwrap();
         let made = verifier.create_session(&request, new, &mut OsEntropy, NOW).unwrap();
@@ -129,20 +134,20 @@ impl<B: Backend> Fixture<B> {
 /// A transition of `session` to VERIFIED, as an answer makes it.
 pub(crate) fn verify(session: &Session, at: UnixMillis, claims: &str) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
-    let mut record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
     record["phase"] = serde_json::json!({"phase": "verified", "at": at});
     record["revision"] = transition.session.revision().0.into();
-    let mut verified = Session::from_snapshot(record.to_string().as_bytes()).unwrap();
+    let mut verified = Session::from_bytes(record.to_string().as_bytes()).unwrap();
     verified.restore_result(result(at, claims));
-    assert!(verified.result_at(at).is_some());
+    assert!(verified.result(Reader::Backend, at).is_ok());
     transition.session = verified;
     transition.effects = vec![Effect::RedactClaimsAt(at.plus(30_000))];
     transition
 }
 
-fn result(at: UnixMillis, claims: &str) -> VerifiedResult {
+fn result(at: UnixMillis, claims: &str) -> SessionResult {
     let len = u64::try_from(claims.len()).unwrap();
     let parts: [&[u8]; 5] =
         [&[1], &at.0.to_be_bytes(), &len.to_be_bytes(), claims.as_bytes(), b"{\"credentials\":[]}"];
-    VerifiedResult::from_snapshot(&parts.concat()).unwrap()
+    SessionResult::from_bytes(&parts.concat()).unwrap()
 }

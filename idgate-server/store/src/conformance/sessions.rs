@@ -1,5 +1,6 @@
 //! Sessions: each change applies once, to its owner's session alone.
 
+use idgate_core::Reader;
 use idgate_core::error::Reason;
 use idgate_core::session::Transition;
 
@@ -30,11 +31,17 @@ pub(super) async fn a_session_round_trips_and_survives_a_restart_with_its_result
     fixture.reopen(NOW.plus(29_999));
     let read = |now| fixture.read(&session, now).unwrap();
     let found = read(NOW.plus(29_999));
-    assert_eq!(found.to_snapshot(), session.to_snapshot());
-    assert_eq!(found.result_at(NOW).unwrap().claims(), r#"{"given_name":"Ada"}"#);
-    assert!(read(NOW.plus(30_000)).result_at(NOW).is_none(), "gone when its time is over");
+    assert_eq!(found.to_bytes(), session.to_bytes());
+    assert_eq!(
+        found.result(Reader::Backend, NOW).unwrap().claims_json(),
+        r#"{"given_name":"Ada"}"#
+    );
+    assert!(
+        read(NOW.plus(30_000)).result(Reader::Backend, NOW).is_err(),
+        "gone when its time is over"
+    );
     let wallets = fixture.store().session(session.id()).wait().unwrap().unwrap();
-    assert!(wallets.result_at(NOW).is_none(), "the wallet routes never see it");
+    assert!(wallets.result(Reader::Backend, NOW).is_err(), "the wallet routes never see it");
 }
 
 pub(super) async fn status_events_are_numbered_from_one<B: Backend>() {
@@ -83,9 +90,9 @@ pub(super) async fn a_session_is_read_with_the_key_of_its_client_and_with_no_oth
     let read = |id, now| store.authenticate_for(&key.digest(), id, now).wait().unwrap();
     let (again, found) = read(own.id(), NOW).unwrap();
     assert_eq!((&again.client_id, &again.key_id), (&caller.client_id, &caller.key_id));
-    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
+    assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
     let (_, found) = read(own.id(), NOW.plus(30_000)).unwrap();
-    assert!(found.unwrap().unwrap().result_at(NOW).is_none(), "its time is over");
+    assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_err(), "its time is over");
     assert_eq!(read(open.id(), NOW).unwrap().1.unwrap().unwrap().id(), open.id());
     assert!(read(others.id(), NOW).unwrap().1.unwrap().is_none());
     let now = store.in_force(again.since).wait().unwrap();
@@ -209,10 +216,10 @@ pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Back
 /// A transition of `session` to VERIFYING, as an answer makes it whose status is asked for.
 pub(crate) fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
-    let mut record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
     record["phase"] = serde_json::json!({"phase": "verifying", "lease_until": lease_until});
     record["revision"] = transition.session.revision().0.into();
-    transition.session = Session::from_snapshot(record.to_string().as_bytes()).unwrap();
+    transition.session = Session::from_bytes(record.to_string().as_bytes()).unwrap();
     transition.effects.clear();
     transition
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use deadpool_postgres::GenericClient;
-use idgate_core::session::{Session, VerifiedResult};
+use idgate_core::session::{Session, SessionResult};
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
 
@@ -98,7 +98,7 @@ pub(super) async fn read(
     session: &Session,
     slot: i16,
     now: UnixMillis,
-) -> Done<Option<VerifiedResult>> {
+) -> Done<Option<SessionResult>> {
     let client = shared.pool.client().await?;
     let sql = format!(
         "SELECT sealed, erase_at - now FROM {}, (SELECT coalesce($2::bigint, clock_ms()) AS now) AS clock \
@@ -115,13 +115,13 @@ pub(super) async fn read(
 
 /// The result, redacted at `redact_at`: when this node's clock says what the database's will say then.
 /// Who stored it may have had another one.
-fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<VerifiedResult> {
+fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<SessionResult> {
     let unreadable = || Failure::failed("a stored result cannot be read");
-    let stored = VerifiedResult::from_snapshot(&bytes).map_err(|_| unreadable())?;
+    let stored = SessionResult::from_bytes(&bytes).map_err(|_| unreadable())?;
     let lifetime = stored.redact_at().since(stored.verified_at());
     let verified_at = redact_at.minus(lifetime).0.to_be_bytes();
     bytes.get_mut(AT).ok_or_else(unreadable)?.copy_from_slice(&verified_at);
-    VerifiedResult::from_snapshot(&bytes).map_err(|_| unreadable())
+    SessionResult::from_bytes(&bytes).map_err(|_| unreadable())
 }
 
 /// Whether there is a result of this session, whether or not it may be read.

@@ -1,7 +1,7 @@
 //! The rows of the results of the last 30 seconds. They have a file of their own, so that no byte of them stays.
 
 use idgate_core::limits::CLAIMS_RETENTION_MS;
-use idgate_core::session::{Session, VerifiedResult};
+use idgate_core::session::{Session, SessionResult};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -29,7 +29,7 @@ pub(crate) fn read(
     sealer: &Sealer,
     session: &Session,
     now: UnixMillis,
-) -> Result<Option<VerifiedResult>, StoreError> {
+) -> Result<Option<SessionResult>, StoreError> {
     let ends = session.settlement().and_then(|ended| ended.redact_at());
     let Some(redact_at) = ends.filter(|at| !is_due(millis(*at), now)) else { return Ok(None) };
     let sealed: Option<Vec<u8>> = claims

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use idgate_core::Reader;
+
 use super::*;
 use crate::sqlite::claims;
 use crate::sqlite::files;
@@ -153,7 +155,7 @@ async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
     drop(claims);
     fixture.reopen(NOW);
     let found = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
-    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
+    assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
 }
 
 /// What a gateway of before this index left behind when it was killed.
@@ -168,7 +170,15 @@ async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
     for _ in 0..2 {
         fixture.reopen(NOW.plus(2));
         let found = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
-        assert!(found.unwrap().unwrap().result_at(NOW).unwrap().claims().contains("Ada"));
+        assert!(
+            found
+                .unwrap()
+                .unwrap()
+                .result(Reader::Backend, NOW)
+                .unwrap()
+                .claims_json()
+                .contains("Ada")
+        );
         fixture.close();
     }
     fixture.reopen(NOW.plus(2));
@@ -291,8 +301,8 @@ async fn what_is_due_later_than_it_can_be_is_erased_at_once_and_never_read() {
     // The clock is set back by an hour.
     let then = NOW.minus(3_600_000);
     let read = |now| fixture.store().callers_session(&fixture.live, session.id(), now).wait();
-    assert!(read(NOW).unwrap().unwrap().result_at(NOW).is_some());
-    assert!(read(then).unwrap().unwrap().result_at(then).is_none());
+    assert!(read(NOW).unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
+    assert!(read(then).unwrap().unwrap().result(Reader::Backend, then).is_err());
     assert_eq!(fixture.store().purge_results(NOW.minus(1000)).await.unwrap(), 0, "a moment ago");
     assert_eq!(fixture.store().purge_results(then).await.unwrap(), 1);
     gone_soon(&fixture, &result).await;
@@ -318,7 +328,7 @@ async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
     assert!(fixture.store().session(session.id()).wait().unwrap().is_some());
     let verified = fixture.verified(&fixture.live, NOW, "{}").await;
     let found = fixture.store().callers_session(&fixture.live, verified.id(), NOW).wait();
-    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
+    assert!(found.unwrap().unwrap().result(Reader::Backend, NOW).is_ok());
     fixture.store().purge_results(NOW.plus(29_000)).await.unwrap();
     assert!(aside.is_file());
     fixture.store().purge_results(NOW.plus(30_000)).await.unwrap();
@@ -356,5 +366,5 @@ async fn a_result_whose_session_was_never_committed_is_erased_at_open() {
     assert!(files_with(fixture.path(), b"ORPHANED-BYTES").is_empty());
     let found =
         fixture.store().callers_session(&fixture.live, verified.id(), NOW).wait().unwrap().unwrap();
-    assert!(found.result_at(NOW).is_some(), "the others stay");
+    assert!(found.result(Reader::Backend, NOW).is_ok(), "the others stay");
 }

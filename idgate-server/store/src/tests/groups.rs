@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use idgate_core::Reader;
 use idgate_core::session::{Session, Transition};
 
 use super::super::conformance::{
@@ -116,7 +117,7 @@ async fn what_is_asked_for_together_is_committed_together() {
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("0", 81));
     for (n, made) in new.iter().enumerate() {
         let read = fixture.read(&made.session, NOW).unwrap();
-        let claims = read.result_at(NOW).unwrap().claims();
+        let claims = read.result(Reader::Backend, NOW).unwrap().claims_json();
         assert_eq!(claims, format!("{{\"n\":{n}}}"), "each its own");
     }
     let summary = fixture.store().metrics_summary(1, NOW).await.unwrap();

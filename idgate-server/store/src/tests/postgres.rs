@@ -1,5 +1,6 @@
 //! What only a store of several nodes has to show.
 
+use idgate_core::Reader;
 use idgate_testkit::patience::{eventually, patience};
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
@@ -24,8 +25,8 @@ async fn a_result_is_shown_by_the_databases_clock_whatever_the_nodes_say() {
         assert_eq!(store.commit(verify(&session, at, "{}"), None).await.unwrap(), Committed::Yes);
         for reader in [now.minus(5000), now, now.plus(5000)] {
             let read = fixture.read(&session, reader).unwrap();
-            assert!(read.result_at(reader).is_some());
-            assert!(read.result_at(reader.plus(30_001)).is_none());
+            assert!(read.result(Reader::Backend, reader).is_ok());
+            assert!(read.result(Reader::Backend, reader.plus(30_001)).is_err());
         }
         assert_eq!(store.purge_results(now.plus(3_600_000)).await.unwrap(), 0, "not due there");
     }
@@ -98,7 +99,14 @@ async fn a_reader_of_claims_holds_up_an_erasure_until_it_ends() {
     let slot: i16 = fixture.backend.ask(&slot).parse().unwrap();
     let reader = fixture.backend.hold(&format!("SELECT FROM claims_{slot:02}"));
     assert_eq!(fixture.store().purge_results(NOW.plus(30_000)).await.unwrap(), 0);
-    assert!(fixture.read(&session, NOW.plus(30_000)).unwrap().result_at(NOW).is_none());
+    assert!(
+        fixture
+            .read(&session, NOW.plus(30_000))
+            .unwrap()
+            .result(Reader::Backend, NOW)
+            .ok()
+            .is_none()
+    );
     drop(reader);
     let erased =
         async { while fixture.store().purge_results(NOW.plus(30_000)).await.unwrap() == 0 {} };

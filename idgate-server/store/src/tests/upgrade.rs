@@ -50,7 +50,7 @@ async fn first_version() -> (Fixture, Session) {
     assert_eq!(main.execute(change, (client_id, secret)).unwrap(), 1);
     main.execute("UPDATE api_keys SET client_id = ?1", [client_id]).unwrap();
     main.pragma_update(None, "foreign_keys", true).unwrap();
-    let record = old.seal("sessions", session.id().as_str(), &session.to_snapshot());
+    let record = old.seal("sessions", session.id().as_str(), &session.to_bytes());
     let values = (session.id().as_str(), client_id, millis(session.expires_at()), record);
     main.execute(
         "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, expires_at, \

@@ -7,8 +7,8 @@ use std::time::Duration;
 use idgate_core::crypto::{Alg, Jwk, aws_lc_rs};
 use idgate_core::error::{CreateError, RequestError};
 use idgate_core::{
-    Credential, IssuerId, NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
-    Verifier,
+    Credential, IssuerId, NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey,
+    UnixMillis, Verifier,
 };
 use idgate_testkit::samples;
 use idgate_testkit::time::SAMPLE_NOW_MS;
@@ -80,8 +80,13 @@ fn verifier() -> Verifier {
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
     issuer.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
     issuer.vct.push(samples::VCT.into());
-    let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-    builder.trust(Arc::new(TrustSnapshot::new(1, [issuer]))).build().unwrap()
+    let builder = Verifier::builder(Trust::of_snapshot(
+        aws_lc_rs::PROVIDER,
+        Arc::new(TrustSnapshot::new(1, [issuer])),
+    ))
+    .profiles([idgate_core::Profile::Draft])
+    .unsigned("https://gateway.example");
+    builder.build().unwrap()
 }
 
 fn create(verifier: &Verifier, request: &Request) -> RequestError {

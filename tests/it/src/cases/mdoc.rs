@@ -11,7 +11,8 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::trust::{RevocationPolicy, roots_from_file};
 use idgate_core::{
-    Mode, NewSession, Request, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier,
+    Asked, Mode, NewSession, Request, Session, Trust, TrustEntry, TrustSnapshot, UnixMillis,
+    Verifier,
 };
 use idgate_testkit::codec::base64url;
 use idgate_testkit::request::AuthorizationRequest;
@@ -41,7 +42,9 @@ pub(super) fn all() -> Vec<Value> {
 
 fn inline(provider: CryptoProvider, livemode: bool, row: &Row) -> Value {
     let authority = Authority::new(NOW_MS);
-    let verifier = Verifier::builder(provider).inline(BASE_URL).trust(trust(&authority));
+    let verifier = Verifier::builder(Trust::of_snapshot(provider, trust(&authority)))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned(BASE_URL);
     let verifier = verifier.build().expect("a good configuration");
     let session = session(&verifier, livemode);
     let link = session.invitation().qr_code_url;
@@ -59,13 +62,14 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     let document = did_document_json(&did, &[PublishedKey::new(&*id, *key.public_key())]);
     let document = serde_json::from_str(&document).expect("JSON");
     let signer = Arc::new(SoftwareSigner::new(key, id));
-    let builder = Verifier::builder(aws_lc_rs::PROVIDER).jar(BASE_URL, signer);
-    let verifier = builder.trust(trust(&authority)).build().expect("a good configuration");
+    let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust(&authority)))
+        .profiles([idgate_core::Profile::Draft])
+        .signed(BASE_URL, signer);
+    let verifier = builder.build().expect("a good configuration");
     let session = session(&verifier, false);
     let link = JarLink::parse(&session.invitation().qr_code_url).expect("a good link");
-    let (_, jwt) = verifier
-        .request_object(&session, session.id().as_str(), None, NOW)
-        .expect("a Request Object");
+    let asked = Asked::get(session.id().as_str());
+    let jwt = verifier.request_object(&session, &asked, NOW).expect("a Request Object").jwt;
     let request =
         JarRequest::verify(&link, jwt.as_str(), &document, NOW_MS).expect("a good request");
     let plain = Scenario::answering(&authority, request.request.clone(), NOW_MS);
@@ -116,7 +120,7 @@ fn record(
         "title": title,
         "trust": entries(authority),
         "livemode": false,
-        "session": base64url(&session.to_snapshot()),
+        "session": base64url(&session.to_bytes()),
         "content_type": body.content_type,
         "body": base64url(&body.bytes),
         "now_ms": NOW_MS,

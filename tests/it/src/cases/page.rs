@@ -93,7 +93,7 @@ impl Page {
             "title": title,
             "trust": trust,
             "livemode": self.livemode,
-            "session": base64url(&self.session.to_snapshot()),
+            "session": base64url(&self.session.to_bytes()),
             "dc_api": true,
             "body": base64url(answer.as_bytes()),
             "now_ms": NOW_MS,

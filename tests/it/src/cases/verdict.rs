@@ -1,10 +1,9 @@
 //! What comes of an answer, as a case has it.
 
-use idgate_core::Answer;
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::OfferId;
 use idgate_core::verify::Verification;
-use idgate_core::{Session, UnixMillis, Verifier};
+use idgate_core::{Answer, Reader, Session, UnixMillis, Verifier};
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
 
@@ -38,19 +37,20 @@ pub(super) fn of_relayed(verifier: &Verifier, session: &Session, answer: &str) -
 }
 
 /// The second time its signer is known.
-fn twice<'v>(begin: impl Fn() -> Result<Verification<'v>, ResponseError>) -> Value {
+fn twice<'v>(begin: impl Fn() -> Result<Verification<'v>, NotAnAnswer>) -> Value {
     let verdict = judge(begin());
     assert_eq!(judge(begin()), verdict, "with a known signer");
     verdict
 }
 
-fn judge(begun: Result<Verification<'_>, ResponseError>) -> Value {
+fn judge(begun: Result<Verification<'_>, NotAnAnswer>) -> Value {
     let decision = match begun.and_then(|verification| decide(verification, NOW_MS)) {
         Ok(decision) => decision,
         Err(error) => return json!({ "error": error.code().as_str() }),
     };
     let settled = decision.transition.session;
-    let claims = settled.result_at(NOW).map(|result| result.claims().to_owned());
+    let claims =
+        settled.result(Reader::Backend, NOW).ok().map(|result| result.claims_json().to_owned());
     let claims: Option<Value> = claims.and_then(|claims| serde_json::from_str(&claims).ok());
     json!({
         "status": settled.status_at(NOW).as_str(),

@@ -11,7 +11,9 @@ use idgate_core::ids::TenantId;
 use idgate_core::request::{Profile, RequestSigner, Scheme, SoftwareSigner, SpokenProfiles};
 use idgate_core::session::Offer;
 use idgate_core::verifier::{DcApi, ProfileOptions};
-use idgate_core::{Mode, NewSession, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::{
+    Mode, NewSession, Session, Trust, TrustEntry, TrustSnapshot, UnixMillis, Verifier,
+};
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::openid4vp::{Expected, Fetched, Keys, Prefix, Request};
@@ -97,11 +99,10 @@ impl Asked {
         let fetched = self.way.by_reference.then(|| {
             let fetched = self.verifier.request_object(
                 &self.session,
-                self.session.handle_of(offer),
-                None,
+                &idgate_core::Asked::get(self.session.handle_of(offer)),
                 NOW,
             );
-            let (_, jwt) = fetched.expect("a Request Object");
+            let jwt = fetched.expect("a Request Object").jwt;
             Fetched {
                 content_type: "application/oauth-authz-req+jwt".into(),
                 jwt: jwt.as_str().into(),
@@ -135,7 +136,7 @@ impl Asked {
             "title": title,
             "trust": trust,
             "livemode": false,
-            "session": base64url(&self.session.to_snapshot()),
+            "session": base64url(&self.session.to_bytes()),
             "offer": offer.map(|id| id.as_str()),
             "content_type": body.content_type,
             "body": base64url(&body.bytes),
@@ -156,15 +157,16 @@ pub(super) fn verifier(entries: &[TrustEntry], way: Way, dc_api: DcApi) -> (Veri
     let did = did_signer(key.clone());
     let certified = SoftwareSigner::new(key, "certified").with_certificate_chain(vec![chain]);
     let trust = Arc::new(TrustSnapshot::new(1, entries.iter().cloned()));
-    let builder = Verifier::builder(aws_lc_rs::PROVIDER);
+    let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft]);
     let builder = match way.by_reference {
-        true => builder.jar(BASE_URL, Arc::new(did)),
-        false => builder.inline(BASE_URL),
+        true => builder.signed(BASE_URL, Arc::new(did)),
+        false => builder.unsigned(BASE_URL),
     };
-    let builder = builder.trust(trust).request_signer(Arc::new(certified));
+    let builder = builder.signer(Arc::new(certified));
     let mut profiles = ProfileOptions::new(way.profiles.iter().copied());
     profiles.dc_api = dc_api;
-    (builder.profiles(profiles).build().expect("a good configuration"), anchor)
+    (builder.profile_options(profiles).build().expect("a good configuration"), anchor)
 }
 
 /// A key, a certificate for it, and the root of that.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use idgate_core::crypto::{Jwk, aws_lc_rs};
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{Profile, SpokenProfiles};
 use idgate_core::trust::roots_from_file;
 use idgate_core::verifier::ProfileOptions;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
-    Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
-    UnixMillis, Verifier,
+    Mode, NewSession, PresentationRequest, Reader, Session, Trust, TrustEntry, TrustSnapshot,
+    TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::openid4vp::{Answer, Expected, Forgery, Format, Keys, Prefix, Request};
 use idgate_testkit::samples::{self, Sample, SampleMdl};
@@ -62,8 +62,10 @@ impl Gateway {
         let mut mdl = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
         mdl.roots = roots_from_file(&aws_lc_rs::PROVIDER, &licence().sample.root.der).unwrap();
         let trust = Arc::new(TrustSnapshot::new(1, [pid, mdl]));
-        let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(trust).profiles(ProfileOptions::new([Profile::V1_0]));
+        let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("https://gateway.example");
+        let builder = builder.profile_options(ProfileOptions::new([Profile::V1_0]));
         Self { verifier: builder.build().unwrap(), entropy: Counted::default() }
     }
 
@@ -114,7 +116,7 @@ impl Gateway {
         &mut self,
         session: &mut Session,
         answer: &Answer,
-    ) -> Result<WalletReply, ResponseError> {
+    ) -> Result<WalletReply, NotAnAnswer> {
         let body = answer.body();
         let response = idgate_core::Answer {
             to: session.id().as_str(),
@@ -135,9 +137,9 @@ impl Gateway {
     pub(super) fn verified(&mut self, session: &mut Session, answer: &Answer) -> (Value, Value) {
         let reply = self.post(session, answer).unwrap();
         assert!(matches!(reply, WalletReply::Accepted { .. }), "{:?}", session.reason_at(NOW));
-        let result = session.result_at(NOW).unwrap();
+        let result = session.result(Reader::Backend, NOW).unwrap();
         let json = |text: &str| serde_json::from_str(text).unwrap();
-        (json(result.claims()), json(result.verification_details()))
+        (json(result.claims_json()), json(result.details_json()))
     }
 
     /// Posts what is evaluated and refused; the reason.

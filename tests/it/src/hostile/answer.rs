@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
@@ -11,7 +10,8 @@ use idgate_core::session::Session;
 use idgate_core::trust::{RootOrigin, TrustAnchor};
 use idgate_core::verify::Step;
 use idgate_core::{
-    NewSession, Request, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Answer, NewSession, Reader, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
+    Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, SampleMdl, issue_mdl};
@@ -46,7 +46,11 @@ pub(super) fn whole_response_target() -> Parts {
 
 fn verifier(sample: &SampleMdl) -> Verifier {
     let trust = Arc::new(trust(sample));
-    Verifier::builder(PROVIDER).inline("https://gateway.example").trust(trust).build().unwrap()
+    Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned("https://gateway.example")
+        .build()
+        .unwrap()
 }
 
 /// The issuers of both.
@@ -98,9 +102,12 @@ fn verified_claims(
     let answer = Answer { to, content_type: Some(content_type), body };
     let mut verification = verifier.begin(session, answer, &mut Counted::default(), now).ok()?;
     match verification.step().ok()? {
-        Step::Done(decision) => {
-            decision.transition.session.result_at(now).map(|result| result.claims().to_owned())
-        }
+        Step::Done(decision) => decision
+            .transition
+            .session
+            .result(Reader::Backend, now)
+            .ok()
+            .map(|result| result.claims_json().to_owned()),
         // Nothing in it publishes a status.
         step => panic!("{step:?}"),
     }

@@ -8,7 +8,7 @@ use idgate_core::ids::TenantId;
 use idgate_core::request::{DcApiRequests, Profile, SpokenProfiles};
 use idgate_core::verifier::{DcApi, ProfileOptions};
 use idgate_core::verify::Step;
-use idgate_core::{Mode, NewSession, Session, UnixMillis, Verifier};
+use idgate_core::{Mode, NewSession, Reader, Session, Trust, UnixMillis, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::openid4vp::{Answer, Request};
 use idgate_testkit::samples::{self, issue_mdl};
@@ -75,8 +75,10 @@ impl Page {
         let trust = Arc::new(trust(&issue_mdl(NOW_MS)));
         let mut options = ProfileOptions::new([Profile::V1_0]);
         options.dc_api = DcApi::Unsigned;
-        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let verifier = builder.trust(trust.clone()).profiles(options).build().unwrap();
+        let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust.clone()))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("https://gateway.example");
+        let verifier = builder.profile_options(options).build().unwrap();
         let mut credentials = json!([
             { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": pid },
             { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": mdl },
@@ -115,9 +117,12 @@ impl Page {
             .begin(&self.session, idgate_core::Answer::dc_api(body), &mut Counted::default(), now)
             .ok()?;
         match verification.step().ok()? {
-            Step::Done(decision) => {
-                decision.transition.session.result_at(now).map(|result| result.claims().to_owned())
-            }
+            Step::Done(decision) => decision
+                .transition
+                .session
+                .result(Reader::Backend, now)
+                .ok()
+                .map(|result| result.claims_json().to_owned()),
             // Nothing in it publishes a status.
             step => panic!("{step:?}"),
         }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use idgate_core::Answer;
+use idgate_core::RequestObject;
 use idgate_core::crypto::{Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{RequestSigner, SoftwareSigner};
 use idgate_core::trust::roots_from_file;
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
-    NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Answer, Asked, NewSession, Reader, Request, Session, Trust, TrustEntry, TrustSnapshot,
+    TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
@@ -66,15 +67,19 @@ pub(super) fn asking(ids: &[&str]) -> Value {
 impl Gateway {
     pub(super) fn inline() -> Self {
         let trust = trust();
-        let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline(BASE_URL);
-        let builder = builder.trust(trust).request_signer(signer("key"));
+        let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned(BASE_URL);
+        let builder = builder.signer(signer("key"));
         Self { verifier: builder.build().unwrap(), entropy: Counted::default() }
     }
 
     pub(super) fn jar() -> Self {
         let trust = trust();
-        let builder = Verifier::builder(aws_lc_rs::PROVIDER).jar(BASE_URL, signer("key"));
-        let verifier = builder.trust(trust).build().unwrap();
+        let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .signed(BASE_URL, signer("key"));
+        let verifier = builder.build().unwrap();
         Self { verifier, entropy: Counted::default() }
     }
 
@@ -93,8 +98,9 @@ impl Gateway {
     /// The request of `session`, fetched and verified; the session is PENDING afterwards.
     pub(super) fn fetch(&self, session: &mut Session) -> JarRequest {
         let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
-        let (transition, jwt) =
-            self.verifier.request_object(session, session.id().as_str(), None, CREATED).unwrap();
+        let asked = Asked::get(session.id().as_str());
+        let RequestObject { transition, jwt, .. } =
+            self.verifier.request_object(session, &asked, CREATED).unwrap();
         if let Some(transition) = transition {
             *session = transition.session;
         }
@@ -113,7 +119,7 @@ impl Gateway {
         &mut self,
         session: &mut Session,
         body: &Body,
-    ) -> Result<WalletReply, ResponseError> {
+    ) -> Result<WalletReply, NotAnAnswer> {
         let response = Answer {
             to: session.id().as_str(),
             content_type: Some(&body.content_type),
@@ -133,9 +139,9 @@ impl Gateway {
     pub(super) fn verified(&mut self, session: &mut Session, body: &Body) -> (Value, Value) {
         let reply = self.post(session, body).unwrap();
         assert!(matches!(reply, WalletReply::Accepted { .. }), "{:?}", session.reason_at(NOW));
-        let result = session.result_at(NOW).unwrap();
+        let result = session.result(Reader::Backend, NOW).unwrap();
         let json = |text: &str| serde_json::from_str(text).unwrap();
-        (json(result.claims()), json(result.verification_details()))
+        (json(result.claims_json()), json(result.details_json()))
     }
 
     /// Posts `body`, which is evaluated and refused; the reason.

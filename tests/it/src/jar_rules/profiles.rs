@@ -1,8 +1,8 @@
 //! Both profiles side by side, and sessions of one profile under a verifier of the other: the
 //! stored profile decides.
 
-use idgate_core::error::{RequestObjectError, ResponseError};
-use idgate_core::{ErrorCode, Session};
+use idgate_core::error::{NotAnAnswer, NotFetched};
+use idgate_core::{Asked, ErrorCode, Session};
 use idgate_testkit::wallet::Transcript;
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn both_profiles_give_the_same_claims_and_the_same_details_but_the_mode() {
 
 /// As a restart with the other setting leaves it: the session comes from its snapshot.
 fn stored(session: &Session) -> Session {
-    Session::from_snapshot(&session.to_snapshot()).unwrap()
+    Session::from_bytes(&session.to_bytes()).unwrap()
 }
 
 #[test]
@@ -67,8 +67,9 @@ fn a_verifier_in_jar_mode_finishes_inline_sessions() {
     let made = Gateway::inline().create(&asking(&["pid", "mdl"]));
     let answer = wallet().answer_uri(&made.invitation().qr_code_url, NOW.0).unwrap();
     let mut jar = Gateway::jar();
-    let error = jar.verifier.request_object(&made, made.id().as_str(), None, CREATED).unwrap_err();
-    assert_eq!(error, RequestObjectError::NotFetchable);
+    let error =
+        jar.verifier.request_object(&made, &Asked::get(made.id().as_str()), CREATED).unwrap_err();
+    assert_eq!(error, NotFetched::NotFetchable);
     let (_, details) = jar.verified(&mut stored(&made), &answer.form_body());
     assert_eq!(details["request_mode"], "inline");
 }
@@ -82,7 +83,7 @@ fn a_verifier_in_inline_mode_serves_and_finishes_jar_sessions() {
     let answer = wallet().answer_jar(&jar, Transcript::Iso180137, true, NOW.0).unwrap();
     let plain = wallet().answer(&jar.request, NOW.0).unwrap().form_body();
     let refused = inline.post(&mut session, &plain).unwrap_err();
-    assert!(matches!(refused, ResponseError::Malformed(_)), "the session's profile decides");
+    assert!(matches!(refused, NotAnAnswer::Malformed(_)), "the session's profile decides");
     let (_, details) = inline.verified(&mut stored(&session), &answer.form_body());
     assert_eq!(details["request_mode"], "jar");
 }

@@ -1,9 +1,9 @@
 //! What belongs to one session only: its key, its answer, its end.
 
-use idgate_core::error::{RequestObjectError, ResponseError};
+use idgate_core::error::{NotAnAnswer, NotFetched};
 use idgate_core::request::Profile;
 use idgate_core::verify::WalletReply;
-use idgate_core::{ErrorCode, Session};
+use idgate_core::{Asked, ErrorCode, Session};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::wallet::{JarAnswer, Transcript};
@@ -16,10 +16,10 @@ fn an_answer_to_another_session_changes_nothing_in_either() {
     let (mut mine, _) = gateway.open(&["pid"]);
     let (mut other, for_other) = gateway.open(&["pid"]);
     let answer = wallet().answer_jar(&for_other, Transcript::OpenId4Vp, false, NOW.0).unwrap();
-    let before = (mine.to_snapshot(), other.to_snapshot());
+    let before = (mine.to_bytes(), other.to_bytes());
     let error = gateway.post(&mut mine, &answer.form_body()).unwrap_err();
-    assert_eq!(error, ResponseError::DecryptionFailed);
-    assert!((mine.to_snapshot(), other.to_snapshot()) == before);
+    assert_eq!(error, NotAnAnswer::DecryptionFailed);
+    assert!((mine.to_bytes(), other.to_bytes()) == before);
     gateway.verified(&mut other, &answer.form_body());
 }
 
@@ -33,7 +33,7 @@ fn an_answer_to_another_session_encrypted_to_this_key_is_refused() {
     let mut answer = wallet().answer_jar(&for_other, Transcript::OpenId4Vp, false, NOW.0).unwrap();
     answer.encryption = JarAnswer::encryption(&for_mine, answer.encryption.enc, "thief");
     let error = gateway.post(&mut mine, &answer.form_body()).unwrap_err();
-    assert_eq!(error, ResponseError::StateMismatch);
+    assert_eq!(error, NotAnAnswer::StateMismatch);
     answer.payload.insert("state".into(), for_mine.request.state.as_str().into());
     let definition = for_mine.request.definition_id.as_str();
     answer.payload["presentation_submission"]["definition_id"] = definition.into();
@@ -58,10 +58,12 @@ fn a_replay_after_the_settlement_finds_a_closed_session_and_no_key() {
     let answer = wallet().answer_jar(&jar, Transcript::OpenId4Vp, false, NOW.0).unwrap();
     gateway.verified(&mut session, &answer.form_body());
     let error = gateway.post(&mut session, &answer.form_body()).unwrap_err();
-    assert_eq!(error, ResponseError::SessionClosed);
-    let error =
-        gateway.verifier.request_object(&session, session.id().as_str(), None, NOW).unwrap_err();
-    assert_eq!(error, RequestObjectError::NotFetchable);
+    assert_eq!(error, NotAnAnswer::SessionClosed);
+    let error = gateway
+        .verifier
+        .request_object(&session, &Asked::get(session.id().as_str()), NOW)
+        .unwrap_err();
+    assert_eq!(error, NotFetched::NotFetchable);
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn a_wallet_may_answer_before_the_fetch_is_committed() {
 fn a_session_from_its_snapshot_takes_the_answer() {
     let mut gateway = Gateway::jar();
     let (session, jar) = gateway.open(&["mdl"]);
-    let mut stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    let mut stored = Session::from_bytes(&session.to_bytes()).unwrap();
     let answer = wallet().answer_jar(&jar, Transcript::OpenId4Vp, true, NOW.0).unwrap();
     gateway.verified(&mut stored, &answer.form_body());
 }
@@ -91,10 +93,10 @@ fn a_session_from_its_snapshot_takes_the_answer() {
 fn no_secret_is_in_the_snapshot_after_the_end() {
     let mut gateway = Gateway::jar();
     let holds = |session: &Session, secret: &str| {
-        String::from_utf8(session.to_snapshot().to_vec()).unwrap().contains(secret)
+        String::from_utf8(session.to_bytes().to_vec()).unwrap().contains(secret)
     };
     let scalar_of = |session: &Session| -> String {
-        let json: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&session.to_bytes()).unwrap();
         json["offers"][0]["encryption_key"]["d"].as_str().unwrap().into()
     };
     let (mut verified, jar) = gateway.open(&["pid"]);

@@ -1,12 +1,12 @@
 //! Requests that a page passes to its browser (OpenID4VP A): what is asked, who may answer, and from
 //! where.
 
-use idgate_core::Session;
-use idgate_core::error::{Reason, RequestObjectError, ResponseError, WalletError};
+use idgate_core::error::{NotAnAnswer, NotFetched, Reason, WalletError};
 use idgate_core::request::Profile;
 use idgate_core::session::{ClientIdForm, Phase};
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
+use idgate_core::{Reader, Session};
 use idgate_testkit::openid4vp::{Answer, Forgery, Request};
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn every_protocol_leads_to_the_claims() {
             for nth in 0..dc_api.protocols().len() {
                 let mut session = gateway.create_for(&asking(&["pid", "mdl"]), &[], &[SHOP]);
                 assert_eq!(session.phase(), &Phase::Pending);
-                let stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+                let stored = Session::from_bytes(&session.to_bytes()).unwrap();
                 let (protocol, request) = gateway.passed_on(&stored, SHOP).swap_remove(nth);
                 assert_eq!(protocol, dc_api.protocols()[nth].name());
                 let reply =
@@ -97,7 +97,7 @@ fn answers_through_browsers_are_encrypted_whatever_those_to_links_are() {
         let data = Value::from(answer.parameters.clone());
         let plain = json!({"protocol": protocol, "data": data}).to_string();
         let refused = gateway.relay(&mut session, &plain);
-        assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{way:?}");
+        assert!(matches!(refused, Err(NotAnAnswer::Malformed(_))), "{way:?}");
         assert!(gateway.relay(&mut session, &answer.credential(&protocol).to_string()).is_ok());
         assert_eq!(result(&session).0["pid"]["given_name"], "Erika", "{way:?}");
     }
@@ -168,7 +168,7 @@ fn several_origins_cost_a_device_signature_each_and_nothing_else() {
         let (protocol, request) = gateway.passed_on(&session, from).remove(0);
         let answer = answered(&request, &protocol, Forgery::None);
         let cost = verified_in(|| drop(gateway.relay(&mut session, &answer)));
-        (cost, session.result_at(NOW).is_some())
+        (cost, session.result(Reader::Backend, NOW).is_ok())
     };
     for ids in [&["pid"][..], &["mdl"], &["pid", "mdl"], &["mdl", "pid"]] {
         let (one, _) = cost(ids, &[SHOP], SHOP);
@@ -204,7 +204,7 @@ fn what_is_not_an_answer_to_the_request_changes_nothing() {
         assert_eq!(session.phase(), &Phase::Pending);
         refused.unwrap_err()
     };
-    let is_malformed = |error: &ResponseError| matches!(error, ResponseError::Malformed(_));
+    let is_malformed = |error: &NotAnAnswer| matches!(error, NotAnAnswer::Malformed(_));
     for protocol in
         ["openid4vp-v1-signed", "openid4vp-v1-multisigned", "openid4vp", "org-iso-mdoc", ""]
     {
@@ -220,7 +220,7 @@ fn what_is_not_an_answer_to_the_request_changes_nothing() {
     let encrypted = |_: &Answer, protocol: &str| {
         json!({"protocol": protocol, "data": {"response": "a.b.c.d.e"}}).to_string()
     };
-    assert_eq!(malformed(Way::Haip, &encrypted), ResponseError::DecryptionFailed);
+    assert_eq!(malformed(Way::Haip, &encrypted), NotAnAnswer::DecryptionFailed);
     for forgery in [Forgery::DraftString, Forgery::DraftArray] {
         for way in [PLAIN, Way::Haip] {
             let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
@@ -231,7 +231,7 @@ fn what_is_not_an_answer_to_the_request_changes_nothing() {
     }
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
     let refused = gateway.relay(&mut session, &answered(&request, &protocol, Forgery::OtherKey));
-    assert_eq!(refused, Err(ResponseError::DecryptionFailed));
+    assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed));
 }
 
 /// The session of the page says what is answered: a `state` beside it says nothing.
@@ -277,19 +277,19 @@ fn a_browser_and_a_link_are_two_ways_to_one_answer() {
 
     let mut settled = session.clone();
     gateway.settle(&mut settled, None, &by_link.body());
-    assert_eq!(gateway.relay(&mut settled, &by_page), Err(ResponseError::SessionClosed));
+    assert_eq!(gateway.relay(&mut settled, &by_page), Err(NotAnAnswer::SessionClosed));
     let mut settled = session.clone();
     assert!(gateway.relay(&mut settled, &by_page).is_ok());
-    assert_eq!(gateway.post(&mut settled, &by_link.body()), Err(ResponseError::SessionClosed));
+    assert_eq!(gateway.post(&mut settled, &by_link.body()), Err(NotAnAnswer::SessionClosed));
 
     // Neither answers the other's request.
     let mut crossed = session.clone();
     let link_by_page = by_link.credential(&protocol).to_string();
-    assert_eq!(gateway.relay(&mut crossed, &link_by_page), Err(ResponseError::DecryptionFailed));
+    assert_eq!(gateway.relay(&mut crossed, &link_by_page), Err(NotAnAnswer::DecryptionFailed));
     let mut crossed = session.clone();
     let page: Value = serde_json::from_str(&by_page).unwrap();
     let page = Body::form(page["data"].as_object().unwrap());
-    assert_eq!(gateway.post(&mut crossed, &page), Err(ResponseError::DecryptionFailed));
+    assert_eq!(gateway.post(&mut crossed, &page), Err(NotAnAnswer::DecryptionFailed));
 }
 
 /// What goes to a browser is signed and answered there alone.
@@ -303,7 +303,7 @@ fn the_offer_to_browsers_is_behind_no_link() {
     let (_, request) = gateway.passed_on(&session, SHOP).remove(0);
     let body = wallet().answer_1_0(&request, NOW.0).unwrap().body();
     let refused = gateway.post_to(&mut session, offer.id(), &body);
-    assert_eq!(refused, Err(ResponseError::SessionClosed));
+    assert_eq!(refused, Err(NotAnAnswer::SessionClosed));
 }
 
 /// The code of `redirect_uri` brings a person back from a link; whoever has the page is there.
@@ -311,13 +311,16 @@ fn the_offer_to_browsers_is_behind_no_link() {
 fn an_answer_through_a_browser_needs_no_code_to_be_read() {
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
     assert!(gateway.relay(&mut session, &answered(&request, &protocol, Forgery::None)).is_ok());
-    assert!(session.result_for(None, NOW).is_some());
+    assert!(session.result(Reader::Browser { response_code: None }, NOW).is_ok());
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
     let request = gateway.read(Way::Haip, &session);
     let body = wallet().answer_1_0(&request, NOW.0).unwrap().body();
     gateway.settle(&mut session, None, &body);
-    assert!(session.result_for(None, NOW).is_none(), "a link has not brought anybody back yet");
+    assert!(
+        session.result(Reader::Browser { response_code: None }, NOW).is_err(),
+        "a link has not brought anybody back yet"
+    );
 }
 
 #[test]
@@ -326,9 +329,9 @@ fn without_pages_nothing_goes_to_a_browser() {
     let mut session = gateway.create(&asking(&["pid"]), &[Profile::Haip]);
     assert!(session.browser_offer().is_none());
     let requests = gateway.passed_on_or_not(&session);
-    assert_eq!(requests.unwrap_err(), RequestObjectError::NotFetchable);
+    assert_eq!(requests.unwrap_err(), NotFetched::NotFetchable);
     let answer = r#"{"protocol":"openid4vp-v1-signed","data":{"error":"access_denied"}}"#;
-    assert!(matches!(gateway.relay(&mut session, answer), Err(ResponseError::Malformed(_))));
+    assert!(matches!(gateway.relay(&mut session, answer), Err(NotAnAnswer::Malformed(_))));
 }
 
 #[test]
@@ -336,6 +339,6 @@ fn a_settled_session_asks_no_browser_any_more() {
     let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
     let answer = answered(&request, &protocol, Forgery::None);
     assert!(gateway.relay(&mut session, &answer).is_ok());
-    assert_eq!(gateway.passed_on_or_not(&session).unwrap_err(), RequestObjectError::NotFetchable);
-    assert_eq!(gateway.relay(&mut session, &answer), Err(ResponseError::SessionClosed));
+    assert_eq!(gateway.passed_on_or_not(&session).unwrap_err(), NotFetched::NotFetchable);
+    assert_eq!(gateway.relay(&mut session, &answer), Err(NotAnAnswer::SessionClosed));
 }

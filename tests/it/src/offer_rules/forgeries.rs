@@ -1,6 +1,6 @@
 //! One part of an answer is not as a wallet makes it: the reason, or why nothing changed.
 
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::trust::DeviceResponseDocuments;
 use idgate_core::verify::WalletReply;
 use idgate_testkit::openid4vp::{Answer, Forgery};
@@ -46,7 +46,7 @@ pub(super) const SUBMISSION: &[(Forgery, &str)] = &[
     (Forgery::NumberElement, "malformed_presentation"),
 ];
 
-type Outcome = (Result<WalletReply, ResponseError>, Option<&'static str>);
+type Outcome = (Result<WalletReply, NotAnAnswer>, Option<&'static str>);
 
 fn forged(way: Way, id: &str, forgery: Forgery) -> Outcome {
     forged_at(&mut Gateway::of(way), way, id, forgery)
@@ -111,7 +111,7 @@ fn an_answer_in_the_shape_of_a_draft_changes_nothing() {
     for way in both() {
         for forgery in [Forgery::DraftString, Forgery::DraftArray] {
             let (reply, why) = forged(way, "pid", forgery);
-            assert!(matches!(reply, Err(ResponseError::Malformed(_))), "{way:?} {forgery:?}");
+            assert!(matches!(reply, Err(NotAnAnswer::Malformed(_))), "{way:?} {forgery:?}");
             assert_eq!(why, None);
         }
     }
@@ -120,14 +120,14 @@ fn an_answer_in_the_shape_of_a_draft_changes_nothing() {
 #[test]
 fn an_answer_that_is_not_the_offers_changes_nothing() {
     for way in both() {
-        assert_eq!(forged(way, "pid", Forgery::State), (Err(ResponseError::StateMismatch), None));
+        assert_eq!(forged(way, "pid", Forgery::State), (Err(NotAnAnswer::StateMismatch), None));
         let (reply, why) = forged(way, "pid", Forgery::NoState);
-        assert!(matches!((reply, why), (Err(ResponseError::Malformed(_)), None)), "{way:?}");
+        assert!(matches!((reply, why), (Err(NotAnAnswer::Malformed(_)), None)), "{way:?}");
     }
     let (reply, why) = forged(Way::Haip, "pid", Forgery::OtherKey);
-    assert_eq!((reply, why), (Err(ResponseError::DecryptionFailed), None));
+    assert_eq!((reply, why), (Err(NotAnAnswer::DecryptionFailed), None));
     let (reply, why) = forged(Way::Haip, "pid", Forgery::Unencrypted);
-    assert!(matches!((reply, why), (Err(ResponseError::Malformed(_)), None)));
+    assert!(matches!((reply, why), (Err(NotAnAnswer::Malformed(_)), None)));
 }
 
 #[test]

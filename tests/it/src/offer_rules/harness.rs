@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
-use idgate_core::error::{CreateError, RequestObjectError, ResponseError};
+use idgate_core::error::{CreateError, NotAnAnswer, NotFetched};
 use idgate_core::ids::{IssuerId, OfferId, TenantId};
 use idgate_core::request::{
     DcApiRequests, Profile, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
@@ -16,8 +15,8 @@ use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
 use idgate_core::verifier::{DcApi, ProfileOptions, ResponseMode};
 use idgate_core::verify::{Step, Verification, WalletReply};
 use idgate_core::{
-    Mode, NewSession, PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey,
-    UnixMillis, Verifier,
+    Answer, Asked, Mode, NewSession, PresentationRequest, Reader, Session, Trust, TrustEntry,
+    TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -142,16 +141,16 @@ impl Gateway {
     fn made(way: Way, documents: DeviceResponseDocuments, dc_api: DcApi) -> Self {
         let (certified, anchor) = certified();
         let did = Arc::new(SoftwareSigner::new(did_key(), key_id()));
-        let builder = Verifier::builder(idgate_core::crypto::counting::PROVIDER);
+        let trust = Trust::of_snapshot(idgate_core::crypto::counting::PROVIDER, trust(documents));
+        let builder = Verifier::builder(trust).profiles([Profile::Draft]);
         let builder = match way {
-            Way::Inline { .. } => builder.inline(BASE_URL),
-            Way::Jar { .. } | Way::Haip => builder.jar(BASE_URL, did),
+            Way::Inline { .. } => builder.unsigned(BASE_URL),
+            Way::Jar { .. } | Way::Haip => builder.signed(BASE_URL, did),
         };
-        let trust = trust(documents);
         let mut options = way.options();
         options.dc_api = dc_api;
-        let builder = builder.trust(trust).profiles(options);
-        let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
+        let builder = builder.profile_options(options);
+        let verifier = builder.signer(Arc::new(certified)).build().unwrap();
         Self { verifier, entropy: Counted::default(), anchor, keys: Keys::default() }
     }
 
@@ -236,10 +235,8 @@ impl Gateway {
     pub(super) fn inspect(&mut self, way: Way, session: &Session) -> (Request, Findings) {
         let own = session.offer(None).unwrap();
         let fetched = own.request_uri().map(|_| {
-            let (_, jwt) = self
-                .verifier
-                .request_object(session, session.id().as_str(), None, CREATED)
-                .unwrap();
+            let asked = Asked::get(session.id().as_str());
+            let jwt = self.verifier.request_object(session, &asked, CREATED).unwrap().jwt;
             Fetched {
                 content_type: RequestObjectJwt::MEDIA_TYPE.into(),
                 jwt: jwt.into_string(),
@@ -272,7 +269,7 @@ impl Gateway {
         session: &mut Session,
         offer: Option<&idgate_core::ids::OfferId>,
         body: &Body,
-    ) -> Result<WalletReply, ResponseError> {
+    ) -> Result<WalletReply, NotAnAnswer> {
         let response = Answer {
             to: offer.map_or(session.id().as_str(), OfferId::as_str),
             content_type: Some(&body.content_type),
@@ -289,7 +286,7 @@ impl Gateway {
         &self,
         session: &mut Session,
         answer: &str,
-    ) -> Result<WalletReply, ResponseError> {
+    ) -> Result<WalletReply, NotAnAnswer> {
         let begun = self.verifier.begin(
             session,
             Answer::dc_api(answer.as_bytes()),
@@ -302,10 +299,7 @@ impl Gateway {
     }
 
     /// The same, if there is anything to pass on.
-    pub(super) fn passed_on_or_not(
-        &self,
-        session: &Session,
-    ) -> Result<DcApiRequests, RequestObjectError> {
+    pub(super) fn passed_on_or_not(&self, session: &Session) -> Result<DcApiRequests, NotFetched> {
         self.verifier.dc_api_requests(session, NOW)
     }
 
@@ -337,7 +331,7 @@ impl Gateway {
         &mut self,
         session: &mut Session,
         body: &Body,
-    ) -> Result<WalletReply, ResponseError> {
+    ) -> Result<WalletReply, NotAnAnswer> {
         self.post_to(session, None, body)
     }
 
@@ -354,13 +348,12 @@ impl Gateway {
 
     /// The signed request of a draft offer behind its link, as a draft wallet verifies it.
     pub(super) fn request_object(&self, session: &Session, offer: &Offer) -> String {
-        let (_, jwt) =
-            self.verifier.request_object(session, session.handle_of(offer), None, CREATED).unwrap();
-        jwt.into_string()
+        let asked = Asked::get(session.handle_of(offer));
+        self.verifier.request_object(session, &asked, CREATED).unwrap().jwt.into_string()
     }
 }
 
-fn finished(mut begun: Verification<'_>) -> Result<(Session, WalletReply), ResponseError> {
+fn finished(mut begun: Verification<'_>) -> Result<(Session, WalletReply), NotAnAnswer> {
     match begun.step()? {
         Step::Done(decision) => Ok((decision.transition.session, decision.reply)),
         step => panic!("nothing publishes a status here: {step:?}"),
@@ -369,11 +362,11 @@ fn finished(mut begun: Verification<'_>) -> Result<(Session, WalletReply), Respo
 
 /// Claims and verification details of a VERIFIED session.
 pub(super) fn result(session: &Session) -> (Value, Value) {
-    let result = session.result_at(NOW).unwrap_or_else(|| {
+    let result = session.result(Reader::Backend, NOW).unwrap_or_else(|_| {
         panic!("not verified: {:?}", session.reason_at(NOW));
     });
     let json = |text: &str| serde_json::from_str(text).unwrap();
-    (json(result.claims()), json(result.verification_details()))
+    (json(result.claims_json()), json(result.details_json()))
 }
 
 /// Holds Erika's identity and her driving licence.

@@ -1,13 +1,12 @@
 //! The request of ISO/IEC TS 18013-7 Annex C beside those of OpenID4VP: who is asked for what, who may
 //! answer, and from where.
 
-use idgate_core::PresentationRequest;
-use idgate_core::Session;
-use idgate_core::error::{CreateError, ErrorCode, Reason, ResponseError, WalletError};
+use idgate_core::error::{CreateError, ErrorCode, NotAnAnswer, Reason, WalletError};
 use idgate_core::request::Profile;
 use idgate_core::session::{ClientIdForm, Phase};
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
+use idgate_core::{PresentationRequest, Session};
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, DeviceProof, MDL, MDL_NAME_SPACE};
@@ -78,7 +77,7 @@ fn every_way_of_asking_leads_to_the_claims() {
             }
             let mut gateway = Gateway::for_browsers(way, dc_api);
             let session = gateway.create_for(&asking(&["mdl"]), &[], &[SHOP]);
-            let mut session = Session::from_snapshot(&session.to_snapshot()).unwrap();
+            let mut session = Session::from_bytes(&session.to_bytes()).unwrap();
             let request = gateway.iso_mdoc(&session, SHOP).unwrap();
             let reply = gateway.relay(&mut session, &answered(&request).credential().to_string());
             assert!(reply.is_ok_and(|reply| reply.body().as_deref() == Some("{}")));
@@ -205,7 +204,7 @@ fn a_page_from_elsewhere_gets_nothing() {
         let (gateway, mut session, request) = asked(Way::Haip, DcApi::Unsigned);
         let copied = IsoMdocRequest { origin: elsewhere.into(), ..request };
         let answer = answered(&copied).credential().to_string();
-        assert_eq!(gateway.relay(&mut session, &answer), Err(ResponseError::DecryptionFailed));
+        assert_eq!(gateway.relay(&mut session, &answer), Err(NotAnAnswer::DecryptionFailed));
         assert_eq!(session.phase(), &Phase::Pending, "{elsewhere}");
     }
 }
@@ -308,12 +307,12 @@ fn what_does_not_open_changes_nothing() {
     for bad in [to_another.credential(), for_nothing.credential(), plain, jwe] {
         let mut session = session.clone();
         let refused = gateway.relay(&mut session, &bad.to_string());
-        assert_eq!(refused, Err(ResponseError::DecryptionFailed), "{bad}");
+        assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed), "{bad}");
         assert_eq!(session.phase(), &Phase::Pending);
     }
     let empty = json!({"protocol": PROTOCOL, "data": {}});
     let refused = gateway.relay(&mut session.clone(), &empty.to_string());
-    assert!(matches!(refused, Err(ResponseError::Malformed(_))));
+    assert!(matches!(refused, Err(NotAnAnswer::Malformed(_))));
 }
 
 /// Neither protocol's answer is read as the other's.
@@ -331,15 +330,15 @@ fn an_answer_is_of_the_protocol_that_it_names() {
         relabelled(forged.credential(&protocol), PROTOCOL),
     ] {
         let refused = gateway.relay(&mut session.clone(), &bad);
-        assert_eq!(refused, Err(ResponseError::DecryptionFailed), "{bad}");
+        assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed), "{bad}");
     }
     let mut settled = session.clone();
     let good = answered(&request).credential().to_string();
     assert!(gateway.relay(&mut settled, &good).is_ok());
     let late = forged.credential(&protocol).to_string();
-    assert_eq!(gateway.relay(&mut settled, &late), Err(ResponseError::SessionClosed));
-    assert_eq!(gateway.relay(&mut settled, &good), Err(ResponseError::SessionClosed));
-    let stored = String::from_utf8(settled.to_snapshot().to_vec()).unwrap();
+    assert_eq!(gateway.relay(&mut settled, &late), Err(NotAnAnswer::SessionClosed));
+    assert_eq!(gateway.relay(&mut settled, &good), Err(NotAnAnswer::SessionClosed));
+    let stored = String::from_utf8(settled.to_bytes().to_vec()).unwrap();
     assert!(!stored.contains(&request.encryption_info), "it is gone with the settlement");
 }
 
@@ -423,10 +422,10 @@ fn keys_are_kept_apart_and_put_back() {
     let mut apart = session.clone();
     let keys = apart.take_encryption_key().unwrap();
     let good = answered(&request).credential().to_string();
-    assert_eq!(gateway.relay(&mut apart, &good), Err(ResponseError::DecryptionFailed));
+    assert_eq!(gateway.relay(&mut apart, &good), Err(NotAnAnswer::DecryptionFailed));
     assert!(gateway.passed_on_or_not(&apart).is_err());
     apart.restore_encryption_key(&keys).unwrap();
-    assert_eq!(apart.to_snapshot(), session.to_snapshot());
+    assert_eq!(apart.to_bytes(), session.to_bytes());
     assert!(gateway.relay(&mut apart, &good).is_ok());
     let without = gateway_without().restore_encryption_key(&keys);
     assert!(without.is_err(), "a session without that offer has no place for its key");

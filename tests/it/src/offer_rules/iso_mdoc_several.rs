@@ -2,7 +2,7 @@
 //! 18013-7 Annex C is whole, and for one session.
 
 use idgate_core::Session;
-use idgate_core::error::{Reason, ResponseError};
+use idgate_core::error::{NotAnAnswer, Reason};
 use idgate_core::session::Phase;
 use idgate_core::verifier::DcApi;
 use idgate_core::verify::WalletReply;
@@ -40,7 +40,7 @@ fn answered(request: &IsoMdocRequest) -> IsoMdocAnswer {
 }
 
 /// What becomes of an answer with both documents, the second of them changed.
-fn relayed(change: impl FnOnce(&mut Document)) -> (Session, Result<WalletReply, ResponseError>) {
+fn relayed(change: impl FnOnce(&mut Document)) -> (Session, Result<WalletReply, NotAnAnswer>) {
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
     let mut session = gateway.create_for(&asking_for_both(["mdl", "photo"]), &[], &[SHOP]);
     let mut answer = answered(&gateway.iso_mdoc(&session, SHOP).unwrap());
@@ -115,7 +115,7 @@ fn what_was_shown_for_one_session_serves_no_other_of_the_same_page() {
     // As it was relayed: encrypted for the first one's key.
     let mut session = second.clone();
     let refused = gateway.relay(&mut session, &shown.credential().to_string());
-    assert_eq!(refused, Err(ResponseError::DecryptionFailed));
+    assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed));
     assert_eq!(session.phase(), &Phase::Pending);
     // By somebody who has opened it, and encrypts it anew.
     let mut sealed_anew = answered(&of_second);

@@ -1,6 +1,6 @@
 //! A session with several offers: each takes its own answers only, and one settles it.
 
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::request::Profile;
 use idgate_core::session::Offer;
 use idgate_core::verify::WalletReply;
@@ -53,7 +53,7 @@ fn an_answer_to_one_offer_is_no_answer_to_another() {
     let id = offer(&session, Profile::Draft).id().cloned();
     for (offer, body) in [(None, &draft), (id.as_ref(), &haip)] {
         let refused = gateway.post_to(&mut session, offer, body);
-        assert_eq!(refused, Err(ResponseError::DecryptionFailed));
+        assert_eq!(refused, Err(NotAnAnswer::DecryptionFailed));
     }
     assert_eq!(session.reason_at(NOW), None, "both are as open as before");
     gateway.settle(&mut session, None, &haip);
@@ -66,9 +66,9 @@ fn the_offer_that_settles_closes_the_others() {
     gateway.settle(&mut session, None, &haip);
     for (offer, body) in [(id.as_ref(), &draft), (None, &haip)] {
         let refused = gateway.post_to(&mut session, offer, body);
-        assert_eq!(refused, Err(ResponseError::SessionClosed));
+        assert_eq!(refused, Err(NotAnAnswer::SessionClosed));
     }
-    let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    let stored = String::from_utf8(session.to_bytes().to_vec()).unwrap();
     for spent in [&*request.nonce, request.state.as_deref().unwrap(), "\"d\":"] {
         assert!(!stored.contains(spent), "{spent}");
     }
@@ -82,7 +82,7 @@ fn a_refusal_of_one_offer_settles_the_session_too() {
     let forged = wallet().forge_1_0(&request, forgery, NOW.0).unwrap().body();
     assert_eq!(gateway.post(&mut session, &forged), Ok(WalletReply::Refused));
     let late = gateway.post_to(&mut session, id.as_ref(), &draft);
-    assert_eq!(late, Err(ResponseError::SessionClosed));
+    assert_eq!(late, Err(NotAnAnswer::SessionClosed));
 }
 
 #[test]
@@ -102,6 +102,6 @@ fn an_unknown_offer_takes_nothing() {
     let (mut gateway, mut session, _, haip, _) = both();
     let unknown = idgate_core::ids::OfferId::new("off_0000000000000000000000");
     let refused = gateway.post_to(&mut session, Some(&unknown), &haip);
-    assert_eq!(refused, Err(ResponseError::SessionClosed));
+    assert_eq!(refused, Err(NotAnAnswer::SessionClosed));
     assert!(session.accepts_response(UnixMillis(NOW.0)));
 }

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use idgate_core::Answer;
 use idgate_core::crypto::{CryptoProvider, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::error::ResponseError;
+use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{Profile, RequestSigner, SoftwareSigner};
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verifier::ProfileOptions;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
-    NewSession, Request, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Answer, Asked, NewSession, Reader, Request, RequestObject, Session, TrustEntry, TrustSnapshot,
+    TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::wallet::Body;
@@ -65,9 +65,10 @@ impl JarGateway for InProcess {
     fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         assert_eq!(session.request_uri(), Some(request_uri));
-        let fetched =
-            verifier.request_object(session, session.id().as_str(), None, UnixMillis(now_ms));
-        let (transition, jwt) = fetched.expect("the session has a Request Object");
+        let asked = Asked::get(session.id().as_str());
+        let fetched = verifier.request_object(session, &asked, UnixMillis(now_ms));
+        let RequestObject { transition, jwt, .. } =
+            fetched.expect("the session has a Request Object");
         if let Some(transition) = transition {
             *session = transition.session;
         }
@@ -95,13 +96,17 @@ impl Gateway for InProcess {
         let snapshot = Arc::new(TrustSnapshot::new(1, [entry(trust)]));
         let body = request.to_string().into_bytes();
         let request = Request::from_json(&body).unwrap_or_else(|error| panic!("{error}"));
-        let builder = Verifier::builder(self.provider.unwrap_or(aws_lc_rs::PROVIDER));
+        let builder = Verifier::builder(idgate_core::Trust::of_snapshot(
+            self.provider.unwrap_or(aws_lc_rs::PROVIDER),
+            snapshot,
+        ))
+        .profiles([idgate_core::Profile::Draft]);
         let builder = match &self.signer {
-            None => builder.inline(BASE_URL),
-            Some(signer) => builder.jar(BASE_URL, signer.clone()),
+            None => builder.unsigned(BASE_URL),
+            Some(signer) => builder.signed(BASE_URL, signer.clone()),
         };
         let profiles = ProfileOptions::new(self.profile);
-        let builder = builder.trust(snapshot).profiles(profiles);
+        let builder = builder.profile_options(profiles);
         let verifier = builder.build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
         let session = verifier
@@ -128,7 +133,7 @@ impl Gateway for InProcess {
         let (first, again) = (judge(), judge());
         let reason =
             |decision: &Decision| decision.transition.session.reason_at(UnixMillis(now_ms));
-        let told = |verdict: &Result<Box<Decision>, ResponseError>| match verdict {
+        let told = |verdict: &Result<Box<Decision>, NotAnAnswer>| match verdict {
             Err(error) => Err(error.code()),
             Ok(decision) => Ok(reason(decision)),
         };
@@ -145,9 +150,9 @@ impl Gateway for InProcess {
     fn read(&mut self, now_ms: u64) -> (String, Option<String>, Option<Value>) {
         let (_, session) = self.open.as_ref().expect("open a session first");
         let now = UnixMillis(now_ms);
-        let claims = session
-            .result_at(now)
-            .map(|result| serde_json::from_str(result.claims()).expect("claims are a JSON object"));
+        let claims = session.result(Reader::Backend, now).ok().map(|result| {
+            serde_json::from_str(result.claims_json()).expect("claims are a JSON object")
+        });
         let reason = session.reason_at(now).map(|reason| reason.as_str().into());
         (session.status_at(now).as_str().into(), reason, claims)
     }
@@ -158,7 +163,7 @@ impl Gateway for InProcess {
 pub(crate) fn decide(
     mut verification: Verification<'_>,
     now_ms: u64,
-) -> Result<Box<Decision>, ResponseError> {
+) -> Result<Box<Decision>, NotAnAnswer> {
     loop {
         match verification.step()? {
             Step::Done(decision) => return Ok(decision),

@@ -9,7 +9,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 const PE: QueryLanguage = QueryLanguage::PresentationExchange;
 
-fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, ResponseError> {
+fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, NotAnAnswer> {
     post_to(PE, content_type, body)
 }
 
@@ -17,7 +17,7 @@ fn post_to<'a>(
     query: QueryLanguage,
     content_type: &'a str,
     body: &'a str,
-) -> Result<DirectPost<'a>, ResponseError> {
+) -> Result<DirectPost<'a>, NotAnAnswer> {
     match Posted::parse(
         Answer { to: "", content_type: Some(content_type), body: body.as_bytes() },
         query,
@@ -47,7 +47,7 @@ fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, S
 #[track_caller]
 fn refused(content_type: &str, body: &str, rule: &str) {
     match post(content_type, body) {
-        Err(ResponseError::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
+        Err(NotAnAnswer::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
         other => panic!("{body}: {other:?}"),
     }
 }
@@ -125,7 +125,7 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
         refused(bad, json, "Content-Type");
     }
     let missing = Posted::parse(Answer { to: "", content_type: None, body: json.as_bytes() }, PE);
-    assert!(matches!(missing, Err(ResponseError::Malformed(_))));
+    assert!(matches!(missing, Err(NotAnAnswer::Malformed(_))));
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn a_body_over_one_mebibyte_is_too_large() {
     let body = |n: usize| format!("error=e&state=s&more={}", "x".repeat(n - 21));
     assert!(post(FORM, &body(MAX_RESPONSE_BYTES)).is_ok());
     let too_large = post(FORM, &body(MAX_RESPONSE_BYTES + 1)).unwrap_err();
-    assert_eq!(too_large, ResponseError::TooLarge);
+    assert_eq!(too_large, NotAnAnswer::TooLarge);
     let unknown_type = post("x", &body(MAX_RESPONSE_BYTES + 1)).unwrap_err();
-    assert_eq!(unknown_type, ResponseError::TooLarge);
+    assert_eq!(unknown_type, NotAnAnswer::TooLarge);
 }
 
 #[test]
@@ -237,9 +237,9 @@ fn a_payload_is_an_answer_and_holds_no_further_one() {
     assert!(matches!(error.answer, Content::Error(_)));
     for bad in ["", "[]", "vp_token=a", r#"{"response":"a.b.c.d.e"}"#, r#"{"a":1,"a":1}"#] {
         let refused = DirectPost::from_payload(bad.as_bytes(), PE);
-        assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{bad}");
+        assert!(matches!(refused, Err(NotAnAnswer::Malformed(_))), "{bad}");
     }
-    assert!(matches!(DirectPost::from_payload(b"\xff", PE), Err(ResponseError::Malformed(_))));
+    assert!(matches!(DirectPost::from_payload(b"\xff", PE), Err(NotAnAnswer::Malformed(_))));
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn bodies_that_are_no_form_and_no_json_are_refused() {
             Answer { to: "", content_type: Some(content_type), body: b"{\"state\":\"\xff\"}" },
             PE,
         );
-        assert!(matches!(body, Err(ResponseError::Malformed(_))));
+        assert!(matches!(body, Err(NotAnAnswer::Malformed(_))));
     }
 }
 
@@ -337,7 +337,7 @@ fn depth_is_limited_everywhere() {
     refused(JSON, &format!("{{\"a\":{deep}}}"), "nests JSON deeper than 32");
     let payload = format!("{{\"a\":{deep},\"error\":\"e\",\"state\":\"s\"}}");
     let refused = DirectPost::from_payload(payload.as_bytes(), PE);
-    assert!(matches!(refused, Err(ResponseError::Malformed(what)) if what.contains("deeper")));
+    assert!(matches!(refused, Err(NotAnAnswer::Malformed(what)) if what.contains("deeper")));
 }
 
 /// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
@@ -355,7 +355,7 @@ fn map(content_type: &str, body: &str) -> String {
 #[track_caller]
 fn refused_of_dcql(content_type: &str, body: &str, rule: &str) {
     match post_to(QueryLanguage::Dcql, content_type, body) {
-        Err(ResponseError::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
+        Err(NotAnAnswer::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
         other => panic!("{body}: {other:?}"),
     }
 }
@@ -409,7 +409,7 @@ fn the_syntax_of_an_answer_to_nobody_is_that_of_any_language_in_use() {
     }
     assert!(check(dcql, &[PE]).is_err() && check(exchange, &[QueryLanguage::Dcql]).is_err());
     let neither = r#"{"state":"s"}"#;
-    assert_eq!(check(neither, &both), Err(ResponseError::Malformed("vp_token is missing")));
+    assert_eq!(check(neither, &both), Err(NotAnAnswer::Malformed("vp_token is missing")));
 }
 
 #[test]

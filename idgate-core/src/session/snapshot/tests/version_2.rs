@@ -10,7 +10,7 @@ const INLINE: &str = include_str!("../version_2_inline.json");
 const JAR: &str = include_str!("../version_2_jar.json");
 
 fn text(session: &Session) -> String {
-    String::from_utf8(session.to_snapshot().to_vec()).unwrap()
+    String::from_utf8(session.to_bytes().to_vec()).unwrap()
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn what_is_stored_is_version_2() {
     let jar = fixtures::jar_session(fixtures::one_credential());
     for (session, stored) in [(inline, INLINE), (jar, JAR)] {
         assert_eq!(text(&session), stored.trim_end());
-        let again = Session::from_snapshot(stored.as_bytes()).unwrap();
+        let again = Session::from_bytes(stored.as_bytes()).unwrap();
         assert_eq!(text(&again), stored.trim_end());
     }
 }

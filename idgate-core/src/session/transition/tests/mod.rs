@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use super::*;
 use crate::request::fixtures::{self, NOW};
+use crate::session::Reader;
 #[cfg(feature = "rustcrypto")]
 use crate::verifier::NewSession;
 
@@ -17,7 +18,7 @@ fn session(phase: Phase) -> Session {
 }
 
 fn verified(at: UnixMillis) -> Input {
-    Input::Verified(VerifiedResult::new("{}".into(), "{}".into(), at))
+    Input::Verified(SessionResult::new("{}".into(), "{}".into(), at))
 }
 
 fn settled() -> [Phase; 3] {
@@ -64,7 +65,7 @@ fn a_good_answer_settles_and_is_redacted_30_seconds_later() {
     let transition = session(Phase::Pending).apply(verified(LATER), LATER).unwrap();
     assert_eq!((transition.from, transition.session.revision), (Revision(1), Revision(2)));
     assert_eq!(transition.session.phase, Phase::Verified { at: LATER });
-    assert!(transition.session.result_at(LATER).is_some());
+    assert!(transition.session.result(Reader::Backend, LATER).is_ok());
     let expected =
         [publish(Status::Verified, None, None, LATER), Effect::RedactClaimsAt(LATER.plus(30_000))];
     assert_eq!(transition.effects, expected);
@@ -85,7 +86,7 @@ fn what_the_wallet_said_stays_with_the_session() {
         let transition = session(Phase::Pending).apply(Input::Declined(*error), LATER).unwrap();
         let expected = publish(Status::Failed, reason, Some(*error), LATER);
         assert_eq!(transition.effects, [expected]);
-        let again = Session::from_snapshot(&transition.session.to_snapshot()).unwrap();
+        let again = Session::from_bytes(&transition.session.to_bytes()).unwrap();
         assert_eq!((again.reason_at(LATER), again.wallet_error()), (reason, Some(*error)));
     }
     for input in [Input::Failed(Reason::NonceMismatch), Input::Expired, verified(LATER)] {
@@ -98,9 +99,9 @@ fn what_the_wallet_said_stays_with_the_session() {
 #[test]
 fn a_wallet_error_without_its_name_is_another_one() {
     let phase = Phase::Failed { at: NOW, reason: Reason::WalletError, wallet_error: None };
-    let stored = session(phase).to_snapshot();
+    let stored = session(phase).to_bytes();
     assert!(!String::from_utf8(stored.to_vec()).unwrap().contains("wallet_error\":"));
-    let again = Session::from_snapshot(&stored).unwrap();
+    let again = Session::from_bytes(&stored).unwrap();
     assert_eq!(again.wallet_error(), Some(WalletError::Other));
 }
 
@@ -129,7 +130,7 @@ fn a_settled_session_takes_nothing() {
         ];
         for input in inputs {
             let error = session.apply(input, LATER).unwrap_err();
-            assert_eq!(error, ResponseError::SessionClosed);
+            assert_eq!(error, NotAnAnswer::SessionClosed);
         }
         assert!(session.followed(LATER).is_none());
         assert!(session.expired(END).is_none());
@@ -151,7 +152,7 @@ fn hold_takes_a_lease_of_20_seconds() {
 fn a_verification_cannot_be_held_twice_within_its_lease() {
     let session = session(Phase::Verifying { lease_until: LATER });
     let error = session.apply(Input::Hold, LATER.minus(1)).unwrap_err();
-    assert_eq!(error, ResponseError::SessionClosed);
+    assert_eq!(error, NotAnAnswer::SessionClosed);
     assert!(session.apply(Input::Hold, LATER).is_ok());
 }
 

@@ -12,8 +12,8 @@ use crate::error::ErrorCode;
 use crate::jose::{CompactJws, decode_signature};
 use crate::request::fixtures::{self, NOW};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
-use crate::request::{Scheme, SoftwareSigner};
-use crate::session::{Effect, Input, Phase};
+use crate::request::{RequestObjectJwt, Scheme, SoftwareSigner};
+use crate::session::{Effect, Input, Phase, Transition};
 use crate::verifier::NewSession;
 
 const LATER: UnixMillis = UnixMillis(NOW.0 + 1_500);
@@ -35,7 +35,9 @@ fn read(jwt: &RequestObjectJwt) -> (Value, Value) {
 }
 
 fn fetch(session: &Session, now: UnixMillis) -> (Option<Transition>, RequestObjectJwt) {
-    fixtures::jar_verifier().request_object(session, session.id().as_str(), None, now).unwrap()
+    let asked = Asked::get(session.id().as_str());
+    let made = fixtures::jar_verifier().request_object(session, &asked, now).unwrap();
+    (made.transition, made.jwt)
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn the_first_fetch_makes_the_session_pending_and_no_later_one_changes_it() {
 #[test]
 fn a_stored_session_gives_the_same_object() {
     let session = fixtures::jar_session(fixtures::one_credential());
-    let stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    let stored = Session::from_bytes(&session.to_bytes()).unwrap();
     assert_eq!(fetch(&stored, LATER).1, fetch(&session, LATER).1);
 }
 
@@ -138,15 +140,17 @@ fn every_session_has_a_key_of_its_own() {
 fn wallet_nonce_is_copied_as_it_is() {
     let session = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
-    let fetch =
-        |nonce: &str| verifier.request_object(&session, session.id().as_str(), Some(nonce), LATER);
+    let fetch = |nonce: &str| {
+        let asked = Asked { to: session.id().as_str(), wallet_nonce: Some(nonce.into()) };
+        verifier.request_object(&session, &asked, LATER)
+    };
     for nonce in ["", "n-0S6_WzA2Mj", "\"\\\u{7}é", &"é".repeat(256)] {
-        let (_, claims) = read(&fetch(nonce).unwrap().1);
+        let (_, claims) = read(&fetch(nonce).unwrap().jwt);
         assert_eq!(claims["wallet_nonce"], nonce);
         assert_eq!(claims["nonce"], session.offers.own().nonce.expose());
     }
     let error = fetch(&"n".repeat(257)).unwrap_err();
-    assert_eq!(error, RequestObjectError::WalletNonce);
+    assert_eq!(error, NotFetched::WalletNonce);
     assert_eq!(error.code(), ErrorCode::InvalidRequest);
 }
 
@@ -155,8 +159,9 @@ fn a_session_that_takes_no_answer_has_no_object() {
     let created = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
     let refused = |session: &Session, now| {
-        let error = verifier.request_object(session, session.id().as_str(), None, now).unwrap_err();
-        assert_eq!(error, RequestObjectError::NotFetchable);
+        let error =
+            verifier.request_object(session, &Asked::get(session.id().as_str()), now).unwrap_err();
+        assert_eq!(error, NotFetched::NotFetchable);
         assert_eq!(error.code(), ErrorCode::NotFound);
     };
     refused(&created, created.expires_at());
@@ -170,19 +175,17 @@ fn a_session_that_takes_no_answer_has_no_object() {
 #[test]
 fn an_inline_verifier_serves_stored_sessions_when_it_has_the_signer() {
     let session = fixtures::jar_session(fixtures::one_credential());
-    let builder = || {
-        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example:8443");
-        builder.trust(Arc::new(fixtures::trust()))
-    };
+    let builder = || fixtures::builder(PROVIDER).unsigned("https://gateway.example:8443");
     let without = builder().build().unwrap();
-    let error = without.request_object(&session, session.id().as_str(), None, LATER).unwrap_err();
-    assert!(matches!(error, RequestObjectError::Signer(_)));
+    let error =
+        without.request_object(&session, &Asked::get(session.id().as_str()), LATER).unwrap_err();
+    assert!(matches!(error, NotFetched::Signer(_)));
     assert_eq!(error.code(), ErrorCode::TemporarilyUnavailable);
     let key = Es256Key::from_scalar(&[3; 32]).unwrap();
     let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example%3A8443#key"));
-    let with = builder().request_signer(signer).build().unwrap();
+    let with = builder().signer(signer).build().unwrap();
     assert_eq!(
-        with.request_object(&session, session.id().as_str(), None, LATER).unwrap().1,
+        with.request_object(&session, &Asked::get(session.id().as_str()), LATER).unwrap().jwt,
         fetch(&session, LATER).1
     );
 }
@@ -205,12 +208,13 @@ fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
     }
     let session = fixtures::jar_session(fixtures::one_credential());
     for broken in [None, Some(0), Some(63), Some(70)] {
-        let builder = Verifier::builder(PROVIDER)
-            .jar("https://gateway.example:8443", Arc::new(Broken(broken)));
-        let verifier = builder.trust(Arc::new(fixtures::trust())).build().unwrap();
-        let error =
-            verifier.request_object(&session, session.id().as_str(), None, LATER).unwrap_err();
-        assert!(matches!(error, RequestObjectError::Signer(_)), "{broken:?}");
+        let builder = fixtures::builder(PROVIDER)
+            .signed("https://gateway.example:8443", Arc::new(Broken(broken)));
+        let verifier = builder.build().unwrap();
+        let error = verifier
+            .request_object(&session, &Asked::get(session.id().as_str()), LATER)
+            .unwrap_err();
+        assert!(matches!(error, NotFetched::Signer(_)), "{broken:?}");
     }
 }
 

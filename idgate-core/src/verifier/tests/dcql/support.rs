@@ -18,7 +18,7 @@ use crate::request::{PresentationRequest, Profile};
 use crate::session::{Offer, Session};
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
-use crate::verifier::{NewSession, ProfileOptions, Verifier};
+use crate::verifier::{Asked, NewSession, ProfileOptions, Verifier};
 
 pub(in crate::verifier) const ORIGIN: &str = "https://gateway.example:8443";
 pub(in crate::verifier) const DID: &str = "did:web:gateway.example%3A8443";
@@ -41,9 +41,15 @@ pub(in crate::verifier) fn issuing_ca() -> Identity {
     CertificateBuilder::intermediate(&root, name, &key, NOW.0).issue(&root, &key)
 }
 
-/// The certificate of `name`, with these dNSNames.
-pub(in crate::verifier) fn leaf(name: &str, hosts: &[&str]) -> Vec<u8> {
-    let (key, ca) = (SigningKey::from_seed(Curve::P256, name), issuing_ca());
+/// The key with that scalar, 32 times the same byte.
+pub(in crate::verifier) fn key_of(scalar: u8) -> SigningKey {
+    let d = base64url::encode(&[scalar; 32]);
+    SigningKey::from_jwk(&json!({ "kty": "EC", "crv": "P-256", "d": d })).unwrap()
+}
+
+/// The certificate of `name` for the key of `scalar`, with these dNSNames.
+pub(in crate::verifier) fn leaf(scalar: u8, name: &str, hosts: &[&str]) -> Vec<u8> {
+    let (key, ca) = (key_of(scalar), issuing_ca());
     let subject = Name::new("UT", name);
     CertificateBuilder::new(subject.clone(), subject, &key, NOW.0, DAYS)
         .set(SUBJECT_ALT_NAME, false, dns_names(hosts))
@@ -62,7 +68,7 @@ pub(in crate::verifier) fn certified_for(
     hosts: &[&str],
 ) -> Arc<SoftwareSigner> {
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
-    let chain = vec![leaf(name, hosts), issuing_ca().der];
+    let chain = vec![leaf(scalar, name, hosts), issuing_ca().der];
     Arc::new(SoftwareSigner::new(key, name).with_certificate_chain(chain))
 }
 
@@ -71,14 +77,14 @@ pub(in crate::verifier) fn options(enabled: &[Profile]) -> ProfileOptions {
 }
 
 pub(in crate::verifier) fn inline(options: ProfileOptions) -> Verifier {
-    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
-    builder.request_signer(certified(4, "cert")).profiles(options).build().unwrap()
+    let builder = fixtures::builder(PROVIDER).unsigned(ORIGIN);
+    builder.signer(certified(4, "cert")).profile_options(options).build().unwrap()
 }
 
 pub(in crate::verifier) fn jar(options: ProfileOptions) -> Verifier {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).profiles(options);
-    builder.request_signer(certified(4, "cert")).build().unwrap()
+    let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
+    let builder = builder.profile_options(options);
+    builder.signer(certified(4, "cert")).build().unwrap()
 }
 
 pub(in crate::verifier) fn asking(profiles: &[Profile]) -> PresentationRequest {
@@ -131,8 +137,9 @@ pub(in crate::verifier) fn fetch(
     wallet_nonce: Option<&str>,
     scalar: u8,
 ) -> (Value, Value) {
-    let made = verifier.request_object(session, session.handle_of(offer), wallet_nonce, NOW);
-    let (_, jwt) = made.unwrap();
+    let to = session.handle_of(offer);
+    let asked = Asked { to, wallet_nonce: wallet_nonce.map(Into::into) };
+    let jwt = verifier.request_object(session, &asked, NOW).unwrap().jwt;
     let jws = CompactJws::split(jwt.as_str()).unwrap();
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
     let mut signature = [0; 132];

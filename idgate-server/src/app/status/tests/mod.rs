@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::error::{Reason, ResponseError};
+use idgate_core::error::{NotAnAnswer, Reason};
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Status};
 use idgate_core::time::UnixMillis;
@@ -148,7 +148,7 @@ async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
 }
 
 fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {
-    matches!(answer, Err(AppError::Response(ResponseError::SessionClosed)))
+    matches!(answer, Err(AppError::Response(NotAnAnswer::SessionClosed)))
 }
 
 #[tokio::test]

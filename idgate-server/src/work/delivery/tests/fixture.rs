@@ -10,7 +10,7 @@ use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Received, SigningSecret};
-use idgate_core::{NewSession, Request, Verifier};
+use idgate_core::{NewSession, Request, Trust, Verifier};
 use idgate_fetch::Egress;
 use idgate_fetch::loopback::read_head;
 use tempfile::TempDir;
@@ -137,7 +137,9 @@ impl Fixture {
         let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
         let request = Request::from_json(body).unwrap();
-        let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust);
+        let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("http://localhost");
         let new = NewSession::of(self.caller.mode()).tenant(self.caller.client_id.clone());
         let created_at = self.now().minus(300_000);
         let verifier = verifier.build().unwrap();

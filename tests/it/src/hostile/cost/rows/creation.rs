@@ -6,7 +6,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::IssuerId;
 use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::request::{Profile, SpokenProfiles};
-use idgate_core::{Mode, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::{Mode, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
@@ -56,8 +56,10 @@ fn takes(verifier: &Verifier, body: &[u8]) -> bool {
 }
 
 pub(super) fn body() -> Row {
-    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-    let verifier = builder.trust(Arc::new(trust())).build().unwrap();
+    let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, Arc::new(trust())))
+        .profiles([idgate_core::Profile::Draft])
+        .unsigned("https://gateway.example");
+    let verifier = builder.build().unwrap();
     assert!(takes(&verifier, &good(FULL)));
     let of = |make: fn(usize) -> Vec<u8>| -> Generator { Box::new(make) };
     let mut worst = vec![

@@ -8,7 +8,7 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::Profile;
 use idgate_core::verifier::ProfileOptions;
 use idgate_core::{
-    NewSession, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    NewSession, Reader, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::base64url;
@@ -42,8 +42,10 @@ impl Desk {
         issuer.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
         issuer.vct.push(samples::VCT.into());
         let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(trust.clone()).profiles(ProfileOptions::new([Profile::V1_0]));
+        let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust.clone()))
+            .profiles([idgate_core::Profile::Draft])
+            .unsigned("https://gateway.example");
+        let builder = builder.profile_options(ProfileOptions::new([Profile::V1_0]));
         let verifier = builder.build().unwrap();
         let body = json!({
             "credentials": [{"id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
@@ -85,7 +87,7 @@ impl Desk {
         let (now, entropy) = (UnixMillis(NOW_MS), &mut Counted::default());
         let begun = self.verifier.begin(&self.session, response, entropy, now);
         let step = begun.and_then(|mut verification| verification.step());
-        matches!(step, Ok(idgate_core::Step::Done(done)) if done.transition.session.result_at(now).is_some())
+        matches!(step, Ok(idgate_core::Step::Done(done)) if done.transition.session.result(Reader::Backend, now).is_ok())
     }
 
     fn presentation(&self, credential: &Issued, hashes: Value) -> String {

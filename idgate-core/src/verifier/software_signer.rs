@@ -1,0 +1,50 @@
+//! A signer in software, from files.
+
+use alloc::string::String;
+
+use crate::codec::base64url;
+use crate::crypto::{Es256Key, KeyFileError, SoftwareSigner};
+use crate::discovery::did_web;
+use crate::error::ConfigError;
+use crate::trust::pem_or_der;
+
+impl SoftwareSigner {
+    /// Signs with the private key of a PEM file, see [`Es256Key::from_pem`]. Give it a certificate or a DID next.
+    ///
+    /// # Errors
+    /// It is not the file of one private key on P-256.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, KeyFileError> {
+        let key = Es256Key::from_pem(pem)?;
+        let name = name_of(&key);
+        Ok(Self::new(key, name))
+    }
+
+    /// With the certificates of a file, PEM or DER: that of the key first, then those between it and the root. A
+    /// [`Verifier`](crate::Verifier) does not build with a certificate of another key.
+    ///
+    /// # Errors
+    /// It is not a file of certificates.
+    pub fn certified(self, file: &[u8]) -> Result<Self, KeyFileError> {
+        let chain = pem_or_der(file, "CERTIFICATE");
+        let chain = chain.map_err(|_| KeyFileError("is not one of certificates"))?;
+        Ok(self.with_certificate_chain(chain))
+    }
+
+    /// Under the `did:web` of that origin; wallets find the key in the DID document of the verifier.
+    ///
+    /// # Errors
+    /// `base_url` is not an origin that a verifier may have.
+    pub fn under_did(self, base_url: &str) -> Result<Self, ConfigError> {
+        let key_id = [&*did_web(base_url)?, "#", &name_of(self.key())].concat();
+        Ok(self.named(key_id))
+    }
+}
+
+/// The thumbprint of its public key (RFC 7638).
+fn name_of(key: &Es256Key) -> String {
+    base64url::encode(&key.thumbprint())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
