@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The crates for a registry: DIR/idgate-{core,fetch,ffi}-VERSION.crate.
+# The crates for a registry: DIR/{idgate-core,idgate,idgate-ffi}-VERSION.crate.
 #
 #   release/crates.sh DIR VERSION [--verify]
 #
 # cargo leaves out the dev-dependencies that have a path and no version, and puts the versions of the others where the
-# paths were. Published they are in this order: core, fetch, ffi. What is packed is what git has; a change that is
+# paths were. Published they are in this order: idgate-core, idgate, idgate-ffi. What is packed is what git has; a change that is
 # not committed is refused. With --verify idgate-core is also built from its package, outside of the workspace.
 set -euo pipefail
 usage='usage: release/crates.sh DIR VERSION [--verify]'
@@ -18,9 +18,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-$PWD/target}/crates
 # IDGATE_ALLOW_DIRTY is for the tests, which run before a commit.
 cargo package --locked --no-verify --target-dir "$target" ${IDGATE_ALLOW_DIRTY:+--allow-dirty} \
-    -p idgate-core -p idgate-fetch -p idgate-ffi
-for name in core fetch ffi; do
-    install -m 644 "$target/package/idgate-$name-$version.crate" "$directory/"
+    -p idgate-core -p idgate -p idgate-ffi
+for name in idgate-core idgate idgate-ffi; do
+    install -m 644 "$target/package/$name-$version.crate" "$directory/"
 done
 
 if [ "${3:-}" = --verify ]; then

@@ -3,7 +3,7 @@
 
     release/sources.py FOLDER
 
-idgate-core, idgate-fetch and idgate-ffi without what tests them, Cargo.lock with nothing but what these need, and
+idgate-core, idgate and idgate-ffi without what tests them, Cargo.lock with nothing but what these need, and
 bindings/python beside them. maturin would bring along every crate that a test names, with its test data, and a lock
 file that no longer fits.
 """
@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CRATES = ("idgate-core", "idgate-fetch", "idgate-ffi")
+CRATES = ("idgate-core", "idgate", "idgate-ffi")
 #: What of a crate is built or read.
 PARTS = ("Cargo.toml", "README.md", "LICENSE", "build.rs", "cbindgen.toml", "src", "include")
 BINDING = ("pyproject.toml", "README.md", "LICENSE", "src")

@@ -20,7 +20,7 @@ use self::rules::one_of;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 pub use self::traces::Traces;
 pub use self::wallet_origins::WalletOrigins;
-pub use idgate_fetch::Cidr;
+pub use idgate::Cidr;
 use idgate_store::seal::InstanceKey;
 pub use idgate_store::{Address, Environment, Quotas};
 use idgate_store::{SANDBOX_FILE, StoreOptions};

@@ -5,7 +5,7 @@
 #[cfg(not(unix))]
 compile_error!(
     "idgate-server runs on Unix only: Linux, or WSL on Windows; \
-     idgate-core, idgate-fetch and idgate-ffi build for Windows too"
+     idgate-core, idgate and idgate-ffi build for Windows too"
 );
 
 pub mod admin;

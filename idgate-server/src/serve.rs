@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_fetch::Fetcher;
+use idgate::Fetcher;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -147,7 +147,7 @@ pub async fn start_with_limits(
         let courier = Courier::new(PROVIDER, way_out.clone(), allow_http);
         Delivery::new(outbox.clone(), time.clone(), courier, recorder.clone())
     };
-    let fetcher = Arc::new(Fetcher::new(egress));
+    let fetcher = Arc::new(Fetcher::over(egress));
     let mut app = App::new(store, clock, PROVIDER, &*base_url, fetcher);
     app.request_mode = config.request_mode;
     app.profiles = config.profiles.clone();

@@ -11,7 +11,7 @@ import surface
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRATES = (
     "idgate-core",
-    "idgate-fetch",
+    "idgate",
     "idgate-server/base",
     "idgate-server/store",
     "idgate-server",

@@ -15,7 +15,7 @@ OWN_TIMES = {
 FOR_TESTS = "#[cfg(test)]"
 CRATES = (
     "idgate-core",
-    "idgate-fetch",
+    "idgate",
     "idgate-server/base",
     "idgate-server/store",
     "idgate-server",

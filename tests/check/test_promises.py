@@ -6,7 +6,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ("docs/operate.md", "docs/threat-model.md", "docs/integrate.md", "SECURITY.md")
-SOURCES = ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi", "tests", "bindings", "examples", "benches")
+SOURCES = ("idgate-core", "idgate", "idgate-server", "idgate-ffi", "tests", "bindings", "examples", "benches")
 # `file::test`, with as many folders before the file as it takes to find it.
 NAMED = re.compile(r"`((?:[a-z0-9_]+::)+[a-z0-9]+_[a-z0-9_]+)`")
 # `fn test`, `test: Phase => …` in a table of one macro, `def test`.

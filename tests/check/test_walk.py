@@ -6,7 +6,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WALKS = ("docs/walk.md", "docs/walk-mdoc.md")
-CRATES = ("idgate-core", "idgate-fetch", "idgate-server", "idgate-server/base", "idgate-server/store")
+CRATES = ("idgate-core", "idgate", "idgate-server", "idgate-server/base", "idgate-server/store")
 QUOTED = re.compile(r"`([^`]+)`")
 PATH = re.compile(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+")
 # `begin`, `expected_mdoc`, `VerifiedCredential`

@@ -65,7 +65,7 @@ class BillsTest(unittest.TestCase):
         self.assertLessEqual({"idgate-core", "hyper", "rusqlite", "clap", "sqlite", "aws-lc", "mimalloc", "musl",
                               "rust-std"}, names(self.bills["program", MUSL]))
         library = names(self.bills["wheel", GNU])
-        self.assertLessEqual({"idgate-core", "idgate-fetch", "rustls", "aws-lc", "cffi", "rust-std"}, library)
+        self.assertLessEqual({"idgate-core", "idgate", "rustls", "aws-lc", "cffi", "rust-std"}, library)
         self.assertFalse(library & {"rusqlite", "clap", "sqlite", "mimalloc", "musl", "idgate-server", "idgate-store"})
         self.assertNotIn("musl", names(self.bills["wheel", MUSL]))
         self.assertIn("koffi", names(self.bills["npm", GNU]))

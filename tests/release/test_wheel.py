@@ -167,7 +167,7 @@ class SourcesTest(unittest.TestCase):
 
     def test_only_what_the_package_is_built_of(self):
         names = {str(file.relative_to(self.folder)).split("/")[0] for file in self.folder.rglob("*")}
-        self.assertEqual(names, {"Cargo.toml", "Cargo.lock", "LICENSE", "idgate-core", "idgate-fetch", "idgate-ffi",
+        self.assertEqual(names, {"Cargo.toml", "Cargo.lock", "LICENSE", "idgate-core", "idgate", "idgate-ffi",
                                  "bindings"})
         for file in self.folder.glob("*/Cargo.toml"):
             self.assertNotIn("dev-dependencies", tomllib.loads(file.read_text()))
@@ -187,7 +187,7 @@ class ReleasedSourcesTest(unittest.TestCase):
         with tarfile.open(RELEASED / f"idgate-{VERSION}.tar.gz") as archive:
             names = {name.split("/", 1)[1] for name in archive.getnames()}
         for name in ("PKG-INFO", "Cargo.toml", "Cargo.lock", "LICENSE", "pyproject.toml", "idgate-ffi/cbindgen.toml",
-                     "idgate-core/src/lib.rs", "idgate-fetch/src/lib.rs", "src/idgate/__init__.py"):
+                     "idgate-core/src/lib.rs", "idgate/src/lib.rs", "src/idgate/__init__.py"):
             self.assertIn(name, names)
         self.assertFalse([name for name in names if re.match(r"tests|examples|idgate-server|.*/testkit", name)])
 

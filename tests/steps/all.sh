@@ -1,7 +1,7 @@
 # The checks that a release needs in addition: the steps of `tests/run.sh --all`, each with the paths that it depends on.
 
 # Most of them depend on the program, on the library, or on how both are built.
-library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
+library_paths='idgate-core idgate idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
 wallet_paths="$program_paths tests/testkit tests/wallets tests/harness"
 page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/sandbox/src tests/page tests/wallets/node tests/harness"
@@ -47,7 +47,7 @@ library_elsewhere() {
     . release/tools.sh
     for target in "${other_systems[@]}"; do
         env "CFLAGS_${target//-/_}=-O0" cargo-zigbuild clippy --profile tested --locked --target "$target" \
-            -p idgate-core -p idgate-fetch -p idgate-ffi -- -D warnings || return
+            -p idgate-core -p idgate -p idgate-ffi -- -D warnings || return
     done
 }
 

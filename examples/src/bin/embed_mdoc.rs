@@ -13,7 +13,7 @@ use idgate_core::{
     Verifier,
 };
 use idgate_examples::{OsEntropy, now};
-use idgate_fetch::{BlockingFetcher, Egress, Scope};
+use idgate::{BlockingFetcher, Egress, Scope};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 

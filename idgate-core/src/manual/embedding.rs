@@ -26,7 +26,7 @@
 //!    [`DID_DOCUMENT_PATH`](crate::discovery::DID_DOCUMENT_PATH). All of it over TLS.
 //! 8. **Fetching.** Answer each [`Need`](crate::Need) with a time limit, a size limit
 //!    ([`MAX_STATUS_BYTES`](crate::limits::MAX_STATUS_BYTES)) and only from public addresses that were
-//!    resolved and checked before connecting, after each redirect again; the crate `idgate-fetch` does
+//!    resolved and checked before connecting, after each redirect again; the crate `idgate` does
 //!    that. Send [`Need::accept`](crate::Need::accept) as it is, for some hosts compare it as a whole, and
 //!    after 404, 406 or 415 [`Need::accept_otherwise`](crate::Need::accept_otherwise). Supply
 //!    [`Supplied::Unavailable`](crate::Supplied::Unavailable) where a fetch fails, which refuses.

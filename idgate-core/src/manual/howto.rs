@@ -61,7 +61,7 @@
 //! }
 //! ```
 //!
-//! `BlockingFetcher` of the crate `idgate-fetch` is this loop with a fetcher that checks addresses, pins
+//! `BlockingFetcher` of the crate `idgate` is this loop with a fetcher that checks addresses, pins
 //! them and remembers; for a tokio runtime of your own there is `Fetcher`.
 //!
 //! [`Verification::supply`](crate::Verification::supply) gives back what turned out authentic. Keep it

@@ -95,9 +95,10 @@ impl Verifier {
     }
 
     /// The DID document (DID Core 5), for `/.well-known/did.json`: every key that signs under the DID, of signers that
-    /// have a [`RequestSigner::published_key`](crate::crypto::RequestSigner::published_key).
-    pub fn did_document_json(&self) -> String {
-        did_document_json(&self.did, &self.signers.published().collect::<Vec<_>>())
+    /// have a [`RequestSigner::published_key`](crate::crypto::RequestSigner::published_key). `None`: there is none.
+    pub fn did_document_json(&self) -> Option<String> {
+        let keys: Vec<_> = self.signers.published().collect();
+        (!keys.is_empty()).then(|| did_document_json(&self.did, &keys))
     }
 
     /// The same keys as a JWK set (RFC 7517 5), for `/.well-known/jwks.json`.

@@ -8,7 +8,7 @@ use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Notification;
-use idgate_fetch::Answer;
+use idgate::Answer;
 use serde_json::json;
 use tokio::runtime::Builder;
 use url::{Host, Url};

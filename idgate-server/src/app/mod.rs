@@ -31,7 +31,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
-use idgate_fetch::{Allowance, Fetcher};
+use idgate::{Allowance, Fetcher};
 use tokio::sync::Semaphore;
 
 pub use self::api_keys::ApiKeySecret;

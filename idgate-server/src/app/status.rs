@@ -11,7 +11,7 @@ use std::time::Duration;
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
 use idgate_core::verify::{Decision, Need, Step, Verification};
-use idgate_fetch::{Allowance, Asked, Scope};
+use idgate::{Allowance, Asked, Scope};
 
 use super::wallet::computing;
 use super::{App, AppError};

@@ -9,7 +9,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use idgate_core::{Answer, Verifier};
-use idgate_fetch::Scope;
+use idgate::Scope;
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;

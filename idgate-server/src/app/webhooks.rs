@@ -6,7 +6,7 @@ use idgate_core::codec::json::Tape;
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
-use idgate_fetch::{Answer, Egress, EgressError};
+use idgate::{Answer, Egress, EgressError};
 use url::Url;
 
 use super::{App, AppError, request_body};

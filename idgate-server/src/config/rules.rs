@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use idgate_core::Verifier;
 use idgate_core::error::ConfigError;
-use idgate_fetch::Cidr;
+use idgate::Cidr;
 
 /// Address ranges separated by commas; none is fine.
 pub(super) fn cidrs(text: &str) -> Result<Vec<Cidr>, String> {

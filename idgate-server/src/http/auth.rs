@@ -127,7 +127,7 @@ mod tests {
     use hyper::header::HeaderValue;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::ids::TenantId;
-    use idgate_fetch::Fetcher;
+    use idgate::Fetcher;
 
     use super::*;
     use idgate_base::clock::VirtualClock;

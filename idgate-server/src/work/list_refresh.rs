@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use idgate_core::time::UnixMillis;
-use idgate_fetch::{Egress, EgressError, Room};
+use idgate::{Egress, EgressError, Room};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 

@@ -172,7 +172,7 @@ mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::session::Status;
     use idgate_core::time::UnixMillis;
-    use idgate_fetch::Fetcher;
+    use idgate::Fetcher;
 
     use super::*;
     use crate::app::App;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use idgate_fetch::{Cidr, Egress};
+use idgate::{Cidr, Egress};
 
 /// A way out to public addresses and those in `allowed`, over TLS with the system's roots and those in
 /// `extra_ca_file`.

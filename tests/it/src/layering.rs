@@ -131,8 +131,8 @@ fn the_modules_of_core_import_downwards() {
 
 #[test]
 fn the_files_of_the_fetcher_import_downwards_and_nothing_of_the_server() {
-    check_layers("idgate_fetch", FETCH);
-    let crates = dependencies("idgate-fetch", "");
+    check_layers("idgate", FETCH);
+    let crates = dependencies("idgate", "");
     assert!(crates.contains("rustls") && crates.contains("idgate-core"), "{crates:?}");
     for other in ["idgate-server", "idgate-testkit", "rusqlite", "clap", "reqwest"] {
         assert!(!crates.contains(other), "{other}");
@@ -156,8 +156,8 @@ fn the_rooms_of_the_server_import_downwards() {
 #[test]
 fn the_crates_of_the_server_know_only_what_is_below_them() {
     for (name, others) in [
-        ("idgate-base", &["idgate-fetch", "idgate-store", "rusqlite", "hyper", "clap"][..]),
-        ("idgate-store", &["idgate-fetch", "idgate-server", "hyper", "clap", "idgate-testkit"]),
+        ("idgate-base", &["idgate", "idgate-store", "rusqlite", "hyper", "clap"][..]),
+        ("idgate-store", &["idgate", "idgate-server", "hyper", "clap", "idgate-testkit"]),
         ("idgate-server", &["idgate-sandbox", "idgate-testkit", "mimalloc"]),
     ] {
         let crates = dependencies(name, "");
@@ -224,7 +224,7 @@ fn cryptography_is_called_through_the_provider() {
 /// Only the gateway is for Unix alone. Where a crate below differs, it says so with `cfg`.
 #[test]
 fn nothing_but_the_server_is_tied_to_one_system() {
-    for name in ["idgate_core", "idgate_fetch", "idgate_ffi"] {
+    for name in ["idgate_core", "idgate", "idgate_ffi"] {
         let imports = imports_of(name);
         let found = imports.of_crates(&["std::os", "std::arch", "libc", "winapi"]);
         assert!(found.is_empty(), "{name}: {found:?}");
@@ -345,7 +345,7 @@ fn every_check_has_a_title_and_a_clause() {
 /// The crates of the product, and their folders.
 const FOLDERS: [(&str, &str); 8] = [
     ("idgate_core", "idgate-core"),
-    ("idgate_fetch", "idgate-fetch"),
+    ("idgate", "idgate"),
     ("idgate_ffi", "idgate-ffi"),
     ("idgate_base", "idgate-server/base"),
     ("idgate_store", "idgate-server/store"),

@@ -477,7 +477,7 @@ fn the_documents_of_a_verifier_have_every_key_under_its_did_and_no_other() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.signer(certified(4, "cert")).named_signer(did_signer(5, "older"));
     let verifier = builder.build().unwrap();
-    let document: Value = serde_json::from_str(&verifier.did_document_json()).unwrap();
+    let document: Value = serde_json::from_str(&verifier.did_document_json().unwrap()).unwrap();
     let methods = document["verificationMethod"].as_array().unwrap();
     let ids: Vec<_> = methods.iter().map(|method| method["id"].as_str().unwrap()).collect();
     assert_eq!(ids, [format!("{DID}#key"), format!("{DID}#older")]);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use idgate_fetch::own_fault::Shortage;
+use idgate::own_fault::Shortage;
 
 use super::*;
 use crate::http::listener::{LAST_REQUESTS, cannot_accept};

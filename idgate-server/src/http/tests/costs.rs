@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_fetch::Fetcher;
+use idgate::Fetcher;
 use idgate_testkit::costs::Costs;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Attempt;
-use idgate_fetch::{Answer, Egress, EgressError, Post};
+use idgate::{Answer, Egress, EgressError, Post};
 
 use idgate_base::spans;
 use idgate_store::Target;
@@ -75,7 +75,7 @@ impl Courier {
 mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::webhook::SigningSecret;
-    use idgate_fetch::silence::Silence;
+    use idgate::silence::Silence;
 
     use super::*;
 

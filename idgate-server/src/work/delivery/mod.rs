@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
-use idgate_fetch::{Answer, EgressError};
+use idgate::{Answer, EgressError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;

@@ -42,7 +42,7 @@ async fn until_used(fetcher: &Fetcher, used: usize) {
 #[tokio::test]
 async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() {
     let silence = Silence::default();
-    let fetcher = Arc::new(Fetcher::new(silence.egress()));
+    let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let at = |number| asked("one", format!("https://silent.example/{number}"));
     let late = came(&fetcher, (0..FETCHES_PER_HOST).map(at).collect(), patience()).await;
     assert!(late.iter().all(is_nothing), "the source had its time");
@@ -57,7 +57,7 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
 #[tokio::test]
 async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
     let silence = Silence::default();
-    let fetcher = Arc::new(Fetcher::new(silence.egress()));
+    let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
     // One answer asks for fewer than an issuer has turns.
     let all: Vec<_> = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();

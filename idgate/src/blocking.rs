@@ -154,9 +154,9 @@ impl BlockingFetcher {
         // are kept until that is over.
         let runtime = start(|| {
             let mut runtime = Builder::new_multi_thread();
-            runtime.worker_threads(1).thread_name("idgate-fetch").enable_io().enable_time().build()
+            runtime.worker_threads(1).thread_name("idgate").enable_io().enable_time().build()
         })?;
-        let fetcher = Arc::new(Fetcher::new(self.egress.clone()));
+        let fetcher = Arc::new(Fetcher::over(self.egress.clone()));
         let started = Engine { process: process::id(), runtime: Some(runtime), fetcher };
         Ok(engine.insert(Arc::new(started)).clone())
     }

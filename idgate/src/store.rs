@@ -14,7 +14,7 @@ use idgate_core::{Session, Transition};
 /// use std::sync::Mutex;
 ///
 /// use idgate_core::{Revision, Session, Transition};
-/// use idgate_fetch::{Committed, Store};
+/// use idgate::{Committed, Store};
 ///
 /// /// Sessions of one process, by their handles, until it ends.
 /// #[derive(Default)]
@@ -67,7 +67,6 @@ pub trait Store: Send + Sync {
 
 /// The outcome of a commit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use = "a race may be lost"]
 #[allow(clippy::exhaustive_enums)] // a third outcome would be a break anyway
 pub enum Committed {
     /// It is stored.

@@ -202,7 +202,7 @@ async fn a_source_that_is_down_is_a_verdict() {
 #[cfg(unix)]
 fn lacking() -> Arc<Fetcher> {
     let look_up = |_: &str, _: u16| Err(io::Error::from(rustix::io::Errno::NOBUFS));
-    Arc::new(Fetcher::new(Egress::new(vec![], None).unwrap().looking_up(look_up)))
+    Arc::new(Fetcher::over(Egress::new(vec![], None).unwrap().looking_up(look_up)))
 }
 
 #[cfg(unix)]

@@ -279,7 +279,7 @@ async fn what_could_not_be_asked_gives_the_hold_back() {
     apart(move || {
         let fetcher = local();
         // A machine that lets nobody make threads: the one there is has ended.
-        let fetcher_of = Arc::new(Fetcher::new(fetcher.egress.clone()));
+        let fetcher_of = Arc::new(Fetcher::over(fetcher.egress.clone()));
         let ended = Engine { process: process::id(), runtime: None, fetcher: fetcher_of };
         *fetcher.engine.lock().unwrap() = Some(Arc::new(ended));
         let (decided, committed) = Flow::new(&[(0, &url)]).decide(&fetcher, NOW.0);

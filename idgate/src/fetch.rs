@@ -73,7 +73,7 @@ pub struct Outcomes(pub(crate) Vec<(Need, Delivery)>);
 
 impl Fetcher {
     /// A fetcher that knows nothing yet.
-    pub fn new(egress: Egress) -> Self {
+    pub fn over(egress: Egress) -> Self {
         let (cache, flights) = (Mutex::default(), Flights::default());
         Self { egress, cache, flights, permits: Permits::new() }
     }
@@ -318,7 +318,7 @@ impl Fetcher {
     /// One that may reach `ranges` besides public addresses.
     pub fn reaching(ranges: &[&str]) -> Arc<Self> {
         let allowed = ranges.iter().map(|range| crate::range::Cidr::parse(range).unwrap());
-        Arc::new(Self::new(Egress::new(allowed.collect(), None).unwrap()))
+        Arc::new(Self::over(Egress::new(allowed.collect(), None).unwrap()))
     }
 
     /// How many wait for fetches under way.

@@ -1,0 +1,48 @@
+//! Choices for the way out.
+
+use std::sync::Arc;
+
+use crate::egress::Egress;
+use crate::fetch::Fetcher;
+use crate::range::Cidr;
+use crate::tls::UnusableRoots;
+
+/// Choices for fetching. The default reaches public addresses and trusts the roots of the operating system.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use idgate::{Cidr, FetchOptions, Fetcher};
+/// let fetcher = Fetcher::new(FetchOptions::default().allow(Cidr::parse("10.1.0.0/16")?))?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "give it to Fetcher::new"]
+pub struct FetchOptions {
+    allowed: Vec<Cidr>,
+    roots: Option<Vec<u8>>,
+}
+
+impl FetchOptions {
+    /// Lets sources be in that range of addresses that are not public, for example a status list in your own network.
+    pub fn allow(mut self, range: Cidr) -> Self {
+        self.allowed.push(range);
+        self
+    }
+
+    /// Trusts these roots for TLS too: certificates in PEM.
+    pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots = Some(pem.into());
+        self
+    }
+}
+
+impl Fetcher {
+    /// A fetcher that remembers nothing yet.
+    ///
+    /// # Errors
+    /// The roots have no certificate that can be used.
+    pub fn new(options: FetchOptions) -> Result<Arc<Self>, UnusableRoots> {
+        let egress = Egress::new(options.allowed, options.roots.as_deref())?;
+        Ok(Arc::new(Self::over(egress)))
+    }
+}

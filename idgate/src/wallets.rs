@@ -1,0 +1,270 @@
+//! The routes of OpenID4VP that wallets use, as one handler.
+
+#[cfg(feature = "tower")]
+mod service;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
+use std::future::Future;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use idgate_core::discovery::{DID_DOCUMENT_PATH, JWKS_PATH};
+use idgate_core::entropy::OsEntropy;
+use idgate_core::error::{NotAnAnswer, NotFetched};
+use idgate_core::{Answer, Asked, ErrorCode, HttpReply, Session, Verifier};
+use tokio::runtime::Handle;
+
+#[cfg(feature = "tower")]
+pub use self::service::WalletsService;
+use crate::clock;
+use crate::decide::NotDecided;
+use crate::fetch::Fetcher;
+use crate::store::{Committed, Store};
+
+/// The four routes that wallets use, for a service of your own:
+///
+/// - `GET` and `POST /v1/oid4vp/request/{handle}`: a signed request,
+/// - `POST /v1/oid4vp/response/{handle}`: an answer,
+/// - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
+///
+/// Serve them at the root of the verifier's base URL, without a login. The sessions are your own to create and to read.
+/// Cheap to clone. It runs on tokio, and each answer on a task of its own: a wallet that hangs up does not leave its
+/// session half verified.
+pub struct Wallets<S>(Arc<Inner<S>>);
+
+struct Inner<S> {
+    verifier: RwLock<Arc<Verifier>>,
+    fetcher: Arc<Fetcher>,
+    store: S,
+}
+
+impl<S> Clone for Wallets<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S> std::fmt::Debug for Wallets<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wallets")
+    }
+}
+
+const REQUESTS: &str = "/v1/oid4vp/request/";
+const RESPONSES: &str = "/v1/oid4vp/response/";
+/// A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does.
+const TRIES: usize = 3;
+/// An answer above this size computes for longer than other work of the runtime should wait.
+const LARGE_ANSWER_BYTES: usize = 64 * 1024;
+
+impl<S: Store + 'static> Wallets<S> {
+    /// The routes of `verifier`, with sessions in `store`.
+    pub fn new(verifier: Verifier, fetcher: Arc<Fetcher>, store: S) -> Self {
+        let verifier = RwLock::new(Arc::new(verifier));
+        Self(Arc::new(Inner { verifier, fetcher, store }))
+    }
+
+    /// The verifier that takes answers now.
+    pub fn verifier(&self) -> Arc<Verifier> {
+        self.0.verifier()
+    }
+
+    /// Replaces the verifier, for example to change trust. Answers that began with the former one end with it.
+    pub fn set_verifier(&self, verifier: Verifier) {
+        let mut held = self.0.verifier.write().unwrap_or_else(PoisonError::into_inner);
+        *held = Arc::new(verifier);
+    }
+
+    /// The store.
+    pub fn store(&self) -> &S {
+        &self.0.store
+    }
+
+    /// Serves one request of a wallet, whose body is at most
+    /// [`MAX_RESPONSE_BYTES`](idgate_core::limits::MAX_RESPONSE_BYTES) long. Another path is 404.
+    pub async fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (head, body) = request.into_parts();
+        let (path, method) = (head.uri.path(), &head.method);
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if let Some(handle) = path.strip_prefix(RESPONSES) {
+            let content_type = content_type.map(str::to_owned);
+            return match *method {
+                Method::POST => response(self.answer(handle.into(), content_type, body).await),
+                _ => not_allowed("POST"),
+            };
+        }
+        if let Some(handle) = path.strip_prefix(REQUESTS) {
+            return response(match *method {
+                // Not HEAD: a look at a link does not fetch the request, and the session would say so.
+                Method::GET => self.0.request_object(handle, Ok(Asked::get(handle))).await,
+                Method::POST => {
+                    self.0.request_object(handle, Asked::post(handle, content_type, &body)).await
+                }
+                _ => return not_allowed("GET, POST"),
+            });
+        }
+        let is_document = path == DID_DOCUMENT_PATH || path == JWKS_PATH;
+        match (is_document, method) {
+            (false, _) => response(no_such_path()),
+            (true, &Method::GET | &Method::HEAD) => {
+                let verifier = self.verifier();
+                let document = match path == JWKS_PATH {
+                    true => Some(verifier.jwks_json()),
+                    false => verifier.did_document_json(),
+                };
+                response(document.map_or_else(no_such_path, HttpReply::json))
+            }
+            (true, _) => not_allowed("GET, HEAD"),
+        }
+    }
+
+    /// Takes an answer that a page of yours got from its browser: the JSON text of `DigitalCredential.toJSON()`.
+    pub async fn dc_api(&self, session_id: &str, body: Bytes) -> HttpReply {
+        let (inner, id) = (Arc::clone(&self.0), session_id.to_owned());
+        let size = body.len();
+        on_a_task(size, async move { inner.decide(&id, Answer::dc_api(&body)).await }).await
+    }
+
+    async fn answer(&self, to: String, content_type: Option<String>, body: Bytes) -> HttpReply {
+        let (inner, size) = (Arc::clone(&self.0), body.len());
+        on_a_task(size, async move {
+            let content_type = content_type.as_deref();
+            inner.decide(&to, Answer { to: &to, content_type, body: &body }).await
+        })
+        .await
+    }
+}
+
+impl<S: Store> Inner<S> {
+    fn verifier(&self) -> Arc<Verifier> {
+        Arc::clone(&self.verifier.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn load(&self, handle: &str) -> Result<Option<Session>, HttpReply> {
+        self.store.load(handle).await.map_err(|error| {
+            tracing::error!(%error, "a session could not be loaded");
+            HttpReply::try_again()
+        })
+    }
+
+    async fn decide(&self, handle: &str, answer: Answer<'_>) -> HttpReply {
+        let session = match self.load(handle).await {
+            Ok(Some(session)) => session,
+            Ok(None) => return NotAnAnswer::SessionClosed.reply(),
+            Err(reply) => return reply,
+        };
+        let verifier = self.verifier();
+        let verification =
+            match verifier.begin(&session, answer, &mut OsEntropy, clock::now()) {
+                Ok(verification) => verification,
+                Err(error) => return error.reply(),
+            };
+        match self.fetcher.decide(verification, &self.store).await {
+            Ok(decision) => {
+                if let Some(error) = decision.report.error() {
+                    // Names the check and its clause, never what was presented.
+                    tracing::info!(session = %session.id(), %error, "refused");
+                }
+                decision.reply()
+            }
+            Err(error) => {
+                if !matches!(error, NotDecided::Response(_)) {
+                    tracing::error!(session = %session.id(), %error, "not decided");
+                }
+                error.reply()
+            }
+        }
+    }
+
+    async fn request_object(
+        &self,
+        handle: &str,
+        asked: Result<Asked<'_>, NotFetched>,
+    ) -> HttpReply {
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(error) => return error.reply(),
+        };
+        for _ in 0..TRIES {
+            let session = match self.load(handle).await {
+                Ok(Some(session)) => session,
+                Ok(None) => return NotFetched::NotFetchable.reply(),
+                Err(reply) => return reply,
+            };
+            let made = match self.verifier().request_object(&session, &asked, clock::now()) {
+                Ok(made) => made,
+                Err(error) => {
+                    if let NotFetched::Signer(error) = &error {
+                        tracing::error!(session = %session.id(), %error, "not signed");
+                    }
+                    return error.reply();
+                }
+            };
+            let Some(transition) = &made.transition else { return made.reply() };
+            match self.store.commit(transition).await {
+                Ok(Committed::Stored) => return made.reply(),
+                Ok(Committed::LostRace) => {}
+                Err(error) => {
+                    tracing::error!(session = %session.id(), %error, "not stored");
+                    return HttpReply::try_again();
+                }
+            }
+        }
+        HttpReply::try_again()
+    }
+}
+
+impl<E> NotDecided<E> {
+    /// The answer to the wallet.
+    pub fn reply(&self) -> HttpReply {
+        match self {
+            Self::Response(error) => error.reply(),
+            Self::Store(_) | Self::NotAsked(_) => HttpReply::try_again(),
+        }
+    }
+}
+
+/// Runs an answer to its end, whether or not the wallet waits for it; a large one on a thread that may compute.
+async fn on_a_task(
+    size: usize,
+    work: impl Future<Output = HttpReply> + Send + 'static,
+) -> HttpReply {
+    let done = if size > LARGE_ANSWER_BYTES {
+        let runtime = Handle::current();
+        tokio::task::spawn_blocking(move || runtime.block_on(work)).await
+    } else {
+        tokio::spawn(work).await
+    };
+    done.unwrap_or_else(|panicked| {
+        tracing::error!(%panicked, "an answer was not decided");
+        HttpReply::refusal(ErrorCode::InternalError, "a fault of this service")
+    })
+}
+
+fn no_such_path() -> HttpReply {
+    HttpReply::refusal(ErrorCode::NotFound, "there is nothing at this path")
+}
+
+fn not_allowed(methods: &'static str) -> Response<Bytes> {
+    let reply = HttpReply::refusal(ErrorCode::MethodNotAllowed, "this path has other methods");
+    let mut response = response(reply);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+fn response(reply: HttpReply) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in reply.headers() {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    *response.body_mut() = Bytes::from(reply.body);
+    response
+}
