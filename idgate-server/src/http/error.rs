@@ -262,7 +262,10 @@ fn status_of(code: ErrorCode) -> StatusCode {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
+    mod texts;
+
     use super::*;
 
     #[test]
