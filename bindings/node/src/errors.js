@@ -5,8 +5,7 @@ const WORDS = [
   [/idgate_(\w)(\w*) \* is NULL/, (_, first, rest) => `this ${first.toUpperCase()}${rest} is closed`],
   [/idgate_trust_add_entry/, () => 'Trust.addIssuer()'],
   [/IDGATE_TEST_ONLY/, () => 'testOnly: true'],
-  [/--list-signer-ca|\bsigner_ca\b/, () => 'signerCa'],
-  [/\bnamed_signer\b/, () => 'former'],
+  [/\bsigner_ca\b/, () => 'signerCa'],
 ];
 
 /**

@@ -11,7 +11,7 @@ use crate::limits::{MAX_HOST_LABEL_BYTES, MAX_HOST_NAME_BYTES, MAX_ORIGIN_BYTES}
 /// nobody listens in.
 pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
     let Some((_, authority)) = base_url.split_once("://") else {
-        return Err("must be absolute, as https://gateway.example");
+        return Err("must be absolute, for example https://verifier.example");
     };
     if authority.contains('@') {
         return Err("must have no user information");

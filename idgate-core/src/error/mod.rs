@@ -3,13 +3,16 @@
 
 mod check;
 mod code;
+mod remedy;
 
 use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
 pub use self::check::{Check, CheckSet};
 pub use self::code::{ErrorCode, Reason, WalletError};
+pub use self::remedy::Remedy;
 use crate::crypto::SignerUnavailable;
 use crate::entropy::EntropyUnavailable;
 
@@ -56,6 +59,8 @@ pub struct RequestError {
     pub path: String,
     /// The rule that is broken and what to do.
     pub rule: Cow<'static, str>,
+    /// The remedy as a value, where the tenant alone cannot mend the request.
+    pub remedy: Option<Remedy>,
 }
 
 impl RequestError {
@@ -65,7 +70,30 @@ impl RequestError {
         path: impl Into<String>,
         rule: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { code, path: path.into(), rule: rule.into() }
+        Self { code, path: path.into(), rule: rule.into(), remedy: None }
+    }
+
+    /// The same, whose rule ends with this remedy.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.rule = format!("{}; {remedy}", self.rule).into();
+        self.remedy = Some(remedy);
+        self
+    }
+
+    /// The rule without the remedy, for a program that has words of its own for it.
+    ///
+    /// ```
+    /// use idgate_core::error::{ErrorCode, Remedy, RequestError};
+    ///
+    /// let error = RequestError::new(ErrorCode::UnsupportedProfile, "dc_api", "is not enabled");
+    /// let error = error.with_remedy(Remedy::EnableDcApi);
+    /// assert_eq!(error.rule, "is not enabled; leave it out, or enable requests to browsers");
+    /// assert_eq!(error.fault(), "is not enabled");
+    /// ```
+    pub fn fault(&self) -> &str {
+        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
+        remedy.and_then(|end| self.rule.strip_suffix(&*end)).unwrap_or(&self.rule)
     }
 }
 
@@ -233,3 +261,7 @@ impl fmt::Display for VerifyError {
 }
 
 impl core::error::Error for VerifyError {}
+
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

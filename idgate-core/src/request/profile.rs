@@ -5,6 +5,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Remedy;
+
 /// A profile of OpenID4VP, by the name that tenants and operators use for it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -57,8 +59,8 @@ impl fmt::Display for Profile {
 pub struct SpokenProfiles {
     /// Never empty.
     enabled: Vec<Profile>,
-    /// What cannot be used now, and why.
-    unready: Vec<(Profile, &'static str)>,
+    /// Profiles that cannot be used now, with the remedy.
+    unready: Vec<(Profile, Remedy)>,
     /// Whether requests go to browsers, too.
     dc_api: bool,
     /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
@@ -80,15 +82,14 @@ impl SpokenProfiles {
     /// Of an enabled one: it cannot be used now, as without its certificate.
     #[must_use]
     pub fn without(mut self, profile: Profile) -> Self {
-        self.unready.push((profile, "the gateway has no certificate for it"));
+        self.unready.push((profile, Remedy::AddCertificate));
         self
     }
 
     /// The same of one whose certificate has expired: wallets would refuse it.
     #[must_use]
     pub fn with_expired(mut self, profile: Profile) -> Self {
-        self.unready
-            .push((profile, "the certificate for it has expired; ask the operator to renew it"));
+        self.unready.push((profile, Remedy::RenewCertificate));
         self
     }
 
@@ -115,12 +116,12 @@ impl SpokenProfiles {
 
     /// Whether it is enabled and can be used now.
     pub fn is_ready(&self, profile: Profile) -> bool {
-        self.enabled.contains(&profile) && self.why_unready(profile).is_none()
+        self.enabled.contains(&profile) && self.unready(profile).is_none()
     }
 
-    /// Why one cannot be used now.
-    pub(crate) fn why_unready(&self, profile: Profile) -> Option<&'static str> {
-        self.unready.iter().find(|(unready, _)| *unready == profile).map(|(_, why)| *why)
+    /// The remedy for a profile that cannot be used now.
+    pub(crate) fn unready(&self, profile: Profile) -> Option<&Remedy> {
+        self.unready.iter().find(|(unready, _)| *unready == profile).map(|(_, remedy)| remedy)
     }
 
     /// Whether requests may go to browsers.

@@ -18,6 +18,7 @@ use super::oid::Oid;
 use super::pinned_signer::PinnedSigner;
 use super::sd_jwt_profile::check_sd_jwt_usage;
 use crate::codec::base64url;
+use crate::error::Remedy;
 use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
 use crate::time::UnixMillis;
@@ -221,13 +222,13 @@ impl TrustEntry {
     }
 
     /// Why the entry vouches for no credential of that kind at `now` although it has what would: trusted
-    /// lists that are past their next issue, or that do not count yet. A list is named.
+    /// lists that are past their next issue, or that do not count yet. The text names a list.
     pub(crate) fn lapsed_list(
         &self,
         doc_type: Option<&DocType>,
         livemode: bool,
         now: UnixMillis,
-    ) -> Option<String> {
+    ) -> Option<(String, Option<Remedy>)> {
         let (roots, signers): (Vec<_>, Vec<_>) = match doc_type {
             Some(doc_type) => {
                 let name = doc_type.as_str();
@@ -256,14 +257,13 @@ impl TrustEntry {
         let listings = roots.iter().filter_map(|root| root.listing());
         let listing = listings.chain(signers.iter().filter_map(|one| one.listing())).next()?;
         let name = &listing.list.name;
+        let alone = format!("is trusted by the trusted list {name} alone");
         Some(match listing.list.until.filter(|until| *until <= now) {
-            Some(until) => format!(
-                "is trusted by the trusted list {name} alone, which was due to be replaced on {until}; \
-                 the operator takes a newer one"
+            Some(until) => (
+                format!("{alone}, which was due to be replaced on {until}"),
+                Some(Remedy::UpdateTrustedList),
             ),
-            None => {
-                format!("is trusted by the trusted list {name} alone, of which nothing counts yet")
-            }
+            None => (format!("{alone}, of which nothing counts yet"), None),
         })
     }
 

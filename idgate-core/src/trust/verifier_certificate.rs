@@ -293,7 +293,7 @@ impl fmt::Display for VerifierCertificateError {
             Self::NotSignedByNext(place) => write!(
                 f,
                 "certificate {place} is not signed by the one after it; give the chain in order, \
-                 the gateway's own first, each followed by its CA"
+                 the verifier's own first, each followed by its CA"
             ),
             Self::NotYetValid(place, from) => {
                 write!(f, "certificate {place} is valid from {from} on; wait, or look at the clock")

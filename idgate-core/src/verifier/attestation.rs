@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{ErrorCode, RequestError};
+use crate::error::{ErrorCode, Remedy, RequestError};
 use crate::request::{PresentationRequest, Profile, RegistrationCertificate, VerifierInfo};
 use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
@@ -82,9 +82,9 @@ impl Attestation {
     /// is registered.
     pub fn strict(self) -> Result<Self, RequestError> {
         if self.expired {
-            let rule =
-                "needs a registration certificate, which has expired; ask the operator to renew it";
-            return Err(RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule));
+            let rule = "needs a registration certificate, which has expired";
+            let error = RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule);
+            return Err(error.with_remedy(Remedy::RenewCertificate));
         }
         if !self.beyond.is_empty() {
             let beyond = self.beyond.join(", ");

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, RequestError};
+use crate::error::{CreateError, ErrorCode, Remedy, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
 use crate::mode::Mode;
@@ -120,9 +120,10 @@ impl Verifier {
             let entry = self.entries().entry(&asked.issuer_id);
             let doc_type = asked.doc_type.as_ref();
             let lapsed = entry.and_then(|entry| entry.lapsed_list(doc_type, livemode, now));
-            if let Some(rule) = lapsed {
+            if let Some((rule, remedy)) = lapsed {
                 let path = request.path_of_issuer(index);
-                return Err(RequestError::new(ErrorCode::UnknownIssuer, path, rule));
+                let error = RequestError::new(ErrorCode::UnknownIssuer, path, rule);
+                return Err(remedy.into_iter().fold(error, RequestError::with_remedy));
             }
         }
         Ok(())
@@ -174,7 +175,7 @@ impl Verifier {
             Delivery::RequestUri => {
                 let name = new.signer.as_deref();
                 let found = self.signers.for_new(form, name, self.host.as_deref(), now);
-                Some(found.map_err(|lacks| unsupported(shape.profile, lacks))?)
+                Some(found.map_err(|lacks| unsupported(shape.profile, lacks, Remedy::AddSigner))?)
             }
         };
         let certificate = known.and_then(|known| known.certificate.as_ref());

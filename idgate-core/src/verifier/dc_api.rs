@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, NotFetched, RequestError};
+use crate::error::{CreateError, ErrorCode, NotFetched, Remedy, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
     DcApiPages, DcApiParameters, DcApiRequests, PresentationRequest, Profile, SigningIdentity,
@@ -75,7 +75,7 @@ impl Verifier {
     ) -> Result<Offer, CreateError> {
         let refused = |rule| RequestError::new(ErrorCode::UnsupportedProfile, "dc_api", rule);
         if self.profiles.dc_api == DcApi::Off {
-            return Err(refused("is not enabled at this gateway; ask the operator for it").into());
+            return Err(refused("is not enabled").with_remedy(Remedy::EnableDcApi).into());
         }
         let profile = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
         let mut shape = RequestShape::browser(profile);
@@ -130,7 +130,9 @@ impl Verifier {
                         signer: known.signer.key_id().to_string(),
                     });
                 }
-                Err(lacks) if identities.is_empty() => return Err(unsupported(profile, lacks)),
+                Err(lacks) if identities.is_empty() => {
+                    return Err(unsupported(profile, lacks, Remedy::AddSigner));
+                }
                 Err(_) => {}
             }
         }

@@ -1,11 +1,10 @@
 //! The request of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`) beside those of OpenID4VP: with a nonce
 //! and a key of its own, for mdocs alone.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode, NotFetched, RequestError};
+use crate::error::{CreateError, ErrorCode, NotFetched, Remedy, RequestError};
 use crate::formats::mdoc::Handover;
 use crate::request::{PresentationRequest, Reader, encryption_info, iso_mdoc_data};
 use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Session};
@@ -81,10 +80,9 @@ impl Verifier {
             Ok(known) => Ok(Some(known.signer.key_id().to_string())),
             Err(_) if name.is_none() && !self.signers.serve_x509() => Ok(None),
             Err(lacks) => {
-                let rule = format!(
-                    "is signed at this gateway, which {lacks}; set it to false, or ask the operator for one"
-                );
-                Err(RequestError::new(ErrorCode::UnsupportedProfile, "dc_api.iso_mdoc", rule))
+                let path = "dc_api.iso_mdoc";
+                let error = RequestError::new(ErrorCode::UnsupportedProfile, path, lacks);
+                Err(error.with_remedy(Remedy::AddReaderCertificate))
             }
         }
     }

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::error::{ConfigError, ErrorCode, RequestError};
+use crate::error::{ConfigError, ErrorCode, Remedy, RequestError};
 use crate::request::{PresentationRequest, Profile};
 use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestShape, ResponseEncryption};
 use crate::verifier::signers::Signers;
@@ -118,7 +118,7 @@ impl ProfileOptions {
         let mut chosen = Vec::with_capacity(1);
         for profile in &request.profiles {
             if *profile != first && !self.enabled.contains(profile) {
-                return Err(unsupported(*profile, "is not enabled"));
+                return Err(unsupported(*profile, "is not enabled", Remedy::EnableProfile));
             }
             if !chosen.contains(profile) {
                 chosen.push(*profile);
@@ -178,7 +178,7 @@ impl Default for ProfileOptions {
     }
 }
 
-pub(super) fn unsupported(profile: Profile, why: &str) -> RequestError {
-    let rule = format!("{profile} {why} at this gateway; leave it out, or ask the operator for it");
-    RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule)
+pub(super) fn unsupported(profile: Profile, why: &str, remedy: Remedy) -> RequestError {
+    let rule = format!("{profile} {why}");
+    RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule).with_remedy(remedy)
 }

@@ -2,7 +2,7 @@
 //! for beyond it is told before a wallet does.
 
 use idgate_core::Verifier;
-use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::error::{ErrorCode, Remedy, RequestError};
 use idgate_core::request::{PresentationRequest, VerifierInfo};
 use idgate_core::time::UnixMillis;
 
@@ -71,9 +71,10 @@ impl Notices {
 }
 
 fn of_another_party() -> RequestError {
-    let rule = "needs a registration certificate of the party that signs, and there is one of another; \
-                ask the operator to renew it";
-    RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule)
+    let rule =
+        "needs a registration certificate of the party that signs, and there is one of another";
+    let error = RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule);
+    error.with_remedy(Remedy::RenewCertificate)
 }
 
 /// A tenant chooses the names, and how many there are.

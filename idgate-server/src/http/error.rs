@@ -1,5 +1,7 @@
 //! The only mapping of errors to status codes, and the one shape of an error answer.
 
+mod remedy;
+
 use std::borrow::Cow;
 
 use hyper::header::{CONNECTION, HeaderName, HeaderValue};
@@ -220,7 +222,7 @@ impl From<Excess> for HttpError {
 impl From<AppError> for HttpError {
     fn from(error: AppError) -> Self {
         match error {
-            AppError::Request(error) => Self::new(error.code, error.to_string()),
+            AppError::Request(error) => Self::new(error.code, remedy::text_of(error)),
             AppError::Response(error) => Self::new(error.code(), error.to_string()),
             AppError::InvalidCursor => Self::invalid_cursor(),
             AppError::RequestObject(error) => Self::new(error.code(), error.to_string()),

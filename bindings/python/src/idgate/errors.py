@@ -79,8 +79,6 @@ _WORDS = [
     (re.compile(r"idgate_(\w+) \* is NULL"), lambda found: f"this {found[1].title()} is closed"),
     (re.compile(r"idgate_trust_add_entry"), lambda _: "Trust.add_issuer()"),
     (re.compile(r"IDGATE_TEST_ONLY"), lambda _: "test_only=True"),
-    (re.compile(r"--list-signer-ca"), lambda _: "signer_ca"),
-    (re.compile(r"\bnamed_signer\b"), lambda _: "former"),
 ]
 
 #: What to do about a refusal that is often not the wallet's fault.

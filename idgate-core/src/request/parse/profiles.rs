@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::error::{ErrorCode, RequestError};
+use crate::error::{ErrorCode, Remedy, RequestError};
 use crate::request::fields::Field;
 use crate::request::profile::{Profile, SpokenProfiles};
 
@@ -37,10 +37,15 @@ impl Profiles {
             listed => listed.to_vec(),
         };
         let missing =
-            spoken.iter().find_map(|profile| Some((profile, profiles.why_unready(*profile)?)));
-        if let Some((missing, why)) = missing {
-            let rule = format!("{missing} cannot be used now: {why}");
-            return Err(RequestError::new(ErrorCode::UnsupportedProfile, path, rule));
+            spoken.iter().find_map(|profile| Some((profile, profiles.unready(*profile)?)));
+        if let Some((missing, remedy)) = missing {
+            let why = match remedy {
+                Remedy::RenewCertificate => ": the certificate for it has expired",
+                _ => "",
+            };
+            let rule = format!("{missing} cannot be used now{why}");
+            let error = RequestError::new(ErrorCode::UnsupportedProfile, path, rule);
+            return Err(error.with_remedy(remedy.clone()));
         }
         Ok(Self { listed, spoken })
     }
@@ -100,9 +105,9 @@ fn named(field: &Field<'_, '_>, profiles: &SpokenProfiles) -> Result<Profile, Re
     let name = field.string()?;
     let known = Profile::from_name(&name).filter(|known| profiles.enabled().contains(known));
     known.ok_or_else(|| {
-        let names: Vec<&str> = profiles.enabled().iter().map(|profile| profile.name()).collect();
-        let rule = format!("is not a profile of this gateway, which speaks {}", names.join(", "));
+        let rule = "is not a profile of this verifier";
         RequestError::new(ErrorCode::UnsupportedProfile, field.path.clone(), rule)
+            .with_remedy(Remedy::ChooseProfile(profiles.enabled().to_vec()))
     })
 }
 

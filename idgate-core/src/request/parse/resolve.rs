@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{ErrorCode, RequestError};
+use crate::error::{ErrorCode, Remedy, RequestError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::limits::MAX_CLAIMS;
 use crate::request::parse::claim_paths::add_paths_of;
@@ -156,14 +156,17 @@ fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
 
 /// Test material serves test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
+    let refused = |rule| draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule);
     let rule = match draft.request.format {
         CredentialFormat::SdJwtVc if serves_sd_jwt_vc(entry, livemode) => return Ok(()),
         CredentialFormat::Mdoc if serves_mdoc(entry, livemode) => return Ok(()),
         format @ CredentialFormat::SdJwtVc if !names_types(entry, format) => {
-            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct"
+            let rule = "follows a trusted list and names no type of SD-JWT VC";
+            return Err(refused(rule).with_remedy(Remedy::AddVct));
         }
         format @ CredentialFormat::Mdoc if !names_types(entry, format) => {
-            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type"
+            let rule = "follows a trusted list and names no type of mdoc";
+            return Err(refused(rule).with_remedy(Remedy::AddDocType));
         }
         CredentialFormat::SdJwtVc if livemode => {
             "has no issuer key or root for live SD-JWT VC sessions"
@@ -172,7 +175,7 @@ fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Re
         CredentialFormat::Mdoc if livemode => "has no X.509 root for live mso_mdoc sessions",
         CredentialFormat::Mdoc => "has no X.509 root for mso_mdoc",
     };
-    Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule))
+    Err(refused(rule))
 }
 
 /// An `alg` that no key of the entry has can never be met. This is known when the entry has nothing
@@ -200,8 +203,9 @@ fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Req
 /// A DCQL query for an SD-JWT VC names its types (OpenID4VP B.3.5).
 fn can_be_asked_for(draft: &Draft) -> Result<(), RequestError> {
     if draft.request.format == CredentialFormat::SdJwtVc && draft.request.vct.is_empty() {
-        let rule = "names no type to ask for in this profile; the operator adds one with --vct";
-        return Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule));
+        let rule = "names no type to ask for in this profile";
+        let error = draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule);
+        return Err(error.with_remedy(Remedy::AddVct));
     }
     Ok(())
 }

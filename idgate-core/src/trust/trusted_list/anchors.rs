@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::error::{TrustedListError, not_authentic};
+use super::error::{TrustedListError, not_authentic, unknown_signer};
 use crate::crypto::CryptoProvider;
 use crate::error::Reason;
 use crate::time::UnixMillis;
@@ -101,12 +101,10 @@ pub(super) fn authenticate(
     }
     let cas: Vec<&TrustAnchor> = anchors.cas.iter().collect();
     let path = Search::new(provider, others, &cas, at).path(signer, 1);
-    let path = path.map_err(|failure| {
-        not_authentic(match failure {
-            Failure::Expired(_) => OUTSIDE_DATES,
-            Failure::Exhausted(_) => "needs more signature checks than allowed",
-            Failure::Invalid(_) => "has a signer that does not lead to --list-signer-ca",
-        })
+    let path = path.map_err(|failure| match failure {
+        Failure::Expired(_) => not_authentic(OUTSIDE_DATES),
+        Failure::Exhausted(_) => not_authentic("needs more signature checks than allowed"),
+        Failure::Invalid(_) => unknown_signer(),
     })?;
     profile::check_below_root(signer)
         .map_err(|why| not_authentic(["has a signer that ", why].concat()))?;

@@ -23,6 +23,8 @@ pub enum TrustedListErrorKind {
     OutOfDate,
     /// Its signature or its signer is not what it must be: anybody may have made it.
     NotAuthentic,
+    /// Its signer is none of those that were given, nor below one of the CAs: anybody may have made it.
+    UnknownSigner,
     /// An older one in place of a newer one, or another one with the same number.
     Rollback,
 }
@@ -30,7 +32,7 @@ pub enum TrustedListErrorKind {
 impl TrustedListErrorKind {
     /// Whether somebody may have tampered with it.
     pub const fn is_integrity(self) -> bool {
-        matches!(self, Self::NotAuthentic | Self::Rollback)
+        matches!(self, Self::NotAuthentic | Self::UnknownSigner | Self::Rollback)
     }
 }
 
@@ -52,6 +54,11 @@ pub(super) fn out_of_date(why: impl Into<Cow<'static, str>>) -> TrustedListError
 
 pub(super) fn not_authentic(why: impl Into<Cow<'static, str>>) -> TrustedListError {
     TrustedListError { kind: TrustedListErrorKind::NotAuthentic, why: why.into() }
+}
+
+pub(super) fn unknown_signer() -> TrustedListError {
+    let why = "has a signer that does not lead to the CA or signer that was given";
+    TrustedListError { kind: TrustedListErrorKind::UnknownSigner, why: why.into() }
 }
 
 pub(super) fn rollback(why: impl Into<Cow<'static, str>>) -> TrustedListError {

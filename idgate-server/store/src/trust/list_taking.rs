@@ -293,8 +293,8 @@ impl From<StoreError> for Refused {
 impl From<Refused> for StoreError {
     fn from(why: Refused) -> Self {
         match why {
-            Refused::List(error) if error.kind.is_integrity() => Self::Damaged(error.to_string()),
-            Refused::List(error) => Self::Failed(error.to_string()),
+            Refused::List(error) if error.kind.is_integrity() => Self::Damaged(text_of(&error)),
+            Refused::List(error) => Self::Failed(text_of(&error)),
             Refused::Store(error) => error,
         }
     }
@@ -303,16 +303,26 @@ impl From<Refused> for StoreError {
 /// What a refresh is counted as that these entries refuse, though others may have taken it: whoever is
 /// told has to know which entries stay behind.
 fn outcome_of(refused: &[(&String, TrustedListError)], others_took_it: bool) -> Refreshed {
-    let mut told: Vec<String> = refused.iter().map(|(_, error)| error.to_string()).collect();
+    let mut told: Vec<String> = refused.iter().map(|(_, error)| text_of(error)).collect();
     told.dedup();
     if others_took_it || told.len() > 1 {
-        let named = refused.iter().map(|(issuer_id, error)| format!("{issuer_id}: {error}"));
-        told = named.collect();
+        let named = |(issuer_id, error): &_| format!("{issuer_id}: {}", text_of(error));
+        told = refused.iter().map(named).collect();
     }
     let told = told.join("; ");
     match refused.iter().any(|(_, error)| error.kind == TrustedListErrorKind::Rollback) {
         true => Refreshed::Rollback(told),
         false => Refreshed::Refused(told),
+    }
+}
+
+/// Names the option that gives the CA or the signer.
+fn text_of(error: &TrustedListError) -> String {
+    match error.kind {
+        TrustedListErrorKind::UnknownSigner => {
+            "the trusted list has a signer that does not lead to --list-signer-ca".into()
+        }
+        _ => error.to_string(),
     }
 }
 

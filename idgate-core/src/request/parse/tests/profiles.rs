@@ -186,7 +186,7 @@ fn a_dcql_query_needs_the_types_of_the_issuer() {
         let all = SpokenProfiles::new(ALL);
         let path = "credentials[0].issuer_id";
         let text = refused_by(&all, &body(profiles), "unknown_issuer", path);
-        assert!(text.contains("--vct"), "{text}");
+        assert!(text.ends_with("; give the issuer a vct"), "{text}");
     }
     taken(&body(json!(["draft"])));
 }

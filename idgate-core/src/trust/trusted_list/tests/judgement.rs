@@ -182,7 +182,7 @@ fn a_list_past_its_next_update_vouches_for_nobody() {
         let lapsed = entry.lapsed_list(Some(&DocType::new(PID_DOC)), true, next);
         assert_eq!(lapsed.is_none(), after);
         let told = "is trusted by the trusted list Example Operator alone, which was due";
-        assert!(lapsed.is_none_or(|why| why.starts_with(told)));
+        assert!(lapsed.is_none_or(|(why, _)| why.starts_with(told)));
         assert_eq!(entry.lapsed_list(None, true, NOW), None);
     }
 }

@@ -165,8 +165,9 @@ fn a_signer_that_does_not_lead_to_an_anchor_is_refused() {
     let other = SigningKey::from_seed(Curve::P256, "somebody");
     let stranger = list_signer(NOW.0).builder.with(|one| one.spki = other.public_spki());
     let stranger = stranger.self_sign(&other);
-    let why = "has a signer that does not lead to --list-signer-ca";
-    assert!(told(import(&pid().sign(&stranger)), why).is_integrity());
+    let why = "has a signer that does not lead to the CA or signer that was given";
+    let kind = told(import(&pid().sign(&stranger)), why);
+    assert_eq!((kind, kind.is_integrity()), (TrustedListErrorKind::UnknownSigner, true));
     let other_ca = CertificateBuilder::issuer_root(Name::new("LU", "Commercial CA"), &other, NOW.0);
     let other_ca = other_ca.self_sign(&other);
     let below = list_signer_below(&other_ca, "Example Operator", NOW.0);
@@ -181,7 +182,7 @@ fn a_list_that_one_of_its_providers_signed_is_refused() {
     let own = list_signer_below(&root, "Example Operator", NOW.0);
     let services = [Kind::Pid.issuance(&[&root.der, &own.der])];
     let list = pid().with(idgate_testkit::trusted_list::provider("P", "NTRLU-1", "LU", &services));
-    let why = "has a signer that does not lead to --list-signer-ca";
+    let why = "has a signer that does not lead to the CA or signer that was given";
     told(import(&list.sign_with(&own, &[&root.der])), why);
     told(import(&list.sign(&root)), "has a signer that is a CA, and CAs sign no lists");
 }

@@ -1,0 +1,34 @@
+//! Remedies of the core in the words of a gateway, whose operator has a command line.
+
+use idgate_core::error::{Remedy, RequestError};
+
+/// The field and the rule, with the remedy in those words.
+pub(super) fn text_of(mut error: RequestError) -> String {
+    if let Some(remedy) = &error.remedy {
+        error.rule = rule_of(&error, remedy).into();
+    }
+    error.to_string()
+}
+
+fn rule_of(error: &RequestError, remedy: &Remedy) -> String {
+    let fault = error.fault();
+    match remedy {
+        Remedy::AddVct => format!("{fault}; the operator adds one with --vct"),
+        Remedy::AddDocType => format!("{fault}; the operator adds one with --doc-type"),
+        Remedy::UpdateTrustedList => format!("{fault}; the operator takes a newer one"),
+        Remedy::AddCertificate => format!("{fault}: the gateway has no certificate for it"),
+        Remedy::RenewCertificate => format!("{fault}; ask the operator to renew it"),
+        Remedy::AddSigner | Remedy::EnableProfile => {
+            format!("{fault} at this gateway; leave it out, or ask the operator for it")
+        }
+        Remedy::AddReaderCertificate => format!(
+            "is signed at this gateway, which {fault}; set it to false, or ask the operator for one"
+        ),
+        Remedy::ChooseProfile(spoken) => {
+            let names: Vec<&str> = spoken.iter().map(|profile| profile.name()).collect();
+            format!("is not a profile of this gateway, which speaks {}", names.join(", "))
+        }
+        Remedy::EnableDcApi => format!("{fault} at this gateway; ask the operator for it"),
+        _ => error.rule.to_string(),
+    }
+}
