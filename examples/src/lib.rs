@@ -1,13 +1,19 @@
 //! What an embedder supplies: the time, random bytes, and a store. The programs are in `src/bin`.
 
 mod store;
+pub mod wallet;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::UnixMillis;
 pub use idgate_core::entropy::OsEntropy;
 
-pub use self::store::Store;
+pub use self::store::Memory;
+
+/// The public key of the sample issuer of this repository.
+pub fn sample_jwk() -> String {
+    idgate_testkit::samples::issuer_key(idgate_testkit::keys::Curve::P256).public_jwk().to_string()
+}
 
 /// The operating system's clock.
 #[allow(clippy::disallowed_methods)] // the embedder's side of "time is an argument"

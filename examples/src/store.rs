@@ -1,65 +1,113 @@
-//! Sessions in memory, as a table of a database would hold them: the revision in the open for the
-//! compare-and-set, the session as its snapshot, the claims apart. A database gets the snapshot sealed.
+//! Sessions in memory, like a table of a database: the revision in the open for the compare-and-set, the session as
+//! bytes, the claims apart. A database gets the bytes sealed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::future::{Future, ready};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use idgate_core::session::SessionResult;
-use idgate_core::{Revision, Session, Transition};
+use idgate::{Committed, Store};
+use idgate_core::limits::CLAIMS_RETENTION_MS;
+use idgate_core::session::SnapshotError;
+use idgate_core::{Effect, Revision, Session, SessionResult, Transition, UnixMillis};
 
-/// Sessions by id.
+use crate::now;
+
+/// The sessions of one process.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Mutex<Table>>);
+
 #[derive(Debug, Default)]
-pub struct Store(Mutex<HashMap<String, Row>>);
+struct Table {
+    rows: HashMap<String, Row>,
+    /// The id of the session for each handle of its offers.
+    ids: HashMap<String, String>,
+}
 
 #[derive(Debug)]
 struct Row {
     revision: Revision,
-    snapshot: Vec<u8>,
+    session: Vec<u8>,
     result: Option<SessionResult>,
 }
 
-impl Store {
-    /// Stores the transition where the revision still is the one that it was made from. `false`: a
-    /// lost race, and nothing is stored.
-    #[must_use]
-    pub fn commit(&self, transition: Transition) -> bool {
-        let mut session = transition.session;
-        let result = session.take_result();
-        let row =
-            Row { revision: session.revision(), snapshot: session.to_bytes().to_vec(), result };
-        let mut rows = self.rows();
-        let stored = rows.get(session.id().as_str()).map_or(Revision(0), |row| row.revision);
-        if stored != transition.from {
-            return false;
-        }
-        rows.insert(session.id().to_string(), row);
-        true
+impl Store for Memory {
+    type Error = SnapshotError;
+
+    fn load(
+        &self,
+        handle: &str,
+    ) -> impl Future<Output = Result<Option<Session>, SnapshotError>> + Send {
+        ready(self.read(handle))
     }
 
-    /// The session of that id with its claims, as long as they are there.
-    pub fn load(&self, id: &str) -> Option<Session> {
-        let rows = self.rows();
-        let row = rows.get(id)?;
-        let mut session = Session::from_bytes(&row.snapshot).ok()?;
+    fn commit(
+        &self,
+        transition: &Transition,
+    ) -> impl Future<Output = Result<Committed, SnapshotError>> + Send {
+        ready(Ok(self.write(transition)))
+    }
+}
+
+impl Memory {
+    fn read(&self, handle: &str) -> Result<Option<Session>, SnapshotError> {
+        let table = self.table();
+        let row = table.ids.get(handle).and_then(|id| table.rows.get(id));
+        let Some(row) = row else { return Ok(None) };
+        let mut session = Session::from_bytes(&row.session)?;
         if let Some(result) = row.result.clone() {
             session.restore_result(result);
         }
-        Some(session)
+        Ok(Some(session))
     }
 
+    fn write(&self, transition: &Transition) -> Committed {
+        let mut session = transition.session.clone();
+        let (id, result) = (session.id().to_string(), session.take_result());
+        let mut table = self.table();
+        let stored = table.rows.get(&id).map_or(Revision(0), |row| row.revision);
+        if stored != transition.from {
+            return Committed::LostRace;
+        }
+        let row =
+            Row { revision: session.revision(), session: session.to_bytes().to_vec(), result };
+        table.ids.extend(session.handles().map(|handle| (handle.to_owned(), id.clone())));
+        table.rows.insert(id.clone(), row);
+        for effect in &transition.effects {
+            match effect {
+                Effect::RedactClaimsAt(at) => self.at(*at, &id, Table::redact),
+                Effect::ExpireAt(at) => self.at(at.plus(CLAIMS_RETENTION_MS), &id, Table::forget),
+                _ => {} // a change of the status, for your own events
+            }
+        }
+        Committed::Stored
+    }
+
+    fn at(&self, at: UnixMillis, id: &str, act: fn(&mut Table, &str)) {
+        let (memory, id) = (self.clone(), id.to_owned());
+        let wait = Duration::from_millis(at.since(now()));
+        tokio::spawn(async move {
+            tokio::time::sleep(wait).await;
+            act(&mut memory.table(), &id);
+        });
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
     /// Erases the claims.
-    pub fn redact(&self, id: &str) {
-        if let Some(row) = self.rows().get_mut(id) {
+    fn redact(&mut self, id: &str) {
+        if let Some(row) = self.rows.get_mut(id) {
             row.result = None;
         }
     }
 
     /// Deletes the session.
-    pub fn forget(&self, id: &str) {
-        self.rows().remove(id);
-    }
-
-    fn rows(&self) -> MutexGuard<'_, HashMap<String, Row>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn forget(&mut self, id: &str) {
+        self.rows.remove(id);
+        self.ids.retain(|_, of| of != id);
     }
 }

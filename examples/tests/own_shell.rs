@@ -1,21 +1,27 @@
-//! `own_shell` over a real socket, with the sample wallet.
+//! `own_shell` over a real socket, with a wallet of OpenID4VP 1.0 and HAIP.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop at the first surprise
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use idgate_examples::now;
-use idgate_testkit::request_object::{JarLink, JarRequest};
-use idgate_testkit::samples::{Sample, issue_sample};
-use idgate_testkit::wallet::{Body, Transcript, Wallet};
+use idgate_testkit::keys::{Curve, SigningKey, pem};
+use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request};
+use idgate_testkit::samples;
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::numeric_date;
+use idgate_testkit::wallet::{Body, Wallet};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 use serde_json::{Value, json};
 
 /// The running program, ended with the test.
 struct Shell {
     child: Child,
     address: String,
+    root: Vec<u8>,
 }
 
 struct Reply {
@@ -25,14 +31,24 @@ struct Reply {
 }
 
 impl Shell {
-    fn start(profile: &str) -> Self {
+    fn start() -> Self {
+        let root = Identity::iaca(Curve::P256, now().0);
+        let key = SigningKey::from_seed(Curve::P256, "shop");
+        let name = Name::new("UT", "shop.example");
+        let leaf = CertificateBuilder::document_signer(&root, name, &key, now().0);
+        let chain = pem("CERTIFICATE", &leaf.issue(&root, &key).der);
+        let folder = tempfile::tempdir().unwrap();
+        let (key_file, chain_file) =
+            (folder.path().join("key.pem"), folder.path().join("chain.pem"));
+        std::fs::write(&key_file, key.private_pem()).unwrap();
+        std::fs::write(&chain_file, chain).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_own_shell"));
-        let mut child =
-            command.args([profile, "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+        command.arg(key_file).arg(chain_file).args(["127.0.0.1:0", "127.0.0.0/8"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim_end().strip_prefix("listening on http://").unwrap().to_owned();
-        Self { child, address }
+        Self { child, address, root: root.der }
     }
 
     fn send(&self, method: &str, path: &str, body: Option<&Body>) -> Reply {
@@ -51,26 +67,54 @@ impl Shell {
         stream.read_to_string(&mut reply).unwrap();
         let (head, body) = reply.split_once("\r\n\r\n").unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Reply { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+        Reply { status, head: head.to_owned(), body: body.to_owned() }
     }
 
     fn get(&self, path: &str) -> Reply {
         self.send("GET", path, None)
     }
 
-    /// A new check: its id and its link.
-    fn create(&self) -> (String, String) {
-        let created = self.send("POST", "/checks", None).expect(201).json();
-        let text = |name: &str| created[name].as_str().unwrap().to_owned();
-        (text("id"), text("link"))
+    /// A new check: its id, and a link for each profile.
+    fn create(&self) -> (String, [String; 2]) {
+        let created = self.send("POST", "/checks", None).expect(200).json();
+        let link = |n: usize| created["links"][n].as_str().unwrap().to_owned();
+        (created["id"].as_str().unwrap().to_owned(), [link(0), link(1)])
     }
 
-    fn answer(&self, id: &str, body: &Body) -> Reply {
-        self.send("POST", &format!("/v1/oid4vp/response/{id}"), Some(body))
+    /// The request behind a link: fetched and verified.
+    fn fetch(&self, link: &str, haip: bool) -> Request {
+        let (_, uri) = link.split_once("request_uri=").unwrap();
+        let handle = uri.split('&').next().unwrap().rsplit("%2F").next().unwrap().to_owned();
+        let reply = self.get(&format!("/v1/oid4vp/request/{handle}")).expect(200);
+        assert!(reply.head.contains("cache-control: no-store"), "{}", reply.head);
+        let content_type = "application/oauth-authz-req+jwt".to_owned();
+        assert!(reply.head.contains(&content_type), "{}", reply.head);
+        let fetched = Fetched { content_type, jwt: reply.body, wallet_nonce: None };
+        let expected = Expected {
+            prefix: Prefix::X509Hash,
+            encrypted: true,
+            formats: vec![Format::SdJwtVc],
+            haip,
+            transaction_data: false,
+            anchor: Some(self.root.clone()),
+            did_document: None,
+            now_ms: now().0,
+        };
+        let (request, findings) =
+            Request::read(link, Some(&fetched), &expected, &mut Keys::default());
+        // There is no TLS on the loopback.
+        assert_eq!(findings.checks(), ["request_uri_https", "response_uri"], "{findings:?}");
+        request
     }
 
-    fn read(&self, id: &str) -> Value {
-        self.get(&format!("/checks/{id}")).expect(200).json()
+    fn post(&self, request: &Request, body: &Body) -> Reply {
+        let path = request.response_uri.split_once(&self.address).unwrap().1;
+        self.send("POST", path, Some(body))
+    }
+
+    fn read(&self, id: &str, code: Option<&str>) -> Value {
+        let query = code.map(|code| format!("?response_code={code}")).unwrap_or_default();
+        self.get(&format!("/checks/{id}{query}")).expect(200).json()
     }
 }
 
@@ -93,95 +137,110 @@ impl Reply {
     }
 }
 
-fn wallet() -> Wallet {
-    let Sample { holder_key, credential, .. } = issue_sample(now().0);
-    Wallet::new(holder_key).with(credential)
+/// A wallet with the sample credential, which has that status.
+fn wallet(status: Option<(u64, &str)>) -> Wallet {
+    let holder = samples::holder_key(Curve::P256);
+    let mut credential = samples::identity(&holder, now().0);
+    if let Some((idx, uri)) = status {
+        credential = credential.plain("status", status_claim(idx, uri));
+    }
+    Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)))
 }
 
-fn verified() -> Value {
-    let claims = json!({"pid": {"given_name": "Erika", "birthdate": "1984-08-12"}});
-    json!({"status": "VERIFIED", "reason": null, "claims": claims})
-}
-
-#[test]
-fn an_inline_check_goes_from_the_link_to_the_claims() {
-    let shell = Shell::start("inline");
-    let (id, link) = shell.create();
-    let pending = json!({"status": "PENDING", "reason": null, "claims": null});
-    assert_eq!(shell.read(&id), pending);
-    shell.get(&format!("/v1/oid4vp/request/{id}")).expect(404);
-
-    let answer = wallet().answer_uri(&link, now().0).unwrap();
-    assert_eq!(answer.response_uri, format!("http://{}/v1/oid4vp/response/{id}", shell.address));
-    let body = answer.form_body();
-    let reply = shell.answer(&id, &body).expect(200);
-    assert_eq!(reply.json(), json!({"status": "ok"}));
-    assert!(reply.head.contains("cache-control: no-store"), "{}", reply.head);
-    assert_eq!(shell.read(&id), verified());
-
-    let again = shell.answer(&id, &body).expect(409);
-    assert_eq!(again.json(), json!({"error": "session_not_pending"}));
+fn code_of(reply: &Reply) -> String {
+    let uri = reply.json()["redirect_uri"].as_str().unwrap().to_owned();
+    uri.split_once("response_code=").unwrap().1.to_owned()
 }
 
 #[test]
-fn a_jar_check_goes_from_the_signed_request_to_the_claims() {
-    let shell = Shell::start("jar");
-    let (id, link) = shell.create();
-    assert_eq!(shell.read(&id)["status"], "CREATED");
-    let request = shell.get(&format!("/v1/oid4vp/request/{id}")).expect(200);
-    assert!(request.head.contains("content-type: application/oauth-authz-req+jwt"));
-    assert_eq!(shell.read(&id)["status"], "PENDING");
+fn a_check_is_verified_in_each_profile_and_read_with_the_code() {
+    let shell = Shell::start();
+    for (n, haip) in [(0, false), (1, true)] {
+        let (id, links) = shell.create();
+        assert_eq!(shell.read(&id, None)["status"], "CREATED");
+        let request = shell.fetch(&links[n], haip);
+        assert_eq!(shell.read(&id, None)["status"], "PENDING");
+        let body = wallet(None).answer_1_0(&request, now().0).unwrap().body();
+        let reply = shell.post(&request, &body).expect(200);
+        // Another browser has no code.
+        let others = json!({"status": "VERIFIED", "reason": null, "given_name": null});
+        assert_eq!(shell.read(&id, None), others);
+        assert_eq!(shell.read(&id, Some(&code_of(&reply)))["given_name"], "Erika");
 
-    let did_document = shell.get("/.well-known/did.json").expect(200).json();
-    let link = JarLink::parse(&link).unwrap();
-    let jar = JarRequest::verify(&link, &request.body, &did_document, now().0).unwrap();
-    let answer = wallet().answer_jar(&jar, Transcript::OpenId4Vp, false, now().0).unwrap();
-    shell.answer(&id, &answer.form_body()).expect(200);
-    assert_eq!(shell.read(&id), verified());
-    shell.get(&format!("/v1/oid4vp/request/{id}")).expect(404);
+        let again = shell.post(&request, &body).expect(409);
+        assert_eq!(again.json()["error"], "session_not_pending");
+    }
+}
+
+/// Serves one status list, which revokes 1, for as long as the test runs.
+fn status_list() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("http://{}/list", listener.local_addr().unwrap());
+    let list = StatusJwt::new(&StatusList::new(2, 8).with(1, 1), &uri, numeric_date(now().0));
+    let list = list.sign(&samples::issuer_key(Curve::P256));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut line).unwrap() > 2 {
+                line.clear();
+            }
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/statuslist+jwt\r\n";
+            write!(stream, "{head}Content-Length: {}\r\n\r\n{list}", list.len()).unwrap();
+        }
+    });
+    uri
 }
 
 #[test]
-fn a_stolen_credential_is_refused_without_a_reason_for_the_wallet() {
-    let shell = Shell::start("inline");
-    let (id, link) = shell.create();
-    let Sample { issuer_key, credential, .. } = issue_sample(now().0);
-    let thief = Wallet::new(issuer_key).with(credential);
-    let body = thief.answer_uri(&link, now().0).unwrap().form_body();
-    let refused = shell.answer(&id, &body).expect(400);
-    assert_eq!(refused.json(), json!({"error": "invalid_presentation"}));
-    let failed = json!({"status": "FAILED", "reason": "holder_binding_invalid", "claims": null});
-    assert_eq!(shell.read(&id), failed);
+fn a_status_list_is_fetched_and_a_revoked_credential_refused() {
+    let (shell, uri) = (Shell::start(), status_list());
+    for (idx, status, reply) in [(0, "VERIFIED", 200), (1, "FAILED", 400)] {
+        let (id, links) = shell.create();
+        let request = shell.fetch(&links[0], false);
+        let wallet = wallet(Some((idx, &uri)));
+        let body = wallet.answer_1_0(&request, now().0).unwrap().body();
+        let replied = shell.post(&request, &body).expect(reply);
+        let read = shell.read(&id, None);
+        assert_eq!(read["status"], status);
+        if reply == 400 {
+            assert_eq!(replied.json()["error"], "invalid_presentation");
+            assert_eq!(read["reason"], "credential_revoked");
+        }
+    }
 }
 
 #[test]
 fn of_answers_at_once_one_settles_the_check() {
-    let shell = Shell::start("inline");
-    let (id, link) = shell.create();
-    let body = wallet().answer_uri(&link, now().0).unwrap().form_body();
-    let mut statuses: Vec<u16> = std::thread::scope(|scope| {
-        let send = || shell.answer(&id, &body).status;
+    let shell = Shell::start();
+    let (id, links) = shell.create();
+    let request = shell.fetch(&links[0], false);
+    let body = wallet(None).answer_1_0(&request, now().0).unwrap().body();
+    let mut statuses: Vec<u16> = thread::scope(|scope| {
+        let send = || shell.post(&request, &body).status;
         let posts: Vec<_> = (0..8).map(|_| scope.spawn(send)).collect();
         posts.into_iter().map(|post| post.join().unwrap()).collect()
     });
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
-    assert_eq!(shell.read(&id), verified());
+    assert_eq!(shell.read(&id, None)["status"], "VERIFIED");
 }
 
 #[test]
-fn what_is_unknown_or_malformed_changes_nothing() {
-    let shell = Shell::start("inline");
-    let (id, link) = shell.create();
-    let body = wallet().answer_uri(&link, now().0).unwrap().form_body();
-    shell.answer("ses_unknown", &body).expect(409);
+fn strangers_change_nothing() {
+    let shell = Shell::start();
+    let (id, _) = shell.create();
     shell.get("/checks/ses_unknown").expect(404);
-    let malformed = Body { bytes: b"vp_token=a&vp_token=b".to_vec(), ..body.clone() };
-    assert_eq!(
-        shell.answer(&id, &malformed).expect(400).json(),
-        json!({"error": "invalid_response"})
-    );
-    let large = Body { bytes: vec![b'a'; 1024 * 1024 + 1], ..body };
-    shell.answer(&id, &large).expect(413);
-    assert_eq!(shell.read(&id)["status"], "PENDING");
+    shell.get("/nothing").expect(404);
+    shell.send("POST", "/v1/oid4vp/response/ses_unknown", None).expect(409);
+    let content_type = "application/x-www-form-urlencoded".to_owned();
+    let body =
+        Body { content_type: content_type.clone(), bytes: b"vp_token=a&vp_token=b".to_vec() };
+    let path = format!("/v1/oid4vp/response/{id}");
+    let malformed = shell.send("POST", &path, Some(&body)).expect(400);
+    assert_eq!(malformed.json()["error"], "invalid_response");
+    let large = Body { content_type, bytes: vec![b'a'; 1024 * 1024 + 1] };
+    shell.send("POST", &path, Some(&large)).expect(413);
+    assert_eq!(shell.read(&id, None)["status"], "CREATED");
 }

@@ -5,11 +5,11 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use idgate::{Allowance, Asked, BlockingFetcher, Scope, UnderWay};
 use idgate_core::Answer;
 use idgate_core::ids::OfferId;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
-use idgate::{Allowance, Asked, BlockingFetcher, Scope, UnderWay};
 use self_cell::self_cell;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;

@@ -76,9 +76,7 @@ fn verifier() -> *mut idgate_verifier {
 fn fetcher(options: &str) -> *mut idgateer {
     let mut made = ptr::null_mut();
     // SAFETY: a live text of its length.
-    ok(unsafe {
-        idgateer_new(options.as_ptr().cast(), options.len(), &mut made, ptr::null_mut())
-    });
+    ok(unsafe { idgateer_new(options.as_ptr().cast(), options.len(), &mut made, ptr::null_mut()) });
     made
 }
 
@@ -298,9 +296,8 @@ fn options_of_a_fetcher_that_are_unknown_or_wrong_are_refused() {
     ] {
         let mut made = ptr::null_mut();
         // SAFETY: a live text of its length.
-        let status = unsafe {
-            idgateer_new(bad.as_ptr().cast(), bad.len(), &mut made, ptr::null_mut())
-        };
+        let status =
+            unsafe { idgateer_new(bad.as_ptr().cast(), bad.len(), &mut made, ptr::null_mut()) };
         assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true), "{bad}");
     }
 }

@@ -8,8 +8,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate::Fetcher;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;

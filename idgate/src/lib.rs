@@ -37,8 +37,8 @@ mod limits;
 #[cfg(any(test, feature = "internals"))]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod loopback;
-pub mod own_fault;
 mod options;
+pub mod own_fault;
 mod permits;
 mod questions;
 mod range;
@@ -48,10 +48,10 @@ mod requests;
 pub mod silence;
 mod store;
 mod tls;
-mod wallets;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tls_loopback;
+mod wallets;
 
 pub use self::blocking::{BlockingFetcher, UnderWay};
 pub use self::cache::Scope;

@@ -158,11 +158,10 @@ impl<S: Store> Inner<S> {
             Err(reply) => return reply,
         };
         let verifier = self.verifier();
-        let verification =
-            match verifier.begin(&session, answer, &mut OsEntropy, clock::now()) {
-                Ok(verification) => verification,
-                Err(error) => return error.reply(),
-            };
+        let verification = match verifier.begin(&session, answer, &mut OsEntropy, clock::now()) {
+            Ok(verification) => verification,
+            Err(error) => return error.reply(),
+        };
         match self.fetcher.decide(verification, &self.store).await {
             Ok(decision) => {
                 if let Some(error) = decision.report.error() {

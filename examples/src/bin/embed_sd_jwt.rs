@@ -7,7 +7,8 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::{
     Answer, Credential, Issuer, NewSession, Profile, Reader, Request, Step, Trust, Verifier,
 };
-use idgate_examples::{OsEntropy, now};
+use idgate_examples::{OsEntropy, now, wallet};
+use idgate_testkit::openid4vp::Format;
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let issuer = issuer.jwk(sample.issuer_key.public_jwk().to_string());
     let trust = Trust::new(PROVIDER, [issuer])?;
     let verifier = Verifier::builder(trust)
-        .profiles([Profile::Draft])
+        .profiles([Profile::V1_0])
         .unsigned("https://shop.example")
         .build()?;
 
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The wallet answers to {base URL}/v1/oid4vp/response/{session id}.
     let wallet = Wallet::new(sample.holder_key).with(sample.credential);
-    let answer = wallet.answer_uri(&link, now().0)?.form_body();
+    let answer = wallet::answer(&wallet, &link, Format::SdJwtVc, None)?;
 
     // Decide; commit `decision.transition` where the revision still is the old one; then send `decision.reply()`.
     let posted =

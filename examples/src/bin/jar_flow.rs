@@ -1,76 +1,63 @@
-//! The jar profile inside an application: a signed Request Object that the wallet fetches, and an
-//! answer that is encrypted to a key of the session alone.
+//! Signed requests inside an application: a Request Object that the wallet fetches and verifies with our DID document,
+//! and an answer that is encrypted to a key of the session alone.
 
 use std::error::Error;
-use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Es256Key, Jwk};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::IssuerId;
-use idgate_core::request::{RequestSigner, SoftwareSigner};
-use idgate_core::verify::Step;
+use idgate_core::crypto::{Es256Key, SoftwareSigner};
 use idgate_core::{
-    Answer, Asked, Credential, NewSession, Reader, Request, Trust, TrustEntry, TrustSnapshot,
-    TrustedKey, Verifier,
+    Answer, Asked, Credential, Issuer, NewSession, Profile, Reader, Request, Step, Trust, Verifier,
 };
-use idgate_examples::{OsEntropy, now};
-use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_examples::{OsEntropy, now, wallet};
+use idgate_testkit::openid4vp::Format;
 use idgate_testkit::samples;
-use idgate_testkit::wallet::{Transcript, Wallet};
+use idgate_testkit::wallet::Wallet;
+use serde_json::Value;
 
 const BASE_URL: &str = "https://shop.example";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sample = samples::issue_sample(now().0);
 
-    // Once: a signing key, named after itself under the DID of our host. Keep its scalar sealed, or
-    // implement `RequestSigner` over an HSM. Serve the document at `/.well-known/did.json`.
-    let did = did_web(BASE_URL)?;
+    // Once: a signing key under the DID of our host. `SoftwareSigner::from_pem` reads one from a file, and
+    // `RequestSigner` is the trait for an HSM.
     let key = Es256Key::generate(&mut OsEntropy)?;
-    let id = key_id(&PROVIDER, &did, key.public_key());
-    let signer = Arc::new(SoftwareSigner::new(key, id));
-    let published = PublishedKey::new(signer.key_id(), *signer.public_key());
-    let did_document = did_document_json(&did, &[published]);
+    let signer = SoftwareSigner::new(key, "").under_did(BASE_URL)?;
+    let jwk = sample.issuer_key.public_jwk().to_string();
+    let trust = Trust::new(PROVIDER, [Issuer::new(samples::ISSUER).vct(samples::VCT).jwk(jwk)])?;
+    let verifier =
+        Verifier::builder(trust).profiles([Profile::V1_0]).signed(BASE_URL, signer).build()?;
+    // Serve it at `/.well-known/did.json`.
+    let did_document = verifier.did_document_json().ok_or("no key signs under the DID")?;
 
-    let jwk = Jwk::parse(sample.issuer_key.public_jwk().to_string().as_bytes())?;
-    let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
-    issuer.keys.push(TrustedKey::new(jwk.key));
-    let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
-    let verifier = Verifier::builder(Trust::of_snapshot(PROVIDER, trust))
-        .profiles([idgate_core::Profile::Draft])
-        .signed(BASE_URL, signer)
-        .build()?;
-
-    // Per person: a session. Its snapshot holds the private key for the answer: seal it.
+    // Per person: a session. Its bytes hold the private key for the answer: seal them.
     let card = Credential::sd_jwt_vc("pid", samples::ISSUER);
     let asked = Request::of([card.claims(["given_name", "age_equal_or_over"])]);
     let created = verifier.create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
     let mut session = created.session;
-    let link = session.invitation().qr_code_url;
+    let info = session.info(now());
+    let link = info.qr_code_url.ok_or("the session is over")?;
     println!("the link: {link}");
 
     // The wallet fetches {base URL}/v1/oid4vp/request/{session id}. Commit the transition of the
-    // first fetch before you answer it.
-    let asked = Asked::get(session.id().as_str());
-    let fetched = verifier.request_object(&session, &asked, now())?;
+    // first fetch before you send `fetched.reply()`.
+    let fetched = verifier.request_object(&session, &Asked::get(&info.id), now())?;
     if let Some(transition) = fetched.transition {
         session = transition.session;
     }
 
     // The wallet's side: verify the request with the DID document, answer, encrypt.
-    let did_document = serde_json::from_str(&did_document)?;
-    let jar =
-        JarRequest::verify(&JarLink::parse(&link)?, fetched.jwt.as_str(), &did_document, now().0)?;
+    let did_document: Value = serde_json::from_str(&did_document)?;
     let wallet = Wallet::new(sample.holder_key).with(sample.credential);
-    let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now().0)?.form_body();
+    let fetched = Some((fetched.jwt.as_str(), did_document));
+    let answer = wallet::answer(&wallet, &link, Format::SdJwtVc, fetched)?;
 
-    // From here on as in the other profile: the session knows how its answer is read.
-    let (to, content_type) = (session.id().as_str(), Some(&*answer.content_type));
-    let posted = Answer { to, content_type, body: &answer.bytes };
+    // From here on like an unsigned request: the session knows how its answer is read.
+    let posted =
+        Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&session, posted, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
-        return Err("nothing to ask for".into());
+        return Err("a status list is to be fetched: `own_shell` has what fetches it".into());
     };
     match decision.transition.session.result(Reader::Backend, now()) {
         Ok(result) => println!("verified: {}", result.claims_json()),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use idgate::Answer;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Notification;
-use idgate::Answer;
 use serde_json::json;
 use tokio::runtime::Builder;
 use url::{Host, Url};

@@ -8,10 +8,10 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::{Allowance, Asked, Scope};
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
 use idgate_core::verify::{Decision, Need, Step, Verification};
-use idgate::{Allowance, Asked, Scope};
 
 use super::wallet::computing;
 use super::{App, AppError};

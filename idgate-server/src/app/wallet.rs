@@ -4,12 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::Scope;
 use idgate_core::error::NotAnAnswer;
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use idgate_core::{Answer, Verifier};
-use idgate::Scope;
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;

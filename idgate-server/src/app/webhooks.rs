@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use idgate::{Answer, Egress, EgressError};
 use idgate_core::codec::json::Tape;
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
-use idgate::{Answer, Egress, EgressError};
 use url::Url;
 
 use super::{App, AppError, request_body};

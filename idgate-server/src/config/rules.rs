@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use idgate::Cidr;
 use idgate_core::Verifier;
 use idgate_core::error::ConfigError;
-use idgate::Cidr;
 
 /// Address ranges separated by commas; none is fine.
 pub(super) fn cidrs(text: &str) -> Result<Vec<Cidr>, String> {

@@ -125,9 +125,9 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use hyper::header::HeaderValue;
+    use idgate::Fetcher;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::ids::TenantId;
-    use idgate::Fetcher;
 
     use super::*;
     use idgate_base::clock::VirtualClock;

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::{Egress, EgressError, Room};
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use idgate_core::time::UnixMillis;
-use idgate::{Egress, EgressError, Room};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 

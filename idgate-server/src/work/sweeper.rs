@@ -168,11 +168,11 @@ fn report(duty: Duty, outcome: Result<usize, StoreError>) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use idgate::Fetcher;
     use idgate_base::clock::{Clock, VirtualClock};
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::session::Status;
     use idgate_core::time::UnixMillis;
-    use idgate::Fetcher;
 
     use super::*;
     use crate::app::App;

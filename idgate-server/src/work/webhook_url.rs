@@ -1,8 +1,8 @@
 //! Which URLs may be notified (decisions 11). Parsed once: what is checked, stored, shown and
 //! connected to is the same serialised form.
 
-use idgate_core::codec::{HOST_NAME_RULE, is_host_name};
 use idgate::has_usual_port;
+use idgate_core::codec::{HOST_NAME_RULE, is_host_name};
 use url::{Host, Url};
 
 use crate::limits::MAX_WEBHOOK_URL_CHARS;

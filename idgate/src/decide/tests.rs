@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::{
-    Issuer, NewSession, Reason, Request, Revision, Sent, Status, UnixMillis, Verifier,
+    Issuer, NewSession, Profile, Reason, Request, Revision, Sent, Status, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;
@@ -123,10 +123,8 @@ impl Flow {
 
     fn of(issuer: Issuer, status: Option<(u64, &str)>) -> Self {
         let trust = Trust::new(PROVIDER, [issuer]).unwrap();
-        let builder = Verifier::builder(Trust::of_snapshot(PROVIDER, trust.snapshot().clone()))
-            .profiles([idgate_core::Profile::Draft])
-            .unsigned("https://gateway.example");
-        let verifier = builder.build().unwrap();
+        let builder = Verifier::builder(trust).profiles([Profile::Draft]);
+        let verifier = builder.unsigned("https://gateway.example").build().unwrap();
         let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
             "claims":["given_name"]}]}"#;
         let request = Request::from_json(asked).unwrap();

@@ -1,7 +1,6 @@
 //! Keys, certificates, lists and settings that cannot be used.
 
 use alloc::string::{String, ToString};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use idgate_testkit::keys::{Curve, SigningKey, pem};
@@ -18,7 +17,7 @@ use crate::ids::ClaimPath;
 use crate::request::fixtures::NOW;
 use crate::request::{ClaimFilter, DcApiPages, Profile, RegistrationCertificate};
 use crate::session::ClientIdForm;
-use crate::trust::{ImportRules, ListState, TrustSnapshot, VerifierCertificate};
+use crate::trust::{ImportRules, ListState, VerifierCertificate};
 use crate::verifier::ProfileOptions;
 use crate::webhook::{InvalidWebhook, SigningSecret};
 use crate::{Issuer, ListFile, Transcript, Trust, Verifier};
@@ -177,9 +176,10 @@ fn texts_about_the_settings_of_a_verifier_are_neutral() {
     let built = |signer: SoftwareSigner, form| {
         let mut options = ProfileOptions::new([Profile::V1_0]);
         options.client_id_form = form;
-        let builder = Verifier::builder(PROVIDER).jar("https://verifier.example", Arc::new(signer));
-        let builder = builder.trust(Arc::new(TrustSnapshot::new(1, [])));
-        builder.profiles(options).build().map(drop)
+        let trust = Trust::new(PROVIDER, []).unwrap();
+        let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
+        let builder = builder.signed("https://verifier.example", signer);
+        builder.profile_options(options).build().map(drop)
     };
     let certified = |key_id: &str, chain: &[u8]| {
         signer(key_id).with_certificate_chain(Vec::from([chain.to_vec()]))

@@ -12,13 +12,14 @@ use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME,
 use serde_json::{Value, json};
 
 use super::assert_neutral;
+use crate::codec::base64url;
 use crate::crypto::tests::PROVIDER;
 use crate::crypto::{Es256Key, SoftwareSigner};
 use crate::error::{CreateError, Remedy, RequestError};
 use crate::request::fixtures::{CountingEntropy, NOW};
 use crate::request::{Profile, RegistrationCertificate, SpokenProfiles};
 use crate::session::ClientIdForm;
-use crate::verifier::{DcApi, ProfileOptions};
+use crate::verifier::{Asked, DcApi, ProfileOptions};
 use crate::{
     Answer, Issuer, ListFile, Mode, NewSession, Request, Session, Trust, UnixMillis, Verifier,
 };
@@ -123,9 +124,15 @@ fn signer(key_id: &str) -> SoftwareSigner {
     SoftwareSigner::new(Es256Key::from_scalar(&[3; 32]).unwrap(), key_id)
 }
 
+/// The key of [`signer`], for its certificate.
+fn own_key() -> SigningKey {
+    let d = base64url::encode(&[3; 32]);
+    SigningKey::from_jwk(&json!({ "kty": "EC", "crv": "P-256", "d": d })).unwrap()
+}
+
 /// A signer with a certificate for another host than the verifier's.
 fn certified() -> Arc<SoftwareSigner> {
-    let (key, name) = (SigningKey::from_seed(Curve::P256, "verifier"), Name::new("UT", "verifier"));
+    let (key, name) = (own_key(), Name::new("UT", "verifier"));
     let ca = Identity::iaca(Curve::P256, NOW.0);
     let leaf = CertificateBuilder::new(name.clone(), name, &key, NOW.0, DAYS)
         .set(SUBJECT_ALT_NAME, false, dns_names(&["other.example"]))
@@ -143,9 +150,9 @@ fn verifier(
     let mut options = ProfileOptions::new([enabled, Profile::Draft]);
     (options.client_id_form, options.dc_api) = (signed_under, dc_api);
     let did = Arc::new(signer("did:web:verifier.example#key"));
-    let builder = Verifier::builder(PROVIDER).jar(URL, did).trust(Arc::clone(trust().snapshot()));
-    let builder = builder.profiles(options);
-    more.into_iter().fold(builder, |builder, more| builder.request_signer(more)).build().unwrap()
+    let builder = Verifier::builder(trust()).profiles([enabled]).signed(URL, did);
+    let builder = builder.profile_options(options);
+    more.into_iter().fold(builder, |builder, more| builder.signer(more)).build().unwrap()
 }
 
 /// Speaks `1.0` under its DID.
@@ -238,7 +245,7 @@ fn a_profile_that_cannot_be_spoken_is_refused_with_the_remedy() {
     let rule = "haip is not enabled; leave it out, or enable it";
     assert_remedy(&refused, Remedy::EnableProfile, rule);
 
-    let alone = Verifier::builder(PROVIDER).inline(URL).trust(Arc::clone(trust().snapshot()));
+    let alone = Verifier::builder(trust()).profiles([Profile::Draft]).unsigned(URL);
     let refused = not_made(&alone.build().unwrap(), &asked, NewSession::live(), NOW);
     assert_neutral(refused);
 }
@@ -337,12 +344,13 @@ fn texts_about_an_answer_and_about_what_a_wallet_fetches_are_neutral() {
     for (to, wallet_nonce, now) in
         [(to, Some(&*nonce), NOW), ("off_x", None, NOW), (to, None, NOW.plus(DAY_MS))]
     {
-        let refused = verifier.request_object(&session, to, wallet_nonce, now);
+        let asked = Asked { to, wallet_nonce: wallet_nonce.map(Into::into) };
+        let refused = verifier.request_object(&session, &asked, now);
         assert_neutral(refused.map(drop).unwrap_err());
     }
     assert_neutral(verifier.dc_api_requests(&session, NOW).map(drop).unwrap_err());
-    let builder = Verifier::builder(PROVIDER).inline(URL).trust(Arc::clone(trust().snapshot()));
-    let without = builder.build().unwrap().request_object(&session, to, None, NOW);
+    let builder = Verifier::builder(trust()).profiles([Profile::Draft]).unsigned(URL);
+    let without = builder.build().unwrap().request_object(&session, &Asked::get(to), NOW);
     assert_neutral(without.map(drop).unwrap_err());
-    assert_neutral(Session::from_snapshot(b"{").unwrap_err());
+    assert_neutral(Session::from_bytes(b"{").unwrap_err());
 }

@@ -13,8 +13,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::crypto::counting::PROVIDER;
 use idgate::Fetcher;
+use idgate_core::crypto::counting::PROVIDER;
 use idgate_testkit::costs::Costs;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;

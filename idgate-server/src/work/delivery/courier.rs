@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::{Answer, Egress, EgressError, Post};
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Attempt;
-use idgate::{Answer, Egress, EgressError, Post};
 
 use idgate_base::spans;
 use idgate_store::Target;
@@ -73,9 +73,9 @@ impl Courier {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use idgate::silence::Silence;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::webhook::SigningSecret;
-    use idgate::silence::Silence;
 
     use super::*;
 

@@ -13,9 +13,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::{Answer, EgressError};
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
-use idgate::{Answer, EgressError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;

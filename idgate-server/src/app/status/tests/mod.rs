@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate::loopback::Loopback;
+use idgate::{Allowance, Fetcher};
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::error::{NotAnAnswer, Reason};
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Status};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::WalletReply;
-use idgate::loopback::Loopback;
-use idgate::{Allowance, Fetcher};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};

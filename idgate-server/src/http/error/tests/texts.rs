@@ -48,9 +48,15 @@ fn signer(key_id: &str) -> SoftwareSigner {
     SoftwareSigner::new(Es256Key::from_scalar(&[3; 32]).unwrap(), key_id)
 }
 
+/// The key of [`signer`], for its certificate.
+fn own_key() -> SigningKey {
+    let d = idgate_testkit::codec::base64url(&[3; 32]);
+    SigningKey::from_jwk(&json!({ "kty": "EC", "crv": "P-256", "d": d })).unwrap()
+}
+
 /// A signer with a certificate for another host than the gateway's.
 fn certified() -> Arc<SoftwareSigner> {
-    let (key, name) = (SigningKey::from_seed(Curve::P256, "gateway"), Name::new("UT", "gateway"));
+    let (key, name) = (own_key(), Name::new("UT", "gateway"));
     let ca = Identity::iaca(Curve::P256, NOW.0);
     let leaf = CertificateBuilder::new(name.clone(), name, &key, NOW.0, DAYS)
         .set(SUBJECT_ALT_NAME, false, dns_names(&["other.example"]))
@@ -70,10 +76,10 @@ fn jar(options: ProfileOptions) -> Verifier {
 
 fn verifier(options: ProfileOptions, more: Option<Arc<SoftwareSigner>>) -> Verifier {
     let did = Arc::new(signer("did:web:gateway.example#key"));
-    let builder = Verifier::builder(PROVIDER).jar("https://gateway.example", did);
-    let mut builder = builder.trust(Arc::clone(trust().snapshot())).profiles(options);
+    let builder = Verifier::builder(trust()).profiles([Profile::Draft]);
+    let mut builder = builder.signed("https://gateway.example", did).profile_options(options);
     if let Some(signer) = more {
-        builder = builder.request_signer(signer);
+        builder = builder.signer(signer);
     }
     builder.build().unwrap()
 }
@@ -213,9 +219,8 @@ fn a_profile_without_a_signer_is_refused_with_what_is_missing() {
     let to_browsers = {
         let mut options = by(ClientIdForm::DecentralizedIdentifier);
         options.dc_api = DcApi::Signed;
-        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
-        let builder = builder.trust(Arc::clone(trust().snapshot()));
-        builder.profiles(options).build().unwrap()
+        let builder = Verifier::builder(trust()).profiles([Profile::Draft]);
+        builder.unsigned("https://gateway.example").profile_options(options).build().unwrap()
     };
     let dc_api = json!({"dc_api": {"origins": ["https://a.example"]}});
     for (verifier, more, now, lacks) in [

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use idgate::Egress;
+use idgate::loopback::read_head;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::SessionId;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
@@ -11,8 +13,6 @@ use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Received, SigningSecret};
 use idgate_core::{NewSession, Request, Trust, Verifier};
-use idgate::Egress;
-use idgate::loopback::read_head;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
