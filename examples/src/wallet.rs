@@ -1,4 +1,4 @@
-//! The sample wallet, as a wallet of OpenID4VP 1.0: it reads a request, and answers.
+//! The sample wallet reads a request of OpenID4VP 1.0, and answers it.
 
 use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request};
 use idgate_testkit::wallet::{Body, Wallet};
@@ -10,7 +10,7 @@ use crate::now;
 /// and is verified with the DID document of the verifier.
 ///
 /// # Errors
-/// The request has faults, or asks for what the wallet does not have.
+/// The request has faults, or the wallet has no credential for it.
 pub fn answer(
     wallet: &Wallet,
     link: &str,

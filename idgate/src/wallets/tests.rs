@@ -31,7 +31,7 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// Sessions by handle. It fails, or loses the next races, where it is told to.
+/// Sessions by handle. A test can take it down, or let it lose the next races.
 #[derive(Default)]
 struct Memory {
     sessions: Mutex<HashMap<String, Session>>,
