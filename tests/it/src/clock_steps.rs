@@ -8,7 +8,7 @@ use idgate_testkit::patience::patience;
 use serde_json::json;
 
 use crate::disk;
-use crate::http::{Http, Request};
+use crate::http::Request;
 use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, request_for, sample_wallet};
 
@@ -33,7 +33,7 @@ fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_af
     });
     let report = installation.run_json(&["audit", "verify", "--json"]);
     assert_eq!((&report["removed"], &report["intact"]), (&0.into(), &true.into()), "{report}");
-    tenant.http = Http::new(server.address);
+    tenant.http = server.http();
     assert_eq!(tenant.read(&settled)["status"], "VERIFIED");
     let list = tenant.http.send(&Request::get("/v1/api-keys").bearer(&tenant.api_key)).json();
     assert_eq!(list["api_keys"].as_array().unwrap().len(), 2, "{list}");

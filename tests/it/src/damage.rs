@@ -245,7 +245,7 @@ fn a_junk_file_of_results_is_set_aside_and_erased_in_30_seconds() {
     let server = installation.serve();
     assert!(dir.join("claims.db.damaged").is_file());
     assert!(installation.log().contains("set aside"), "{}", installation.log());
-    let mut tenant = Tenant { http: Http::new(server.address), api_key };
+    let mut tenant = Tenant { http: server.http(), api_key };
     let created = tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     assert!(tenant.read(&created.id).get("claims").is_some());
     installation.machine().freeze();

@@ -43,7 +43,7 @@ fn relay(tenant: &mut Tenant, created: &Created, answer: &Value) -> Response {
 /// What the page of the shop gets.
 fn answered(created: &Created, forgery: Forgery) -> Value {
     let (protocol, asked) = passed_on(created, SHOP);
-    sample_wallet().forge_1_0(&asked, forgery, now_ms()).unwrap().credential(&protocol)
+    sample_wallet().forge_1_0(&asked, forgery, created.made_ms).unwrap().credential(&protocol)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use idgate_testkit::patience::eventually_some;
 
 use crate::disk;
-use crate::http::{Http, Request, Response};
+use crate::http::{Request, Response};
 use crate::mdoc_tamper::{Authority, ISSUER_ID};
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::{Created, Gateway, Tenant, now_ms, request_for, sample_wallet, wallet_with};
@@ -71,7 +71,7 @@ impl Small {
             return None;
         };
         let Gateway { server, client, installation } = Gateway::start_on(installation);
-        let tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
+        let tenant = Tenant { http: server.http(), api_key: client.api_key };
         let small = Self { server: Some(server), tenant, volume, installation };
         assert!(small.volume.0.join("reserve").exists());
         Some(small)
@@ -107,7 +107,7 @@ impl Small {
 
     fn restart(&mut self) {
         let server = self.installation.serve();
-        self.tenant.http = Http::new(server.address);
+        self.tenant.http = server.http();
         self.server = Some(server);
     }
 
@@ -130,6 +130,8 @@ fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
 #[test]
 fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     let Some(mut small) = Small::start() else { return };
+    // The claims stay until the test lets time pass, however long it takes to fill the disk.
+    small.installation.machine().freeze();
     assert_eq!(small.readyz().status, 200);
     let (kept, sealed) = small.verified();
     let (deleted, ..) = small.verified();
@@ -140,7 +142,6 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     small.tenant.get(&deleted.id).expect_error(404, "not_found");
     let metrics = small.installation.run_json(&["admin-token", "list", "--json"]);
     assert!(metrics.is_object());
-    small.installation.machine().freeze();
     small.installation.machine().jump(Duration::from_secs(32));
     eventually("no file has them", || files_with(&small.volume.0, &sealed).is_empty());
     let session = small.tenant.read(&kept.id);
@@ -180,6 +181,8 @@ fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
 #[test]
 fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
     let Some(mut small) = Small::start() else { return };
+    // As above.
+    small.installation.machine().freeze();
     let (created, sealed) = small.verified();
     small.fill();
     small.server.take().unwrap().kill();
@@ -194,5 +197,6 @@ fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
     assert_eq!(small.readyz().status, 503);
     let refused = small.tenant.post_session(&request_for(&["given_name"]));
     refused.expect_error(503, "temporarily_unavailable");
+    small.installation.machine().thaw();
     small.recovers();
 }

@@ -10,6 +10,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::contract;
 use crate::machine::Machine;
+use crate::tenant::now_ms;
 
 /// A request before it is sent.
 #[derive(Clone, Debug)]
@@ -148,6 +149,11 @@ impl Http {
     /// For a server on that machine.
     pub(crate) fn on(self, machine: Option<&Machine>) -> Self {
         Self { machine: machine.cloned(), ..self }
+    }
+
+    /// The server's real-time clock, in milliseconds since 1970.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.machine.as_ref().map_or_else(now_ms, Machine::now_ms)
     }
 
     /// One of another address than this test's others.

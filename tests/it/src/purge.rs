@@ -6,7 +6,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::disk;
-use crate::http::Http;
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::{Created, Gateway, Tenant, request_for, wallet_with};
 
@@ -153,7 +152,7 @@ impl Purge {
 
     fn restart(&mut self) {
         let server = self.installation.serve();
-        self.tenant.http = Http::new(server.address);
+        self.tenant.http = server.http();
         self.server = Some(server);
     }
 }

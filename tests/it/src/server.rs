@@ -69,8 +69,17 @@ impl Client {
 pub(crate) struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
+    machine: Option<Machine>,
     pub(crate) base_url: String,
     pub(crate) address: SocketAddr,
+}
+
+/// A line of `/proc/net/tcp`.
+struct TcpSocket {
+    /// 0A: it listens.
+    state: String,
+    /// How many bytes it has still to read or, for a listener, how many connections it has still to take.
+    unread: String,
 }
 
 impl Installation {
@@ -119,11 +128,6 @@ impl Installation {
     #[track_caller]
     pub(crate) fn machine(&self) -> &Machine {
         self.machine.as_ref().expect("an installation with a machine of its own")
-    }
-
-    /// The same, where it has one.
-    pub(crate) fn own_machine(&self) -> Option<&Machine> {
-        self.machine.as_ref()
     }
 
     /// The real-time clock of its servers, in milliseconds since 1970.
@@ -240,7 +244,7 @@ impl Installation {
             listening.split_once(", reached at ").unwrap_or((listening, listening));
         let address = listening.split_once("://").and_then(|(_, rest)| rest.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in {listening:?}"));
-        Server { child, stdout, base_url: base_url.into(), address }
+        Server { child, stdout, machine: self.machine.clone(), base_url: base_url.into(), address }
     }
 
     /// A command with the settings of this installation and none of the caller's.
@@ -307,6 +311,11 @@ impl Output {
 }
 
 impl Server {
+    /// A client of it.
+    pub(crate) fn http(&self) -> Http {
+        Http::new(self.address).on(self.machine.as_ref())
+    }
+
     /// Its resident memory in bytes.
     pub(crate) fn resident(&self) -> u64 {
         self.resident_kib() * 1024
@@ -341,13 +350,34 @@ impl Server {
         self.rest();
     }
 
+    /// Whether it rests now.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        is_at_rest(self.child.id()) && self.has_read_everything()
+    }
+
+    /// Whether its listener is open.
+    pub(crate) fn listens(&self) -> bool {
+        self.sockets().iter().any(|socket| socket.state == "0A")
+    }
+
     fn has_read_everything(&self) -> bool {
-        let port = format!(":{:04X}", self.address.port());
+        self.sockets().iter().all(|socket| socket.unread == "00000000")
+    }
+
+    /// Its listener, and the connections that it took or is to take.
+    fn sockets(&self) -> Vec<TcpSocket> {
+        let SocketAddr::V4(own) = self.address else { panic!("{} is not IPv4", self.address) };
+        // With its host: a client may have the same port on another one, and may never read.
+        let host = u32::from_ne_bytes(own.ip().octets());
+        let local = format!("{host:08X}:{:04X}", own.port());
         let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
-        // The second field is the local address, the fifth the lengths of both queues.
-        let own = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-        own.filter(|fields| fields[1].ends_with(&port))
-            .all(|fields| fields[4].ends_with(":00000000"))
+        let fields = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let own = fields.filter(|fields| fields[1] == local);
+        own.map(|fields| {
+            let (_, unread) = fields[4].split_once(':').unwrap();
+            TcpSocket { state: fields[3].into(), unread: unread.into() }
+        })
+        .collect()
     }
 
     /// Kills it without warning (SIGKILL).

@@ -18,6 +18,11 @@ const STOPS: usize = 15;
 /// How long a stop without a delay takes at most; less than the delay behind a proxy.
 const STOPPING: Duration = Duration::from_secs(4);
 
+/// Longer than a listener goes on when its server stops. A connection that is silent then has a second.
+const LISTENING: Duration = Duration::from_millis(60);
+/// Many times shorter.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// Answers before a stop, of all clients together.
 const BEFORE: usize = 4 * CLIENTS;
 
@@ -57,29 +62,53 @@ fn keep_busy(address: SocketAddr, keeps: bool, answers: &AtomicUsize) -> Seen {
     }
 }
 
+/// Lets a server that is to stop close its listener. Before that it takes every connection that has begun: only moments
+/// pass while there are some, and none without many answers.
+fn stop_listening(server: &Server, machine: &Machine, answers: &AtomicUsize) {
+    let (mut before, mut has_rested) = (answers.load(Ordering::Relaxed), false);
+    eventually("nobody listens", || {
+        let now = answers.load(Ordering::Relaxed);
+        if server.is_at_rest() {
+            machine.jump(LISTENING);
+            has_rested = true;
+        } else if now > before + BEFORE {
+            machine.jump(MOMENT);
+            before = now;
+        }
+        has_rested && !server.listens()
+    });
+}
+
 /// Stops a server beside busy clients; gives what they saw.
 fn stop_beside_busy_clients(installation: &Installation) -> Seen {
-    let server = installation.serve();
+    let (server, machine) = (installation.serve(), installation.machine());
     let address = server.address;
     let (mut all, answers) = (Seen::default(), AtomicUsize::new(0));
-    thread::scope(|scope| {
+    let server = thread::scope(|scope| {
+        // Killed where this panics, so that the clients end.
+        let server = server;
         let busy = |n| keep_busy(address, n % 4 != 0, &answers);
         let clients: Vec<_> = (0..CLIENTS).map(|n| scope.spawn(move || busy(n))).collect();
         eventually("the clients are busy", || answers.load(Ordering::Relaxed) > BEFORE);
+        machine.freeze();
         server.terminate();
+        stop_listening(&server, machine, &answers);
+        // No connection is too late with its last request: no time passes.
         for client in clients {
             let seen = client.join().unwrap();
             all.answered += seen.answered;
             all.unanswered.extend(seen.unanswered);
         }
+        server
     });
-    assert_eq!(server.wait().0.code(), Some(0));
+    assert_eq!(server.ends_within(machine, STOPPING).code(), Some(0));
+    machine.thaw();
     all
 }
 
 #[test]
 fn a_stop_leaves_no_request_of_a_busy_client_unanswered() {
-    let installation = Installation::new().with("IDGATE_LOG", "warn");
+    let installation = Installation::new().with("IDGATE_LOG", "warn").with_machine();
     let mut all = Seen::default();
     for _ in 0..STOPS {
         let seen = stop_beside_busy_clients(&installation);
@@ -100,6 +129,8 @@ fn readiness(server: &Server) -> (u16, Option<String>) {
 fn a_gateway_that_is_to_stop_is_not_ready_and_answers_until_the_drain_delay_is_over() {
     let installation = Installation::new().with("IDGATE_DRAIN_DELAY", "2");
     let Gateway { server, installation, .. } = Gateway::start_on(installation.with_machine());
+    // The store has a second for its probe.
+    installation.machine().freeze();
     assert_eq!(readiness(&server), (200, None));
     expect_end_after(server, installation.machine(), Duration::from_secs(2));
 }

@@ -25,6 +25,9 @@ pub(crate) struct Created {
     pub(crate) id: String,
     pub(crate) uri: String,
     pub(crate) answer: Value,
+    /// When it was there, by the server's clock. Its wallet answers as of this time: a clock of its own would run
+    /// ahead of one that the test has stopped.
+    pub(crate) made_ms: u64,
 }
 
 /// An installation that trusts the sample issuer, one client, and the server.
@@ -61,19 +64,19 @@ impl Gateway {
     }
 
     pub(crate) fn http(&self) -> Http {
-        Http::new(self.server.address).on(self.installation.own_machine())
+        self.server.http()
     }
 }
 
 impl Tenant {
     pub(crate) fn at(server: &Server, api_key: &str) -> Self {
-        Self { http: Http::new(server.address), api_key: api_key.to_owned() }
+        Self { http: server.http(), api_key: api_key.to_owned() }
     }
 
     #[track_caller]
     pub(crate) fn create(&mut self, request: &Value) -> Created {
         let answer = self.post_session(request).expect_status(201).json();
-        Created::of(answer)
+        Created { made_ms: self.http.now_ms(), ..Created::of(answer) }
     }
 
     pub(crate) fn post_session(&mut self, request: &Value) -> Response {
@@ -133,7 +136,7 @@ impl Tenant {
 impl Created {
     pub(crate) fn of(answer: Value) -> Self {
         let text = |member: &str| answer[member].as_str().unwrap_or_default().to_owned();
-        Self { id: text("session_id"), uri: text("qr_code_url"), answer }
+        Self { id: text("session_id"), uri: text("qr_code_url"), answer, made_ms: now_ms() }
     }
 }
 
@@ -144,7 +147,7 @@ pub(crate) fn answer_request(id: &str, body: &Body) -> Request {
 /// The sample wallet's answer to a session, as a form.
 #[track_caller]
 pub(crate) fn form(wallet: &Wallet, created: &Created) -> Body {
-    wallet.answer_uri(&created.uri, now_ms()).unwrap().form_body()
+    wallet.answer_uri(&created.uri, created.made_ms).unwrap().form_body()
 }
 
 /// Trust in the sample issuer's P-256 key.

@@ -102,10 +102,15 @@ impl<T: Read + Write> Stream<T> {
         let _ = self.0.get_mut().write_all(bytes);
     }
 
-    /// The next frame.
+    /// The next frame that is not a ping. The gateway sends one after 20 seconds; it is answered.
     #[track_caller]
     pub(crate) fn next(&mut self) -> Got {
-        self.try_next().unwrap_or_else(|error| panic!("no frame: {error}"))
+        loop {
+            match self.try_next().unwrap_or_else(|error| panic!("no frame: {error}")) {
+                Got::Ping(payload) => self.send(&frame(0x8A, &payload)),
+                got => return got,
+            }
+        }
     }
 
     fn try_next(&mut self) -> io::Result<Got> {

@@ -34,7 +34,7 @@ impl Desk {
     /// A good answer to a session.
     pub(super) fn scenario(&self, created: &Created) -> Scenario {
         let request = AuthorizationRequest::parse(&created.uri).unwrap();
-        Scenario::answering(&self.authority, request, now_ms())
+        Scenario::answering(&self.authority, request, created.made_ms)
     }
 
     /// VERIFIED, or the reason for which a changed answer to a new session is refused.

@@ -111,7 +111,6 @@ fn the_sources_of_all_rounds_have_five_seconds_together() {
     let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
     let mut desk = Desk::start(installation.with_machine(), true, &[]);
     let machine = desk.gateway.installation.machine().clone();
-    machine.freeze();
     let host = Host::start();
     let authority = desk.authority.clone();
     let crl_uri = host.put("/list.crl", CRL, crl(&authority, 8, &[]));
@@ -120,6 +119,7 @@ fn the_sources_of_all_rounds_have_five_seconds_together() {
     let builder = own.builder.set(CRL_DISTRIBUTION_POINTS, false, points);
     let signer = builder.issue(&authority.root, &own.key);
     let uri = put_list(&host, "/list", &signer);
+    machine.freeze();
     let mut answer = || {
         let created = desk.tenant.create(&mdl_request());
         let mut scenario = desk.scenario(&created);

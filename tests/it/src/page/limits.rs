@@ -180,7 +180,7 @@ fn all_networks_together_fetch_a_request_60_times_a_minute() {
 fn answers_that_prove_nothing_hold_no_wallet_back() {
     let (gateway, created) = limited();
     let address = gateway.server.address;
-    let answer = sample_wallet().answer_uri(&created.uri, crate::tenant::now_ms()).unwrap();
+    let answer = sample_wallet().answer_uri(&created.uri, created.made_ms).unwrap();
     let junk = wallet::Answer { state: "other".into(), ..answer.clone() };
     let junk = answer_request(&created.id, &junk.form_body());
     let mut stranger = Http::from(address, STRANGER);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::nodes::Nodes;
-use crate::http::{Http, Request};
+use crate::http::Request;
 use crate::server::{Installation, Server, are_at_rest, eventually};
 use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
 
@@ -65,7 +65,7 @@ impl Logged {
     /// What `ask` makes the gateway ask.
     fn asked<T>(&mut self, ask: impl FnOnce(&mut Tenant) -> T) -> (T, Vec<Work>) {
         let api_key = self.nodes.client.api_key.clone();
-        let mut tenant = Tenant { http: Http::new(self.server.address), api_key };
+        let mut tenant = Tenant { http: self.server.http(), api_key };
         self.rest();
         let before = self.log().len();
         let answer = ask(&mut tenant);
@@ -159,7 +159,7 @@ fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
     // Fewer changes than go into one notification.
     const EACH: usize = 5;
     let Some(logged) = Logged::start() else { return };
-    let (address, api_key) = (logged.server.address, &logged.nodes.client.api_key);
+    let api_key = &logged.nodes.client.api_key;
     let (wallet, request) = (sample_wallet(), request_for(&["given_name"]));
     logged.pass(Duration::from_millis(25));
     let before = logged.log().len();
@@ -168,7 +168,8 @@ fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
-                    let mut tenant = Tenant { http: Http::new(address), api_key: api_key.clone() };
+                    let mut tenant =
+                        Tenant { http: logged.server.http(), api_key: api_key.clone() };
                     for _ in 0..EACH {
                         tenant.verified(&request, &wallet);
                     }
