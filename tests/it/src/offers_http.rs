@@ -10,12 +10,11 @@ use crate::tenant::{
 };
 
 fn gateway(profiles: &str) -> Gateway {
-    gateway_with(profiles, "IDGATE_RATE_LIMITS", "off")
+    gateway_on(Installation::new(), profiles)
 }
 
-fn gateway_with(profiles: &str, setting: &str, value: &str) -> Gateway {
-    let installation = Installation::new().with("IDGATE_PROFILES", profiles).with(setting, value);
-    Gateway::trusting(installation, &sample_trust())
+fn gateway_on(installation: Installation, profiles: &str) -> Gateway {
+    Gateway::trusting(installation.with("IDGATE_PROFILES", profiles), &sample_trust())
 }
 
 /// A request by value as the wallet reads it. That the tests have no TLS is found, and no matter.
@@ -28,7 +27,7 @@ pub(crate) fn read(created: &Created) -> Asked {
         transaction_data: false,
         anchor: None,
         did_document: None,
-        now_ms: now_ms(),
+        now_ms: created.made_ms,
     };
     Asked::read(&created.uri, None, &expected, &mut Keys::default()).0
 }
@@ -130,13 +129,15 @@ fn one_session_serves_old_and_new_wallets_and_one_answer_settles_it() {
 
 #[test]
 fn the_answers_to_all_requests_of_a_session_count_together() {
-    let gateway = gateway_with("1.0,draft", "IDGATE_RATE_LIMITS", "on");
+    let limited = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = gateway_on(limited, "1.0,draft");
+    gateway.installation.machine().freeze();
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
     request["profiles"] = json!(["1.0", "draft"]);
     let created = tenant.create(&request);
     let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
-    let older = sample_wallet().answer_uri(link, now_ms()).unwrap();
+    let older = sample_wallet().answer_uri(link, created.made_ms).unwrap();
     let offer = older.response_uri.rsplit('/').next().unwrap();
     let nonsense = Answer::error(&read(&created), "access_denied", false);
     let mut body = nonsense.body();
@@ -154,6 +155,6 @@ fn the_answers_to_all_requests_of_a_session_count_together() {
     }
     // Another session has its own.
     let other = tenant.create(&request);
-    let answer = sample_wallet().answer_1_0(&read(&other), now_ms()).unwrap();
+    let answer = sample_wallet().answer_1_0(&read(&other), other.made_ms).unwrap();
     tenant.post_answer(&other.id, &answer.body()).expect_status(200);
 }

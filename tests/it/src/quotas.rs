@@ -131,7 +131,9 @@ fn a_client_has_as_many_open_sessions_as_its_quota() {
 
 #[test]
 fn every_answer_to_a_tenant_on_a_limited_row_says_what_is_left() {
-    let gateway = Gateway::start_on(Installation::new().with("IDGATE_RATE_LIMITS", "on"));
+    let installation = Installation::new().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = Gateway::start_on(installation);
+    gateway.installation.machine().freeze();
     let mut tenant = gateway.tenant();
     let (_, reader) = key_with(&mut tenant, &["session:read"], None);
     let own = tenant.api_key.clone();

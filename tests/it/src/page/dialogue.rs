@@ -10,6 +10,15 @@ fn gateway() -> Gateway {
     Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust())
 }
 
+/// The same with limits. No time passes in which a request would be let in again.
+fn limited() -> Gateway {
+    let limited = installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
+    let limited = limited.with("IDGATE_DC_API", "signed").with_machine();
+    let gateway = Gateway::trusting(limited, &sample_trust());
+    gateway.installation.machine().freeze();
+    gateway
+}
+
 /// The last request that the page passes on, which is unsigned, as a page from `origin` has it.
 fn passed_on(browser: &mut Browser, origin: &str) -> (String, Asked) {
     let requests = browser.get("/dc-api").expect_status(200).json();
@@ -170,9 +179,7 @@ fn a_session_of_drafts_has_no_dialogue() {
 
 #[test]
 fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
-    let installation =
-        installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
-    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let gateway = limited();
     let mut tenant = gateway.tenant();
     let (created, other) = (tenant.create(&request()), tenant.create(&request()));
     let mut browser = Browser::new(&gateway, &created);
@@ -185,7 +192,8 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
     for _ in 1..6 {
         answer(&mut browser, &json!({})).expect_error(400, "invalid_response");
     }
-    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    let credential =
+        sample_wallet().answer_1_0(&asked, created.made_ms).unwrap().credential(&protocol);
     let refused = answer(&mut browser, &credential);
     assert_eq!(refused.header("ratelimit-policy"), Some("\"response-session\";q=6;w=60"));
     assert!(refused.header("retry-after").is_some());
@@ -196,15 +204,14 @@ fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
     let mut browser = Browser::new(&gateway, &other);
     browser.take();
     let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
-    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    let credential =
+        sample_wallet().answer_1_0(&asked, other.made_ms).unwrap().credential(&protocol);
     answer(&mut browser, &credential).expect_status(200);
 }
 
 #[test]
 fn what_a_stranger_sends_is_not_read_and_does_not_count() {
-    let installation =
-        installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
-    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let gateway = limited();
     let mut tenant = gateway.tenant();
     let created = tenant.create(&request());
     let mut browser = Browser::new(&gateway, &created);
@@ -214,7 +221,8 @@ fn what_a_stranger_sends_is_not_read_and_does_not_count() {
         assert_eq!(answer(&mut stranger, &json!({})).status, 403);
     }
     let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
-    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    let credential =
+        sample_wallet().answer_1_0(&asked, created.made_ms).unwrap().credential(&protocol);
     answer(&mut browser, &credential).expect_status(200);
 }
 

@@ -7,9 +7,13 @@ use idgate_testkit::request_object::JarLink;
 
 use super::*;
 
+/// One whose time does not pass: no address turns unless the test lets it.
 fn gateway(turning: &str) -> Gateway {
-    let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
-    Gateway::trusting(installation.with("IDGATE_PAGE_TURNING_QR", turning), &sample_trust())
+    let installation = installation().with("OID4VP_REQUEST_MODE", "jar").with_machine();
+    let installation = installation.with("IDGATE_PAGE_TURNING_QR", turning);
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    gateway.installation.machine().freeze();
+    gateway
 }
 
 /// The request address in a link, as a path.
@@ -63,10 +67,8 @@ fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
 
 #[test]
 fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not() {
-    let installation = installation().with("OID4VP_REQUEST_MODE", "jar").with_machine();
-    let gateway = Gateway::trusting(installation, &sample_trust());
+    let gateway = gateway("on");
     let machine = gateway.installation.machine();
-    machine.freeze();
     let mut tenant = gateway.tenant();
     let [scanned, photographed, opened] = [(); 3].map(|()| tenant.create(&request()));
     let addresses = [&scanned, &photographed, &opened].map(|created| {

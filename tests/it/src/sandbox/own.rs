@@ -284,8 +284,10 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
 fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
     let installation = Installation::in_directory()
         .with("IDGATE_RATE_LIMITS", "on")
-        .with("IDGATE_TRUSTED_PROXIES", "127.0.0.0/8");
+        .with("IDGATE_TRUSTED_PROXIES", "127.0.0.0/8")
+        .with_machine();
     let sandbox = Sandbox::on(installation, &[]);
+    sandbox.installation.machine().freeze();
     let (_, port) = sandbox.text("https_url").rsplit_once(':').unwrap();
     let at: SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
     // More than one peer may fail to say who it is.
