@@ -45,8 +45,8 @@ KINDS = {
     "npm": Kind("idgate-ffi", "library", "pkg:npm/idgate"),
     # An embedder chooses features: all that there are.
     **{
-        f"crate-{part}": Kind(f"idgate-{part}", "library", f"pkg:cargo/idgate-{part}", ("--all-features",))
-        for part in ("core", "fetch", "ffi")
+        f"crate-{name}": Kind(name, "library", f"pkg:cargo/{name}", ("--all-features",))
+        for name in ("idgate-core", "idgate", "idgate-ffi")
     },
 }
 

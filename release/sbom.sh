@@ -50,7 +50,6 @@ bill_for() {
     case $name in
     *.cdx.json | SHA256SUMS* | release-notes.md | THIRD-PARTY.txt) return ;;
     *.crate)
-        name=${name#idgate-}
         bill "crate-${name%-"$version".crate}" all "$1"
         ;;
     *-manylinux*.whl) processor=$(cpu "$name") && bill wheel "$processor-unknown-linux-gnu" "$1" ;;

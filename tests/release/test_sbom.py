@@ -37,7 +37,7 @@ class BillsTest(unittest.TestCase):
         cls.addClassCleanup(EPOCH.stop)
         cls.bills = {(kind, target): sbom.bill(kind, target, VERSION)
                      for kind, target in (("program", MUSL), ("program", f"{MUSL},x86_64-unknown-linux-musl"),
-                                          ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU), ("crate-core", "all"), ("crate-fetch", "all"), ("crate-ffi", "all"))}
+                                          ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU), ("crate-idgate-core", "all"), ("crate-idgate", "all"), ("crate-idgate-ffi", "all"))}
 
     @unittest.skipUnless(JsonStrictValidator, "cyclonedx-python-lib is not installed (tests/release/requirements.txt)")
     def test_each_is_valid(self):
@@ -69,7 +69,7 @@ class BillsTest(unittest.TestCase):
         self.assertFalse(library & {"rusqlite", "clap", "sqlite", "mimalloc", "musl", "idgate-server", "idgate-store"})
         self.assertNotIn("musl", names(self.bills["wheel", MUSL]))
         self.assertIn("koffi", names(self.bills["npm", GNU]))
-        self.assertFalse(names(self.bills["crate-core", "all"]) & {"hyper", "tokio", "rustls", "rust-std"})
+        self.assertFalse(names(self.bills["crate-idgate-core", "all"]) & {"hyper", "tokio", "rustls", "rust-std"})
 
     def test_each_crate_is_that_of_the_lock_file(self):
         locked = {(one["name"], one["version"]): one.get("checksum")
@@ -144,7 +144,7 @@ class FolderTest(unittest.TestCase):
         expected |= self.expect("program", "aarch64-unknown-linux-musl,x86_64-unknown-linux-musl", f"idgate-{VERSION}.oci.tar")
         expected |= self.expect("npm", "all", f"idgate-{VERSION}.tgz")
         expected |= self.expect("wheel", "all", f"idgate-{VERSION}.tar.gz")
-        expected |= self.expect("crate-core", "all", f"idgate-core-{VERSION}.crate")
+        expected |= self.expect("crate-idgate-core", "all", f"idgate-core-{VERSION}.crate")
         (self.folder / "SHA256SUMS").touch()
         self.make()
         self.make()

@@ -55,11 +55,11 @@ changes_of_the_interface() {
     tag=$(last_release)
     PATH=$root/target/tools/bin:$PATH
     cargo semver-checks --version || cargo install --locked cargo-semver-checks --root target/tools || return
-    for name in core fetch ffi; do
+    for name in idgate-core idgate idgate-ffi; do
         # `internals` is for this repository alone.
         features=()
-        [ "$name" != core ] || features=(--features rustcrypto,aws-lc-rs,os-entropy)
-        cargo semver-checks --package "idgate-$name" --baseline-rev "$tag" --only-explicit-features "${features[@]}" ||
+        [ "$name" != idgate-core ] || features=(--features rustcrypto,aws-lc-rs,os-entropy)
+        cargo semver-checks --package "$name" --baseline-rev "$tag" --only-explicit-features "${features[@]}" ||
             return
     done
 }

@@ -22,9 +22,8 @@ use crate::verifier::profiles::unsupported;
 use crate::verifier::{DcApi, NewSession, ProfileOptions, Verifier};
 
 impl Verifier {
-    /// Makes a session of a request, which is resolved by the verifier's own trust and profiles. Commit
-    /// the transition, then answer with
-    /// [`crate::Session::invitation`].
+    /// Makes a session of a request, which is resolved by the verifier's own trust and profiles. Commit the transition,
+    /// then show the links of [`Session::info`](crate::Session::info).
     ///
     /// A session is live or a test by name:
     ///

@@ -19,11 +19,8 @@ use crate::store::Store;
 
 /// [`Wallets`] as a [`Service`] that reads bodies itself, up to their bound.
 ///
-/// ```no_run
-/// # use idgate::{Store, Wallets};
-/// # fn router<S: Store + 'static>(wallets: Wallets<S>) -> axum::Router {
-/// axum::Router::new().fallback_service(wallets.into_service())
-/// # }
+/// ```ignore
+/// let app = axum::Router::new().fallback_service(wallets.into_service());
 /// ```
 pub struct WalletsService<S>(Wallets<S>);
 
