@@ -107,7 +107,10 @@ impl Table {
 
     /// Deletes the session.
     fn forget(&mut self, id: &str) {
-        self.rows.remove(id);
-        self.ids.retain(|_, of| of != id);
+        let row = self.rows.remove(id);
+        let session = row.and_then(|row| Session::from_bytes(&row.session).ok());
+        for handle in session.iter().flat_map(Session::handles) {
+            self.ids.remove(handle);
+        }
     }
 }

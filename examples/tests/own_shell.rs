@@ -242,5 +242,6 @@ fn strangers_change_nothing() {
     assert_eq!(malformed.json()["error"], "invalid_response");
     let large = Body { content_type, bytes: vec![b'a'; 1024 * 1024 + 1] };
     shell.send("POST", &path, Some(&large)).expect(413);
+    shell.send("POST", "/v1/oid4vp/response/ses_unknown", Some(&large)).expect(409);
     assert_eq!(shell.read(&id, None)["status"], "CREATED");
 }

@@ -76,7 +76,7 @@ enum idgate_step_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   // Everything but the status is good. Commit the transition, fetch every need at once, give
-  // each to idgate_verification_supply, then step again. Or have an idgateer do that: ask
+  // each to idgate_verification_supply, then step again. Or have an idgate_fetcher do that: ask
   // idgate_verification_recall, and where it has nothing commit, then call
   // idgate_verification_fetch, idgate_verification_wait and idgate_verification_settle.
   IDGATE_STEP_NEED = 1,
@@ -135,7 +135,7 @@ typedef int32_t idgate_material;
 typedef struct idgate_error idgate_error;
 
 // Fetches status lists and CRLs, and remembers them.
-typedef struct idgateer idgateer;
+typedef struct idgate_fetcher idgate_fetcher;
 
 // A session at one revision; it never changes.
 typedef struct idgate_session idgate_session;
@@ -266,13 +266,13 @@ idgate_status idgate_error_free(struct idgate_error *error);
 //
 // # Safety
 // The pointers are as the head of the header says.
-idgate_status idgateer_new(const char *options,
+idgate_status idgate_fetcher_new(const char *options,
                                  size_t options_len,
-                                 struct idgateer **out,
+                                 struct idgate_fetcher **out,
                                  struct idgate_error **err_out);
 
 // Frees a fetcher. What is under way with it goes on.
-idgate_status idgateer_free(struct idgateer *fetcher);
+idgate_status idgate_fetcher_free(struct idgate_fetcher *fetcher);
 
 // Answers needs of the last step, at `now_ms`, from what `fetcher` remembers and is fresh. `out`:
 // whether it answered any; then step again, without committing the transition of the step.
@@ -280,7 +280,7 @@ idgate_status idgateer_free(struct idgateer *fetcher);
 // # Safety
 // The pointers are as the head of the header says.
 idgate_status idgate_verification_recall(const struct idgate_verification *verification,
-                                         const struct idgateer *fetcher,
+                                         const struct idgate_fetcher *fetcher,
                                          uint64_t now_ms,
                                          bool *out,
                                          struct idgate_error **err_out);
@@ -292,7 +292,7 @@ idgate_status idgate_verification_recall(const struct idgate_verification *verif
 // # Safety
 // The pointers are as the head of the header says.
 idgate_status idgate_verification_fetch(const struct idgate_verification *verification,
-                                        const struct idgateer *fetcher,
+                                        const struct idgate_fetcher *fetcher,
                                         struct idgate_error **err_out);
 
 // Waits for what idgate_verification_fetch began, for `wait_ms` at most; 0: it only looks. `out`:

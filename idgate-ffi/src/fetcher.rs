@@ -13,13 +13,13 @@ use crate::status::idgate_status::{self, IDGATE_CONFIG};
 
 /// Fetches status lists and CRLs, and remembers them.
 #[allow(non_camel_case_types)]
-pub struct idgateer {
+pub struct idgate_fetcher {
     _private: [u8; 0],
 }
 
 pub(crate) struct FetcherHandle(pub(crate) BlockingFetcher);
 
-handles::named!(FetcherHandle => idgateer);
+handles::named!(FetcherHandle => idgate_fetcher);
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -78,10 +78,10 @@ impl Options {
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
-pub unsafe extern "C" fn idgateer_new(
+pub unsafe extern "C" fn idgate_fetcher_new(
     options: *const c_char,
     options_len: usize,
-    out: *mut *mut idgateer,
+    out: *mut *mut idgate_fetcher,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
@@ -95,6 +95,6 @@ pub unsafe extern "C" fn idgateer_new(
 /// Frees a fetcher. What is under way with it goes on.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
-pub extern "C" fn idgateer_free(fetcher: *mut idgateer) -> idgate_status {
+pub extern "C" fn idgate_fetcher_free(fetcher: *mut idgate_fetcher) -> idgate_status {
     boundary(core::ptr::null_mut(), || handles::free::<FetcherHandle>(fetcher))
 }

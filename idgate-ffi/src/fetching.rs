@@ -1,4 +1,4 @@
-//! The fetches of a verification, by an idgateer.
+//! The fetches of a verification, by an idgate_fetcher.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 
 use crate::boundary::{boundary, put};
 use crate::failure::idgate_error;
-use crate::fetcher::{FetcherHandle, idgateer};
+use crate::fetcher::{FetcherHandle, idgate_fetcher};
 use crate::handles;
 use crate::status::idgate_status;
 use crate::verification::{VerificationHandle, idgate_verification};
@@ -20,7 +20,7 @@ use crate::verification::{VerificationHandle, idgate_verification};
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_verification_recall(
     verification: *const idgate_verification,
-    fetcher: *const idgateer,
+    fetcher: *const idgate_fetcher,
     now_ms: u64,
     out: *mut bool,
     err_out: *mut *mut idgate_error,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn idgate_verification_recall(
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_verification_fetch(
     verification: *const idgate_verification,
-    fetcher: *const idgateer,
+    fetcher: *const idgate_fetcher,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {

@@ -42,7 +42,7 @@ pub use self::error::{
     idgate_error_path,
 };
 pub use self::failure::idgate_error;
-pub use self::fetcher::{idgateer, idgateer_free, idgateer_new};
+pub use self::fetcher::{idgate_fetcher, idgate_fetcher_free, idgate_fetcher_new};
 pub use self::fetching::{
     idgate_verification_fetch, idgate_verification_recall, idgate_verification_settle,
     idgate_verification_wait,

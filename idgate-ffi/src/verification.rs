@@ -36,7 +36,7 @@ pub struct idgate_verification {
 #[allow(non_camel_case_types)]
 pub enum idgate_step_kind {
     /// Everything but the status is good. Commit the transition, fetch every need at once, give
-    /// each to idgate_verification_supply, then step again. Or have an idgateer do that: ask
+    /// each to idgate_verification_supply, then step again. Or have an idgate_fetcher do that: ask
     /// idgate_verification_recall, and where it has nothing commit, then call
     /// idgate_verification_fetch, idgate_verification_wait and idgate_verification_settle.
     IDGATE_STEP_NEED = 1,
@@ -358,7 +358,7 @@ impl State {
         let need = self.needs.get(need).cloned();
         let need =
             need.ok_or_else(|| Failure::misuse("the last step has no need of that index"))?;
-        // What turned out authentic is for caches: an idgateer has one, whoever supplies has not.
+        // Authentic lists are for the cache of an idgate_fetcher; a caller that supplies them has none.
         let _ = self.running.with_dependent_mut(|_, it| it.supply(&need, what, now));
         Ok(())
     }

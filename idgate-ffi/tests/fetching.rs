@@ -73,10 +73,12 @@ fn verifier() -> *mut idgate_verifier {
     verifier
 }
 
-fn fetcher(options: &str) -> *mut idgateer {
+fn fetcher(options: &str) -> *mut idgate_fetcher {
     let mut made = ptr::null_mut();
     // SAFETY: a live text of its length.
-    ok(unsafe { idgateer_new(options.as_ptr().cast(), options.len(), &mut made, ptr::null_mut()) });
+    ok(unsafe {
+        idgate_fetcher_new(options.as_ptr().cast(), options.len(), &mut made, ptr::null_mut())
+    });
     made
 }
 
@@ -151,7 +153,7 @@ fn text(given: idgate_bytes) -> Value {
     value
 }
 
-fn recall(verification: *const idgate_verification, fetcher: *const idgateer) -> bool {
+fn recall(verification: *const idgate_verification, fetcher: *const idgate_fetcher) -> bool {
     let mut known = false;
     // SAFETY: live values.
     ok(unsafe {
@@ -161,7 +163,7 @@ fn recall(verification: *const idgate_verification, fetcher: *const idgateer) ->
 }
 
 /// The reason, or null, and whether something was fetched.
-fn decide(verification: *mut idgate_verification, fetcher: *const idgateer) -> (Value, bool) {
+fn decide(verification: *mut idgate_verification, fetcher: *const idgate_fetcher) -> (Value, bool) {
     let mut fetched = false;
     loop {
         let (kind, told) = step(verification);
@@ -197,7 +199,7 @@ fn the_list_decides_and_is_remembered_for_its_verifier_alone() {
     assert_eq!(decide(begun(another, 0, &source.url), fetcher), (Value::Null, true));
     assert_eq!(source.asked.load(Ordering::SeqCst), 2);
     verifiers.into_iter().for_each(|verifier| ok(idgate_verifier_free(verifier)));
-    ok(idgateer_free(fetcher));
+    ok(idgate_fetcher_free(fetcher));
 }
 
 #[test]
@@ -207,7 +209,7 @@ fn private_addresses_are_not_reached_unless_allowed() {
     assert_eq!(decide(begun(verifier, 0, &source.url), fetcher), unknown);
     assert_eq!(source.asked.load(Ordering::SeqCst), 0);
     ok(idgate_verifier_free(verifier));
-    ok(idgateer_free(fetcher));
+    ok(idgate_fetcher_free(fetcher));
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
         misuse(idgate_verification_fetch(verification, fetcher, none()));
         misuse(idgate_verification_step(verification, next.as_mut_ptr(), none()));
         // What is under way goes on.
-        ok(idgateer_free(fetcher));
+        ok(idgate_fetcher_free(fetcher));
         while !came {
             ok(idgate_verification_wait(verification, 100, &mut came, none()));
         }
@@ -281,7 +283,7 @@ fn what_did_not_come_yet_is_unavailable_and_the_hold_can_be_given_back() {
     idgate_bytes_free(held.json);
     ok(idgate_verification_free(verification));
     ok(idgate_verifier_free(verifier));
-    ok(idgateer_free(fetcher));
+    ok(idgate_fetcher_free(fetcher));
 }
 
 #[test]
@@ -296,8 +298,9 @@ fn options_of_a_fetcher_that_are_unknown_or_wrong_are_refused() {
     ] {
         let mut made = ptr::null_mut();
         // SAFETY: a live text of its length.
-        let status =
-            unsafe { idgateer_new(bad.as_ptr().cast(), bad.len(), &mut made, ptr::null_mut()) };
+        let status = unsafe {
+            idgate_fetcher_new(bad.as_ptr().cast(), bad.len(), &mut made, ptr::null_mut())
+        };
         assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true), "{bad}");
     }
 }
@@ -324,10 +327,10 @@ fn a_system_without_root_certificates_has_no_fetcher_unless_it_is_given_some() {
 fn where_nothing_is_trusted() {
     let (mut made, mut error) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: places of their own.
-    let status = unsafe { idgateer_new(ptr::null(), 0, &mut made, &mut error) };
+    let status = unsafe { idgate_fetcher_new(ptr::null(), 0, &mut made, &mut error) };
     assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true));
     ok(idgate_error_free(error));
     let root = Identity::iaca(Curve::P256, NOW);
     let options = json!({ "roots": pem("CERTIFICATE", &root.der) }).to_string();
-    ok(idgateer_free(fetcher(&options)));
+    ok(idgate_fetcher_free(fetcher(&options)));
 }

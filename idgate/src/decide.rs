@@ -4,8 +4,13 @@
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 
+use std::any::Any;
 use std::fmt;
+use std::future::{Future as _, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use idgate_core::error::NotAnAnswer;
 use idgate_core::verify::{Decision, Need, Step, Verification};
@@ -60,13 +65,23 @@ impl Fetcher {
         store: &S,
     ) -> Result<Decision, NotDecided<S::Error>> {
         let mut held = None;
-        let decided = self.decide_holding(&mut verification, store, &mut held).await;
-        match (&decided, held) {
+        let decided = {
+            let mut deciding = pin!(self.decide_holding(&mut verification, store, &mut held));
+            let polled = |context: &mut Context<'_>| deciding.as_mut().poll(context);
+            unwound(polled).await
+        };
+        match decided {
             // It is settled, or the session went on without this answer.
-            (Ok(_) | Err(NotDecided::Response(_)), _) | (Err(_), None) => {}
-            (Err(_), Some(held)) => give_back(store, &held).await,
+            Ok(done @ (Ok(_) | Err(NotDecided::Response(_)))) => done,
+            Ok(failed) => {
+                give_back(store, held.as_ref()).await;
+                failed
+            }
+            Err(panic) => {
+                give_back(store, held.as_ref()).await;
+                resume_unwind(panic)
+            }
         }
-        decided
     }
 
     /// The session as it is `held` comes back, too, once it is.
@@ -142,6 +157,17 @@ impl Fetcher {
     }
 }
 
+/// Polls to the end, or to a panic, which goes on once the caller has tidied up.
+async fn unwound<T>(
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Result<T, Box<dyn Any + Send>> {
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| poll(context))) {
+        Ok(polled) => polled.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
 async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotDecided<S::Error>> {
     match store.commit(transition).await.map_err(NotDecided::Store)? {
         Committed::Stored => Ok(()),
@@ -150,8 +176,8 @@ async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotD
 }
 
 /// Ends a hold without a verdict, unless the session went on meanwhile. If the store fails, the lease ends it.
-async fn give_back<S: Store>(store: &S, held: &Session) {
-    if let Some(released) = held.released(clock::now()) {
+async fn give_back<S: Store>(store: &S, held: Option<&Session>) {
+    if let Some(released) = held.and_then(|held| held.released(clock::now())) {
         let _ = store.commit(&released).await;
     }
 }

@@ -67,3 +67,6 @@ pub(crate) const WEBHOOK_CONNECT_TIME: Duration = Duration::from_secs(5);
 pub(crate) const MAX_RECEIVER_BODY_BYTES: usize = 4 * 1024;
 /// All that is taken from the socket of a receiver: certificates, head and body.
 pub(crate) const MAX_RECEIVED_BYTES: u64 = 64 * 1024;
+
+/// The last segment of the paths of wallets: ids of sessions and offers have 26 characters.
+pub(crate) const MAX_HANDLE_BYTES: usize = 64;

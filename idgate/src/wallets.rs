@@ -6,23 +6,27 @@ mod service;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use idgate_core::discovery::{DID_DOCUMENT_PATH, JWKS_PATH};
 use idgate_core::entropy::OsEntropy;
 use idgate_core::error::{NotAnAnswer, NotFetched};
+#[cfg(feature = "tower")]
+use idgate_core::limits::{MAX_FETCH_FORM_BYTES, MAX_RESPONSE_BYTES};
 use idgate_core::{Answer, Asked, ErrorCode, HttpReply, Session, Verifier};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 #[cfg(feature = "tower")]
 pub use self::service::WalletsService;
 use crate::clock;
 use crate::decide::NotDecided;
 use crate::fetch::Fetcher;
+use crate::limits::MAX_HANDLE_BYTES;
 use crate::store::{Committed, Store};
 
 /// The four routes that wallets use, for a service of your own:
@@ -90,14 +94,14 @@ impl<S: Store + 'static> Wallets<S> {
         let (head, body) = request.into_parts();
         let (path, method) = (head.uri.path(), &head.method);
         let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if let Some(handle) = path.strip_prefix(RESPONSES) {
+        if let Some(handle) = path.strip_prefix(RESPONSES).filter(|handle| is_handle(handle)) {
             let content_type = content_type.map(str::to_owned);
             return match *method {
                 Method::POST => response(self.answer(handle.into(), content_type, body).await),
                 _ => not_allowed("POST"),
             };
         }
-        if let Some(handle) = path.strip_prefix(REQUESTS) {
+        if let Some(handle) = path.strip_prefix(REQUESTS).filter(|handle| is_handle(handle)) {
             return response(match *method {
                 // Not HEAD: a look at a link does not fetch the request, and the session would say so.
                 Method::GET => self.0.request_object(handle, Ok(Asked::get(handle))).await,
@@ -116,9 +120,25 @@ impl<S: Store + 'static> Wallets<S> {
                     true => Some(verifier.jwks_json()),
                     false => verifier.did_document_json(),
                 };
-                response(document.map_or_else(no_such_path, HttpReply::json))
+                document.map_or_else(|| response(no_such_path()), public)
             }
             (true, _) => not_allowed("GET, HEAD"),
+        }
+    }
+
+    /// The bytes of a body that are of use for this request: none, unless a session waits for them.
+    #[cfg(feature = "tower")]
+    async fn room(&self, head: &http::request::Parts) -> usize {
+        let path = head.uri.path();
+        let (handle, room) = match (path.strip_prefix(RESPONSES), path.strip_prefix(REQUESTS)) {
+            _ if head.method != Method::POST => return 0,
+            (Some(handle), _) => (handle, MAX_RESPONSE_BYTES),
+            (None, Some(handle)) => (handle, MAX_FETCH_FORM_BYTES),
+            (None, None) => return 0,
+        };
+        match self.0.load(handle).await {
+            Ok(Some(session)) if session.accepts_response(clock::now()) => room,
+            _ => 0,
         }
     }
 
@@ -153,8 +173,8 @@ impl<S: Store> Inner<S> {
 
     async fn decide(&self, handle: &str, answer: Answer<'_>) -> HttpReply {
         let session = match self.load(handle).await {
-            Ok(Some(session)) => session,
-            Ok(None) => return NotAnAnswer::SessionClosed.reply(),
+            Ok(Some(session)) if session.accepts_response(clock::now()) => session,
+            Ok(_) => return NotAnAnswer::SessionClosed.reply(),
             Err(reply) => return reply,
         };
         let verifier = self.verifier();
@@ -184,17 +204,17 @@ impl<S: Store> Inner<S> {
         handle: &str,
         asked: Result<Asked<'_>, NotFetched>,
     ) -> HttpReply {
-        let asked = match asked {
-            Ok(asked) => asked,
-            Err(error) => return error.reply(),
-        };
         for _ in 0..TRIES {
             let session = match self.load(handle).await {
-                Ok(Some(session)) => session,
-                Ok(None) => return NotFetched::NotFetchable.reply(),
+                Ok(Some(session)) if session.accepts_response(clock::now()) => session,
+                Ok(_) => return NotFetched::NotFetchable.reply(),
                 Err(reply) => return reply,
             };
-            let made = match self.verifier().request_object(&session, &asked, clock::now()) {
+            let asked = match &asked {
+                Ok(asked) => asked,
+                Err(error) => return error.reply(),
+            };
+            let made = match self.verifier().request_object(&session, asked, clock::now()) {
                 Ok(made) => made,
                 Err(error) => {
                     if let NotFetched::Signer(error) = &error {
@@ -227,25 +247,42 @@ impl<E> NotDecided<E> {
     }
 }
 
-/// Runs an answer to its end, whether or not the wallet waits for it; a large one on a thread that may compute.
+/// Runs an answer to its end, whether or not the wallet waits for it. While a large one computes, other work leaves its
+/// thread; while it waits, it has none.
 async fn on_a_task(
     size: usize,
     work: impl Future<Output = HttpReply> + Send + 'static,
 ) -> HttpReply {
-    let done = if size > LARGE_ANSWER_BYTES {
-        let runtime = Handle::current();
-        tokio::task::spawn_blocking(move || runtime.block_on(work)).await
-    } else {
-        tokio::spawn(work).await
-    };
-    done.unwrap_or_else(|panicked| {
-        tracing::error!(%panicked, "an answer was not decided");
+    let yields = size > LARGE_ANSWER_BYTES
+        && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    let mut work = Box::pin(work);
+    let polled = poll_fn(move |context| match yields {
+        true => block_in_place(|| work.as_mut().poll(context)),
+        false => work.as_mut().poll(context),
+    });
+    tokio::spawn(polled).await.unwrap_or_else(|_| {
+        tracing::error!("an answer was not decided: something panicked");
         HttpReply::refusal(ErrorCode::InternalError, "a fault of this service")
     })
 }
 
+/// Whether a path may end with it: what ids are made of, and no more than they have.
+fn is_handle(text: &str) -> bool {
+    let is_of_ids = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_HANDLE_BYTES).contains(&text.len()) && text.bytes().all(is_of_ids)
+}
+
 fn no_such_path() -> HttpReply {
     HttpReply::refusal(ErrorCode::NotFound, "there is nothing at this path")
+}
+
+/// A document that anybody may read, from pages too.
+fn public(document: String) -> Response<Bytes> {
+    let mut response = response(HttpReply::json(document));
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
 }
 
 fn not_allowed(methods: &'static str) -> Response<Bytes> {

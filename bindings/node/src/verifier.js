@@ -21,7 +21,7 @@ const KNOWN = [
 ];
 
 /** The options as the library names them; what is undefined stays out. */
-function dialects(choices, signed) {
+function profiles(choices, signed) {
   return {
     profiles: choices.profiles,
     request_mode: choices.requestMode ?? (signed ? 'jar' : 'inline'),
@@ -47,7 +47,7 @@ class Verifier extends abi.Handle {
       abi.make(
         'verifier_new',
         ...abi.data(baseUrl),
-        ...abi.data(JSON.stringify(dialects(choices, signers.length > 0))),
+        ...abi.data(JSON.stringify(profiles(choices, signers.length > 0))),
         ...abi.handles(signers),
         ...abi.handles(former),
         abi.pointer(trust),

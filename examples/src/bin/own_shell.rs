@@ -15,6 +15,7 @@ use axum::{Json, Router};
 use idgate::{Cidr, FetchOptions, Fetcher, Store as _, Wallets};
 use idgate_core::Profile::{Haip, V1_0};
 use idgate_core::crypto::{SoftwareSigner, aws_lc_rs::PROVIDER};
+use idgate_core::request::Scheme;
 use idgate_core::{Credential, Issuer, NewSession, Reader, Request, Trust, Verifier};
 use idgate_examples::{Memory, OsEntropy, now, sample_jwk};
 use serde::Deserialize;
@@ -69,8 +70,9 @@ async fn create(State(desk): State<Desk>) -> Result<Json<Value>, Failure> {
     let made = desk.verifier().create_session(&asked, NewSession::live(), &mut OsEntropy, now())?;
     desk.store().commit(&made).await?;
     let info = made.session.info(now());
-    let links: Vec<_> = info.offers.iter().map(|offer| offer.deep_links.first()).collect();
-    let links: Vec<_> = links.into_iter().flatten().map(|(_, link)| link).collect();
+    let scheme = |profile| if profile == Haip { Scheme::Haip } else { Scheme::OpenId4Vp };
+    let links: Vec<_> =
+        info.offers.iter().map(|offer| offer.deep_link(scheme(offer.profile))).collect();
     Ok(Json(json!({ "id": info.id, "links": links })))
 }
 

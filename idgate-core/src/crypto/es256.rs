@@ -59,9 +59,10 @@ impl Es256Key {
         if text.contains("ENCRYPTED") {
             return Err(KeyFileError("is encrypted; decrypt it first"));
         }
-        let key = match text.contains("BEGIN EC PRIVATE KEY") {
-            true => SecretKey::from_sec1_pem(text).map_err(|_| ()),
-            false => SecretKey::from_pkcs8_pem(text).map_err(|_| ()),
+        // Some tools write the parameters of the curve before the key.
+        let key = match text.find("-----BEGIN EC PRIVATE KEY-----").and_then(|at| text.get(at..)) {
+            Some(text) => SecretKey::from_sec1_pem(text).map_err(|_| ()),
+            None => SecretKey::from_pkcs8_pem(text).map_err(|_| ()),
         };
         let key = key.map_err(|()| KeyFileError("is not a private key on P-256 in PEM"))?;
         let scalar = Zeroizing::new(<[u8; 32]>::from(key.to_bytes()));

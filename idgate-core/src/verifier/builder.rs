@@ -96,9 +96,9 @@ impl VerifierBuilder<WantsIdentity> {
         self.identified(base_url, RequestShape::inline(), Vec::new())
     }
 
-    /// Signed requests by reference, and encrypted answers. A signer with a certificate signs under its hash
-    /// (`x509_hash`), one without under the `did:web` of `base_url`'s host (see [`crate::discovery`]); another name is
-    /// chosen by [`VerifierBuilder::client_id_form`]. Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
+    /// Signed requests by reference, and encrypted answers. If `signer` has a certificate, requests of `1.0` go under its
+    /// hash (`x509_hash`), else under the `did:web` of `base_url`'s host (see [`crate::discovery`]);
+    /// [`VerifierBuilder::client_id_form`] chooses another name. Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
     pub fn signed(
         self,
         base_url: impl Into<String>,
@@ -178,7 +178,7 @@ impl VerifierBuilder<Ready> {
         let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
         let signers = Signers::new(self.trust.provider(), &did, own, named)?;
-        if !is_named && signers.serve_x509() && !signers.serve_did() {
+        if !is_named && signers.first_is_certified() {
             profiles.client_id_form = ClientIdForm::X509Hash;
         }
         profiles.check(&draft, &signers)?;

@@ -100,6 +100,11 @@ impl Signers {
         self.under_did().is_some()
     }
 
+    /// Whether the first of the verifier's own signs under a certificate.
+    pub(super) fn first_is_certified(&self) -> bool {
+        self.own.first().is_some_and(|known| known.certificate.is_some())
+    }
+
     /// Whether one of the verifier's own signs under a certificate, be it in force or not.
     pub(super) fn serve_x509(&self) -> bool {
         self.own.iter().any(|known| known.certificate.is_some())

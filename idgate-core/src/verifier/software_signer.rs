@@ -2,6 +2,8 @@
 
 use alloc::string::String;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::codec::base64url;
 use crate::crypto::{Es256Key, KeyFileError, SoftwareSigner};
 use crate::discovery::did_web;
@@ -20,14 +22,18 @@ impl SoftwareSigner {
     }
 
     /// With the certificates of a file, PEM or DER: that of the key first, then those between it and the root. A
-    /// [`Verifier`](crate::Verifier) does not build with a certificate of another key.
+    /// [`Verifier`](crate::Verifier) does not build with a certificate of another key. The certificate's hash is the name
+    /// of the signer: a session is signed to its end with the certificate that it was made with, so after a renewal give
+    /// the former signer as a [`named_signer`](crate::VerifierBuilder::named_signer).
     ///
     /// # Errors
     /// It is not a file of certificates.
     pub fn certified(self, file: &[u8]) -> Result<Self, KeyFileError> {
         let chain = pem_or_der(file, "CERTIFICATE");
         let chain = chain.map_err(|_| KeyFileError("is not one of certificates"))?;
-        Ok(self.with_certificate_chain(chain))
+        let leaf = chain.first().map(Sha256::digest).unwrap_or_default();
+        let name = ["x509_hash:", &base64url::encode(&leaf)].concat();
+        Ok(self.named(name).with_certificate_chain(chain))
     }
 
     /// Under the `did:web` of that origin; wallets find the key in the DID document of the verifier.

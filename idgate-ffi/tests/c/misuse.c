@@ -124,20 +124,20 @@ static void a_verification_is_decided_once(const char *root) {
     answer_free(answer);
     IS(IDGATE_MISUSE, idgate_verification_supply(verification, 0, true, NULL, 0, NOW, &err));
     /* Nothing is needed yet, so nothing is known and nothing can be fetched. */
-    idgateer *fetcher = NULL;
+    idgate_fetcher *fetcher = NULL;
     bool came = true;
-    IS(IDGATE_CONFIG, idgateer_new("{\"allow\":[\"x\"]}", 15, &fetcher, &err));
-    IS(IDGATE_MISUSE, idgateer_new(NULL, 0, NULL, &err));
-    IS(IDGATE_OK, idgateer_new(NULL, 0, &fetcher, &err));
+    IS(IDGATE_CONFIG, idgate_fetcher_new("{\"allow\":[\"x\"]}", 15, &fetcher, &err));
+    IS(IDGATE_MISUSE, idgate_fetcher_new(NULL, 0, NULL, &err));
+    IS(IDGATE_OK, idgate_fetcher_new(NULL, 0, &fetcher, &err));
     IS(IDGATE_OK, idgate_verification_recall(verification, fetcher, NOW, &came, &err));
     CHECK(!came);
     IS(IDGATE_MISUSE, idgate_verification_recall(verification, fetcher, NOW, NULL, &err));
     IS(IDGATE_MISUSE, idgate_verification_fetch(verification, fetcher, &err));
-    IS(IDGATE_MISUSE, idgate_verification_fetch(verification, (idgateer *)verification, &err));
+    IS(IDGATE_MISUSE, idgate_verification_fetch(verification, (idgate_fetcher *)verification, &err));
     IS(IDGATE_MISUSE, idgate_verification_wait(verification, 0, &came, &err));
     IS(IDGATE_MISUSE, idgate_verification_settle(verification, NOW, &err));
-    IS(IDGATE_OK, idgateer_free(fetcher));
-    IS(IDGATE_MISUSE, idgateer_free(fetcher));
+    IS(IDGATE_OK, idgate_fetcher_free(fetcher));
+    IS(IDGATE_MISUSE, idgate_fetcher_free(fetcher));
     IS(IDGATE_MISUSE, idgate_verification_step(verification, NULL, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
     CHECK(step.kind == IDGATE_STEP_DONE && has(step.json, "\"VERIFIED\""));

@@ -308,3 +308,31 @@ async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_a
     assert_eq!(refused.hint(), Some(idgate_core::verify::Hint::TryAgain));
     assert!(refused.to_string().ends_with("; try again"), "{refused}");
 }
+
+/// Panics when it is to store the verdict.
+struct Panicking(One);
+
+impl Store for Panicking {
+    type Error = Down;
+
+    fn load(&self, handle: &str) -> impl Future<Output = Result<Option<Session>, Down>> + Send {
+        self.0.load(handle)
+    }
+
+    fn commit(&self, t: &Transition) -> impl Future<Output = Result<Committed, Down>> + Send {
+        assert!(!t.session.status_at(now()).is_settled(), "the disk is on fire");
+        self.0.commit(t)
+    }
+}
+
+#[tokio::test]
+async fn a_panic_gives_the_hold_back_and_goes_on() {
+    let source = Loopback::start().await;
+    source.give(&list(&source.url()));
+    let flow = Flow::new(Some((0, &source.url())));
+    let store = Arc::new(Panicking(One::of(&flow.session)));
+    let kept = Arc::clone(&store);
+    let task = tokio::spawn(async move { fetcher().decide(flow.begin(), &*kept).await.map(drop) });
+    assert!(task.await.unwrap_err().is_panic());
+    assert_eq!(store.0.committed(), [Status::Verifying, Status::Pending]);
+}

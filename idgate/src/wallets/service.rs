@@ -5,19 +5,21 @@ use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use idgate_core::error::NotAnAnswer;
-use idgate_core::limits::MAX_RESPONSE_BYTES;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use super::{Wallets, response};
 use crate::store::Store;
 
-/// [`Wallets`] as a [`Service`] that reads bodies itself, up to their bound.
+/// [`Wallets`] as a [`Service`] that reads bodies itself: only for a session that takes an answer or has a request to
+/// fetch, up to their bound, for at most 30 seconds. Limits of connections and of requests per address are yours.
 ///
 /// ```ignore
 /// let app = axum::Router::new().fallback_service(wallets.into_service());
@@ -44,6 +46,20 @@ impl<S: Store + 'static> Wallets<S> {
     }
 }
 
+/// A wallet on a slow network sends the largest answer in that time.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Nothing is read where there is no room: the body is of no use.
+async fn read<B>(body: B, room: usize) -> Result<Bytes, Box<dyn Error + Send + Sync>>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
+{
+    match room {
+        0 => Ok(Bytes::new()),
+        room => Ok(Limited::new(body, room).collect().await?.to_bytes()),
+    }
+}
+
 type Answered = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
 impl<S, B> Service<Request<B>> for WalletsService<S>
@@ -63,12 +79,16 @@ where
         let wallets = self.0.clone();
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            let answered = match Limited::new(body, MAX_RESPONSE_BYTES).collect().await {
-                Ok(body) => wallets.handle(Request::from_parts(head, body.to_bytes())).await,
-                Err(error) if error.is::<LengthLimitError>() => {
+            let room = wallets.room(&head).await;
+            let answered = match timeout(BODY_TIME, read(body, room)).await {
+                Ok(Ok(body)) => wallets.handle(Request::from_parts(head, body)).await,
+                Ok(Err(error)) if error.is::<LengthLimitError>() => {
                     response(NotAnAnswer::TooLarge.reply())
                 }
-                Err(_) => response(NotAnAnswer::Malformed("the body is incomplete").reply()),
+                Ok(Err(_)) => response(NotAnAnswer::Malformed("the body is incomplete").reply()),
+                Err(_) => {
+                    response(NotAnAnswer::Malformed("the body did not arrive in time").reply())
+                }
             };
             Ok(answered.map(Full::new))
         })

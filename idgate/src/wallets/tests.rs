@@ -183,6 +183,7 @@ async fn a_signed_request_is_fetched_by_get_and_by_post_and_verified_by_the_did_
     let document = send(&wallets, "GET", "/.well-known/did.json", None).await;
     let document: Value = serde_json::from_slice(document.body()).unwrap();
     let keys = send(&wallets, "GET", "/.well-known/jwks.json", None).await;
+    assert_eq!(keys.headers()["access-control-allow-origin"], "*");
     let keys: Value = serde_json::from_slice(keys.body()).unwrap();
     assert_eq!(keys["keys"].as_array().unwrap().len(), 1);
 
@@ -235,7 +236,10 @@ async fn strangers_are_told_no_more_than_the_code() {
         ("POST", &*request, 400, "invalid_request"),
         ("POST", &*response, 400, "invalid_response"),
         ("POST", "/v1/oid4vp/response/ses_0", 409, "session_not_pending"),
-        ("POST", "/v1/oid4vp/response/", 409, "session_not_pending"),
+        ("POST", "/v1/oid4vp/response/", 404, "not_found"),
+        ("POST", "/v1/oid4vp/response/a/b", 404, "not_found"),
+        ("POST", "/v1/oid4vp/response/%2e%2e", 404, "not_found"),
+        ("GET", "/v1/oid4vp/request/..", 404, "not_found"),
         ("GET", "/v1/oid4vp/request/ses_0", 404, "not_found"),
     ] {
         let reply = send(&wallets, method, path, None).await;

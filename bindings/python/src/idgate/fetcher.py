@@ -25,7 +25,7 @@ class Fetcher(_abi.Handle):
     >>> verifier = Verifier("https://shop.example", trust, fetch=fetcher)
     """
 
-    _free = lib.idgateer_free
+    _free = lib.idgate_fetcher_free
 
     def __init__(self, *, allow: Sequence[str] = (), roots: str | Buffer | None = None) -> None:
         """Reaches public addresses, and those in ``allow``: ranges as ``10.0.0.0/8``. https servers
@@ -42,7 +42,7 @@ class Fetcher(_abi.Handle):
         text = roots if roots is None or isinstance(roots, str) else bytes(roots).decode("ascii", "replace")
         options = {"allow": list(allow), "roots": text}
         super().__init__(
-            _abi.make("idgateer *", lib.idgateer_new, *_abi.data(_abi.as_json(options)))
+            _abi.make("idgate_fetcher *", lib.idgate_fetcher_new, *_abi.data(_abi.as_json(options)))
         )
 
 

@@ -27,6 +27,11 @@ fn a_key_of_pkcs_8_signs_under_the_did_or_under_its_certificate() {
         let certified = signer.clone().certified(&file).unwrap();
         assert_eq!(certified.certificate_chain(), core::slice::from_ref(&identity.der));
     }
+    let name = Name::new("UT", "shop");
+    let renewed = CertificateBuilder::issuer_root(name, &key, 1_796_000_000_000).self_sign(&key);
+    let [first, second] =
+        [&identity, &renewed].map(|one| signer.clone().certified(&one.der).unwrap());
+    assert_ne!(first.key_id(), second.key_id(), "a session knows a certificate from its renewal");
     assert!(signer.certified(b"no certificate").is_err());
 }
 

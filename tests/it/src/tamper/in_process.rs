@@ -105,7 +105,7 @@ impl Gateway for InProcess {
             None => builder.unsigned(BASE_URL),
             Some(signer) => builder.signed(BASE_URL, signer.clone()),
         };
-        let profiles = ProfileOptions::new(self.profile);
+        let profiles = ProfileOptions::new([self.profile.unwrap_or(Profile::Draft)]);
         let builder = builder.profile_options(profiles);
         let verifier = builder.build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
