@@ -158,6 +158,7 @@ pub mod jose;
 pub mod limits;
 pub mod manual;
 mod mode;
+mod profile;
 mod reply;
 pub mod request;
 pub mod response;

@@ -81,7 +81,7 @@ impl Es256Key {
 
     /// The SHA-256 thumbprint of the public half (RFC 7638 3).
     pub(crate) fn thumbprint(&self) -> [u8; 32] {
-        Sha256::digest(self.public.to_jwk_json(None).as_bytes()).into()
+        sha256_of_public(self.public.to_jwk_json(None).as_bytes())
     }
 
     /// The raw signature r‖s of `message` (RFC 7518 3.4). The secret number of each signature comes
@@ -90,6 +90,11 @@ impl Es256Key {
         let signature: Signature = self.signing.sign(message);
         signature.to_bytes().into()
     }
+}
+
+/// Hashes public bytes into the name of a signer, which has its name before it meets a provider.
+pub(crate) fn sha256_of_public(data: &[u8]) -> [u8; 32] {
+    Sha256::digest(data).into()
 }
 
 /// Never the key.

@@ -34,6 +34,7 @@ pub use self::certificate_keys::{
 pub(crate) use self::content_encryption::Sealed;
 pub use self::content_encryption::{ContentCipher, ContentEncryption, DecryptionFailed};
 pub use self::es256::Es256Key;
+pub(crate) use self::es256::sha256_of_public;
 pub use self::hash::{HashAlg, HashValue};
 pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
 pub(crate) use self::jwk::EcKey;

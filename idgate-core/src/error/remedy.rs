@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::request::Profile;
+use crate::profile::Profile;
 
 /// A remedy that the program around the verifier has, and the tenant alone has not. Its text is the end of
 /// [`RequestError::rule`](super::RequestError::rule). A program with other words for it, for example with an

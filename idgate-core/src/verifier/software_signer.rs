@@ -1,11 +1,10 @@
 //! A signer in software, from files.
 
 use alloc::string::String;
-
-use sha2::{Digest as _, Sha256};
+use alloc::vec::Vec;
 
 use crate::codec::base64url;
-use crate::crypto::{Es256Key, KeyFileError, SoftwareSigner};
+use crate::crypto::{Es256Key, KeyFileError, SoftwareSigner, sha256_of_public};
 use crate::discovery::did_web;
 use crate::error::ConfigError;
 use crate::trust::pem_or_der;
@@ -31,8 +30,8 @@ impl SoftwareSigner {
     pub fn certified(self, file: &[u8]) -> Result<Self, KeyFileError> {
         let chain = pem_or_der(file, "CERTIFICATE");
         let chain = chain.map_err(|_| KeyFileError("is not one of certificates"))?;
-        let leaf = chain.first().map(Sha256::digest).unwrap_or_default();
-        let name = ["x509_hash:", &base64url::encode(&leaf)].concat();
+        let leaf = chain.first().map(Vec::as_slice).unwrap_or_default();
+        let name = ["x509_hash:", &base64url::encode(&sha256_of_public(leaf))].concat();
         Ok(self.named(name).with_certificate_chain(chain))
     }
 

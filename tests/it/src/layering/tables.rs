@@ -5,16 +5,17 @@ pub(super) type Layers = &'static [&'static [&'static str]];
 
 /// The modules of the library. A format or a source of trust is a folder in its layer.
 pub(super) const CORE: Layers = &[
-    &["limits", "mode", "time", "entropy", "work"],
+    &["claims", "limits", "mode", "profile", "time", "entropy", "work"],
     &["codec"],
     &["crypto"],
     &["ids", "error", "jose", "cose", "webhook"],
     &["formats", "trust", "discovery"],
-    &["status", "request"],
+    &["revocation", "request"],
     &["session"],
     &["response"],
     &["verify"],
     &["verifier"],
+    &["reply"],
     &["manual"],
     &["crate"],
 ];
@@ -99,7 +100,7 @@ pub(super) const SANDBOX: Layers = &[
     &["crate"],
 ];
 
-/// The files of the guarded fetcher.
+/// The files of the crate with IO.
 pub(super) const FETCH: Layers = &[
     &[
         "address",
@@ -117,8 +118,8 @@ pub(super) const FETCH: Layers = &[
     &["cache", "delivery", "permits", "silence"],
     &["flights"],
     &["fetch"],
-    &["decide"],
-    &["blocking"],
+    &["decide", "options"],
+    &["blocking", "wallets"],
     &["crate"],
 ];
 
