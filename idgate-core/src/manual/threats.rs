@@ -37,7 +37,7 @@
 //! - A person who hands over a phone and its unlock code.
 //! - An issuer that attests what is not so, and a stolen issuer key that is still trusted.
 //! - A request by value that is replaced before the wallet sees it. It is unsigned; a wallet only knows
-//!   where its answer goes. [`VerifierBuilder::jar`](crate::VerifierBuilder::jar) signs requests, and
+//!   where its answer goes. [`VerifierBuilder::signed`](crate::VerifierBuilder::signed) signs requests, and
 //!   those of `haip` always are.
 //! - Whoever saw the QR code and asks your program for the claims: the session's id is in it. Bind
 //!   results to the browser that asked, as [`super::howto`] says.
