@@ -217,7 +217,7 @@ pub(crate) const WEBHOOK_PLACES_PER_HOST: usize = 32;
 /// Clients whose deliveries are remembered; then those without an exchange are forgotten.
 pub(crate) const MAX_REMEMBERED_RECEIVERS: usize = 10_000;
 
-// Fetches of trusted lists. What those of status lists and CRLs cost stands in idgate.
+// Fetches of trusted lists. The crate idgate has the limits of status lists and CRLs.
 
 /// How long one fetch of a trusted list may take.
 pub(crate) const LIST_FETCH_TIME: Duration = Duration::from_secs(30);

@@ -1,6 +1,6 @@
 //! Verify wallets in a service of your own. `idgate-core` decides and does no IO; this crate does the IO around it.
 //!
-//! - [`Wallets`]: the routes of OpenID4VP that wallets use, as one handler of `http` types; with the feature `tower` a
+//! - [`Wallets`]: serves the routes of OpenID4VP that wallets use, by `http` types; with the feature `tower` a
 //!   service for axum and its like.
 //! - [`Fetcher`]: takes a verification to its stored decision, or verifies one presentation, and fetches the status
 //!   lists and CRLs that it needs.

@@ -1,4 +1,4 @@
-//! The routes of OpenID4VP that wallets use, as one handler.
+//! One handler for the routes of OpenID4VP that wallets use.
 
 #[cfg(feature = "tower")]
 mod service;

@@ -96,7 +96,7 @@ impl PresentationRequest {
 }
 
 impl<'r> DcqlQuery<'r> {
-    /// What `request` asks for, behind a link, in that profile: with the values that filters allow where
+    /// The query of `request` behind a link, in that profile: with the values that filters allow where
     /// it is without high assurance.
     pub(crate) fn new(request: &'r PresentationRequest, profile: Profile) -> Self {
         Self::naming_values(request, profile == Profile::V1_0)

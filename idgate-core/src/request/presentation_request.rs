@@ -53,8 +53,7 @@ pub struct PresentationRequest {
     pub(crate) has_newer_fields: bool,
     /// Which combinations of credentials will do; empty: all of them are needed.
     pub(crate) credential_sets: Vec<CredentialSet>,
-    /// Whether claims are given out only to whoever brings the response code; `None`: as the profile
-    /// has it.
+    /// Whether claims need the response code; `None`: the profile decides.
     pub(crate) same_device: Option<bool>,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
     pub(crate) distinct_credentials: bool,

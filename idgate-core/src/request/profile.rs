@@ -68,7 +68,7 @@ impl SpokenProfiles {
         self
     }
 
-    /// What is enabled, the first for requests that name none.
+    /// The enabled profiles; the first is for requests that name none.
     pub fn enabled(&self) -> &[Profile] {
         &self.enabled
     }

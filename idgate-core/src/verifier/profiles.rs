@@ -9,7 +9,7 @@ use crate::request::{PresentationRequest, Profile};
 use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestShape, ResponseEncryption};
 use crate::verifier::signers::Signers;
 
-/// The profiles of a verifier, and what is left to choose in them. All but the list concerns `1.0`
+/// The profiles of a verifier, and the choices in them. All but the list concerns `1.0`
 /// and `haip`: `draft` has no choices.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub struct ProfileOptions {
     pub response_mode: ResponseMode,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
     pub announces_post: bool,
-    /// What pages may pass to their browser, in any profile but `draft`.
+    /// The requests that pages may pass to their browser, in any profile but `draft`.
     pub dc_api: DcApi,
 }
 

@@ -1,4 +1,4 @@
-//! Which profiles of OpenID4VP the gateway speaks, and what is left to choose in them.
+//! The profiles of OpenID4VP that the gateway speaks, and the choices in them.
 
 use idgate_core::Verifier;
 use idgate_core::request::Profile;

@@ -1,4 +1,4 @@
-//! A verifier of every profile, and what a wallet reads of it.
+//! A verifier of every profile, and a wallet that reads its requests.
 
 use std::sync::Arc;
 

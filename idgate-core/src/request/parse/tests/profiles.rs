@@ -1,4 +1,4 @@
-//! The fields that there are with profiles beside `draft`: what is taken, and one refusal per rule of
+//! The fields that there are with profiles other than `draft`: those that are taken, and one refusal per rule of
 //! decisions 20.
 
 mod pages;

@@ -117,7 +117,7 @@ pub(in crate::verifier) fn create_at(
     made.map(|transition| transition.session)
 }
 
-/// What the refusal of `made` says; it is of a profile that cannot be used.
+/// The text of the refusal of `made`; it is of a profile that cannot be used.
 #[track_caller]
 pub(in crate::verifier) fn unsupported(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { panic!("another error") };
