@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use idgate_core::crypto::{Jwk, PublicKey};
+use idgate_core::crypto::PublicKey;
+use idgate_core::shell::Jwk;
 use serde_json::Value;
 
 /// One presentation with what a verifier must know.

@@ -1,7 +1,7 @@
 //! Presentations that the data set does not have: larger ones, for the growth of the cost, and those
 //! of an issuer with a certificate.
 
-use idgate_core::crypto::Jwk;
+use idgate_core::shell::Jwk;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::request::AuthorizationRequest;

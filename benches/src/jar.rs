@@ -5,18 +5,15 @@ use std::sync::Arc;
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
-use idgate_core::Profile;
 use idgate_core::crypto::{
-    Alg, ContentEncryption, CryptoProvider, Curve, EcdhPrivateKey, Es256Key, aws_lc_rs as aws,
-    rustcrypto,
+    Alg, ContentEncryption, Curve, EcdhPrivateKey, Es256Key, RequestSigner, SignerUnavailable,
+    SoftwareSigner, aws_lc_rs as aws, rustcrypto,
 };
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::jose::JweRecipient;
-use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::{
-    Asked, NewSession, Request, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier,
+    Asked, CryptoProvider, Entropy, EntropyUnavailable, IssuerId, NewSession, Profile, Request,
+    Session, TenantId, Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jwe::{Enc, Encryption};

@@ -3,14 +3,14 @@
 //! that the ratio says what a long one costs; for the second it is reading the same JSON, so that the time
 //! says whether it is below 100 ms.
 
-use idgate_core::crypto::{CryptoProvider, aws_lc_rs};
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ListAnchors, ListRules, ListTerms, RevocationPolicy, TrustEntry, TrustSnapshot,
-    import_trusted_list,
+use idgate_core::crypto::aws_lc_rs;
+use idgate_core::shell::{
+    ExpectedSdJwtVc, ListAnchors, ListRules, ListTerms, TrustEntry, TrustSnapshot,
+    import_trusted_list, verify_sd_jwt_vc,
 };
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CryptoProvider, IssuerId, UnixMillis};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples;
 use idgate_testkit::trusted_list::{
@@ -108,7 +108,7 @@ fn verify(provider: &CryptoProvider, shown: &Shown, trust: &TrustSnapshot) {
     let now = UnixMillis::from_secs(grown::PRESENTED_AT);
     let entry = trust.entry(&IssuerId::new(samples::ISSUER));
     let verified = entry.map(|entry| {
-        let expected = Expected::new(entry, &shown.audience, &shown.nonce, now, now);
+        let expected = ExpectedSdJwtVc::new(entry, &shown.audience, &shown.nonce, now, now);
         let mut expected = expected.remembering(trust);
         expected.claims = &shown.claims;
         let mut report = CredentialReport::default();

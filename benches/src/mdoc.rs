@@ -1,12 +1,14 @@
 //! mdoc cases: the data set's DeviceResponses with every check on but revocation, both back ends.
 //! The floor is always AWS-LC's.
 
-use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
-use idgate_core::verify::Handover;
-use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
+use idgate_core::crypto::{aws_lc_rs, rustcrypto};
+use idgate_core::shell::{
+    ExpectedMdoc, Handover, MdocRequest, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
+    verify_mdoc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CryptoProvider, IssuerId, UnixMillis};
 use serde_json::Value;
 
 use crate::data;

@@ -2,12 +2,14 @@
 //! identifier of a certificate as audience, and the transcript of an encrypted answer. The shapes are
 //! those of the rows of `draft`, so are the floors.
 
-use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::request::ClaimPath;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
-use idgate_core::verify::{CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc};
+use idgate_core::crypto::{aws_lc_rs, rustcrypto};
+use idgate_core::shell::{
+    ExpectedMdoc, Handover, MdocRequest, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
+    verify_mdoc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{ClaimPath, CryptoProvider, IssuerId, UnixMillis};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{
     Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, openid4vp,

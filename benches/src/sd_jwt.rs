@@ -1,11 +1,9 @@
 //! SD-JWT VC cases: the data set's presentations with every check on, both back ends.
 
-use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::request::ClaimPath;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{TrustEntry, TrustedKey};
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::crypto::{aws_lc_rs, rustcrypto};
+use idgate_core::shell::{ExpectedSdJwtVc, TrustEntry, TrustedKey, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{ClaimPath, CryptoProvider, IssuerId, UnixMillis};
 
 use crate::data::{self, Input};
 use crate::floor::{self, Backend};
@@ -63,7 +61,7 @@ pub(crate) fn case(
     issuer.keys.push(TrustedKey::new(input.issuer_key));
     let now = UnixMillis::from_secs(input.presented_at);
     let idgate = move || {
-        let mut expected = Expected::new(&issuer, &input.audience, &input.nonce, now, now);
+        let mut expected = ExpectedSdJwtVc::new(&issuer, &input.audience, &input.nonce, now, now);
         (expected.claims, expected.claim_paths) = (&input.claims, &asked.paths);
         expected.vct = &asked.vct;
         let mut report = CredentialReport::default();

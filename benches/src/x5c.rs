@@ -1,11 +1,13 @@
 //! SD-JWT VC signed by a certificate in `x5c`, the path to its root with it, both back ends; and the
 //! same with a signer that was met before.
 
-use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::crypto::{aws_lc_rs, rustcrypto};
+use idgate_core::shell::{
+    ExpectedSdJwtVc, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot, verify_sd_jwt_vc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CryptoProvider, IssuerId, UnixMillis};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
@@ -77,7 +79,7 @@ fn case(input: &'static Input, provider: CryptoProvider, backend: Backend) -> Re
     let now = UnixMillis::from_secs(grown::PRESENTED_AT);
     let shown = &input.shown;
     let idgate = move || {
-        let mut expected = Expected::new(issuer, &shown.audience, &shown.nonce, now, now);
+        let mut expected = ExpectedSdJwtVc::new(issuer, &shown.audience, &shown.nonce, now, now);
         if input.kind == Kind::Known {
             expected = expected.remembering(&input.trust);
         }

@@ -5,8 +5,8 @@ pub mod wallet;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use idgate_core::OsEntropy;
 use idgate_core::UnixMillis;
-pub use idgate_core::entropy::OsEntropy;
 
 pub use self::store::Memory;
 

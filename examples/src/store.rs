@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use idgate::{Committed, Store};
 use idgate_core::limits::CLAIMS_RETENTION_MS;
-use idgate_core::session::SnapshotError;
-use idgate_core::{Effect, Revision, Session, SessionResult, Transition, UnixMillis};
+use idgate_core::session::{SessionResult, SnapshotError};
+use idgate_core::{Effect, Revision, Session, Transition, UnixMillis};
 
 use crate::now;
 

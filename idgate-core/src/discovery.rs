@@ -13,9 +13,9 @@ use crate::codec::{base64url, origin};
 use crate::crypto::{CryptoProvider, EcKey, PublicKey};
 use crate::error::ConfigError;
 
-/// Where a wallet finds [`did_document_json`] (did:web 3.2).
+/// Where a wallet finds the [DID document](crate::Verifier::did_document_json) (did:web 3.2).
 pub const DID_DOCUMENT_PATH: &str = "/.well-known/did.json";
-/// Where anybody finds [`jwks_json`].
+/// Where anybody finds the [keys that sign](crate::Verifier::jwks_json).
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
 /// A signing key as it is published: the one in use, or an earlier one that sessions were made
@@ -37,12 +37,6 @@ impl PublishedKey {
 }
 
 /// The `did:web` of the gateway at `base_url`, as `did:web:gateway.example%3A8443` (did:web 3.1).
-///
-/// ```
-/// use idgate_core::discovery::did_web;
-/// assert_eq!(did_web("https://gateway.example:8443").unwrap(), "did:web:gateway.example%3A8443");
-/// assert!(did_web("https://gateway.example/path").is_err());
-/// ```
 ///
 /// # Errors
 /// `base_url` is not an origin that a gateway may have.

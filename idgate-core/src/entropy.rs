@@ -37,7 +37,7 @@ impl core::error::Error for EntropyUnavailable {}
 /// The random source of the operating system, for callers to hand in.
 ///
 /// ```
-/// use idgate_core::entropy::{Entropy, OsEntropy};
+/// use idgate_core::{Entropy, OsEntropy};
 ///
 /// let (mut one, mut other) = ([0; 32], [0; 32]);
 /// OsEntropy.fill(&mut one)?;

@@ -69,7 +69,8 @@ pub enum CredentialFormat {
 
 impl CredentialFormat {
     /// From its name in a request: `vc+sd-jwt`, or `dc+sd-jwt`, which means the same; or `mso_mdoc`.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "vc+sd-jwt" | "dc+sd-jwt" => Some(Self::SdJwtVc),
             "mso_mdoc" => Some(Self::Mdoc),
@@ -91,16 +92,16 @@ macro_rules! secret_ids {
         $(#[$doc])*
         #[derive(Clone, Deserialize, Serialize)]
         #[serde(transparent)]
-        pub struct $name(zeroize::Zeroizing<String>);
+        pub(crate) struct $name(zeroize::Zeroizing<String>);
 
         impl $name {
             /// Takes the text as it is.
-            pub fn new(text: impl Into<String>) -> Self {
+            pub(crate) fn new(text: impl Into<String>) -> Self {
                 Self(zeroize::Zeroizing::new(text.into()))
             }
 
             /// The text. Keep it out of logs.
-            pub fn expose(&self) -> &str {
+            pub(crate) fn expose(&self) -> &str {
                 &self.0
             }
 
@@ -109,11 +110,6 @@ macro_rules! secret_ids {
                 let mut bytes = zeroize::Zeroizing::new([0u8; 32]);
                 entropy.fill(&mut *bytes)?;
                 Ok(Self::new(crate::codec::base64url::encode(&*bytes)))
-            }
-
-            /// Equality in constant time.
-            pub fn matches(&self, other: &str) -> bool {
-                crate::crypto::ct::eq(self.0.as_bytes(), other.as_bytes())
             }
         }
 
@@ -130,6 +126,13 @@ secret_ids! {
     Nonce;
     /// The OAuth `state` of a request.
     State;
+}
+
+impl State {
+    /// Equality in constant time.
+    pub(crate) fn matches(&self, other: &str) -> bool {
+        crate::crypto::ct::eq(self.0.as_bytes(), other.as_bytes())
+    }
 }
 
 impl SessionId {

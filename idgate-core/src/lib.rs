@@ -15,9 +15,8 @@
 #![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
 //! use idgate_core::crypto::rustcrypto::PROVIDER;
-//! use idgate_core::entropy::OsEntropy;
-//! use idgate_core::{Answer, Credential, Issuer, NewSession, Profile, Reader, Reason, Request};
-//! use idgate_core::{Step, Trust, UnixMillis, Verifier};
+//! use idgate_core::{Answer, Credential, Issuer, NewSession, OsEntropy, Profile, Reader, Reason};
+//! use idgate_core::{Request, Step, Trust, UnixMillis, Verifier};
 //! use std::time::{SystemTime, UNIX_EPOCH};
 //!
 //! #[derive(serde::Deserialize)]
@@ -81,7 +80,7 @@
 //! # let thief = Wallet::new(sample.issuer_key).with(sample.credential);
 //! use idgate_core::crypto::rustcrypto::PROVIDER;
 //! use idgate_core::{Answer, Credential, Issuer, NewSession, Profile, Reader, Reason, Request};
-//! use idgate_core::{Step, Trust, UnixMillis, Verifier, Withheld};
+//! use idgate_core::{Step, Trust, UnixMillis, Verifier, session::Withheld};
 //!
 //! let trust = Trust::new(PROVIDER, [Issuer::new("https://issuer.example").jwk(jwk_file)])?;
 //! let builder = Verifier::builder(trust).profiles([Profile::Draft]);
@@ -124,32 +123,42 @@
 //! [`Verifier`] makes sessions and takes answers, [`Session`] is what your database keeps,
 //! [`Trust`] says who is believed, [`verify`] has the steps and the verdict. One captured presentation without a
 //! session goes to [`Trust::verify`].
-//! [`webhook`] signs notifications and verifies them, [`discovery`] renders what a signer publishes.
-//! The remaining modules are the parts that these are made of.
+//! [`webhook`] verifies notifications. The remaining modules are the parts that these are made of.
 //!
 //! # Features
 //!
 //! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
 //! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
-//! - `os-entropy`: [`entropy`] has `OsEntropy`, the random source of the operating system, to be handed in.
+//! - `os-entropy`: `OsEntropy`, the random source of the operating system, to be handed in.
+//! - `shell`: the parts that only a program around the whole library needs, for example the gateway or the C ABI.
+//!   They promise nothing: a patch release may change them.
 //! - `internals`, `counting`: for the tests and benches of this repository alone. Nothing of them is kept.
 //!
 //! Both providers may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
 //! providers and never change a verdict. Without either, bring a [`CryptoProvider`] of your own.
 
 #![warn(missing_docs)]
+#![cfg_attr(
+    not(feature = "shell"),
+    allow(
+        unreachable_pub,
+        unused_imports,
+        dead_code,
+        reason = "public and used with that feature"
+    )
+)]
 
 extern crate alloc;
 
 mod claims;
-pub mod codec;
+mod codec;
 mod cose;
 pub mod crypto;
-pub mod discovery;
-pub mod entropy;
+mod discovery;
+mod entropy;
 pub mod error;
 mod formats;
-pub mod ids;
+mod ids;
 #[cfg(not(feature = "internals"))]
 #[allow(unreachable_pub, reason = "public with that feature")]
 mod jose;
@@ -160,13 +169,15 @@ pub mod manual;
 mod mode;
 mod profile;
 mod reply;
-pub mod request;
-pub mod response;
+mod request;
+mod response;
 pub mod revocation;
 pub mod session;
+#[cfg(feature = "shell")]
+pub mod shell;
 pub mod time;
 pub mod trust;
-pub mod verifier;
+mod verifier;
 pub mod verify;
 pub mod webhook;
 #[cfg(not(feature = "counting"))]
@@ -176,23 +187,30 @@ pub mod work;
 
 pub use self::claims::ClaimsError;
 pub use self::crypto::CryptoProvider;
+pub use self::discovery::{DID_DOCUMENT_PATH, JWKS_PATH};
+#[cfg(feature = "os-entropy")]
+pub use self::entropy::OsEntropy;
 pub use self::entropy::{Entropy, EntropyUnavailable};
 pub use self::error::{ErrorCode, Reason, WalletError};
-pub use self::ids::{IssuerId, TenantId};
+pub use self::ids::{ClaimPath, CredentialFormat, IssuerId, SessionId, TenantId};
 pub use self::mode::Mode;
 pub use self::reply::HttpReply;
-pub use self::request::{Credential, PresentationRequest, Profile, Request};
-pub use self::response::Answer;
-pub use self::session::{
-    Effect, Reader, Revision, Session, SessionInfo, SessionResult, Status, Transition, Withheld,
+pub use self::request::{
+    Credential, DcApiRequests, Profile, RegistrationCertificate, RegistrationError, Request,
+    Scheme, TransactionData,
 };
+pub use self::response::Answer;
+pub use self::revocation::{Need, Supplied};
+pub use self::session::{Effect, Reader, Revision, Session, SessionInfo, Status, Transition};
 pub use self::time::UnixMillis;
-pub use self::trust::{Issuer, ListFile, Trust, TrustEntry, TrustError, TrustSnapshot, TrustedKey};
-pub use self::verifier::{Asked, NewSession, RequestObject, Verifier, VerifierBuilder};
+pub use self::trust::{Issuer, Trust, TrustError};
+pub use self::verifier::{
+    Asked, DcApi, NewSession, RequestObject, ResponseMode, Verifier, VerifierBuilder,
+};
 pub use self::verify::presentation::Expected;
 pub use self::verify::{
-    Decision, Need, Presentation, PresentationStep, Refused, Sent, Step, Supplied, Transcript,
-    TranscriptError, Verification, Verified, VerifiedCredential, WalletReply,
+    Decision, Presentation, PresentationStep, Refused, Sent, Step, Transcript, Verification,
+    Verified,
 };
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ pub enum Profile {
 
 impl Profile {
     /// All of them, oldest first.
-    pub const ALL: [Self; 3] = [Self::Draft, Self::V1_0, Self::Haip];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 3] = [Self::Draft, Self::V1_0, Self::Haip];
 
     /// From its name.
     pub fn from_name(name: &str) -> Option<Self> {

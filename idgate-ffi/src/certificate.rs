@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use idgate_core::crypto::Alg;
-use idgate_core::request::{RequestSigner, SignerUnavailable};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ImportRules, VerifierCertificate};
+use idgate_core::UnixMillis;
+use idgate_core::crypto::{Alg, RequestSigner, SignerUnavailable};
+use idgate_core::shell::{ImportRules, VerifierCertificate};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::input;

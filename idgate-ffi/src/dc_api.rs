@@ -1,6 +1,6 @@
 //! What a page passes to its browser (OpenID4VP A, W3C Digital Credentials API).
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes};

@@ -1,3 +1,3 @@
 //! Randomness of the operating system.
 
-pub(crate) use idgate_core::entropy::OsEntropy;
+pub(crate) use idgate_core::OsEntropy;

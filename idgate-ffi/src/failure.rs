@@ -6,7 +6,7 @@ use core::fmt;
 use idgate_core::error::{
     ConfigError, CreateError, NotAnAnswer, NotFetched, RequestError, VerifyError,
 };
-use idgate_core::trust::TrustMaterialError;
+use idgate_core::shell::TrustMaterialError;
 
 use crate::status::idgate_status::{self, *};
 

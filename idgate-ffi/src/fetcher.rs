@@ -87,7 +87,7 @@ pub unsafe extern "C" fn idgate_fetcher_new(
     boundary(err_out, || {
         // SAFETY: the caller's promise.
         let options = unsafe { input(options.cast(), options_len, "options")? };
-        let fetcher = BlockingFetcher::new(Options::parse(options)?.egress()?);
+        let fetcher = BlockingFetcher::over(Options::parse(options)?.egress()?);
         put(out, || Ok(handles::make(FetcherHandle(fetcher))))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use crate::boundary::{boundary, put};
 use crate::failure::idgate_error;

@@ -2,16 +2,15 @@
 
 use std::ffi::c_char;
 
-use idgate_core::codec::base64url;
 use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
-use idgate_core::request::{CredentialFormat, Profile};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListedBy, TrustEntry, TrustSnapshot};
-use idgate_core::verify::{
-    CapturedEncryption, CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential,
-    verify_mdoc, verify_sd_jwt_vc,
+use idgate_core::shell::{
+    CapturedEncryption, ExpectedMdoc, ExpectedSdJwtVc, MdocRequest, TrustEntry, TrustSnapshot,
+    VerifiedCredential, base64url, verify_mdoc, verify_sd_jwt_vc,
 };
+use idgate_core::trust::ListedBy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CredentialFormat, Profile, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -128,7 +127,8 @@ impl Expectation {
         report: &mut CredentialReport,
     ) -> Result<VerifiedCredential, VerifyError> {
         let requested_at = self.requested_at_ms.unwrap_or(now);
-        let mut expected = Expected::new(issuer, &self.client_id, &self.nonce, requested_at, now);
+        let mut expected =
+            ExpectedSdJwtVc::new(issuer, &self.client_id, &self.nonce, requested_at, now);
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;

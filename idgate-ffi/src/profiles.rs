@@ -1,8 +1,7 @@
 //! What a verifier speaks, as JSON: the names are those of the gateway's settings.
 
-use idgate_core::request::{Profile, SpokenProfiles};
-use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{DcApi, ProfileOptions, ResponseMode};
+use idgate_core::shell::{ClientIdForm, ProfileOptions, SpokenProfiles};
+use idgate_core::{DcApi, Profile, ResponseMode};
 use serde::Deserialize;
 
 use crate::failure::Failure;

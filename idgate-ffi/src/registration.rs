@@ -2,11 +2,8 @@
 
 use std::ffi::c_char;
 
-use idgate_core::ids::TenantId;
-use idgate_core::request::{RegistrationCertificate, RegistrationError};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::VerifierCertificate;
-use idgate_core::verifier::NewSession;
+use idgate_core::shell::VerifierCertificate;
+use idgate_core::{NewSession, RegistrationCertificate, RegistrationError, TenantId, UnixMillis};
 use serde_json::json;
 
 use crate::boundary::{boundary, put};

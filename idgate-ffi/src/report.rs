@@ -1,8 +1,8 @@
 //! What happened, as JSON for the caller: lists that were imported, checks that were made, effects
 //! to carry out. It never shows a claim.
 
-use idgate_core::session::Effect;
-use idgate_core::trust::{ImportedList, ListedCertificate, TrustedList};
+use idgate_core::Effect;
+use idgate_core::shell::{ImportedList, ListedCertificate, TrustedList};
 use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
 

@@ -3,9 +3,8 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use idgate_core::ids::OfferId;
-use idgate_core::time::UnixMillis;
-use idgate_core::{Asked, RequestObject};
+use idgate_core::shell::OfferId;
+use idgate_core::{Asked, RequestObject, UnixMillis};
 
 use crate::boundary::{boundary, put, room};
 use crate::bytes::{give, given_text, idgate_bytes};

@@ -4,13 +4,10 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use idgate_core::ids::TenantId;
-use idgate_core::request::Scheme;
-use idgate_core::session::{
-    BrowserInfo, OfferInfo, Session, SessionInfo, SessionResult, SnapshotError, Transition,
+use idgate_core::session::{BrowserInfo, OfferInfo, SessionResult, SnapshotError};
+use idgate_core::{
+    NewSession, Reader, Scheme, Session, SessionInfo, TenantId, Transition, UnixMillis,
 };
-use idgate_core::time::UnixMillis;
-use idgate_core::{NewSession, Reader};
 use serde_json::{Value, json};
 
 use crate::boundary::{boundary, put};

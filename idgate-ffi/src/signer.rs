@@ -4,9 +4,11 @@ use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::sync::Arc;
 
-use idgate_core::crypto::{Alg, Es256Key, Jwk, PublicKey};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web, jwks_json, key_id};
-use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
+use idgate_core::crypto::{
+    Alg, Es256Key, PublicKey, RequestSigner, SignerUnavailable, SoftwareSigner,
+};
+use idgate_core::shell::Jwk;
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web, jwks_json, key_id};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 

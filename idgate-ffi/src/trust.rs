@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustEntry;
-use idgate_core::{Trust, TrustSnapshot};
+use idgate_core::shell::{TrustEntry, TrustSnapshot};
+use idgate_core::{Trust, UnixMillis};
 
 use self::material::{Former, Material};
 use crate::boundary::{boundary, put};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::ids::{ClaimPath, DocType, IssuerId, NameSpace};
-use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy, TrustEntry};
+use idgate_core::shell::{DocType, NameSpace, Oid, TrustEntry};
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::{ClaimPath, IssuerId};
 use serde::Deserialize;
 
 use crate::failure::Failure;

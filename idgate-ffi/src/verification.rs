@@ -5,11 +5,10 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use idgate::{Allowance, Asked, BlockingFetcher, Scope, UnderWay};
-use idgate_core::Answer;
-use idgate_core::ids::OfferId;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
+use idgate::{Allowance, Asked, BlockingFetcher, UnderWay};
+use idgate_core::shell::OfferId;
+use idgate_core::verify::WalletReply;
+use idgate_core::{Answer, Decision, Need, Step, Supplied, UnixMillis, Verification};
 use self_cell::self_cell;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -310,8 +309,8 @@ impl State {
 
     /// Answers needs of the last step from what `fetcher` remembers; whether it answered any.
     pub(crate) fn recall(&mut self, fetcher: &BlockingFetcher, now: UnixMillis) -> bool {
-        let (scope, needs) = (self.scope(), &self.needs);
-        self.running.with_dependent_mut(|_, it| fetcher.recall(it, needs, &scope, now))
+        let needs = &self.needs;
+        self.running.with_dependent_mut(|_, it| fetcher.recall(it, needs, now))
     }
 
     /// Begins to fetch what the last step needs.
@@ -334,17 +333,10 @@ impl State {
 
     /// Answers the needs with what came.
     pub(crate) fn settle(&mut self, now: UnixMillis) -> Result<(), Failure> {
-        let scope = self.scope();
         let under_way = self.under_way.take().ok_or_else(nothing_under_way)?;
-        let settled = self.running.with_dependent_mut(|_, it| under_way.settle(it, &scope, now));
+        let settled = self.running.with_dependent_mut(|_, it| under_way.settle(it, now));
         self.allowance = settled.map_err(Failure::unavailable)?;
         Ok(())
-    }
-
-    /// Two verifiers may trust differently whatever version they were given.
-    fn scope(&self) -> Scope {
-        let Inputs { verifier, session, .. } = self.running.borrow_owner();
-        Scope::of(&session.0, verifier.number())
     }
 
     fn not_under_way(&self) -> Result<(), Failure> {

@@ -2,12 +2,10 @@
 
 use std::ffi::c_char;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use idgate_core::request::{RequestSigner, SpokenProfiles};
-use idgate_core::session::ClientIdForm;
-use idgate_core::trust::VerifierCertificate;
-use idgate_core::{Mode, PresentationRequest, Profile, Trust, Verifier};
+use idgate_core::crypto::RequestSigner;
+use idgate_core::shell::{ClientIdForm, PresentationRequest, SpokenProfiles, VerifierCertificate};
+use idgate_core::{Mode, Profile, Trust, Verifier};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
@@ -25,21 +23,14 @@ pub struct idgate_verifier {
     _private: [u8; 0],
 }
 
-/// The verifier, what its requests may ask for, and which one of this process it is.
-pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) SpokenProfiles, u64);
-
-static MADE: AtomicU64 = AtomicU64::new(0);
+/// The verifier, and the profiles that its requests may name.
+pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) SpokenProfiles);
 
 handles::named!(VerifierHandle => idgate_verifier);
 
 impl VerifierHandle {
     fn new(verifier: Verifier, spoken: SpokenProfiles) -> Self {
-        Self(Arc::new(verifier), spoken, MADE.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// No two have the same.
-    pub(crate) fn number(&self) -> u64 {
-        self.2
+        Self(Arc::new(verifier), spoken)
     }
 
     /// A CreateSessionRequest in JSON.

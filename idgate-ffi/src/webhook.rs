@@ -2,8 +2,9 @@
 
 use std::ffi::c_char;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Attempt, InvalidWebhook, Received, ShortSecret, SigningSecret};
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::{Attempt, Received, SigningSecret};
+use idgate_core::webhook::{InvalidWebhook, ShortSecret};
 use serde_json::{Map, Value};
 
 use crate::boundary::{boundary, put};

@@ -6,7 +6,7 @@ mod shared;
 
 use std::ptr;
 
-use idgate_core::codec::base64url;
+use idgate_core::shell::base64url;
 use idgate_ffi::idgate_status::{self, *};
 use idgate_ffi::*;
 use serde_json::{Value, json};

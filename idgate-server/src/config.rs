@@ -12,8 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use idgate_core::Verifier;
-use idgate_core::verifier::DcApi;
+use idgate_core::{DcApi, Verifier};
 
 pub use self::profiles::{ClientId, DRAFT_ALONE, OwnName, ResponseMode, SpokenProfiles};
 use self::rules::one_of;

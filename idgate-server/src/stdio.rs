@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use idgate_core::codec::is_bidi_control;
+use idgate_core::shell::is_bidi_control;
 
 /// For a line to leave the process.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -11,20 +11,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use idgate_core::Verification;
-use idgate_core::session::Transition;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Decision, Need, Step};
+use idgate_core::{Decision, Need, Step, Transition, UnixMillis, Verification};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::cache::Scope;
 use crate::decide::NotDecided;
 use crate::egress::Egress;
 use crate::fetch::{Fetcher, NotAsked, Outcomes};
 use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME};
+use crate::options::FetchOptions;
+use crate::tls::UnusableRoots;
 
 /// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
 /// be shared by threads, and used from within a runtime of your own.
@@ -58,21 +56,28 @@ pub struct UnderWay {
 }
 
 impl BlockingFetcher {
-    /// A fetcher that knows nothing yet, and has not started anything.
-    pub fn new(egress: Egress) -> Self {
+    /// A fetcher that remembers nothing yet, and has not started anything.
+    ///
+    /// # Errors
+    /// The roots have no certificate that can be used.
+    pub fn new(options: FetchOptions) -> Result<Self, UnusableRoots> {
+        options.egress().map(Self::over)
+    }
+
+    /// The same with a way out that a shell has made.
+    pub fn over(egress: Egress) -> Self {
         Self { egress, allowance: Allowance::of_one_answer(), engine: Mutex::default() }
     }
 
     /// Steps to the decision: commits the hold before the first fetch, and fetches all needs of a
     /// round at once. The decision's own transition is yours to commit. `now` is asked for the time
-    /// whenever something came; `trust_version` of `scope` must differ whenever trust does.
+    /// whenever something came.
     ///
     /// # Errors
     /// There is no decision.
     pub fn decide<E>(
         &self,
         verification: &mut Verification<'_>,
-        scope: &Scope,
         now: impl Fn() -> UnixMillis,
         mut commit: impl FnMut(Transition) -> Result<(), E>,
     ) -> Result<Decision, NotDecided<E>> {
@@ -82,12 +87,12 @@ impl BlockingFetcher {
                 Step::Done(decision) => return Ok(*decision),
                 Step::Need { hold, needs } => (hold, needs),
             };
-            if self.recall(verification, &needs, scope, now()) {
+            if self.recall(verification, &needs, now()) {
                 continue;
             }
             let held = hold.session.clone();
             commit(*hold).map_err(NotDecided::Store)?;
-            match self.ask(verification, needs, scope, allowance, &now) {
+            match self.ask(verification, needs, allowance, &now) {
                 Ok(left) => allowance = left,
                 Err(not_asked) => {
                     if let Some(released) = held.released(now()) {
@@ -103,13 +108,12 @@ impl BlockingFetcher {
         &self,
         verification: &mut Verification<'_>,
         needs: Vec<Need>,
-        scope: &Scope,
         allowance: Allowance,
         now: &impl Fn() -> UnixMillis,
     ) -> Result<Allowance, NotAsked> {
         let mut under_way = self.begin(Asked::all(verification, needs), allowance)?;
         while !under_way.wait(FETCH_TIME) {}
-        under_way.settle(verification, scope, now())
+        under_way.settle(verification, now())
     }
 
     /// As [`Fetcher::recall`].
@@ -117,12 +121,12 @@ impl BlockingFetcher {
         &self,
         verification: &mut Verification<'_>,
         needs: &[Need],
-        scope: &Scope,
         now: UnixMillis,
     ) -> bool {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let engine = engine.filter(|engine| engine.is_of_this_process());
-        engine.is_some_and(|engine| engine.fetcher.recall(verification, needs, scope, now))
+        let scope = verification.scope();
+        engine.is_some_and(|engine| engine.fetcher.recall(verification, needs, &scope, now))
     }
 
     /// Begins to fetch all that is `asked` at once, within what is `allowed`, and waits for nothing.
@@ -215,11 +219,11 @@ impl UnderWay {
     pub fn settle(
         mut self,
         verification: &mut Verification<'_>,
-        scope: &Scope,
         now: UnixMillis,
     ) -> Result<Allowance, NotAsked> {
         let (outcomes, left) = self.came.take().ok_or(NotAsked)?;
-        self.engine.fetcher.settle(verification, &outcomes, scope, now)?;
+        let scope = verification.scope();
+        self.engine.fetcher.settle(verification, &outcomes, &scope, now)?;
         Ok(left)
     }
 }

@@ -4,39 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::limits::{MAX_CACHED_BYTES, MAX_CACHED_LISTS, MAX_FRESH_MS, STALE_GRACE_MS};
-use idgate_core::ids::IssuerId;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Need, Presentation, VerifiedSource};
-
-/// For which verifications a source was authenticated: same trust, same mode, same issuers asked
-/// for the same formats. The core looks again at every reuse.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct Scope {
-    trust_version: u64,
-    livemode: bool,
-    asked: Vec<(IssuerId, &'static str)>,
-}
-
-impl Scope {
-    /// Of the verifications of `session` under the trust of `trust_version`.
-    pub fn of(session: &Session, trust_version: u64) -> Self {
-        let credentials = session.request().credentials().iter();
-        let mut asked: Vec<_> =
-            credentials.map(|asked| (asked.issuer_id().clone(), asked.format().name())).collect();
-        asked.sort_unstable();
-        asked.dedup();
-        Self { trust_version, livemode: session.livemode(), asked }
-    }
-
-    /// Of a presentation outside a session.
-    pub(crate) fn of_presentation(presentation: &Presentation<'_>) -> Self {
-        let expected = presentation.expected();
-        let asked = vec![(IssuerId::new(expected.issuer()), expected.format().name())];
-        let trust_version = presentation.trust().version();
-        Self { trust_version, livemode: !expected.takes_tests(), asked }
-    }
-}
+use idgate_core::revocation::VerifiedSource;
+use idgate_core::verify::Scope;
+use idgate_core::{Need, UnixMillis};
 
 type Key = (Need, Scope);
 

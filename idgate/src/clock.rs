@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// The time now. A clock before 1970 reads 1970.
 #[allow(

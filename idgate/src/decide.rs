@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use idgate_core::error::NotAnAnswer;
-use idgate_core::verify::{Decision, Need, Step, Verification};
-use idgate_core::{Expected, PresentationStep, Refused, Session, Transition, Trust, Verified};
+use idgate_core::verify::Scope;
+use idgate_core::{
+    Decision, Expected, Need, PresentationStep, Refused, Session, Step, Transition, Trust,
+    Verification, Verified,
+};
 
-use crate::cache::Scope;
 use crate::clock;
 use crate::fetch::{Fetcher, NotAsked};
 use crate::flights::{Allowance, Asked};
@@ -91,7 +93,7 @@ impl Fetcher {
         store: &S,
         held: &mut Option<Session>,
     ) -> Result<Decision, NotDecided<S::Error>> {
-        let scope = Scope::of(verification.session(), verification.trust_version());
+        let scope = verification.scope();
         let mut allowance = Allowance::of_one_answer();
         loop {
             let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
@@ -127,7 +129,7 @@ impl Fetcher {
         expected: &Expected<'_>,
     ) -> Result<Verified, Refused> {
         let mut presentation = trust.begin(vp_token, expected, clock::now());
-        let scope = Scope::of_presentation(&presentation);
+        let scope = presentation.scope();
         let mut allowance = Allowance::of_one_answer();
         loop {
             let needs = match presentation.step() {

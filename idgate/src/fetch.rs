@@ -9,17 +9,15 @@ mod tests;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::Verification;
 use idgate_core::limits::MAX_STATUS_BYTES;
-use idgate_core::revocation::SourceFault;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Need, Supplied, VerifiedSource};
+use idgate_core::revocation::{SourceFault, VerifiedSource};
+use idgate_core::{Need, Supplied, UnixMillis, Verification};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::cache::{Scope, SourceCache};
+use crate::cache::SourceCache;
 use crate::delivery::{Delivery, Fetched};
 use crate::egress::{Body, Egress, EgressError, Room, Wanted};
 use crate::flights::{Allowance, Asked, Flights, Stage};
@@ -27,6 +25,7 @@ use crate::limits::{FETCH_PATIENCE, FETCH_TIME, MAX_REQUESTS};
 use crate::permits::{Permits, Place};
 use crate::questions::Questions;
 use crate::requests::Requests;
+use idgate_core::verify::Scope;
 
 impl Allowance {
     /// For an answer whose first fetch begins: 5 s for sources, 2 s for turns before that, and 20 requests,

@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use idgate_core::Verification;
-use idgate_core::ids::IssuerId;
 use idgate_core::revocation::SourceFault;
-use idgate_core::verify::Need;
+use idgate_core::{IssuerId, Need, Verification};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
@@ -201,7 +199,7 @@ impl Drop for Boarded {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use idgate_core::ids::CredentialFormat;
+    use idgate_core::CredentialFormat;
     use idgate_testkit::patience::in_time;
 
     const SHORT: Duration = Duration::from_millis(20);

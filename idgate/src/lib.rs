@@ -54,7 +54,6 @@ mod tls_loopback;
 mod wallets;
 
 pub use self::blocking::{BlockingFetcher, UnderWay};
-pub use self::cache::Scope;
 pub use self::decide::NotDecided;
 pub use self::egress::{Answer, Body, Egress, EgressError, Post, Room, has_usual_port};
 pub use self::fetch::{Fetcher, NotAsked, Outcomes};
@@ -66,3 +65,4 @@ pub use self::tls::UnusableRoots;
 pub use self::wallets::Wallets;
 #[cfg(feature = "tower")]
 pub use self::wallets::WalletsService;
+pub use idgate_core::verify::Scope;

@@ -34,6 +34,10 @@ impl FetchOptions {
         self.roots = Some(pem.into());
         self
     }
+
+    pub(crate) fn egress(self) -> Result<Egress, UnusableRoots> {
+        Egress::new(self.allowed, self.roots.as_deref())
+    }
 }
 
 impl Fetcher {
@@ -42,7 +46,6 @@ impl Fetcher {
     /// # Errors
     /// The roots have no certificate that can be used.
     pub fn new(options: FetchOptions) -> Result<Arc<Self>, UnusableRoots> {
-        let egress = Egress::new(options.allowed, options.roots.as_deref())?;
-        Ok(Arc::new(Self::over(egress)))
+        Ok(Arc::new(Self::over(options.egress()?)))
     }
 }

@@ -5,8 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use idgate_core::ids::IssuerId;
-use idgate_core::verify::Need;
+use idgate_core::{IssuerId, Need};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
@@ -121,7 +120,7 @@ impl Permits {
 mod tests {
     use std::time::Duration;
 
-    use idgate_core::ids::CredentialFormat;
+    use idgate_core::CredentialFormat;
     use tokio::time::timeout;
 
     use super::*;

@@ -1,8 +1,7 @@
 //! A verification that has questions about status: of a session, or of one presentation.
 
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{Need, Presentation, Supplied, Verification, VerifiedSource};
+use idgate_core::revocation::VerifiedSource;
+use idgate_core::{IssuerId, Need, Presentation, Supplied, UnixMillis, Verification};
 
 /// It takes answers.
 pub(crate) trait Questions {

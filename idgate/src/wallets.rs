@@ -12,12 +12,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use bytes::Bytes;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use idgate_core::discovery::{DID_DOCUMENT_PATH, JWKS_PATH};
-use idgate_core::entropy::OsEntropy;
 use idgate_core::error::{NotAnAnswer, NotFetched};
 #[cfg(feature = "tower")]
 use idgate_core::limits::{MAX_FETCH_FORM_BYTES, MAX_RESPONSE_BYTES};
-use idgate_core::{Answer, Asked, ErrorCode, HttpReply, Session, Verifier};
+use idgate_core::{
+    Answer, Asked, DID_DOCUMENT_PATH, ErrorCode, HttpReply, JWKS_PATH, OsEntropy, Session, Verifier,
+};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "idgate-core/src"
 SNAPSHOT = pathlib.Path(__file__).with_name("surface.txt")
 # What is not there for those who depend on the library.
-HIDDEN = re.compile(r'cfg\((?:all\()?(?:test\b|doc\b|feature = "(?:internals|counting)")')
+HIDDEN = re.compile(r'cfg\((?:all\()?(?:test\b|doc\b|feature = "(?:internals|counting|shell)")')
 NOISE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<text>b?r?\#*"(?:\\.|[^"\\])*"\#*)|(?P<char>b?'(?:\\u\{[^}]*\}|\\x..|\\.|[^'\\])')""",
     re.DOTALL,

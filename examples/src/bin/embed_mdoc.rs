@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 
-use idgate::{BlockingFetcher, Egress, Scope};
+use idgate::{BlockingFetcher, FetchOptions};
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::{
     Answer, Credential, Issuer, NewSession, Profile, Reader, Request, Transition, Trust, Verifier,
@@ -22,10 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Once: whom to trust, and where wallets reach us. A file may hold many roots, PEM or DER.
     let issuer = Issuer::new(samples::MDL_ISSUER).doc_type(MDL).iaca_roots(sample.root.der);
     let trust = Trust::new(PROVIDER, [issuer])?;
-    let builder = Verifier::builder(trust.clone()).profiles([Profile::V1_0]);
+    let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
     let verifier = builder.unsigned("https://shop.example").build()?;
     // Reaches public addresses only, and remembers what it got: for many threads and verifications.
-    let fetcher = BlockingFetcher::new(Egress::new(Vec::new(), None)?);
+    let fetcher = BlockingFetcher::new(FetchOptions::default())?;
 
     // Per person: a session. Commit `created.session` before you show its link. This one is in
     // test mode, which tolerates a document signer that publishes no CRL.
@@ -44,9 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Answer { to: &info.id, content_type: Some(&answer.content_type), body: &answer.bytes };
     let mut verification = verifier.begin(&created.session, posted, &mut OsEntropy, now())?;
     // `commit` stores the hold before the first fetch; the fetcher asks for all of them at once.
-    let scope = Scope::of(&created.session, trust.version());
     let commit = |_hold: Transition| Ok::<_, Infallible>(());
-    let decision = fetcher.decide(&mut verification, &scope, now, commit)?;
+    let decision = fetcher.decide(&mut verification, now, commit)?;
 
     // Commit `decision.transition` where the revision still is the old one; then send `decision.reply()`.
     match decision.transition.session.result(Reader::Backend, now()) {

@@ -9,9 +9,10 @@ use std::net::TcpListener;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::crypto::rustcrypto::PROVIDER;
-use idgate_core::entropy::OsEntropy;
-use idgate_core::{Answer, Credential, HttpReply, Issuer, NewSession, Profile, Reader, Request};
-use idgate_core::{Session, Step, Trust, UnixMillis, Verifier};
+use idgate_core::{
+    Answer, Credential, HttpReply, Issuer, NewSession, OsEntropy, Profile, Reader, Request,
+    Session, Step, Trust, UnixMillis, Verifier,
+};
 
 // Whom to trust: here the sample issuer of idgate.
 const ISSUER_JWK: &[u8] = br#"{"kty": "EC", "crv": "P-256",

@@ -100,7 +100,13 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
 
 impl CryptoProvider {
     /// One key of 32 bytes by HKDF with SHA-256 (RFC 5869 2).
-    pub fn hkdf_sha256(&self, secret: &[u8], salt: &[u8], info: &[u8]) -> Zeroizing<[u8; 32]> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn hkdf_sha256(
+        &self,
+        secret: &[u8],
+        salt: &[u8],
+        info: &[u8],
+    ) -> Zeroizing<[u8; 32]> {
         let pseudorandom = Zeroizing::new(self.agreement.hmac_sha256(salt, secret));
         let block = [info, &[1]].concat();
         Zeroizing::new(self.agreement.hmac_sha256(&*pseudorandom, &block))

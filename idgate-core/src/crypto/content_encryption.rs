@@ -38,7 +38,8 @@ impl core::error::Error for DecryptionFailed {}
 
 impl ContentEncryption {
     /// Every algorithm, in the order in which wallets are offered them.
-    pub const ALL: [Self; 3] = [Self::A128Gcm, Self::A256Gcm, Self::A128CbcHs256];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 3] = [Self::A128Gcm, Self::A256Gcm, Self::A128CbcHs256];
 
     /// Those that HAIP demands, in the order in which its wallets are offered them.
     pub(crate) const GCM: [Self; 2] = [Self::A256Gcm, Self::A128Gcm];

@@ -70,7 +70,8 @@ impl Es256Key {
     }
 
     /// The scalar, big-endian, for an embedder that stores the key. Keep it sealed.
-    pub fn expose_scalar(&self) -> Zeroizing<[u8; 32]> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn expose_scalar(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.signing.to_bytes().into())
     }
 

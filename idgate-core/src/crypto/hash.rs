@@ -21,7 +21,8 @@ pub enum HashAlg {
 
 impl HashAlg {
     /// From its name, as `sha-256`; case-sensitive.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "sha-256" => Some(Self::Sha256),
             "sha-384" => Some(Self::Sha384),

@@ -59,7 +59,8 @@ impl Jwk {
     /// # Errors
     /// It is not a public EC key on a known curve, it carries a private member, or its `alg`, `use`
     /// or `key_ops` do not allow verification.
-    pub fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let key = PublicKey::from_signing_jwk(value)?;
         let kid = value.get("kid").map(|kid| kid.as_str().ok_or(BAD_KID)).transpose()?;
         Ok(Self { key, kid: kid.map(|kid| kid.into_owned()) })
@@ -81,7 +82,8 @@ impl PublicKey {
     ///
     /// # Errors
     /// As [`PublicKey::from_jwk`], or `alg`, `use` or `key_ops` do not allow verification.
-    pub fn from_signing_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_signing_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let key = Self::from_jwk(value)?;
         check_purpose(value, key.curve())?;
         Ok(key)
@@ -91,7 +93,8 @@ impl PublicKey {
     ///
     /// # Errors
     /// It is not a public EC key on a known curve, or it carries a private member.
-    pub fn from_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let members = value.members().ok_or(NOT_OBJECT)?;
         if members.map(|(name, _)| name).any(|name| PRIVATE_MEMBERS.iter().any(|m| name.is(m))) {
             return Err(PRIVATE);
@@ -125,7 +128,8 @@ impl PublicKey {
     }
 
     /// The SHA-256 thumbprint (RFC 7638 3).
-    pub fn thumbprint(&self, provider: &CryptoProvider) -> [u8; 32] {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn thumbprint(&self, provider: &CryptoProvider) -> [u8; 32] {
         provider.sha256(self.to_jwk_json(None).as_bytes())
     }
 }

@@ -21,10 +21,12 @@ pub enum Alg {
 
 impl Alg {
     /// Every algorithm, weakest curve first.
-    pub const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
 
     /// From its JOSE name; case-sensitive.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|alg| alg.name() == name)
     }
 
@@ -58,10 +60,12 @@ pub enum Curve {
 
 impl Curve {
     /// Every curve, weakest first.
-    pub const ALL: [Self; 3] = [Self::P256, Self::P384, Self::P521];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 3] = [Self::P256, Self::P384, Self::P521];
 
     /// From its JWK name (RFC 7518 6.2.1.1).
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|curve| curve.name() == name)
     }
 
@@ -119,7 +123,8 @@ impl PublicKey {
     ///
     /// # Errors
     /// A coordinate has another length.
-    pub fn from_coordinates(curve: Curve, x: &[u8], y: &[u8]) -> Result<Self, InvalidKey> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_coordinates(curve: Curve, x: &[u8], y: &[u8]) -> Result<Self, InvalidKey> {
         let len = curve.coordinate_len();
         if x.len() != len || y.len() != len {
             return Err(InvalidKey);

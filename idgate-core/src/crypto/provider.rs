@@ -10,13 +10,6 @@ use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::key::{Alg, InvalidKey, PublicKey};
 
 /// The parts that verification needs. Swap one with struct update syntax.
-///
-/// ```
-/// # #[cfg(feature = "rustcrypto")] {
-/// let provider = idgate_core::crypto::rustcrypto::PROVIDER;
-/// assert!(provider.verifier(idgate_core::crypto::Alg::Es512).is_some());
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs)] // made by struct update in other crates
 pub struct CryptoProvider {
@@ -36,7 +29,8 @@ pub struct CryptoProvider {
 
 impl CryptoProvider {
     /// The verifier for `alg`, if this provider has one.
-    pub fn verifier(&self, alg: Alg) -> Option<&'static dyn SignatureVerifier> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn verifier(&self, alg: Alg) -> Option<&'static dyn SignatureVerifier> {
         self.verifiers.iter().copied().find(|verifier| verifier.alg() == alg)
     }
 
@@ -44,7 +38,8 @@ impl CryptoProvider {
     ///
     /// # Errors
     /// The signature is not this key's over `message`, or this provider lacks the algorithm.
-    pub fn verify(
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn verify(
         &self,
         key: &PublicKey,
         message: &[u8],
@@ -54,7 +49,7 @@ impl CryptoProvider {
     }
 
     /// Whether `key` can verify anything: its point lies on its curve (SEC 1 3.2.2). Meant for
-    /// the moment a key is trusted; [`CryptoProvider::verify`] looks again at every use.
+    /// the moment a key is trusted; `CryptoProvider::verify` looks again at every use.
     ///
     /// # Errors
     /// The point is not on the curve, or this provider lacks the algorithm.
@@ -63,7 +58,8 @@ impl CryptoProvider {
     }
 
     /// Hashes `data`.
-    pub fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue {
         self.hasher.hash(alg, data)
     }
 

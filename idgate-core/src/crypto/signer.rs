@@ -131,7 +131,7 @@ pub struct SoftwareSigner {
 }
 
 impl SoftwareSigner {
-    /// Signs with `key` under the DID URL `key_id`; [`crate::discovery::key_id`] makes one.
+    /// Signs with `key` under the DID URL `key_id`; [`SoftwareSigner::under_did`] makes one.
     pub fn new(key: Es256Key, key_id: impl Into<String>) -> Self {
         Self { key, key_id: key_id.into(), certificate_chain: Vec::new() }
     }
@@ -139,7 +139,8 @@ impl SoftwareSigner {
     /// With the certificate of the key and those between it and the root, as
     /// [`RequestSigner::certificate_chain`] has them.
     #[must_use]
-    pub fn with_certificate_chain(mut self, chain: Vec<Vec<u8>>) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn with_certificate_chain(mut self, chain: Vec<Vec<u8>>) -> Self {
         self.certificate_chain = chain;
         self
     }
@@ -154,7 +155,8 @@ impl SoftwareSigner {
     }
 
     /// The public half, to be published.
-    pub fn public_key(&self) -> &PublicKey {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn public_key(&self) -> &PublicKey {
         self.key.public_key()
     }
 }

@@ -1,7 +1,7 @@
 //! Errors, split by who must act. Texts are for people and never carry claim values, tokens, keys
 //! or nonces; programs read the codes of [`ErrorCode`] and [`Reason`].
 
-mod check;
+pub(crate) mod check;
 mod code;
 mod remedy;
 
@@ -10,7 +10,8 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-pub use self::check::{Check, CheckSet};
+pub use self::check::Check;
+pub(crate) use self::check::CheckSet;
 pub use self::code::{ErrorCode, Reason, WalletError};
 pub use self::remedy::Remedy;
 use crate::crypto::SignerUnavailable;
@@ -65,7 +66,8 @@ pub struct RequestError {
 
 impl RequestError {
     /// A mistake at `path`.
-    pub fn new(
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn new(
         code: ErrorCode,
         path: impl Into<String>,
         rule: impl Into<Cow<'static, str>>,
@@ -75,23 +77,16 @@ impl RequestError {
 
     /// The same, whose rule ends with this remedy.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.rule = format!("{}; {remedy}", self.rule).into();
         self.remedy = Some(remedy);
         self
     }
 
     /// The rule without the remedy, for a program that has words of its own for it.
-    ///
-    /// ```
-    /// use idgate_core::error::{ErrorCode, Remedy, RequestError};
-    ///
-    /// let error = RequestError::new(ErrorCode::UnsupportedProfile, "dc_api", "is not enabled");
-    /// let error = error.with_remedy(Remedy::EnableDcApi);
-    /// assert_eq!(error.rule, "is not enabled; leave it out, or enable requests to browsers");
-    /// assert_eq!(error.fault(), "is not enabled");
-    /// ```
-    pub fn fault(&self) -> &str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn fault(&self) -> &str {
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
         remedy.and_then(|end| self.rule.strip_suffix(&*end)).unwrap_or(&self.rule)
     }
@@ -198,7 +193,7 @@ impl core::error::Error for NotAnAnswer {}
 pub enum NotFetched {
     /// The session's request travels by value, or the session no longer takes an answer.
     NotFetchable,
-    /// `wallet_nonce` is over [`crate::limits::MAX_WALLET_NONCE_CHARS`].
+    /// `wallet_nonce` has more than 256 characters.
     WalletNonce,
     /// The wallet did not post a form with at most one `wallet_nonce`; the text says what is wrong.
     Malformed(&'static str),
@@ -249,7 +244,8 @@ pub struct VerifyError {
 
 impl VerifyError {
     /// A failed `check`.
-    pub const fn new(reason: Reason, check: Check, detail: &'static str) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const fn new(reason: Reason, check: Check, detail: &'static str) -> Self {
         Self { reason, check, detail }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 /// that the holder hides move the others, so that a place in an array means nothing.
 ///
 /// ```
-/// use idgate_core::request::ClaimPath;
+/// use idgate_core::ClaimPath;
 ///
 /// let path = ClaimPath::from_json(r#"["nationalities", null]"#).unwrap();
 /// assert_eq!(path.to_string(), r#"["nationalities",null]"#);
@@ -60,12 +60,14 @@ impl ClaimPath {
     }
 
     /// What it is made of; `None` is every element of an array.
-    pub fn components(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn components(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
         self.0.iter().map(Option::as_deref)
     }
 
     /// Whether what it selects is an array of whatever was found.
-    pub fn selects_several(&self) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn selects_several(&self) -> bool {
         self.0.iter().any(Option::is_none)
     }
 }

@@ -6,22 +6,22 @@
 //! | claims are readable | 30 seconds ([`CLAIMS_RETENTION_MS`](crate::limits::CLAIMS_RETENTION_MS)) | fixed |
 //! | clocks may differ | 60 seconds on tokens, nothing on certificates and CRLs ([`CLOCK_SKEW_MS`](crate::limits::CLOCK_SKEW_MS)) | fixed |
 //! | proof of the holder | always demanded | never optional |
-//! | `iss` of a credential | must be the entry's name if that is a URL or a DID, where present | [`TrustEntry::iss`](crate::TrustEntry) |
-//! | type of a credential | any of that issuer; for mdoc what the request names | [`TrustEntry::vct`](crate::TrustEntry), `doc_types` |
+//! | `iss` of a credential | must be the issuer's name if that is a URL or a DID, where present | [`Issuer::iss`](crate::Issuer::iss) |
+//! | type of a credential | any of that issuer; for mdoc what the request names | [`Issuer::vct`](crate::Issuer::vct), [`Issuer::doc_type`](crate::Issuer::doc_type) |
 //! | algorithm | the trusted key's | `alg` of the request narrows it |
-//! | extended key usage of a document signer | `1.0.18013.5.1.2` | [`TrustEntry::ekus`](crate::TrustEntry) |
-//! | extended key usage of an SD-JWT VC issuer | any, but not for other things alone (for example serverAuth) | [`TrustEntry::sd_jwt_ekus`](crate::TrustEntry) |
+//! | extended key usage of a document signer | `1.0.18013.5.1.2` | [`Issuer::mdoc_eku`](crate::Issuer::mdoc_eku) |
+//! | extended key usage of an SD-JWT VC issuer | any, but not for other things alone (for example serverAuth) | [`Issuer::x5c_eku`](crate::Issuer::x5c_eku) |
 //! | revocation | what is published must be asked and good; nothing published is reported | [`RevocationPolicy`](crate::trust::RevocationPolicy) |
-//! | test material | serves test sessions only | `for_test_only` marks it; `livemode` is yours to say |
+//! | test material | serves test sessions only | [`Issuer::test_only`](crate::Issuer::test_only) marks it; the [`Mode`](crate::Mode) is yours to say |
 //! | claims that come back | those asked for, no others | `claims` of the request |
 //! | device MACs, the ISO/IEC TS 18013-7 transcript | in encrypted answers to a `draft` request only | fixed |
-//! | requests to browsers | none | [`ProfileOptions::dc_api`](crate::verifier::ProfileOptions) and [`Request::dc_api`](crate::Request::dc_api) |
+//! | requests to browsers | none | [`VerifierBuilder::dc_api`](crate::VerifierBuilder::dc_api) and [`Request::dc_api`](crate::Request::dc_api) |
 //! | hashes | SHA-256, SHA-384, SHA-512 | fixed |
-//! | an empty trust snapshot | refuses every request | |
+//! | an empty [`Trust`](crate::Trust) | refuses every request | |
 //!
 //! There is no switch that turns a check off, but for one: `revocation: off`, and then each result
 //! says `off`.
 //!
 //! A session keeps what it was made with: its profile, its accepted types, its filters. A new
-//! [`TrustSnapshot`](crate::TrustSnapshot) decides from the next answer on, for open sessions as well;
-//! [`Session::trust_version`](crate::Session::trust_version) says which one decided.
+//! [`Trust`](crate::Trust) decides from the next answer on, for open sessions as well;
+//! [`SessionInfo::trust_version`](crate::SessionInfo::trust_version) says which one decided.

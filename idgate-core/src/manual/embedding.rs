@@ -15,15 +15,15 @@
 //!    stored must be erased at [`Effect::RedactClaimsAt`](crate::Effect::RedactClaimsAt).
 //! 5. **Secrets at rest.** [`Session::to_bytes`](crate::Session::to_bytes) has nonce, state and
 //!    the private keys that answers are encrypted to, the snapshot of a result has claims: seal both.
-//! 6. **The wallet's reply.** 200 with [`WalletReply::body`](crate::WalletReply::body), or 400
-//!    `{"error":"invalid_presentation"}` when refused, the same body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
-//!    [`code`](crate::error::NotAnAnswer::code); nothing is stored for them. `Cache-Control: no-store`.
+//! 6. **The wallet's reply.** [`Decision::reply`](crate::Decision::reply), which is the same for every reason of a refusal, or
+//!    [`NotAnAnswer::reply`](crate::error::NotAnAnswer::reply) where [`Verifier::begin`](crate::Verifier::begin)
+//!    or a step fails; nothing is stored for the latter.
 //! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and fetch requests by
 //!    reference from `{base URL}/v1/oid4vp/request/{session id}`. A session of several profiles has
 //!    offers with ids of their own, which stand there in the place of the session's: keep which session
-//!    an [`OfferId`](crate::ids::OfferId) belongs to. Serve
-//!    [`did_document_json`](crate::discovery::did_document_json) at
-//!    [`DID_DOCUMENT_PATH`](crate::discovery::DID_DOCUMENT_PATH). All of it over TLS.
+//!    each of its [`handles`](crate::Session::handles) belongs to. Serve
+//!    [`Verifier::did_document_json`](crate::Verifier::did_document_json) at
+//!    [`DID_DOCUMENT_PATH`](crate::DID_DOCUMENT_PATH). All of it over TLS.
 //! 8. **Fetching.** Answer each [`Need`](crate::Need) with a time limit, a size limit
 //!    ([`MAX_STATUS_BYTES`](crate::limits::MAX_STATUS_BYTES)) and only from public addresses that were
 //!    resolved and checked before connecting, after each redirect again; the crate `idgate` does
@@ -36,14 +36,14 @@
 //!
 //! # Threads
 //!
-//! [`Verifier`](crate::Verifier) and [`TrustSnapshot`](crate::TrustSnapshot) are `Send + Sync`, cheap
+//! [`Verifier`](crate::Verifier) and [`Trust`](crate::Trust) are `Send + Sync`, cheap
 //! to clone and meant to be shared. To change trust, build another `Verifier`; those that are in use
 //! finish with what they began with.
 //!
 //! ```
 //! fn shared<T: Clone + Send + Sync + 'static>() {}
 //! shared::<idgate_core::Verifier>();
-//! shared::<std::sync::Arc<idgate_core::TrustSnapshot>>();
+//! shared::<idgate_core::Trust>();
 //! shared::<idgate_core::Session>();
 //! ```
 //!

@@ -6,25 +6,23 @@
 //! `vct` every credential of that issuer counts.
 //!
 //! ```no_run
-//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
-//! use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey, roots_from_file};
-//! use idgate_core::{IssuerId, ids::DocType};
+//! use idgate_core::crypto::rustcrypto::PROVIDER;
+//! use idgate_core::{Issuer, Trust};
 //!
-//! let mut pid = TrustEntry::new(IssuerId::new("https://issuer.example"));
-//! pid.keys.push(TrustedKey::new(Jwk::parse(&std::fs::read("issuer.jwk.json")?)?.key));
-//! pid.vct.push("urn:eudi:pid:1".into());
+//! let pid = Issuer::new("https://issuer.example")
+//!     .vct("urn:eudi:pid:1")
+//!     .jwk(std::fs::read("issuer.jwk.json")?);
+//! let licence = Issuer::new("https://dmv.example")
+//!     .doc_type("org.iso.18013.5.1.mDL")
+//!     .iaca_roots(std::fs::read("iaca.pem")?);
 //!
-//! let mut licence = TrustEntry::new(IssuerId::new("https://dmv.example"));
-//! licence.roots = roots_from_file(&PROVIDER, &std::fs::read("iaca.pem")?)?;
-//! licence.doc_types.push(DocType::new("org.iso.18013.5.1.mDL"));
-//!
-//! let trust = TrustSnapshot::new(1, [pid, licence]);
+//! let trust = Trust::new(PROVIDER, [pid, licence])?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Lists of roots come from [`import_master_list`](crate::trust::import_master_list) and
-//! [`import_vical`](crate::trust::import_vical). A changed file makes a new snapshot with a new
-//! number.
+//! Lists of roots come from [`Issuer::master_list`](crate::Issuer::master_list),
+//! [`Issuer::vical`](crate::Issuer::vical) and [`Issuer::trusted_list`](crate::Issuer::trusted_list). When a file
+//! changes, make a new `Trust` of it with another [version](crate::Trust::with_version), and a verifier with that.
 //!
 //! # Answer a wallet, its revocation included
 //!
@@ -65,7 +63,7 @@
 //! them and remembers; for a tokio runtime of your own there is `Fetcher`.
 //!
 //! [`Verification::supply`](crate::Verification::supply) gives back what turned out authentic. Keep it
-//! until its [`fresh_until`](crate::verify::VerifiedSource::fresh_until), and offer it to
+//! until its [`fresh_until`](crate::revocation::VerifiedSource::fresh_until), and offer it to
 //! [`Verification::reuse`](crate::Verification::reuse) before you fetch.
 //!
 //! # Ask through the browser of a page
@@ -80,14 +78,14 @@
 //! [`Verifier::begin`]: crate::Verifier::begin
 //!
 //! ```
-//! use idgate_core::request::Profile;
-//! use idgate_core::verifier::{DcApi, ProfileOptions};
-//! use idgate_core::{Credential, Request, Session, UnixMillis, Verifier};
+//! use idgate_core::crypto::SoftwareSigner;
+//! use idgate_core::error::ConfigError;
+//! use idgate_core::{Credential, DcApi, Profile, Request, Session, Trust, UnixMillis, Verifier};
 //!
-//! fn options() -> ProfileOptions {
-//!     let mut options = ProfileOptions::new([Profile::V1_0]);
-//!     options.dc_api = DcApi::Signed; // signed, and unsigned for wallets that know no signature
-//!     options
+//! fn verifier(trust: Trust, signer: SoftwareSigner) -> Result<Verifier, ConfigError> {
+//!     let builder = Verifier::builder(trust).profiles([Profile::V1_0]);
+//!     // Signed requests, and unsigned ones for wallets that know no signature.
+//!     builder.signed("https://shop.example", signer).dc_api(DcApi::Signed).build()
 //! }
 //!
 //! fn for_the_shop(asked: Credential) -> Request {
@@ -171,10 +169,10 @@
 //!
 //! # Say why
 //!
-//! For the tenant: [`Session::reason_at`](crate::Session::reason_at), a code that never changes its
+//! For the tenant: [`SessionInfo::reason`](crate::SessionInfo::reason), a code that never changes its
 //! meaning. For operators: [`Decision::report`](crate::Decision), each check with its clause. For the
 //! wallet: nothing.
 //!
 //! # Sign requests with a key in an HSM
 //!
-//! Implement [`RequestSigner`](crate::request::RequestSigner); the private key stays where it is.
+//! Implement [`RequestSigner`](crate::crypto::RequestSigner); the private key stays where it is.

@@ -1,13 +1,13 @@
 //! What is defended, and by what.
 //!
 //! Everything that a wallet sends is hostile until it is proved; so is what a status source sends.
-//! The operator's [`TrustSnapshot`](crate::TrustSnapshot) is believed. A refusal has a
+//! The embedder's [`Trust`](crate::Trust) is believed. A refusal has a
 //! [`Reason`](crate::Reason); the wallet only learns that there is one
-//! ([`WalletReply::Refused`](crate::WalletReply::Refused)).
+//! ([`WalletReply::Refused`](crate::verify::WalletReply::Refused)).
 //!
 //! | somebody | is stopped by | reason |
 //! |---|---|---|
-//! | signs a credential of their own | only keys and roots of the [`TrustEntry`](crate::TrustEntry) count; a key in a header is not looked at, a certificate must lead to a root of the entry's for that format | `issuer_signature_invalid`, `chain_invalid` |
+//! | signs a credential of their own | only keys and roots of the [`Issuer`](crate::Issuer) count; a key in a header is not looked at, a certificate must lead to a root of that issuer for that format | `issuer_signature_invalid`, `chain_invalid` |
 //! | chooses the algorithm (`none`, HMAC, another curve) | the trusted key decides it | `algorithm_not_allowed` |
 //! | alters, adds or moves a claim | every disclosure and item needs a digest that the issuer signed | `digest_mismatch` |
 //! | presents what somebody else holds | the holder's key is the one that the issuer named in the credential, and its proof is never optional | `holder_binding_invalid`, `holder_binding_missing`, `device_auth_invalid` |
@@ -22,11 +22,10 @@
 //!
 //! # By construction
 //!
-//! - Claims exist only inside a [`VerifiedCredential`](crate::VerifiedCredential), which no program
+//! - Claims exist only inside a [`Verified`](crate::Verified), which no program
 //!   can build, and in the [`SessionResult`](crate::session::SessionResult) that is made of it.
 //! - A [`Verifier`](crate::Verifier) without trust or identity does not compile.
-//! - How an answer is read is stored with the session
-//!   ([`RequestShape`](crate::session::RequestShape)). Nothing in the answer changes it.
+//! - How an answer is read is stored with the session. Nothing in the answer changes it.
 //! - Errors and `Debug` texts name rules and never show claims, tokens, nonces or keys.
 //! - Nonce, state, private key and claims are wiped from memory when they are dropped, as far as a
 //!   value that was never copied by its owner allows.

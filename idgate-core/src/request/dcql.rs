@@ -70,26 +70,6 @@ struct SetQuery<'r> {
 impl PresentationRequest {
     /// The `dcql_query` of this request, as JSON text: what a wallet is asked in that profile. (A
     /// `draft` request asks with a `presentation_definition` in its place.)
-    ///
-    /// ```
-    /// # #[cfg(feature = "rustcrypto")] {
-    /// # use idgate_core::{Issuer, Mode, Profile, Trust, Verifier};
-    /// # use idgate_core::{crypto::{Es256Key, rustcrypto::PROVIDER}, request::SpokenProfiles};
-    /// # let key = Es256Key::from_scalar(&[7; 32]).unwrap().public_key().to_jwk_json(None);
-    /// # let issuer = Issuer::new("https://issuer.example").vct("urn:eudi:pid:1").jwk(key);
-    /// # let trust = Trust::new(PROVIDER, [issuer]).unwrap();
-    /// let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
-    ///     "issuer_id": "https://issuer.example", "id": "pid"}]}"#;
-    /// # let builder = Verifier::builder(trust).profiles([Profile::Draft]);
-    /// # let verifier = builder.unsigned("https://shop.example").build().unwrap();
-    /// let draft = SpokenProfiles::default();
-    /// let request = verifier.resolve(asked, Mode::Live, &draft).unwrap();
-    /// assert_eq!(request.dcql_query(Profile::Haip), concat!(
-    ///     r#"{"credentials":[{"id":"pid","format":"dc+sd-jwt","#,
-    ///     r#""meta":{"vct_values":["urn:eudi:pid:1"]},"claims":[{"path":["given_name"]}]}]}"#,
-    /// ));
-    /// # }
-    /// ```
     pub fn dcql_query(&self, profile: Profile) -> String {
         json_text(&DcqlQuery::new(self, profile))
     }

@@ -10,15 +10,16 @@ use crate::crypto::{
     ContentCipher, CryptoProvider, Curve, DecryptionFailed, EcdhPrivateKey, HashAlg, HashValue,
     Hasher, InvalidKey, KeyAgreement, PortableCertificateVerifier, PublicKey, SharedSecret,
 };
+#[cfg(feature = "rustcrypto")]
+use crate::crypto::{Es256Key, SoftwareSigner};
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
 use crate::request::{PresentationRequest, Profile};
 use crate::session::{Session, Transition};
 use crate::time::UnixMillis;
 use crate::trust::{Trust, TrustEntry, TrustSnapshot, TrustedKey};
-use crate::verifier::{NewSession, Verifier, VerifierBuilder, WantsIdentity};
-#[cfg(feature = "rustcrypto")]
-use crate::{crypto::Es256Key, request::SoftwareSigner};
+use crate::verifier::builder::WantsIdentity;
+use crate::verifier::{NewSession, Verifier, VerifierBuilder};
 
 /// When the sessions of these tests are made.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_795_000_000_000);

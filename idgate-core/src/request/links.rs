@@ -23,10 +23,12 @@ pub enum Scheme {
 
 impl Scheme {
     /// Every scheme, in the order of `deep_links`.
-    pub const ALL: [Self; 3] = [Self::OpenId4Vp, Self::EudiWallet, Self::Haip];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 3] = [Self::OpenId4Vp, Self::EudiWallet, Self::Haip];
 
     /// Its key in `deep_links` and value of `?scheme=`.
-    pub const fn key(self) -> &'static str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::OpenId4Vp => "openid4vp",
             Self::EudiWallet => "eudi-wallet",
@@ -53,7 +55,8 @@ impl Scheme {
     }
 
     /// From its key.
-    pub fn from_key(key: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.key() == key)
     }
 }

@@ -56,5 +56,4 @@ pub(crate) use self::subject_path::SubjectPath;
 pub use self::transaction_data::TransactionData;
 pub use self::verifier_info::VerifierInfo;
 pub use self::written::Request;
-pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
-pub use crate::ids::{ClaimPath, CredentialFormat};
+pub(crate) use crate::ids::{ClaimPath, CredentialFormat};

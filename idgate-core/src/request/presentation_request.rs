@@ -18,23 +18,9 @@ use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 
 /// A request that a verifier resolved: every default is filled in, and trust serves it (specification
-/// 2, decisions 4). A program reads it and cannot change it, so that the checks still hold for it:
-///
-/// ```compile_fail,E0616
-/// # use idgate_core::PresentationRequest;
-/// # fn example(mut request: PresentationRequest) {
-/// request.ttl_ms = u64::MAX;
-/// # }
-/// ```
-///
-/// Nor can it be read out of a text; a [`Session`](crate::Session) holds it in its snapshot.
-///
-/// ```compile_fail,E0277
-/// # use idgate_core::PresentationRequest;
-/// # fn example(stored: &str) {
-/// let request = serde_json::from_str::<PresentationRequest>(stored);
-/// # }
-/// ```
+/// 2, decisions 4). A program reads it and cannot change it, so that
+/// the checks still hold for it. It cannot be read out of a text either: a [`Session`](crate::Session) holds it in its
+/// snapshot.
 #[derive(Clone, Debug)]
 pub struct PresentationRequest {
     /// Which of the two forms was used; it decides the shape of the claims.
@@ -87,12 +73,6 @@ impl DcApiPages {
     /// (OpenID4VP A.2): https, or http on loopback; or `android:apk-key-hash:` and the hash of the
     /// certificate that signs an application. What a shell stores, so that requests can name it: those
     /// must have it exactly so.
-    ///
-    /// ```
-    /// use idgate_core::request::DcApiPages;
-    /// assert_eq!(DcApiPages::origin("https://Shop.example:443/").unwrap(), "https://shop.example");
-    /// assert!(DcApiPages::origin("https://shop.example/buy").is_err());
-    /// ```
     ///
     /// # Errors
     /// It is neither, or more than an origin.

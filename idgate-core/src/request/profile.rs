@@ -7,13 +7,6 @@ use crate::error::Remedy;
 pub use crate::profile::Profile;
 
 /// Which profiles a tenant may ask for.
-///
-/// ```
-/// use idgate_core::request::{Profile, SpokenProfiles};
-/// let profiles = SpokenProfiles::new([Profile::Haip, Profile::Draft]).without(Profile::Haip);
-/// assert_eq!(profiles.enabled(), [Profile::Haip, Profile::Draft]);
-/// assert!(!profiles.is_ready(Profile::Haip) && profiles.is_ready(Profile::Draft));
-/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SpokenProfiles {
     /// Never empty.

@@ -132,13 +132,15 @@ impl RegistrationCertificate {
     }
 
     /// As an entry of `verifier_info`.
-    pub fn verifier_info(&self) -> VerifierInfo {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn verifier_info(&self) -> VerifierInfo {
         VerifierInfo::new(FORMAT, self.text.as_str())
     }
 
     /// What `request` asks for beyond it, one text for each: types that are not registered, and
     /// claims of those that are. A registered claim covers what is inside of it.
-    pub fn exceeded_by(&self, request: &PresentationRequest) -> Vec<String> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn exceeded_by(&self, request: &PresentationRequest) -> Vec<String> {
         let mut beyond = Vec::new();
         for asked in DcqlQuery::without_values(request).asked() {
             for ty in asked.types {

@@ -18,8 +18,7 @@ use crate::request::profile::Profile;
 ///
 /// ```
 /// use std::time::Duration;
-/// use idgate_core::request::Profile;
-/// use idgate_core::{Credential, Request};
+/// use idgate_core::{Credential, Profile, Request};
 ///
 /// let built = Request::of([Credential::sd_jwt_vc("pid", "https://issuer.example")
 ///     .claims(["given_name"])

@@ -12,13 +12,6 @@ use crate::request::CredentialSet;
 use crate::session::QueryLanguage;
 
 /// A captured `vp_token` that answers a DCQL query (OpenID4VP 8.1); nothing in it is trusted.
-///
-/// ```
-/// use idgate_core::verify::CapturedAnswer;
-/// let answer = CapturedAnswer::parse(r#"{"pid": ["eyJ…"]}"#).unwrap();
-/// assert_eq!(answer.assign(&["pid"], &[]).unwrap(), [Some("eyJ…")]);
-/// assert!(answer.assign(&["pid", "mdl"], &[]).is_err());
-/// ```
 pub struct CapturedAnswer(VpToken<'static>);
 
 impl CapturedAnswer {

@@ -68,7 +68,8 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The answer is too large or not well-formed.
-    pub fn check_syntax(self) -> Result<(), NotAnAnswer> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn check_syntax(self) -> Result<(), NotAnAnswer> {
         Posted::parse(self, QueryLanguage::PresentationExchange).map(drop)
     }
 
@@ -76,7 +77,8 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The answer is too large, or well-formed in none of them.
-    pub fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), NotAnAnswer> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), NotAnAnswer> {
         let mut refused = None;
         for query in queries {
             match Posted::parse(self, *query) {

@@ -8,12 +8,13 @@ use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::CredentialFormat;
 use crate::time::UnixMillis;
+use crate::trust::listing::ListProfile;
 use crate::trust::listing::{ListedBy, Listing};
 use crate::trust::path::{
     Intermediate, StatusRoots, VerifiedPath, authenticate_chain, authenticate_named_signer,
     authenticate_sd_jwt_chain,
 };
-use crate::trust::{ListProfile, PinnedSigner, TrustAnchor, TrustEntry};
+use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
 
 /// Against what sources are judged.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,8 @@ use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::crypto::{Jwk, PublicKey};
 use crate::ids::IssuerId;
 use crate::time::UnixMillis;
-use crate::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
+use crate::trust::anchors::RootOrigin;
+use crate::trust::{TrustAnchor, TrustEntry, TrustedKey};
 
 pub(crate) const URI: &str = "https://status.example/1";
 pub(crate) const CRL_URI: &str = "http://crl.example/root.crl";

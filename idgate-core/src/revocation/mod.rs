@@ -6,11 +6,11 @@
 mod context;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 pub(crate) mod fixtures;
-mod inquiry;
+pub(crate) mod inquiry;
 mod outcome;
 mod published;
 mod source;
-mod token_status_list;
+pub(crate) mod token_status_list;
 
 pub(crate) use self::context::{SignerStatus, StatusContext, Voucher};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
@@ -19,5 +19,3 @@ pub use self::inquiry::{is_good_by_crls, is_good_by_identifier_list, is_good_by_
 pub use self::outcome::{Revocation, RevocationDetails, RevocationOutcome};
 pub(crate) use self::published::{Published, PublishedStatus};
 pub use self::source::{Need, SourceFault, Supplied, VerifiedSource};
-pub use self::token_status_list::VerifiedStatusList;
-pub use crate::trust::crl::{CrlError, VerifiedCrl};

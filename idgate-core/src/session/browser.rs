@@ -29,10 +29,13 @@ pub enum DcApiProtocol {
 
 impl DcApiProtocol {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Unsigned, Self::Signed, Self::Multisigned, Self::IsoMdoc];
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Unsigned, Self::Signed, Self::Multisigned, Self::IsoMdoc];
 
     /// From its name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|protocol| protocol.name() == name)
     }
 

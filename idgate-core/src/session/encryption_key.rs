@@ -65,7 +65,8 @@ impl EncryptionKey {
 impl Session {
     /// Takes the private keys of its offers out of the session, for an embedder that keeps them apart
     /// from the snapshot, where they can be erased for good. Keep them sealed.
-    pub fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         let mut keys: Vec<_> = self.offers.keys_mut().map(|(_, key)| key.take()).collect();
         match &mut *keys {
             [only] => stored(&only.take()?, STORED_BYTES),
@@ -81,7 +82,8 @@ impl Session {
     ///
     /// # Errors
     /// [`SnapshotError`]: the bytes are not such keys, or the session takes none.
-    pub fn restore_encryption_key(&mut self, keys: &[u8]) -> Result<(), SnapshotError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn restore_encryption_key(&mut self, keys: &[u8]) -> Result<(), SnapshotError> {
         if self.settled_at().is_some() {
             return Err(SnapshotError);
         }

@@ -9,14 +9,16 @@ use crate::session::{ClientIdForm, Delivery, EncryptionKey, Offer, Session};
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
-    pub fn deep_link(&self, scheme: Scheme) -> String {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn deep_link(&self, scheme: Scheme) -> String {
         let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
         let chosen = self.offers.linked().nth(scheme.choice(&profiles));
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
     }
 
     /// The request of `offer`, one of this session's that a link carries, behind `scheme`.
-    pub fn link(&self, scheme: Scheme, offer: &Offer) -> String {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn link(&self, scheme: Scheme, offer: &Offer) -> String {
         [scheme.prefix(), &self.query(offer)].concat()
     }
 
@@ -56,7 +58,8 @@ impl Session {
     }
 
     /// What the tenant is told about this session.
-    pub fn invitation(&self) -> Invitation {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn invitation(&self) -> Invitation {
         let offered = |offer| (Offer::profile(offer), self.query(offer));
         Invitation::new(
             self.id.clone(),

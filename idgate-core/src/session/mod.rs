@@ -6,10 +6,11 @@ mod effect;
 mod encryption_key;
 mod info;
 mod invitation;
-mod offer;
+pub(crate) mod offer;
+pub(crate) mod phase;
 mod redaction;
-mod settlement;
-mod shape;
+pub(crate) mod settlement;
+pub(crate) mod shape;
 mod snapshot;
 mod transition;
 mod version_1;
@@ -24,17 +25,16 @@ pub(crate) use self::browser::{BrowserOffer, Identity, IsoMdocOffer, audience_of
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::info::{BrowserInfo, OfferInfo, SessionInfo};
-pub use self::offer::Offer;
-pub(crate) use self::offer::Offers;
+pub(crate) use self::offer::{Offer, Offers};
+pub(crate) use self::phase::Phase;
 pub use self::redaction::{Reader, SessionResult, Withheld};
-pub use self::settlement::Settlement;
-pub use self::shape::{
+pub(crate) use self::settlement::Settlement;
+pub(crate) use self::shape::{
     ClientIdForm, Delivery, QueryLanguage, RequestShape, ResponseEncryption, TranscriptKind,
 };
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
-use crate::error::{Reason, WalletError};
 use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
 use crate::request::{PresentationRequest, Profile, VerifierInfo};
 use crate::time::UnixMillis;
@@ -44,42 +44,6 @@ use crate::time::UnixMillis;
 #[serde(transparent)]
 #[allow(clippy::exhaustive_structs)] // a plain number, and always will be
 pub struct Revision(pub u64);
-
-/// Where a session stands (decisions 8).
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "phase")]
-#[non_exhaustive]
-pub enum Phase {
-    /// Made; no wallet has seen the request.
-    Created,
-    /// A wallet can answer.
-    Pending,
-    /// An answer is good so far and its status is being asked for.
-    Verifying {
-        /// When the lease is lost and the session is PENDING again.
-        lease_until: UnixMillis,
-    },
-    /// Answered and genuine.
-    Verified {
-        /// When.
-        at: UnixMillis,
-    },
-    /// Answered and refused.
-    Failed {
-        /// When.
-        at: UnixMillis,
-        /// Why.
-        reason: Reason,
-        /// What the wallet said, when that is the reason.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        wallet_error: Option<WalletError>,
-    },
-    /// Not answered in time.
-    Expired {
-        /// When.
-        at: UnixMillis,
-    },
-}
 
 /// The wire name of a phase.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
@@ -164,25 +128,29 @@ impl Session {
     }
 
     /// false: sandbox data.
-    pub fn livemode(&self) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn livemode(&self) -> bool {
         self.livemode
     }
 
     /// Its requests, in the order in which the tenant listed their profiles, and last the one for
     /// browsers.
-    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn offers(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter()
     }
 
     /// The offer of that id; without one the session's own, which is the first. `None`: it has no
     /// such offer that a link carries.
-    pub fn offer(&self, id: Option<&OfferId>) -> Option<&Offer> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn offer(&self, id: Option<&OfferId>) -> Option<&Offer> {
         self.offers.find(id)
     }
 
     /// The last segment of the paths at which wallets find `offer`, one of this session's that a link
     /// carries: the offer's own id, or that of the session.
-    pub fn handle_of<'s>(&'s self, offer: &'s Offer) -> &'s str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn handle_of<'s>(&'s self, offer: &'s Offer) -> &'s str {
         offer.id().map_or(self.id.as_str(), OfferId::as_str)
     }
 
@@ -192,13 +160,15 @@ impl Session {
     }
 
     /// The offer that pages pass to their browsers.
-    pub fn browser_offer(&self) -> Option<&Offer> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn browser_offer(&self) -> Option<&Offer> {
         self.offers.browser().map(|(offer, _)| offer)
     }
 
     /// Takes away every origin that `may_answer` refuses: no answer of a page from there is good any more. Says
     /// whether one is left.
-    pub fn retain_origins(&mut self, may_answer: impl Fn(&str) -> bool) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn retain_origins(&mut self, may_answer: impl Fn(&str) -> bool) -> bool {
         let mut is_one_left = false;
         for offer in self.offers.iter_mut() {
             let Some(browser) = &mut offer.browser else { continue };
@@ -212,45 +182,53 @@ impl Session {
     }
 
     /// How the request of its first offer is made and the answer read.
-    pub fn shape(&self) -> &RequestShape {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn shape(&self) -> &RequestShape {
         self.offers.own().shape()
     }
 
     /// The audience that a holder's proof must name, of its first offer.
-    pub fn client_identifier(&self) -> &ClientIdentifier {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn client_identifier(&self) -> &ClientIdentifier {
         self.offers.own().client_identifier()
     }
 
     /// Where the wallet posts its answer to its first offer.
-    pub fn response_uri(&self) -> &str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn response_uri(&self) -> &str {
         self.offers.own().response_uri()
     }
 
     /// Where the wallet fetches the Request Object of its first offer, when it goes by reference.
-    pub fn request_uri(&self) -> Option<&str> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn request_uri(&self) -> Option<&str> {
         self.offers.own().request_uri()
     }
 
     /// Whether an answer may come encrypted, to a key that is erased with the settlement.
-    pub fn takes_encrypted_answers(&self) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn takes_encrypted_answers(&self) -> bool {
         self.offers.iter().any(Offer::is_encrypted)
     }
 
     /// What was asked for.
-    pub fn request(&self) -> &PresentationRequest {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn request(&self) -> &PresentationRequest {
         &self.request
     }
 
     /// Whether answers to its tenant name the profile. They do not where the request names none, has no field that
     /// needs another than `draft`, and the session speaks `draft`.
-    pub fn names_profile(&self) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn names_profile(&self) -> bool {
         self.request.has_newer_fields
             || !self.request.profiles.is_empty()
             || self.offers().any(|offer| offer.profile() != Profile::Draft)
     }
 
     /// When it was made.
-    pub fn created_at(&self) -> UnixMillis {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn created_at(&self) -> UnixMillis {
         self.created_at
     }
 
@@ -265,12 +243,14 @@ impl Session {
     }
 
     /// Where it stands as stored. [`Session::status_at`] also looks at the clock.
-    pub fn phase(&self) -> &Phase {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn phase(&self) -> &Phase {
         &self.phase
     }
 
     /// Version of the trust snapshot that decided, once settled.
-    pub fn trust_version(&self) -> Option<u64> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn trust_version(&self) -> Option<u64> {
         self.trust_version
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Reason, WalletError};
 use crate::limits::CLAIMS_RETENTION_MS;
 use crate::session::{Session, Status};
 use crate::time::UnixMillis;
-use crate::webhook::Notification;
+use crate::webhook::notification::Notification;
 
 /// How a session ended. [`Session::settlement`] makes it.
 #[derive(Clone, Copy, Debug)]

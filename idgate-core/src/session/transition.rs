@@ -17,7 +17,7 @@ use crate::time::UnixMillis;
 /// #![deny(unused_must_use)]
 /// # use idgate_core::{Session, Transition, UnixMillis};
 /// fn open(session: &Session, now: UnixMillis, commit: impl FnOnce(Transition)) {
-///     session.followed(now).map(commit);
+///     session.released(now).map(commit);
 /// }
 /// ```
 ///
@@ -27,7 +27,7 @@ use crate::time::UnixMillis;
 /// #![deny(unused_must_use)]
 /// # use idgate_core::{Session, Transition, UnixMillis};
 /// fn open(session: &Session, now: UnixMillis, commit: impl FnOnce(Transition)) {
-///     session.followed(now);
+///     session.released(now);
 /// }
 /// ```
 ///
@@ -119,7 +119,8 @@ impl Session {
     }
 
     /// Why it ended, when FAILED or EXPIRED at `now`.
-    pub fn reason_at(&self, now: UnixMillis) -> Option<Reason> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn reason_at(&self, now: UnixMillis) -> Option<Reason> {
         match (&self.phase, self.status_at(now)) {
             (Phase::Failed { reason, .. }, _) => Some(*reason),
             (_, Status::Expired) => Some(Reason::SessionExpired),
@@ -129,7 +130,8 @@ impl Session {
 
     /// What the wallet said instead of presenting something: there when the session is FAILED with
     /// [`Reason::WalletError`], and then only (OpenID4VP 8.5).
-    pub fn wallet_error(&self) -> Option<WalletError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn wallet_error(&self) -> Option<WalletError> {
         match &self.phase {
             Phase::Failed { reason: Reason::WalletError, wallet_error, .. } => {
                 Some(wallet_error.unwrap_or(WalletError::Other))
@@ -145,7 +147,8 @@ impl Session {
 
     /// When it settled. A session that expired settled when its time was over, however late that
     /// was stored.
-    pub fn settled_at(&self) -> Option<UnixMillis> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn settled_at(&self) -> Option<UnixMillis> {
         match &self.phase {
             Phase::Verified { at } | Phase::Failed { at, .. } | Phase::Expired { at } => Some(*at),
             Phase::Created | Phase::Pending | Phase::Verifying { .. } => None,
@@ -153,7 +156,8 @@ impl Session {
     }
 
     /// How it ended; `None` while it is open.
-    pub fn settlement(&self) -> Option<Settlement<'_>> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn settlement(&self) -> Option<Settlement<'_>> {
         let at = self.settled_at()?;
         Some(Settlement {
             session: self,
@@ -174,7 +178,8 @@ impl Session {
 impl Session {
     /// Somebody followed the link: CREATED becomes PENDING. `None` when nothing changes.
     #[must_use = "nothing is stored until the transition is committed"]
-    pub fn followed(&self, now: UnixMillis) -> Option<Transition> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn followed(&self, now: UnixMillis) -> Option<Transition> {
         if self.status_at(now) != Status::Created {
             return None;
         }
@@ -193,7 +198,8 @@ impl Session {
     /// Ends an open session whose client is revoked: FAILED with [`Reason::ClientRevoked`], or EXPIRED where its
     /// time is over. `None` when it is settled.
     #[must_use = "nothing is stored until the transition is committed"]
-    pub fn client_revoked(&self, now: UnixMillis) -> Option<Transition> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn client_revoked(&self, now: UnixMillis) -> Option<Transition> {
         self.expired(now).or_else(|| self.apply(Input::Revoked, now).ok())
     }
 

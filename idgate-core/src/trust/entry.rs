@@ -300,12 +300,14 @@ pub enum DeviceResponseDocuments {
 
 impl DeviceResponseDocuments {
     /// From its name, as `one`.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::One, Self::Any].into_iter().find(|known| known.name() == name)
     }
 
     /// Its name.
-    pub const fn name(self) -> &'static str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::One => "one",
             Self::Any => "any",
@@ -329,7 +331,8 @@ pub enum RevocationPolicy {
 
 impl RevocationPolicy {
     /// From its name, as `if_published`.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "if_published" => Some(Self::IfPublished),
             "required" => Some(Self::Required),
@@ -359,7 +362,7 @@ mod tests {
 
     use super::*;
     use crate::crypto::tests::PROVIDER;
-    use crate::trust::RootOrigin;
+    use crate::trust::anchors::RootOrigin;
 
     const MDL: &str = "org.iso.18013.5.1.mDL";
 

@@ -74,7 +74,8 @@ impl Trust {
     }
 
     /// Of entries that are kept and read elsewhere: a gateway reads each row of its database once.
-    pub fn of_snapshot(provider: CryptoProvider, snapshot: Arc<TrustSnapshot>) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn of_snapshot(provider: CryptoProvider, snapshot: Arc<TrustSnapshot>) -> Self {
         Self { provider, snapshot, lists: Arc::default() }
     }
 
@@ -87,7 +88,8 @@ impl Trust {
     }
 
     /// The entries that it was made of.
-    pub fn snapshot(&self) -> &Arc<TrustSnapshot> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn snapshot(&self) -> &Arc<TrustSnapshot> {
         &self.snapshot
     }
 

@@ -16,7 +16,7 @@ use crate::time::UnixMillis;
 /// A VICAL, an ICAO Master List or a European trusted list, and the rules that it is taken by.
 ///
 /// ```
-/// use idgate_core::{Issuer, ListFile, UnixMillis};
+/// use idgate_core::{Issuer, UnixMillis, trust::ListFile};
 ///
 /// # let (vical, ca, now) = ("", "", UnixMillis(0));
 /// let file = ListFile::new(vical, now).signed_below(ca);

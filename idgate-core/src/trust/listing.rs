@@ -35,7 +35,8 @@ pub struct TrustServiceProvider {
 
 impl TrustServiceProvider {
     /// Its first registration identifier.
-    pub fn identifier(&self) -> Option<&str> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn identifier(&self) -> Option<&str> {
         self.identifiers.first().map(String::as_str)
     }
 

@@ -97,8 +97,8 @@ impl VerifierBuilder<WantsIdentity> {
     }
 
     /// Signed requests by reference, and encrypted answers. If `signer` has a certificate, requests of `1.0` go under its
-    /// hash (`x509_hash`), else under the `did:web` of `base_url`'s host (see [`crate::discovery`]);
-    /// [`VerifierBuilder::client_id_form`] chooses another name. Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
+    /// hash (`x509_hash`), else under the `did:web` of `base_url`'s host;
+    /// [`VerifierBuilder::named_by_host`] chooses another name. Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
     pub fn signed(
         self,
         base_url: impl Into<String>,
@@ -138,8 +138,17 @@ impl VerifierBuilder<Ready> {
 
     /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or `X509Hash`; with
     /// another one the verifier does not build (OpenID4VP 5.9.3).
-    pub fn client_id_form(mut self, form: ClientIdForm) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn client_id_form(mut self, form: ClientIdForm) -> Self {
         self.state.profiles.client_id_form = form;
+        self.state.is_named = true;
+        self
+    }
+
+    /// Signed requests of `1.0` name the verifier by the host of its base URL, which its certificate must have as a
+    /// dNSName (`x509_san_dns`, OpenID4VP 5.9.3), and not by the hash of that certificate.
+    pub fn named_by_host(mut self) -> Self {
+        self.state.profiles.client_id_form = ClientIdForm::X509SanDns;
         self.state.is_named = true;
         self
     }
@@ -163,7 +172,8 @@ impl VerifierBuilder<Ready> {
     }
 
     /// The profiles again, with every choice in them made.
-    pub fn profile_options(mut self, profiles: ProfileOptions) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn profile_options(mut self, profiles: ProfileOptions) -> Self {
         self.state.profiles = profiles;
         self.state.is_named = true;
         self

@@ -55,7 +55,8 @@ impl Verifier {
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
-    pub fn resolve(
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn resolve(
         &self,
         body: &[u8],
         mode: Mode,
@@ -68,7 +69,8 @@ impl Verifier {
     ///
     /// # Errors
     /// As [`Verifier::create_session`], but for faults of the body.
-    pub fn create_resolved_session(
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn create_resolved_session(
         &self,
         request: PresentationRequest,
         mut new: NewSession,

@@ -2,7 +2,7 @@
 
 mod asked;
 mod attestation;
-mod builder;
+pub(crate) mod builder;
 mod creation;
 mod dc_api;
 mod iso_mdoc;
@@ -17,7 +17,8 @@ use alloc::vec::Vec;
 
 pub use self::asked::{Asked, RequestObject};
 pub use self::attestation::Attestation;
-pub use self::builder::{Ready, VerifierBuilder, WantsIdentity, WantsProfiles};
+pub use self::builder::VerifierBuilder;
+use self::builder::WantsProfiles;
 pub use self::new_session::NewSession;
 pub use self::profiles::{DcApi, ProfileOptions, ResponseMode};
 use self::signers::Signers;
@@ -57,27 +58,17 @@ impl Verifier {
     /// The origin that a verifier makes of `base_url`: what a shell checks its settings with, so that
     /// it refuses what [`VerifierBuilder::build`] would refuse.
     ///
-    /// ```
-    /// use idgate_core::Verifier;
-    /// assert_eq!(Verifier::origin("https://Gateway.example:443").unwrap(), "https://gateway.example");
-    /// assert!(Verifier::origin("http://gateway.example").is_err());
-    /// ```
-    ///
     /// # Errors
     /// It is not https, nor http on loopback, or more than an origin.
-    pub fn origin(base_url: &str) -> Result<String, ConfigError> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn origin(base_url: &str) -> Result<String, ConfigError> {
         origin::of_base_url(base_url).map_err(ConfigError::BaseUrl)
     }
 
     /// The name of the host in `base_url`, which `x509_san_dns` and certificates name a verifier by;
     /// `None` where the host is an address, or there is none.
-    ///
-    /// ```
-    /// use idgate_core::Verifier;
-    /// assert_eq!(Verifier::host_name("https://Gateway.example:8443").unwrap(), "gateway.example");
-    /// assert_eq!(Verifier::host_name("https://[2001:db8::1]"), None);
-    /// ```
-    pub fn host_name(base_url: &str) -> Option<String> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn host_name(base_url: &str) -> Option<String> {
         origin::host_name(base_url)
     }
 
@@ -155,9 +146,21 @@ mod tests {
 
     #[cfg(feature = "rustcrypto")]
     #[test]
+    fn a_base_url_has_an_origin_and_a_host_name() {
+        let origin = |url| Verifier::origin(url).ok();
+        assert_eq!(
+            origin("https://Gateway.example:443").as_deref(),
+            Some("https://gateway.example")
+        );
+        assert_eq!(origin("http://gateway.example"), None);
+        let host = Verifier::host_name("https://Gateway.example:8443");
+        assert_eq!(host.as_deref(), Some("gateway.example"));
+        assert_eq!(Verifier::host_name("https://[2001:db8::1]"), None);
+    }
+
+    #[test]
     fn a_signer_of_another_host_is_refused_in_either_profile() {
-        use crate::crypto::{Es256Key, rustcrypto::PROVIDER};
-        use crate::request::SoftwareSigner;
+        use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();
         let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example#key"));
         let jar =

@@ -41,7 +41,8 @@ impl NewSession {
     }
 
     /// One of that mode.
-    pub fn of(mode: Mode) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn of(mode: Mode) -> Self {
         let (tenant, verifier_info) = (TenantId::new(""), Vec::new());
         Self { mode, tenant, signer: None, verifier_info, registration: None }
     }
@@ -61,10 +62,20 @@ impl NewSession {
         self
     }
 
-    /// A registration certificate of the tenant. It goes to wallets with requests that are signed under
-    /// `x509_hash`, while it is in force. `strict`: a request that asks for more than is registered, or
-    /// comes after the certificate has expired, is refused.
-    pub fn registration(mut self, certificate: &RegistrationCertificate, strict: bool) -> Self {
+    /// A registration certificate of the tenant, which goes to wallets with requests that are signed under
+    /// `x509_hash`. A request that asks for more than is registered is refused, and so is every request once the
+    /// certificate has expired.
+    pub fn registration(self, certificate: &RegistrationCertificate) -> Self {
+        self.registered(certificate, true)
+    }
+
+    /// The same, but a request that the certificate does not cover goes out without it: the wallet may then refuse
+    /// or warn.
+    pub fn registration_where_it_covers(self, certificate: &RegistrationCertificate) -> Self {
+        self.registered(certificate, false)
+    }
+
+    fn registered(mut self, certificate: &RegistrationCertificate, strict: bool) -> Self {
         self.registration = Some(Registered { certificate: certificate.clone(), strict });
         self
     }
@@ -72,7 +83,11 @@ impl NewSession {
     /// Attestations of the tenant for wallets, compared by the shell itself with
     /// [`Verifier::attest`](crate::Verifier::attest). They go with requests under `x509_hash` alone,
     /// because wallets compare them with the certificate.
-    pub fn attested(mut self, verifier_info: impl IntoIterator<Item = VerifierInfo>) -> Self {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn attested(
+        mut self,
+        verifier_info: impl IntoIterator<Item = VerifierInfo>,
+    ) -> Self {
         self.verifier_info.extend(verifier_info);
         self
     }

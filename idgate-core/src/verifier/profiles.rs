@@ -11,15 +11,6 @@ use crate::verifier::signers::Signers;
 
 /// The profiles of a verifier, and the choices in them. All but the list concerns `1.0`
 /// and `haip`: `draft` has no choices.
-///
-/// ```
-/// use idgate_core::request::Profile;
-/// use idgate_core::session::ClientIdForm;
-/// use idgate_core::verifier::ProfileOptions;
-///
-/// let mut options = ProfileOptions::new([Profile::Haip, Profile::V1_0]);
-/// options.client_id_form = ClientIdForm::X509SanDns;
-/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileOptions {
@@ -54,7 +45,8 @@ pub enum DcApi {
 
 impl DcApi {
     /// What is offered, in that order.
-    pub const fn protocols(self) -> &'static [DcApiProtocol] {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const fn protocols(self) -> &'static [DcApiProtocol] {
         use DcApiProtocol::{Multisigned, Signed, Unsigned};
         match self {
             Self::Off => &[],

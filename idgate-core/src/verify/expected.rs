@@ -13,7 +13,7 @@ use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 /// The expectation on one presentation.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Expected<'e> {
+pub struct ExpectedSdJwtVc<'e> {
     /// Who must have issued it.
     pub issuer: &'e TrustEntry,
     /// Live sessions do without test-only material.
@@ -44,7 +44,7 @@ pub struct Expected<'e> {
     pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
 
-impl<'e> Expected<'e> {
+impl<'e> ExpectedSdJwtVc<'e> {
     /// For a live session that asks for no claims; set the public fields for more.
     pub fn new(
         issuer: &'e TrustEntry,
@@ -104,9 +104,9 @@ impl<'e> Expected<'e> {
 }
 
 /// Never the nonce.
-impl fmt::Debug for Expected<'_> {
+impl fmt::Debug for ExpectedSdJwtVc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Expected")
+        f.debug_struct("ExpectedSdJwtVc")
             .field("issuer", &self.issuer.issuer_id)
             .field("audience", &self.audience)
             .field("now", &self.now)

@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::expected::Expected;
+use super::expected::ExpectedSdJwtVc;
 use super::proof::HolderBound;
 use super::report::CredentialReport;
 use super::transaction_data::agreed_to;
@@ -25,7 +25,7 @@ pub(super) fn bind_holder(
     tape: &Tape<'_>,
     credential: &ProcessedPayload<'_, '_>,
     hash_alg: HashAlg,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<(HolderBound, Vec<TransactionData>), VerifyError> {
     let missing = Reason::HolderBindingMissing;
@@ -113,7 +113,7 @@ fn check_alg(header: &Header<'_>, key: &PublicKey) -> Result<(), VerifyError> {
 }
 
 /// Not before the request was made, not after now; a minute's skew on both sides.
-fn check_time(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+fn check_time(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<(), VerifyError> {
     let stale = |detail| VerifyError::new(Reason::KbJwtStale, Check::KeyBindingTime, detail);
     let latest = expected.now.plus(CLOCK_SKEW_MS);
     let iat = payload.get("iat").and_then(numeric_date);
@@ -137,7 +137,7 @@ fn check_time(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), Ver
 }
 
 /// One string, equal to our `client_id` as sent; an array is refused even if it includes us.
-fn check_aud(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+fn check_aud(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<(), VerifyError> {
     let aud = payload.get("aud").and_then(Value::as_str);
     let good = !expected.audience.is_empty()
         && aud.is_some_and(|aud| ct::eq(aud.as_bytes(), expected.audience.as_bytes()));
@@ -148,7 +148,7 @@ fn check_aud(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), Veri
     ))
 }
 
-fn check_nonce(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+fn check_nonce(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<(), VerifyError> {
     let nonce = payload.get("nonce").and_then(Value::as_str);
     let good = !expected.nonce.is_empty()
         && nonce.is_some_and(|nonce| ct::eq(nonce.as_bytes(), expected.nonce.as_bytes()));

@@ -1,20 +1,21 @@
 //! The verdict: the submission, then credential by credential, then the request's own conditions,
-//! then status. Claims leave only inside [`VerifiedCredential`].
+//! then status. Claims leave only inside `VerifiedCredential`.
 
 mod asking;
-mod captured;
+pub(crate) mod captured;
 mod claim_path;
 mod conclude;
 mod details;
-mod evaluate;
-mod expected;
+pub(crate) mod evaluate;
+pub(crate) mod expected;
 mod key_binding;
-mod mdoc;
+pub(crate) mod mdoc;
 mod party;
 pub(crate) mod presentation;
-mod proof;
+pub(crate) mod proof;
 mod reply;
 mod report;
+mod scope;
 mod sd_jwt;
 mod subject_groups;
 mod transaction_data;
@@ -25,34 +26,24 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::asking::Asking;
-pub use self::captured::CapturedEncryption;
 use self::evaluate::note;
-pub use self::evaluate::verify_sd_jwt_vc;
-pub use self::expected::Expected;
-pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::presentation::{
     Hint, Presentation, PresentationStep, Refused, Sent, Transcript, TranscriptError, Verified,
 };
-pub use self::proof::{
-    CredentialFacts, DisclosedClaims, HolderBinding, TrustedBy, VerifiedCredential,
-};
+pub use self::proof::{CredentialFacts, HolderBinding, TrustedBy};
 pub use self::reply::WalletReply;
 pub use self::report::{CredentialReport, Report};
+pub use self::scope::Scope;
 use crate::codec::base64url;
 use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
-pub use crate::error::{Check, CheckSet};
 use crate::error::{NotAnAnswer, Reason};
-pub use crate::formats::mdoc::Handover;
 use crate::request::Profile;
-pub use crate::response::CapturedAnswer;
 use crate::response::{
     Answer, AnswerEncryption, Content, DcApiAnswer, Posted, unpack, unpack_dc_api, unpack_iso_mdoc,
     with_response_code,
 };
-pub use crate::revocation::{
-    Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
-};
+use crate::revocation::Need;
 use crate::session::{DcApiProtocol, Input, Offer, Session, SessionResult, Transition};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
@@ -203,6 +194,11 @@ impl Verification<'_> {
     /// The number of the trust that decides.
     pub fn trust_version(&self) -> u64 {
         self.basis.trust.version()
+    }
+
+    /// The verifications that a status source of this one serves: the key of a cache.
+    pub fn scope(&self) -> Scope {
+        Scope::under(self.basis.trust, self.session)
     }
 
     /// Goes as far as possible without the world.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::Verification;
 use super::captured::{KnownEncryption, handovers};
-use super::expected::Expected;
+use super::expected::ExpectedSdJwtVc;
 use super::key_binding::claimed_audience;
 use super::mdoc::{ExpectedMdoc, MdocRequest};
 use crate::formats::mdoc::Handover;
@@ -65,9 +65,9 @@ impl Verification<'_> {
         credential: &'e CredentialRequest,
         issuer: &'e TrustEntry,
         party: &'e Party<'_>,
-    ) -> Expected<'e> {
+    ) -> ExpectedSdJwtVc<'e> {
         let session = self.session;
-        Expected {
+        ExpectedSdJwtVc {
             livemode: session.livemode,
             alg: credential.alg,
             claims: &credential.claims,
@@ -76,7 +76,7 @@ impl Verification<'_> {
             subject_paths: &credential.subject_claim_paths,
             transaction_data: self.transaction_data(credential).collect(),
             vct: &credential.vct,
-            ..Expected::new(
+            ..ExpectedSdJwtVc::new(
                 issuer,
                 &party.audience,
                 self.offer.nonce.expose(),

@@ -20,6 +20,7 @@ use super::expected as terms;
 use super::mdoc::{ExpectedMdoc, MdocRequest, verify_text};
 use super::proof::AwaitingStatus;
 use super::report::CredentialReport;
+use super::scope::Scope;
 use super::sd_jwt::verify_presentation;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
@@ -120,8 +121,9 @@ impl Trust {
     ) -> Result<AwaitingStatus, VerifyError> {
         let sent = &expected.sent;
         let (claims, paths) = (names_of(expected), expected.paths(issuer));
-        let mut terms = terms::Expected::new(issuer, sent.client_id, sent.nonce, sent.at, now)
-            .remembering(&self.snapshot);
+        let mut terms =
+            terms::ExpectedSdJwtVc::new(issuer, sent.client_id, sent.nonce, sent.at, now)
+                .remembering(&self.snapshot);
         terms.livemode = expected.mode.is_live();
         terms.alg = expected.alg;
         terms.claims = &claims;
@@ -261,9 +263,10 @@ struct Opened {
 }
 
 impl Presentation<'_> {
-    /// The trust that decides.
-    pub fn trust(&self) -> &Trust {
-        self.trust
+    /// The verifications that a status source of this one serves: the key of a cache.
+    pub fn scope(&self) -> Scope {
+        let asked = (IssuerId::new(self.expected.issuer()), self.expected.format());
+        Scope::of_presentation(self.trust.snapshot(), !self.expected.takes_tests(), asked)
     }
 
     /// The credential that is expected.

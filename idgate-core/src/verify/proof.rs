@@ -243,40 +243,6 @@ pub(crate) struct AwaitingStatus {
 }
 
 /// A credential whose every check passed; the only holder of claims.
-///
-/// ```
-/// # use idgate_core::VerifiedCredential;
-/// fn given_name(credential: &VerifiedCredential) -> Option<&str> {
-///     credential.claims().get("given_name")
-/// }
-/// ```
-///
-/// Only verification makes one. It has no literal,
-///
-/// ```compile_fail,E0451
-/// # use idgate_core::VerifiedCredential;
-/// fn forged(genuine: VerifiedCredential, other: VerifiedCredential) -> VerifiedCredential {
-///     VerifiedCredential { claims: other.claims().clone(), ..genuine }
-/// }
-/// ```
-///
-/// no constructor,
-///
-/// ```compile_fail,E0624
-/// let forge = idgate_core::VerifiedCredential::new;
-/// ```
-///
-/// no default,
-///
-/// ```compile_fail,E0599
-/// let credential = idgate_core::VerifiedCredential::default();
-/// ```
-///
-/// and no claims to put into it.
-///
-/// ```compile_fail,E0624
-/// let claims = idgate_core::verify::DisclosedClaims::with_capacity(1);
-/// ```
 #[derive(Clone, Debug)]
 pub struct VerifiedCredential {
     claims: DisclosedClaims,

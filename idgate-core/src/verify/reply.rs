@@ -44,7 +44,7 @@ impl WalletReply {
     /// The JSON of a 200; `None`: it was refused. It carries the response code: keep it out of logs.
     ///
     /// ```
-    /// # use idgate_core::{WalletReply, request::Profile};
+    /// # use idgate_core::{Profile, verify::WalletReply};
     /// # fn example(redirect_uri: Option<String>) {
     /// let drafts = WalletReply::Accepted { redirect_uri: None, profile: Profile::Draft };
     /// assert_eq!(drafts.body().as_deref(), Some(r#"{"status":"ok"}"#));

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use self::issuer::Signer;
 use super::claim_path::select;
-use super::expected::Expected;
+use super::expected::ExpectedSdJwtVc;
 use super::key_binding::{bind_holder, numeric_date};
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, HolderBinding,
@@ -32,7 +32,7 @@ use crate::time::UnixMillis;
 pub(crate) fn verify_presentation(
     provider: &CryptoProvider,
     text: &str,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<AwaitingStatus, VerifyError> {
     if text.len() > MAX_PRESENTATION_BYTES {
@@ -101,7 +101,7 @@ fn require_key_binding(
 /// SD-JWT VC 2.2.2.1: `iss` may be absent; when it is there it must be the trusted one.
 fn check_iss(
     payload: Value<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<(), VerifyError> {
     if let Some(iss) = payload.get("iss") {
@@ -118,7 +118,7 @@ fn check_iss(
 /// SD-JWT VC 2.2.2.1; `aka_vcts` names further types of the same credential.
 fn check_vct(
     payload: Value<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<(), VerifyError> {
     let bad = |detail| malformed(Check::Vct, detail);
@@ -195,7 +195,7 @@ struct Dates {
 /// RFC 7519 4.1.3 to 4.1.6, each on its own: a date of the wrong JSON type is not an absent one.
 fn check_validity(
     payload: &ProcessedPayload<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<(Dates, WithinValidity), VerifyError> {
     let date = |name, check| match payload.get(name) {
@@ -227,7 +227,7 @@ fn check_validity(
 /// RFC 9901 7.1 step 6: a credential restricted to others is not for us.
 fn check_credential_audience(
     payload: &ProcessedPayload<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
 ) -> Result<(), VerifyError> {
     let Some(aud) = payload.get("aud") else { return Ok(()) };
     let is_us = |value: Value<'_, '_>| value.as_str().is_some_and(|aud| aud == expected.audience);
@@ -247,7 +247,7 @@ fn check_credential_audience(
 /// leaves.
 fn disclose(
     payload: &ProcessedPayload<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<DisclosedClaims, VerifyError> {
     let mut claims = DisclosedClaims::with_capacity(expected.claims.len());
@@ -310,7 +310,7 @@ pub(super) fn check_filters(
 
 fn subject_values(
     payload: &ProcessedPayload<'_, '_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
 ) -> Vec<Option<String>> {
     let value = |path: &SubjectPath| {
         let mut json = String::new();
@@ -327,7 +327,7 @@ fn subject_values(
 }
 
 /// A claim is compared where it stands.
-fn claim_path_of<'e>(path: &SubjectPath, expected: &Expected<'e>) -> Option<&'e ClaimPath> {
+fn claim_path_of<'e>(path: &SubjectPath, expected: &ExpectedSdJwtVc<'e>) -> Option<&'e ClaimPath> {
     match path.segments() {
         [claim] => expected.claim_path(claim),
         _ => None,

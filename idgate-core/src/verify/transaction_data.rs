@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::expected::Expected;
+use super::expected::ExpectedSdJwtVc;
 use crate::codec::base64url;
 use crate::codec::json::Value;
 use crate::crypto::{CryptoProvider, HashAlg};
@@ -17,7 +17,7 @@ use crate::request::TransactionData;
 pub(super) fn agreed_to(
     proof: Value<'_, '_>,
     provider: &CryptoProvider,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
 ) -> Result<Vec<TransactionData>, VerifyError> {
     let asked = &expected.transaction_data;
     let Some(hashes) = proof.get("transaction_data_hashes").filter(|_| !asked.is_empty()) else {

@@ -11,7 +11,7 @@ use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use zeroize::Zeroizing;
 
-use super::SigningSecret;
+use super::secret::SigningSecret;
 use crate::crypto::{CryptoProvider, ct};
 use crate::limits::MAX_WEBHOOK_TIMESTAMP_DIGITS;
 use crate::time::UnixMillis;
@@ -85,6 +85,8 @@ pub struct Received<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidWebhook {
+    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` came.
+    Headers,
     /// The timestamp is not a whole number of digits.
     Timestamp,
     /// It was signed too long ago, or in the future: a replay, or a clock that is wrong.
@@ -96,6 +98,9 @@ pub enum InvalidWebhook {
 impl fmt::Display for InvalidWebhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Headers => {
+                "the webhook's signature is missing; pass on every header that came with it"
+            }
             Self::Timestamp => "the webhook's timestamp is not a number",
             Self::Stale => "the webhook's timestamp is too far from the present; compare clocks",
             Self::Signature => "the webhook's signature is not valid for this secret and body",

@@ -1,13 +1,13 @@
 //! Trust material: what a file brings to an entry.
 
-use idgate_core::crypto::{Jwk, PublicKey};
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ImportedList, ListAnchors, ListMark, ListRules, ListTerms, ListType, PinnedSigner, TrustAnchor,
-    TrustEntry, TrustedKey, TrustedList, import_master_list, import_trusted_list, import_vical,
-    pem_or_der, roots_from_file,
+use idgate_core::UnixMillis;
+use idgate_core::crypto::PublicKey;
+use idgate_core::shell::{
+    ImportedList, Jwk, ListAnchors, ListMark, ListRules, ListTerms, PinnedSigner, TrustAnchor,
+    TrustEntry, TrustedKey, TrustedList, VerifiedCrl, import_master_list, import_trusted_list,
+    import_vical, pem_or_der, roots_from_file,
 };
+use idgate_core::trust::ListType;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

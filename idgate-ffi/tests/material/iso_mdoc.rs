@@ -5,10 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::TenantId;
-use idgate_core::request::Profile;
-use idgate_core::verifier::{DcApi, ProfileOptions};
-use idgate_core::{NewSession, Request, Trust, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::shell::{ProfileOptions, TrustSnapshot};
+use idgate_core::{DcApi, NewSession, Profile, Request, TenantId, Trust, UnixMillis, Verifier};
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use serde_json::json;

@@ -11,14 +11,12 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Es256Key, Jwk};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::SoftwareSigner;
-use idgate_core::trust::roots_from_file;
+use idgate_core::crypto::{Es256Key, SoftwareSigner};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::shell::{Jwk, TrustEntry, TrustSnapshot, TrustedKey, roots_from_file};
 use idgate_core::{
-    Asked, NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Asked, Entropy, EntropyUnavailable, IssuerId, NewSession, Request, TenantId, Trust, UnixMillis,
+    Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;

@@ -5,13 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Es256Key, Jwk};
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Profile, Scheme, SoftwareSigner};
-use idgate_core::verifier::{DcApi, ProfileOptions};
+use idgate_core::crypto::{Es256Key, SoftwareSigner};
+use idgate_core::shell::{Jwk, ProfileOptions, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::{
-    Asked, NewSession, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Asked, DcApi, Entropy, EntropyUnavailable, IssuerId, NewSession, Profile, Scheme, Session,
+    TenantId, Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::{HashAlg, base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};

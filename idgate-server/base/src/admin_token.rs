@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::{Entropy, EntropyUnavailable};
 use zeroize::Zeroizing;
 
 use crate::checksummed;

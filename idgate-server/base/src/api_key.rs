@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::{Entropy, EntropyUnavailable};
 use zeroize::Zeroizing;
 
 use crate::checksummed;

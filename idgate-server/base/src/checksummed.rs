@@ -2,7 +2,7 @@
 //! CRC-32 of all of it in six more, so that scanners recognise them and a mistyped one costs no
 //! look-up.
 
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::{Entropy, EntropyUnavailable};
 use zeroize::{Zeroize as _, Zeroizing};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

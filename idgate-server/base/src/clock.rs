@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use tokio::task::unconstrained;
 
 #[cfg(any(test, feature = "fixtures"))]

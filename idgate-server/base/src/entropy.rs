@@ -1,3 +1,3 @@
 //! Randomness of the operating system.
 
-pub use idgate_core::entropy::OsEntropy;
+pub use idgate_core::OsEntropy;

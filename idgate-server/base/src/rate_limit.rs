@@ -10,7 +10,7 @@ use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use crate::limits::LIMITED_PARTIES;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// `burst` requests at once, and as many again in each `window_secs`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

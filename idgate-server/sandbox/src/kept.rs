@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 use idgate_store::SANDBOX_FILE as FILE;

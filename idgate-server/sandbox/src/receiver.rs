@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use hyper::HeaderMap;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Received, SigningSecret};
+use idgate_core::shell::webhook::{Received, SigningSecret};
 
 /// So many deliveries are shown.
 const SHOWN: usize = 20;

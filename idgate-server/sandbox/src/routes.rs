@@ -9,7 +9,7 @@ use hyper::header::{
     CONTENT_SECURITY_POLICY, HOST, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 use idgate_testkit::keys::pem;
 use serde_json::{Value, json};
 

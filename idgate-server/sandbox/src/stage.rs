@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use idgate_core::webhook::SigningSecret;
+use idgate_core::shell::webhook::SigningSecret;
 use idgate_testkit::keys::pem;
 use idgate_testkit::mdoc::MDL;
 use idgate_testkit::samples;

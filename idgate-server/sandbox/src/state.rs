@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate::Egress;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::shell::webhook::SigningSecret;
 use idgate_testkit::trusted_list::Kind;
 use idgate_testkit::x509::Identity;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! `idgate admin-token`
 
 use clap::Subcommand;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use crate::admin::output::{Output, Rows, check_name};

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -6,7 +6,7 @@ mod verifier_info;
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use self::key::KeyCommand;

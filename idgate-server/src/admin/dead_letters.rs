@@ -1,7 +1,7 @@
 //! `idgate dead-letters`: notifications that were given up.
 
 use clap::Subcommand;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::{Value, json};
 
 use crate::admin::output::{Output, Rows};

@@ -1,7 +1,7 @@
 //! `idgate doctor`: everything that can be looked at before it hurts.
 
 use clap::Args;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use super::trust;

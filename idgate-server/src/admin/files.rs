@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::trust::{PinnedSigner, pem_or_der};
+use idgate_core::shell::{PinnedSigner, pem_or_der};
 
 use crate::failure::Failure;
 

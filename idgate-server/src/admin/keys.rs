@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::{Value, json};
 
 use crate::admin::output::{Output, Rows};

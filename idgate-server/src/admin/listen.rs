@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use idgate::Answer;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::Notification;
+use idgate_core::shell::webhook::Notification;
 use serde_json::json;
 use tokio::runtime::Builder;
 use url::{Host, Url};

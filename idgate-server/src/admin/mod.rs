@@ -26,7 +26,7 @@ pub use crate::failure::Failure;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixture {
-    use idgate_core::time::UnixMillis;
+    use idgate_core::UnixMillis;
 
     use idgate_store::OperatorStore;
 

@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use idgate_core::ids::ClaimPath;
-use idgate_core::limits::MAX_CLAIMS;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
+use idgate_core::shell::Oid;
+use idgate_core::shell::limits::MAX_CLAIMS;
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::{ClaimPath, UnixMillis};
 use serde_json::{Value, json};
 
 use self::listed::ListOptions;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::{CredentialFormat, DcApiPages};
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::shell::{DcApiPages, ExpectedSdJwtVc, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CredentialFormat, UnixMillis};
 
 use crate::admin::files::in_file;
 use crate::admin::output::Output;
@@ -178,7 +178,7 @@ fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure>
     // No session lives longer than a day, so no good proof is older.
     let requested_at = at.minus(MAX_TTL_MS);
     let audience = options.audience();
-    let mut expected = Expected::new(&issuer, &audience, options.nonce(), requested_at, at);
+    let mut expected = ExpectedSdJwtVc::new(&issuer, &audience, options.nonce(), requested_at, at);
     expected.livemode = !options.test;
     let mut report = CredentialReport::default();
     let result = verify_sd_jwt_vc(&PROVIDER, text.trim(), &expected, &mut report);

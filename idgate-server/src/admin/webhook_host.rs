@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Subcommand;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use crate::admin::output::{Output, Rows, check_name};

@@ -1,10 +1,10 @@
 //! What a tenant does with its API keys: list, create, revoke, rotate.
 
-use idgate_core::codec::json::{Tape, Value};
-use idgate_core::error::{ErrorCode, RequestError};
-use idgate_core::ids::random_id;
+use idgate_core::error::RequestError;
 use idgate_core::limits::MAX_CREATE_BYTES;
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::json::{Tape, Value};
+use idgate_core::shell::random_id;
+use idgate_core::{ErrorCode, UnixMillis};
 
 use super::{App, AppError, request_body};
 use crate::limits::MAX_API_KEY_NAME_CHARS;
@@ -186,7 +186,7 @@ fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
 
 /// Absolute, in UTC and in the future; `null` is none.
 fn parse_expiry(value: Value<'_, '_>, now: UnixMillis) -> Result<Option<UnixMillis>, RequestError> {
-    use idgate_core::codec::json::Kind;
+    use idgate_core::shell::json::Kind;
     if value.kind() == Kind::Null {
         return Ok(None);
     }

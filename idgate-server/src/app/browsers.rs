@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use idgate_core::error::{ErrorCode, NotAnAnswer, RequestError};
-use idgate_core::ids::SessionId;
-use idgate_core::request::{DcApiRequests, PresentationRequest};
-use idgate_core::session::Session;
-use idgate_core::verifier::DcApi;
+use idgate_core::error::{NotAnAnswer, RequestError};
+use idgate_core::shell::PresentationRequest;
 use idgate_core::verify::WalletReply;
-use idgate_core::{Answer, UnixMillis, Verifier};
+use idgate_core::{
+    Answer, DcApi, DcApiRequests, ErrorCode, Session, SessionId, UnixMillis, Verifier,
+};
 
 use super::{App, AppError, SessionView};
 use idgate_base::clock::Moment;

@@ -2,9 +2,8 @@
 //! clauses, and whether each passed. Nothing of what was presented.
 
 use idgate_core::error::{Check, VerifyError};
-use idgate_core::ids::SessionId;
-use idgate_core::session::Session;
 use idgate_core::verify::{CredentialReport, Report};
+use idgate_core::{Session, SessionId};
 use serde_json::{Value, json};
 
 use super::{App, AppError};

@@ -1,7 +1,7 @@
 //! What stands in the paths of wallets: a session, or one of its offers.
 
-use idgate_core::ids::{OfferId, SessionId};
-use idgate_core::session::Session;
+use idgate_core::shell::OfferId;
+use idgate_core::{Session, SessionId};
 
 use super::{App, AppError};
 

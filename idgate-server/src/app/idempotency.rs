@@ -1,7 +1,8 @@
 //! `POST /v1/sessions` under an `Idempotency-Key` (decisions 4): whoever does not know whether a
 //! request arrived sends it again, and has one session.
 
-use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::ErrorCode;
+use idgate_core::error::RequestError;
 use zeroize::Zeroizing;
 
 use super::{App, AppError, CreatedSession};

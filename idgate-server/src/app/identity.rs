@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, PoisonError};
 
-use idgate_core::crypto::Alg;
-use idgate_core::discovery::{self, PublishedKey};
-use idgate_core::ids::TenantId;
-use idgate_core::request::{self, Profile, RequestSigner, SignerUnavailable};
-use idgate_core::{Trust, TrustSnapshot, Verifier};
+use idgate_core::crypto::{Alg, RequestSigner, SignerUnavailable};
+use idgate_core::shell::discovery::PublishedKey;
+use idgate_core::shell::{SpokenProfiles, TrustSnapshot, discovery};
+use idgate_core::{Profile, TenantId, Trust, Verifier};
 
 use super::{App, AppError};
 use crate::config::{ClientId, RequestMode};
@@ -82,15 +81,15 @@ impl App {
     }
 
     /// What a client may ask for whose requests are signed by that.
-    pub(super) fn spoken(&self, certified: &Certified) -> request::SpokenProfiles {
+    pub(super) fn spoken(&self, certified: &Certified) -> SpokenProfiles {
         let Certified { in_force, latest } = certified;
         let has_expired = in_force.is_none() && latest.is_some();
         let enabled = self.profiles.enabled.iter().copied();
-        let without = |spoken: request::SpokenProfiles, profile| match has_expired {
+        let without = |spoken: SpokenProfiles, profile| match has_expired {
             true => spoken.with_expired(profile),
             false => spoken.without(profile),
         };
-        let mut spoken = request::SpokenProfiles::new(enabled).explaining_draft_alone(DRAFT_ALONE);
+        let mut spoken = SpokenProfiles::new(enabled).explaining_draft_alone(DRAFT_ALONE);
         if self.asks_browsers() {
             spoken = spoken.with_dc_api();
         }

@@ -1,8 +1,7 @@
 //! What operators read: sums of settled sessions, and the state of this process.
 
-use idgate_core::TrustEntry;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{PinnedSigner, TrustAnchor};
+use idgate_core::UnixMillis;
+use idgate_core::shell::{PinnedSigner, TrustAnchor, TrustEntry};
 
 use super::{App, AppError};
 use crate::descriptors;

@@ -25,13 +25,9 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use idgate::{Allowance, Fetcher};
-use idgate_core::EntropyUnavailable;
-use idgate_core::crypto::CryptoProvider;
 use idgate_core::error::{ConfigError, CreateError, NotAnAnswer, NotFetched, RequestError};
-use idgate_core::ids::SessionId;
 use idgate_core::limits::VERIFYING_LEASE_MS;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{CryptoProvider, EntropyUnavailable, Session, SessionId, UnixMillis};
 use tokio::sync::Semaphore;
 
 pub use self::api_keys::ApiKeySecret;

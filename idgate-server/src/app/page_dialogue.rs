@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use idgate_core::request::{DcApiPages, DcApiRequests, PresentationRequest, Profile};
-use idgate_core::session::{DcApiProtocol, Offer};
+use idgate_core::session::DcApiProtocol;
+use idgate_core::shell::{DcApiPages, Offer, PresentationRequest};
+use idgate_core::{DcApiRequests, Profile};
 
 use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
 use super::{App, AppError};

@@ -6,11 +6,8 @@ mod way_back;
 
 use std::time::Duration;
 
-use idgate_core::entropy::Entropy as _;
-use idgate_core::ids::random_id;
-use idgate_core::request::{Profile, Scheme};
-use idgate_core::session::{Delivery, Session, Status};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::{Delivery, random_id};
+use idgate_core::{Entropy as _, Profile, Scheme, Session, Status, UnixMillis};
 use zeroize::Zeroizing;
 
 pub use self::codes::Visit;

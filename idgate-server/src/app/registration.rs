@@ -1,10 +1,9 @@
 //! What a registrar attests of a client: it goes to wallets with the request, and what a request asks
 //! for beyond it is told before a wallet does.
 
-use idgate_core::Verifier;
-use idgate_core::error::{ErrorCode, Remedy, RequestError};
-use idgate_core::request::{PresentationRequest, VerifierInfo};
-use idgate_core::time::UnixMillis;
+use idgate_core::error::{Remedy, RequestError};
+use idgate_core::shell::{PresentationRequest, VerifierInfo};
+use idgate_core::{ErrorCode, UnixMillis, Verifier};
 
 use super::App;
 use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};

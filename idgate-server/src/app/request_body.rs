@@ -1,7 +1,8 @@
 //! The JSON body of a tenant's request: an object without unknown members.
 
-use idgate_core::codec::json::{Tape, Value};
-use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::ErrorCode;
+use idgate_core::error::RequestError;
+use idgate_core::shell::json::{Tape, Value};
 
 /// Reads `body` into `tape`: an object that has no members but those in `known`.
 pub(super) fn read<'t, 'a>(

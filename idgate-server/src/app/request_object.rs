@@ -1,10 +1,8 @@
 //! The signed request that a wallet fetches (decisions 5 and 8).
 
 use idgate_core::error::NotFetched;
-use idgate_core::ids::SessionId;
-use idgate_core::request::RequestObjectJwt;
-use idgate_core::session::Status;
-use idgate_core::{Asked, RequestObject};
+use idgate_core::shell::RequestObjectJwt;
+use idgate_core::{Asked, RequestObject, SessionId, Status};
 
 use super::{Admission, App, AppError, Handle, Visit};
 use idgate_base::clock::Moment;
@@ -97,7 +95,7 @@ impl From<NotFetched> for AppError {
 
 #[cfg(test)]
 mod tests {
-    use idgate_core::request::SignerUnavailable;
+    use idgate_core::crypto::SignerUnavailable;
 
     use super::*;
 

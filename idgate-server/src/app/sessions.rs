@@ -1,11 +1,9 @@
 //! What a tenant does with sessions: create, read, delete; and the link that a person follows.
 
-use idgate_core::Reader;
-use idgate_core::ids::SessionId;
-use idgate_core::request::{DcApiRequests, Invitation, Scheme};
-use idgate_core::session::{Session, Status, Transition};
-use idgate_core::time::UnixMillis;
-use idgate_core::verifier::NewSession;
+use idgate_core::shell::Invitation;
+use idgate_core::{
+    DcApiRequests, NewSession, Reader, Scheme, Session, SessionId, Status, Transition, UnixMillis,
+};
 
 use super::{App, AppError, Visit};
 use idgate_base::entropy::OsEntropy;

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use idgate::{Allowance, Asked, Scope};
 use idgate_core::limits::VERIFYING_LEASE_MS;
-use idgate_core::session::Session;
-use idgate_core::verify::{Decision, Need, Step, Verification};
+use idgate_core::{Decision, Need, Session, Step, Verification};
 
 use super::wallet::computing;
 use super::{App, AppError};

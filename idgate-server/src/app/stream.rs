@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 
 use super::{App, AppError};
 use crate::limits::{STREAMS_PER_CLIENT, STREAMS_PER_SESSION};
@@ -175,7 +175,7 @@ impl Drop for Place {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use idgate_core::ids::TenantId;
+    use idgate_core::TenantId;
 
     use super::*;
 

@@ -6,10 +6,8 @@ use std::time::Duration;
 
 use idgate::Scope;
 use idgate_core::error::NotAnAnswer;
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Session, Transition};
-use idgate_core::verify::{Decision, Step, Verification, WalletReply};
-use idgate_core::{Answer, Verifier};
+use idgate_core::verify::WalletReply;
+use idgate_core::{Answer, Decision, Session, SessionId, Step, Transition, Verification, Verifier};
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;

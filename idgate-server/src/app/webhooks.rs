@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use idgate::{Answer, Egress, EgressError};
-use idgate_core::codec::json::Tape;
-use idgate_core::error::{ErrorCode, RequestError};
-use idgate_core::ids::random_id;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::ErrorCode;
+use idgate_core::error::RequestError;
+use idgate_core::shell::json::Tape;
+use idgate_core::shell::random_id;
+use idgate_core::shell::webhook::SigningSecret;
 use url::Url;
 
 use super::{App, AppError, request_body};

@@ -1,9 +1,7 @@
 //! The profiles of OpenID4VP that the gateway speaks, and the choices in them.
 
-use idgate_core::Verifier;
-use idgate_core::request::Profile;
-use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{self, DcApi, ProfileOptions};
+use idgate_core::shell::{ClientIdForm, ProfileOptions};
+use idgate_core::{DcApi, Profile, Verifier};
 
 use super::{Settings, optional, required, rules};
 
@@ -87,9 +85,9 @@ impl SpokenProfiles {
             ClientId::X509Hash => ClientIdForm::X509Hash,
         };
         options.response_mode = match self.response_mode {
-            ResponseMode::Auto => verifier::ResponseMode::Auto,
-            ResponseMode::DirectPost => verifier::ResponseMode::Plain,
-            ResponseMode::DirectPostJwt => verifier::ResponseMode::Encrypted,
+            ResponseMode::Auto => idgate_core::ResponseMode::Auto,
+            ResponseMode::DirectPost => idgate_core::ResponseMode::Plain,
+            ResponseMode::DirectPostJwt => idgate_core::ResponseMode::Encrypted,
         };
         options.announces_post = self.announces_post;
         options.dc_api = self.dc_api;

@@ -1,6 +1,6 @@
 //! Where wallets may run that are pages in a browser: `IDGATE_WALLET_ORIGINS`.
 
-use idgate_core::request::DcApiPages;
+use idgate_core::shell::DcApiPages;
 
 /// Whose pages may fetch requests and post answers by a script (Fetch standard, "CORS protocol").
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

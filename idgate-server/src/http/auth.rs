@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
-use idgate_core::ids::SessionId;
-use idgate_core::session::Session;
+use idgate_core::{Session, SessionId};
 
 use super::error::HttpError;
 use super::head::only;
@@ -126,8 +125,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 mod tests {
     use hyper::header::HeaderValue;
     use idgate::Fetcher;
+    use idgate_core::TenantId;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::ids::TenantId;
 
     use super::*;
     use idgate_base::clock::VirtualClock;

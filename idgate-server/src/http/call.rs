@@ -10,9 +10,7 @@ use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
-use idgate_core::ErrorCode;
-use idgate_core::ids::SessionId;
-use idgate_core::session::Session;
+use idgate_core::{ErrorCode, Session, SessionId};
 
 use super::admission::connections::Slot;
 use super::admission::memory::Payer;

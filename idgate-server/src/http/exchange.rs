@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode};
 use idgate_core::ErrorCode;
-use idgate_core::ids::random_id;
+use idgate_core::shell::random_id;
 
 use super::admission::connections::Slot;
 use super::admission::rates;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use idgate_core::ErrorCode;
-use idgate_core::ids::random_id;
+use idgate_core::shell::random_id;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::json::Object;

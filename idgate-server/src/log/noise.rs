@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use crate::limits::{LOGGED_OTHERS, LOGGED_PEERS, MAX_LOGGED_SUMS};
 use idgate_base::rate_limit::{Policy, RateLimiter};

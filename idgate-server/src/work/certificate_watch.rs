@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate::{Egress, EgressError, Room};
+use idgate_core::UnixMillis;
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
-use idgate_core::time::UnixMillis;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 

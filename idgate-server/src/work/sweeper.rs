@@ -171,8 +171,7 @@ mod tests {
     use idgate::Fetcher;
     use idgate_base::clock::{Clock, VirtualClock};
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::session::Status;
-    use idgate_core::time::UnixMillis;
+    use idgate_core::{Status, UnixMillis};
 
     use super::*;
     use crate::app::App;

@@ -2,7 +2,7 @@
 //! connected to is the same serialised form.
 
 use idgate::has_usual_port;
-use idgate_core::codec::{HOST_NAME_RULE, is_host_name};
+use idgate_core::shell::{HOST_NAME_RULE, is_host_name};
 use url::{Host, Url};
 
 use crate::limits::MAX_WEBHOOK_URL_CHARS;

@@ -3,7 +3,7 @@
 mod change;
 pub(super) mod power;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 pub(super) use self::change::{insert, revoke, rotate};

@@ -1,7 +1,6 @@
 //! The owner of an API key, read with the numbers of trust, keys and certificates in force.
 
-use idgate_core::ids::TenantId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{TenantId, UnixMillis};
 use serde_json::json;
 
 use super::api_keys::power;

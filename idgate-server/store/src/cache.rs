@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::trust::TrustSnapshot;
+use idgate_core::shell::TrustSnapshot;
 
 use super::shared_reads::SharedReads;
 use crate::gateway_key::{Certificates, GatewayKeys};

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::RegistrationCertificate;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{VerifierCertificate, pem_or_der};
+use idgate_core::shell::{VerifierCertificate, pem_or_der};
+use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 use tokio::sync::watch;
 
 /// The sessions that somebody watches.

@@ -1,6 +1,7 @@
 //! Results and keys of sessions in the form that is stored: sealed, and padded so that a row fills whole pages.
 
-use idgate_core::session::{Session, SessionResult};
+use idgate_core::Session;
+use idgate_core::session::SessionResult;
 use zeroize::Zeroizing;
 
 use super::types::StoreError;

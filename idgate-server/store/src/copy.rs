@@ -7,7 +7,7 @@ mod source;
 
 use std::path::Path;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use self::source::each_batch;

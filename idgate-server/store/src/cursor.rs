@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::sql::{millis, time};
 use super::types::{PageError, Read, StoreError};

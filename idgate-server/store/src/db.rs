@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::{Client, Transaction};
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::{Connection, ToSql as ToSqlite, params_from_iter};
 use send_wrapper::SendWrapper;
 use tokio_postgres::types::ToSql as ToPostgres;

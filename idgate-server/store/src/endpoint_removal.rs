@@ -1,7 +1,7 @@
 //! A client that is notified no more.
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 use super::db::{Db, sql};
 use super::failure::Done;

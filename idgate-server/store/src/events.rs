@@ -1,7 +1,6 @@
 //! The status events of a session: in the row of the session, so that they are committed with it.
 
-use idgate_core::ids::SessionId;
-use idgate_core::{Reason, WalletError};
+use idgate_core::{Reason, SessionId, WalletError};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;

@@ -1,6 +1,6 @@
 //! What `idgate doctor` sees of a database that several gateways share.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::postgres::PostgresOperator;
 use super::rekey;

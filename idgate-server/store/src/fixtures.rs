@@ -4,9 +4,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use idgate_core::crypto::Jwk;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::Jwk;
+use idgate_core::{Session, UnixMillis};
 use tempfile::TempDir;
 
 use super::lanes::LaneKey;

@@ -12,10 +12,10 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
 };
-use idgate_core::codec::base64url;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Curve, PublicKey};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::base64url;
 use zeroize::Zeroizing;
 
 pub use self::certified::{

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::db::{Db, sql};
 use super::failure::Done;

@@ -1,8 +1,7 @@
 //! What was answered under an `Idempotency-Key`, as rows: digests of key and body, and the answer
 //! sealed.
 
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, UnixMillis};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// How often the use of a key is stored. A killed server forgets no more.
 const STORE_EVERY_MS: u64 = 60_000;

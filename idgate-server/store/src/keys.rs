@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use zeroize::Zeroizing;
 
 use super::db::{Db, Row, sql};

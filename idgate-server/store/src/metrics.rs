@@ -4,7 +4,7 @@ mod gain;
 pub(super) mod gauges;
 pub(super) mod hours;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 pub(super) use self::gain::{Gain, Measured, gains};
 use super::db::{Db, Row, sql};

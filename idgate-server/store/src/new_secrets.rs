@@ -1,8 +1,7 @@
 //! What is made anew before it is stored, wherever that is: ids, keys, secrets.
 
-use idgate_core::entropy::EntropyUnavailable;
-use idgate_core::ids::random_id;
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::random_id;
+use idgate_core::{EntropyUnavailable, UnixMillis};
 
 use crate::keys::{NewClient, secret_place};
 use crate::seal::Sealer;

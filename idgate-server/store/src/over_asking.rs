@@ -1,6 +1,6 @@
 //! Which registered clients ask for more than is registered, as their stored sessions show.
 
-use idgate_core::session::ClientIdForm;
+use idgate_core::shell::ClientIdForm;
 
 use crate::db::{Db, sql};
 use crate::failure::Done;

@@ -1,7 +1,6 @@
 //! Pages for people, as rows: the digest of the token, and what its codes are made of sealed.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::Session;
+use idgate_core::{Session, SessionId};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;

@@ -1,8 +1,7 @@
 //! Sessions in the form that is stored, whatever stores them.
 
-use idgate_core::error::Reason;
-use idgate_core::session::{Effect, Phase, Session, Transition};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::Phase;
+use idgate_core::{Effect, Reason, Session, Transition, UnixMillis};
 use serde_json::json;
 
 use crate::db::Row;

@@ -1,8 +1,7 @@
 //! How much of everything a client may have at a time (decisions 25). Counting is one row's work,
 //! however many sessions are open: it is kept with them.
 
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, UnixMillis};
 
 use super::db::{Db, Sql, Values, sql};
 use super::failure::Done;

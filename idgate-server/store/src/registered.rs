@@ -1,6 +1,6 @@
 //! Registration certificates: whether they go with the certificates that sign, and how long they last.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use crate::certificates::{CertificateRecord, records, registrations};
 use crate::db::Db;

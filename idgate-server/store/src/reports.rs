@@ -1,8 +1,7 @@
 //! Why answers were refused, as rows: sealed, beside their sessions.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Session, Settlement};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::Settlement;
+use idgate_core::{Session, SessionId, UnixMillis};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use crate::gateway::Store;
 use crate::types::StoreError;

@@ -13,7 +13,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::hkdf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use idgate_core::entropy::{Entropy as _, EntropyUnavailable};
+use idgate_core::{Entropy as _, EntropyUnavailable};
 use zeroize::Zeroizing;
 
 use idgate_base::entropy::OsEntropy;

@@ -2,7 +2,7 @@
 //! answer, so it lives where they live: in `claims.db`, sealed, a page to itself, and is erased for
 //! good soon after its session settled. The main database never holds one, so no backup does.
 
-use idgate_core::session::Session;
+use idgate_core::Session;
 
 use super::claims;
 use super::types::StoreError;

@@ -1,9 +1,7 @@
 //! The gateway's own work on sessions: it finds those whose time is over or whose client is revoked, and removes
 //! settled ones.
 
-use idgate_core::error::Reason;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Reason, Session, UnixMillis};
 
 use super::db::{Db, sql};
 use super::env::NODE_GONE_MS;

@@ -1,8 +1,7 @@
 //! Sessions as rows: read by wallets and callers, and removed. `sqlite/session_rows.rs` and `postgres/sessions/` store
 //! them and settle them.
 
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, UnixMillis};
 
 use super::db::{Db, Row, sql};
 use super::env::Env;

@@ -1,6 +1,6 @@
 //! How times and numbers are stored, and how a list is cut into pages.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// A time as the database holds it.
 pub(super) fn millis(time: UnixMillis) -> i64 {

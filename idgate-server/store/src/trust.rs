@@ -10,12 +10,11 @@ mod rows;
 mod x509;
 
 use idgate_core::crypto::PublicKey;
-use idgate_core::ids::{ClaimPath, DocType, IssuerId, NameSpace};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    DeviceResponseDocuments, Oid, PinnedSigner, RevocationPolicy, TrustAnchor,
+use idgate_core::shell::{
+    DocType, NameSpace, Oid, PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey,
 };
-use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::{ClaimPath, IssuerId, UnixMillis};
 
 pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
 pub use self::removal::RemovedMaterial;

@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use idgate_base::clock::{Clock, StepWatch};
-use idgate_core::session::{Session, Transition};
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, Transition, UnixMillis};
 use tokio::task::JoinSet;
 
 use crate::gateway::Store;

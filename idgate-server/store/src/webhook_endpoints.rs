@@ -1,7 +1,7 @@
 //! Where clients are notified, and with which secrets. A replaced secret signs for one more day.
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 use super::db::{Db, Row, sql};
 use super::failure::{Done, Failure};

@@ -7,9 +7,9 @@ use std::io;
 use std::sync::Mutex;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::{
-    Issuer, NewSession, Profile, Reason, Request, Revision, Sent, Status, UnixMillis, Verifier,
+    Entropy, EntropyUnavailable, Issuer, NewSession, Profile, Reason, Request, Revision, Sent,
+    Status, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::request::AuthorizationRequest;

@@ -1,6 +1,6 @@
 //! The forms in which a source is asked, and the budget that the fetches of one answer share.
 
-use idgate_core::ids::{CredentialFormat, IssuerId};
+use idgate_core::{CredentialFormat, IssuerId};
 use idgate_testkit::patience::{patience, until};
 
 use super::*;

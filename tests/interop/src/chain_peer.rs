@@ -7,8 +7,7 @@ use certval::{
 };
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::revocation::is_good_by_crls;
-use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path};
+use idgate_core::shell::{RootOrigin, TrustAnchor, is_good_by_crls, is_valid_rfc5280_path};
 use idgate_testkit::limbo::Case;
 
 /// For cases without a limit of their own: what an x5chain can hold.

@@ -1,9 +1,9 @@
 //! idgate's verdict on one presentation.
 
-use idgate_core::crypto::{Jwk, aws_lc_rs};
-use idgate_core::ids::IssuerId;
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
-use idgate_core::{Reason, TrustEntry, TrustedKey, UnixMillis};
+use idgate_core::crypto::aws_lc_rs;
+use idgate_core::shell::{ExpectedSdJwtVc, Jwk, TrustEntry, TrustedKey, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, Reason, UnixMillis};
 use serde_json::Value;
 
 use crate::{AUDIENCE, ISSUER, NONCE, VCT, now_secs};
@@ -33,7 +33,7 @@ impl Gate {
     /// The presentation is refused.
     pub fn verdict(&self, presentation: &str) -> Result<String, Reason> {
         let now = UnixMillis::from_secs(now_secs());
-        let mut expected = Expected::new(&self.issuer, AUDIENCE, NONCE, now, now);
+        let mut expected = ExpectedSdJwtVc::new(&self.issuer, AUDIENCE, NONCE, now, now);
         expected.claims = &self.claims;
         let mut report = CredentialReport::default();
         verify_sd_jwt_vc(&aws_lc_rs::PROVIDER, presentation, &expected, &mut report)

@@ -1,11 +1,12 @@
 //! idgate's verdict on one DeviceResponse.
 
 use idgate_core::crypto::aws_lc_rs;
-use idgate_core::ids::IssuerId;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
-use idgate_core::verify::Handover;
-use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
-use idgate_core::{Reason, TrustEntry, UnixMillis};
+use idgate_core::shell::{
+    ExpectedMdoc, Handover, MdocRequest, RootOrigin, TrustAnchor, TrustEntry, verify_mdoc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, Reason, UnixMillis};
 use idgate_testkit::mdoc::{MDL, MDL_NAME_SPACE};
 
 use crate::{AUDIENCE, NONCE, RESPONSE_URI, now_secs};

@@ -1,6 +1,6 @@
 //! sd-jwt-rs as issuer, holder and verifier, with keys from ring.
 
-use idgate_core::codec::base64url;
+use idgate_core::shell::base64url;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use ring::rand::SystemRandom;
 use ring::signature::{

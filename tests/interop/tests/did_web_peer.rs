@@ -5,8 +5,9 @@ use std::net::TcpListener;
 use std::thread;
 
 use did_web::DIDWeb;
+use idgate_core::DID_DOCUMENT_PATH;
 use idgate_core::crypto::{Es256Key, PublicKey};
-use idgate_core::discovery::{DID_DOCUMENT_PATH, PublishedKey, did_document_json, did_web};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web};
 use serde_json::Value;
 use ssi_dids_core::{DIDBuf, DIDResolver};
 

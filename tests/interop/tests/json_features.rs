@@ -1,7 +1,7 @@
 //! The `serde_json` features that other crates force on a whole build change nothing for idgate.
 
 use idgate_core::Reason;
-use idgate_core::codec::base64url;
+use idgate_core::shell::base64url;
 use idgate_interop::gate::Gate;
 use idgate_interop::peer::{self, PeerKey};
 use idgate_interop::{ISSUER, VCT, now_secs};

@@ -1,7 +1,7 @@
 //! sd-jwt-rs issues and presents; idgate decides.
 
 use idgate_core::Reason;
-use idgate_core::codec::base64url;
+use idgate_core::shell::base64url;
 use idgate_interop::gate::Gate;
 use idgate_interop::peer::{self, PeerKey};
 use idgate_interop::{AUDIENCE, NONCE};

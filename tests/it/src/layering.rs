@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use idgate_core::verify::Check;
+use idgate_core::error::Check;
 use idgate_core::{ErrorCode, Reason};
 
 use self::imports::{Imports, is_one_family};

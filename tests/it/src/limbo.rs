@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::revocation::is_good_by_crls;
-use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path};
+use idgate_core::shell::{RootOrigin, TrustAnchor, is_good_by_crls, is_valid_rfc5280_path};
 use idgate_testkit::limbo::{self, Case};
 use serde_json::Value;
 

@@ -9,17 +9,16 @@ mod structure;
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    DeviceResponseDocuments, RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
+use idgate_core::crypto::{Alg, EcdhPrivateKey, aws_lc_rs, rustcrypto};
+use idgate_core::shell::{
+    ExpectedMdoc, Handover, MdocRequest, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
+    VerifiedCredential, verify_mdoc,
 };
-use idgate_core::verify::Handover;
-use idgate_core::verify::{
-    CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{
+    CryptoProvider, Expected, IssuerId, Mode, Reason, Refused, Sent, Transcript, Trust, UnixMillis,
 };
-use idgate_core::{Expected, Mode, Reason, Refused, Sent, Transcript, Trust};
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{

@@ -1,14 +1,12 @@
 //! A fixed number of random changes to good answers: never a panic, and never VERIFIED from a changed
 //! presentation.
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::request::SpokenProfiles;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey};
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
-use idgate_core::{Answer, Mode, Request, Trust, Verifier};
+use idgate_core::shell::{
+    ExpectedSdJwtVc, Jwk, SpokenProfiles, TrustEntry, TrustSnapshot, TrustedKey, verify_sd_jwt_vc,
+};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{Answer, IssuerId, Mode, Request, Trust, UnixMillis, Verifier};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -107,7 +105,7 @@ fn good_presentation() -> (String, TrustEntry) {
 fn no_mutated_presentation_is_verified() {
     let (good, trust) = good_presentation();
     let now = UnixMillis::from_secs(NOW);
-    let expected = Expected::new(&trust, AUDIENCE, NONCE, now, now);
+    let expected = ExpectedSdJwtVc::new(&trust, AUDIENCE, NONCE, now, now);
     let verdict = |text: &str| {
         verify_sd_jwt_vc(&PROVIDER, text, &expected, &mut CredentialReport::default()).is_ok()
     };

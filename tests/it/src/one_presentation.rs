@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::{ClaimPath, CredentialFormat};
 use idgate_core::revocation::VerifiedSource;
-use idgate_core::trust::{Field, ListState, RevocationPolicy};
+use idgate_core::trust::{Field, ListFile, ListState, RevocationPolicy};
 use idgate_core::verify::Hint;
 use idgate_core::{
-    Expected, Issuer, ListFile, Mode, Need, PresentationStep, Reason, Refused, Sent, Supplied,
-    Transcript, Trust, TrustError, UnixMillis, Verified,
+    ClaimPath, CredentialFormat, Expected, Issuer, Mode, Need, PresentationStep, Reason, Refused,
+    Sent, Supplied, Transcript, Trust, TrustError, UnixMillis, Verified,
 };
 use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::{Curve, SigningKey};

@@ -11,12 +11,14 @@ mod x5c;
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Alg, CryptoProvider, Jwk, aws_lc_rs, rustcrypto};
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustSnapshot, TrustedKey};
-use idgate_core::verify::{CredentialReport, Expected, VerifiedCredential, verify_sd_jwt_vc};
-use idgate_core::{Reason, Refused, Sent, Trust};
+use idgate_core::crypto::{Alg, aws_lc_rs, rustcrypto};
+use idgate_core::shell::{
+    ExpectedSdJwtVc, Jwk, TrustEntry, TrustSnapshot, TrustedKey, VerifiedCredential,
+    verify_sd_jwt_vc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CryptoProvider, IssuerId, Reason, Refused, Sent, Trust, UnixMillis};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::disclosure::{Disclosure, Segment};
@@ -112,7 +114,7 @@ impl Case {
         let trust = TrustSnapshot::new(1, [self.trust.clone()]);
         let entry = trust.entry(&self.trust.issuer_id).unwrap();
         let expected = self.expected(entry);
-        let verdict_of = |provider: CryptoProvider, expected: &Expected<'_>| {
+        let verdict_of = |provider: CryptoProvider, expected: &ExpectedSdJwtVc<'_>| {
             let mut report = CredentialReport::default();
             let verdict = verify_sd_jwt_vc(&provider, text, expected, &mut report);
             assert_eq!(verdict.is_err(), report.failed.is_some());
@@ -155,9 +157,9 @@ impl Case {
         report
     }
 
-    fn expected<'e>(&'e self, entry: &'e TrustEntry) -> Expected<'e> {
+    fn expected<'e>(&'e self, entry: &'e TrustEntry) -> ExpectedSdJwtVc<'e> {
         let now = UnixMillis::from_secs(NOW);
-        let mut expected = Expected::new(entry, AUDIENCE, NONCE, now, now);
+        let mut expected = ExpectedSdJwtVc::new(entry, AUDIENCE, NONCE, now, now);
         expected.claims = &self.claims;
         expected.alg = self.alg;
         expected

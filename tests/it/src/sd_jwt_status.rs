@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Jwk, aws_lc_rs};
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
-use idgate_core::session::{Phase, Status, Transition};
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
-use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
+use idgate_core::crypto::aws_lc_rs;
+use idgate_core::revocation::VerifiedSource;
+use idgate_core::shell::{
+    Jwk, Phase, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::WalletReply;
 use idgate_core::{
-    Answer, NewSession, Reader, Reason, Request, Session, Trust, TrustEntry, TrustSnapshot,
-    TrustedKey, UnixMillis, Verifier,
+    Answer, CredentialFormat, Decision, Entropy, EntropyUnavailable, IssuerId, Need, NewSession,
+    Reader, Reason, Request, Session, Status, Step, Supplied, TenantId, Transition, Trust,
+    UnixMillis, Verifier,
 };
 use idgate_testkit::codec::base64url;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -124,7 +126,7 @@ impl Flow {
         Self { verifier, session: created.session, body }
     }
 
-    fn verify(&self) -> idgate_core::verify::Verification<'_> {
+    fn verify(&self) -> idgate_core::Verification<'_> {
         let response = Answer {
             to: self.session.id().as_str(),
             content_type: Some(&self.body.content_type),

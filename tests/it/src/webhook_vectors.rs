@@ -4,7 +4,7 @@
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
-use idgate_core::webhook::{Attempt, Notification, Received, SigningSecret};
+use idgate_core::shell::webhook::{Attempt, Notification, Received, SigningSecret};
 use serde_json::{Map, Value, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/webhooks/vectors.json");

@@ -17,10 +17,13 @@ use crate::ids::ClaimPath;
 use crate::request::fixtures::NOW;
 use crate::request::{ClaimFilter, DcApiPages, Profile, RegistrationCertificate};
 use crate::session::ClientIdForm;
-use crate::trust::{ImportRules, ListState, VerifierCertificate};
+use crate::trust::ListFile;
+use crate::trust::verifier_certificate::ImportRules;
+use crate::trust::{ListState, VerifierCertificate};
 use crate::verifier::ProfileOptions;
-use crate::webhook::{InvalidWebhook, SigningSecret};
-use crate::{Issuer, ListFile, Transcript, Trust, Verifier};
+use crate::webhook::InvalidWebhook;
+use crate::webhook::secret::SigningSecret;
+use crate::{Issuer, Transcript, Trust, Verifier};
 
 fn key() -> SigningKey {
     SigningKey::from_seed(Curve::P256, "somebody")

@@ -19,10 +19,9 @@ use crate::error::{CreateError, Remedy, RequestError};
 use crate::request::fixtures::{CountingEntropy, NOW};
 use crate::request::{Profile, RegistrationCertificate, SpokenProfiles};
 use crate::session::ClientIdForm;
+use crate::trust::ListFile;
 use crate::verifier::{Asked, DcApi, ProfileOptions};
-use crate::{
-    Answer, Issuer, ListFile, Mode, NewSession, Request, Session, Trust, UnixMillis, Verifier,
-};
+use crate::{Answer, Issuer, Mode, NewSession, Request, Session, Trust, UnixMillis, Verifier};
 
 const URL: &str = "https://verifier.example";
 const MDL: &str = "org.iso.18013.5.1.mDL";
@@ -274,7 +273,7 @@ fn a_registration_certificate_that_has_ended_is_refused_with_the_remedy() {
     let registrar = SigningKey::from_seed(Curve::P256, "registrar");
     let text = sign_jws(&registrar, header, &claims.to_string());
     let registration = RegistrationCertificate::import(&text, None, NOW).unwrap();
-    let new = || NewSession::live().registration(&registration, true);
+    let new = || NewSession::live().registration(&registration);
     let verifier = verifier(Profile::Haip, ClientIdForm::X509Hash, DcApi::Off, Some(certified()));
     let asked = body(json!({}), json!({}));
     let refused = not_made(&verifier, &asked, new(), NOW.plus(DAY_MS));

@@ -11,12 +11,6 @@ use crate::request::json_value::JsonValue;
 impl ClaimFilter {
     /// From the JSON text of a claims query's `values`: any of them will do (OpenID4VP 6.3).
     ///
-    /// ```
-    /// use idgate_core::request::ClaimFilter;
-    /// assert!(ClaimFilter::from_values(r#"["DE", "FR"]"#).is_ok());
-    /// assert!(ClaimFilter::from_values("[1.5]").is_err());
-    /// ```
-    ///
     /// # Errors
     /// The rule that it breaks, as `must not be empty`.
     pub fn from_values(values: &str) -> Result<Self, &'static str> {

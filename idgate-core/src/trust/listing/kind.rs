@@ -40,12 +40,14 @@ impl ListType {
     const ALL: [Self; 3] = [Self::Pid, Self::Mdl, Self::PubEaa];
 
     /// From its name, as `pub-eaa`.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
     /// Its name, as `pub-eaa`.
-    pub const fn name(self) -> &'static str {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pid => "pid",
             Self::Mdl => "mdl",

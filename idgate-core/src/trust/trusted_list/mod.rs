@@ -119,7 +119,7 @@ impl<'r> ListRules<'r> {
 }
 
 /// Reads a trusted list: one compact JWS, at most 8 MiB, a final line break tolerated. Feed it to an
-/// entry with [`TrustEntry::take_list`](crate::TrustEntry::take_list), and remember
+/// entry with `TrustEntry::take_list`, and remember
 /// [`TrustedList::mark`] for the next one.
 ///
 /// # Errors

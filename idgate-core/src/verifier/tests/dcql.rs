@@ -18,6 +18,7 @@ use crate::request::fixtures::{self, NOW};
 use crate::request::{Profile, Scheme, VerifierInfo};
 use crate::session::{ClientIdForm, Offer, Phase};
 use crate::time::UnixMillis;
+use crate::verifier::builder::Ready;
 
 #[test]
 fn an_object_of_1_0_has_exactly_these_claims() {

@@ -103,7 +103,8 @@ impl<'a> Expected<'a> {
     }
 
     /// The format.
-    pub fn format(&self) -> CredentialFormat {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn format(&self) -> CredentialFormat {
         match self.kind {
             Kind::SdJwtVc => CredentialFormat::SdJwtVc,
             Kind::Mdoc(_) => CredentialFormat::Mdoc,
@@ -111,7 +112,8 @@ impl<'a> Expected<'a> {
     }
 
     /// Whether material for tests serves.
-    pub fn takes_tests(&self) -> bool {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn takes_tests(&self) -> bool {
         !self.mode.is_live()
     }
 

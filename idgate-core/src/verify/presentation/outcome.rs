@@ -10,7 +10,20 @@ use crate::revocation::{Revocation, RevocationDetails};
 use crate::verify::proof::{CredentialFacts, VerifiedCredential};
 use crate::verify::report::CredentialReport;
 
-/// A presentation whose every check passed. Only verification makes one.
+/// A presentation whose every check passed. Only verification makes one: it has no literal,
+///
+/// ```compile_fail,E0451
+/// # use idgate_core::Verified;
+/// fn forged(genuine: Verified, other: Verified) -> Verified {
+///     Verified { credential: other.credential, ..genuine }
+/// }
+/// ```
+///
+/// no constructor, and no default.
+///
+/// ```compile_fail,E0599
+/// let credential = idgate_core::Verified::default();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub(super) credential: VerifiedCredential,
@@ -62,7 +75,8 @@ impl Verified {
     }
 
     /// The proof itself.
-    pub fn credential(&self) -> &VerifiedCredential {
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn credential(&self) -> &VerifiedCredential {
         &self.credential
     }
 }

@@ -17,7 +17,7 @@ use crate::trust::ListedBy;
 use crate::trust::TrustedKey;
 use crate::trust::known_signers::Purpose;
 use crate::trust::path::VerifiedPath;
-use crate::verify::expected::Expected;
+use crate::verify::expected::ExpectedSdJwtVc;
 use crate::verify::proof::{IssuerAuthenticated, TrustedBy};
 use crate::verify::report::CredentialReport;
 
@@ -76,7 +76,7 @@ pub(super) fn authenticate(
     provider: &CryptoProvider,
     parsed: &ParsedSdJwt<'_>,
     tape: &Tape<'_>,
-    expected: &Expected<'_>,
+    expected: &ExpectedSdJwtVc<'_>,
     report: &mut CredentialReport,
 ) -> Result<(Signer, IssuerAuthenticated), VerifyError> {
     let header_json = tape.value(parsed.issuer_header);
@@ -107,7 +107,7 @@ impl Signed<'_, '_> {
     fn by_key(
         &self,
         header: &Header<'_>,
-        expected: &Expected<'_>,
+        expected: &ExpectedSdJwtVc<'_>,
         report: &mut CredentialReport,
     ) -> Result<Signer, VerifyError> {
         let alg = accepted_alg(header, expected)?;
@@ -137,7 +137,7 @@ impl Signed<'_, '_> {
         &self,
         header: &Header<'_>,
         chain: &[Vec<u8>],
-        expected: &Expected<'_>,
+        expected: &ExpectedSdJwtVc<'_>,
         report: &mut CredentialReport,
     ) -> Result<Signer, VerifyError> {
         let path = self.authenticate(chain, expected)?;
@@ -164,10 +164,10 @@ impl Signed<'_, '_> {
     fn authenticate(
         &self,
         chain: &[Vec<u8>],
-        expected: &Expected<'_>,
+        expected: &ExpectedSdJwtVc<'_>,
     ) -> Result<Arc<VerifiedPath>, VerifyError> {
         let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
-        let Expected { issuer, livemode, now, .. } = *expected;
+        let ExpectedSdJwtVc { issuer, livemode, now, .. } = *expected;
         let purpose = Purpose { issuer, doc_type: None, livemode };
         purpose.authenticate(expected.known_signers(), self.provider, &chain, now)
     }
@@ -207,7 +207,7 @@ fn check_typ(header: &Header<'_>, report: &mut CredentialReport) -> Result<(), V
     Ok(())
 }
 
-fn accepted_alg(header: &Header<'_>, expected: &Expected<'_>) -> Result<Alg, VerifyError> {
+fn accepted_alg(header: &Header<'_>, expected: &ExpectedSdJwtVc<'_>) -> Result<Alg, VerifyError> {
     if expected.keys().next().is_none() {
         let detail = "the trust entry has no key for a session of this mode";
         return Err(VerifyError::new(Reason::UntrustedIssuer, Check::IssuerAlg, detail));

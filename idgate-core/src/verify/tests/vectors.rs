@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 
 use super::super::CredentialReport;
-use super::super::expected::Expected;
+use super::super::evaluate::verify_sd_jwt_vc;
+use super::super::expected::ExpectedSdJwtVc;
 use super::super::key_binding::bind_holder;
-use super::super::verify_sd_jwt_vc;
 use crate::codec::json::Tape;
 use crate::crypto::{CryptoProvider, HashAlg, PublicKey, aws_lc_rs, rustcrypto};
 use crate::error::Reason;
@@ -62,7 +62,7 @@ fn process(provider: &CryptoProvider, text: &str, keys: &Json) -> Json {
         let (nonce, audience) = (&keys["nonce"], &keys["verifier_aud"]);
         let now = UnixMillis::from_secs(iat);
         let (nonce, audience) = (nonce.as_str().unwrap(), audience.as_str().unwrap());
-        let expected = Expected::new(&issuer, audience, nonce, now, now);
+        let expected = ExpectedSdJwtVc::new(&issuer, audience, nonce, now, now);
         let mut report = CredentialReport::default();
         bind_holder(provider, &parsed, &tape, &payload, HashAlg::Sha256, &expected, &mut report)
             .unwrap();
@@ -144,7 +144,8 @@ fn examples_of_openid4vp() {
     issuer.keys.push(TrustedKey::new(public_key(&keys["issuer"])));
     issuer.vct.push("https://credentials.example.com/identity_credential".into());
     let now = UnixMillis::from_secs(1_709_838_604);
-    let expected = Expected::new(&issuer, "https://example.com/verifier", "n-0S6_WzA2Mj", now, now);
+    let expected =
+        ExpectedSdJwtVc::new(&issuer, "https://example.com/verifier", "n-0S6_WzA2Mj", now, now);
     for (draft, reason) in [
         ("draft-20", None),
         ("draft-21", None),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::{Clock, Sleep};
 

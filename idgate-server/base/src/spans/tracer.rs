@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use idgate_core::entropy::Entropy as _;
+use idgate_core::Entropy as _;
 use tokio::sync::Notify;
 
 use super::{Key, Parent, Recording, Sampler, Value};

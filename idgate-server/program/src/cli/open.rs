@@ -144,7 +144,7 @@ pub(super) fn open_operator(
 mod tests {
     use std::cell::Cell;
 
-    use idgate_core::time::UnixMillis;
+    use idgate_core::UnixMillis;
 
     use super::*;
     use idgate_base::clock::VirtualClock;

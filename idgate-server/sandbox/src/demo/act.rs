@@ -1,9 +1,8 @@
 //! What the demo plays: per format an issuer, what the tenant asks for, a wallet and a forger.
 
-use idgate_core::crypto::Jwk;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RootOrigin, TrustAnchor};
+use idgate_core::shell::{Jwk, RootOrigin, TrustAnchor};
 use idgate_testkit::mdoc::Cbor;
 use idgate_testkit::openid4vp::Format;
 use idgate_testkit::samples;

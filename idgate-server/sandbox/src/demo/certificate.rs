@@ -1,10 +1,8 @@
 //! The gateway's certificate, which HAIP asks for: from a sample CA, as an access authority makes it.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::Profile;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ImportRules, VerifierCertificate};
-use idgate_core::verifier::Verifier;
+use idgate_core::shell::{ImportRules, VerifierCertificate};
+use idgate_core::{Profile, UnixMillis, Verifier};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::x509::{
     CertificateBuilder, Identity, KEY_USAGE, Name, SUBJECT_ALT_NAME, dns_names, key_usage,

@@ -1,7 +1,6 @@
 //! How the sample wallet reads and answers a request in each profile.
 
-use idgate_core::discovery::DID_DOCUMENT_PATH;
-use idgate_core::request::Profile;
+use idgate_core::{DID_DOCUMENT_PATH, Profile};
 use idgate_testkit::openid4vp::{
     Expected, Fetched, Format, Keys, Link, Prefix, Request, WALLET_NONCE,
 };

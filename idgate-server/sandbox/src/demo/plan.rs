@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 
 use idgate_server::config::{Config, Environment, Settings, environment};
 

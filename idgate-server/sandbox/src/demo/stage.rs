@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 
 use super::act::Act;
 use super::certificate::certify;

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 use idgate_testkit::wallet::Wallet;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! How the demo puts things, for people.
 
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::{Map, Value};

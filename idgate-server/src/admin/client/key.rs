@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::{Value, json};
 
 use super::{in_order, no_such_client};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use idgate_core::request::DcApiPages;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
+use idgate_core::shell::DcApiPages;
 use serde_json::json;
 
 use super::no_such_client;

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use idgate_core::request::RegistrationCertificate;
-use idgate_core::time::UnixMillis;
+use idgate_core::{RegistrationCertificate, UnixMillis};
 use serde_json::json;
 
 use super::no_such_client;

@@ -1,6 +1,6 @@
 //! The certificate of a TLS listener: its dates, and the name that wallets use.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use url::{Host, Url};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;

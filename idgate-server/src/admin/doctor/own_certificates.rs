@@ -1,9 +1,7 @@
 //! The gateway's certificates and those of its clients: how long they last, and whether the
 //! profiles that need one have one.
 
-use idgate_core::Verifier;
-use idgate_core::request::Profile;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Profile, UnixMillis, Verifier};
 
 use crate::config::{ClientId, Config, RequestMode};
 use idgate_store::gateway_key::RENEW_BEFORE_MS;
@@ -95,7 +93,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::trust::VerifierCertificate;
+    use idgate_core::shell::VerifierCertificate;
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 

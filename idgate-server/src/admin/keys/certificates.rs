@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ImportRules, VerifierCertificate};
+use idgate_core::shell::{ImportRules, VerifierCertificate};
 use serde_json::{Value, json};
 
 use crate::admin::files::read_at_most;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::limits::MAX_AKI_VALUES;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
+use idgate_core::shell::limits::MAX_AKI_VALUES;
+use idgate_core::shell::{RootOrigin, TrustAnchor};
+use idgate_core::trust::RevocationPolicy;
 
 use super::list_check;
 use super::show::{fingerprint, is_expired, sha256};

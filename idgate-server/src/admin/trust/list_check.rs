@@ -1,8 +1,7 @@
 //! What an operator has to know of a trusted list: what is wrong with it, and what soon will be.
 
-use idgate_core::TrustEntry;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListOutcome, ListProfile};
+use idgate_core::UnixMillis;
+use idgate_core::shell::{ListOutcome, ListProfile, TrustEntry};
 
 use super::list_show::profile_of;
 use super::show::is_expired;

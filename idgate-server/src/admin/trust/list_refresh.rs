@@ -1,6 +1,6 @@
 //! `idgate trust refresh`: fetches trusted lists now.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use super::Fetch;

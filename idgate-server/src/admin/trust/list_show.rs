@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListProfile, ListedProvider, ListedService};
+use idgate_core::UnixMillis;
+use idgate_core::shell::{ListProfile, ListedProvider, ListedService};
 use serde_json::{Value, json};
 
 use crate::digest::{hex, sha256};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListAnchors, ListProfile, ListType, TrustedList};
+use idgate_core::shell::{ListAnchors, ListProfile, TrustedList, VerifiedCrl};
+use idgate_core::trust::ListType;
 use url::Url;
 
 use super::Fetch;

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use idgate_core::codec::json::Tape;
+use idgate_core::crypto::PublicKey;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Jwk, PublicKey};
+use idgate_core::shell::Jwk;
+use idgate_core::shell::json::Tape;
 
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::{Value, json};
 
 use super::not_found;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{DeviceResponseDocuments, PinnedSigner, TrustAnchor};
+use idgate_core::UnixMillis;
+use idgate_core::shell::{PinnedSigner, TrustAnchor};
+use idgate_core::trust::DeviceResponseDocuments;
 use serde_json::{Value, json};
 
 use super::list_show;

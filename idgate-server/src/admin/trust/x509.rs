@@ -5,9 +5,9 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
+use idgate_core::shell::{
     ListOutcome, RootOrigin, TrustAnchor, UnusableRoot, import_master_list, import_vical,
     read_roots, roots_from_file,
 };

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::{ClaimFilter, CredentialFormat, Profile};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::DeviceResponseDocuments;
-use idgate_core::verify::{
-    CapturedAnswer, CredentialReport, Expected, ExpectedMdoc, MdocRequest, verify_mdoc,
-    verify_sd_jwt_vc,
+use idgate_core::shell::{
+    CapturedAnswer, ClaimFilter, ExpectedMdoc, ExpectedSdJwtVc, MdocRequest, base64url,
+    verify_mdoc, verify_sd_jwt_vc,
 };
+use idgate_core::trust::DeviceResponseDocuments;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{CredentialFormat, Profile, UnixMillis};
 
 use super::outcome::{self, Outcome};
 use super::query::{Asked, AskedClaim, Query};
@@ -67,7 +66,7 @@ fn sd_jwt_vc(
     let filters = filters(named());
     let requested_at = at.minus(MAX_TTL_MS);
     let audience = options.audience();
-    let mut expected = Expected::new(&issuer, &audience, options.nonce(), requested_at, at);
+    let mut expected = ExpectedSdJwtVc::new(&issuer, &audience, options.nonce(), requested_at, at);
     expected.livemode = !options.test;
     expected.claims = &claims;
     expected.claim_paths = &paths;

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::request::Profile;
-use idgate_core::time::UnixMillis;
-use idgate_core::verify::{
-    CapturedEncryption, CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc,
+use idgate_core::shell::{
+    CapturedEncryption, ExpectedMdoc, Handover, MdocRequest, base64url, verify_mdoc,
 };
+use idgate_core::verify::CredentialReport;
+use idgate_core::{Profile, UnixMillis};
 
 use super::{VerifyOptions, outcome, read, trust};
 use crate::admin::files::in_file;

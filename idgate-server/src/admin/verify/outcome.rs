@@ -2,8 +2,11 @@
 
 use std::fmt::Write;
 
-use idgate_core::error::{Check, ErrorCode, VerifyError};
-use idgate_core::verify::{CredentialReport, RevocationOutcome, VerifiedCredential};
+use idgate_core::ErrorCode;
+use idgate_core::error::{Check, VerifyError};
+use idgate_core::revocation::RevocationOutcome;
+use idgate_core::shell::VerifiedCredential;
+use idgate_core::verify::CredentialReport;
 use serde_json::json;
 
 use crate::admin::output::{Output, on_one_line};

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use idgate_core::codec::json::{Tape, Value};
-use idgate_core::request::{ClaimFilter, ClaimPath, CredentialFormat, CredentialSet};
+use idgate_core::shell::json::{Tape, Value};
+use idgate_core::shell::{ClaimFilter, CredentialSet};
+use idgate_core::{ClaimPath, CredentialFormat};
 
 use super::read;
 use crate::admin::files::in_file;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use idgate_core::IssuerId;
+use idgate_core::crypto::PublicKey;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Jwk, PublicKey};
-use idgate_core::ids::IssuerId;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::trust::{
-    Oid, RevocationPolicy, TrustAnchor, TrustEntry, TrustedKey, roots_from_file,
+use idgate_core::shell::{
+    Jwk, Oid, TrustAnchor, TrustEntry, TrustedKey, VerifiedCrl, roots_from_file,
 };
+use idgate_core::trust::RevocationPolicy;
 
 use super::{VerifyOptions, read, read_text};
 use crate::admin::files::{blocks, in_file, signers};

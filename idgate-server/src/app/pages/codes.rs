@@ -5,7 +5,7 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use idgate_store::PageRecord;
 
@@ -105,7 +105,7 @@ fn tag(page: &PageRecord, purpose: &str, about: &str, bytes: usize) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use idgate_core::ids::SessionId;
+    use idgate_core::SessionId;
     use zeroize::Zeroizing;
 
     use super::*;

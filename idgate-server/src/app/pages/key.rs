@@ -2,7 +2,7 @@
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use idgate_core::EntropyUnavailable;
-use idgate_core::ids::random_id;
+use idgate_core::shell::random_id;
 use zeroize::Zeroizing;
 
 use crate::digest::sha256;

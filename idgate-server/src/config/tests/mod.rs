@@ -2,8 +2,7 @@
 
 use std::io::Write as _;
 
-use idgate_core::request::Profile;
-use idgate_core::verifier::DcApi;
+use idgate_core::{DcApi, Profile};
 
 use super::*;
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use idgate_core::ids::TenantId;
+use idgate_core::TenantId;
 use tokio::sync::Notify;
 
 use self::open::Open;

@@ -5,8 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use idgate_core::ids::SessionId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, UnixMillis};
 
 use crate::app::AppError;
 use crate::http::peer::{self, Network};

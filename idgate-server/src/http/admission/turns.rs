@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::limits::{READS_PER_CLIENT, WAITING_PER_CLIENT, WRITES_PER_CLIENT};
 use hyper::Method;
-use idgate_core::ids::TenantId;
+use idgate_core::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a request does.

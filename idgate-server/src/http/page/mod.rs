@@ -12,8 +12,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use hyper::StatusCode;
-use idgate_core::ids::CredentialFormat;
-use idgate_core::request::Scheme;
+use idgate_core::{CredentialFormat, Scheme};
 
 pub use self::html::Html;
 pub(crate) use self::language::Language;

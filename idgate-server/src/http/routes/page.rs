@@ -14,7 +14,7 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
-use idgate_core::request::Scheme;
+use idgate_core::Scheme;
 
 use crate::app::{App, AppError, PageKey, PageView, Phase, Standing};
 use crate::http::answer_body::{empty, of_type};

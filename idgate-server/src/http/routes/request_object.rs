@@ -3,7 +3,7 @@
 use hyper::Method;
 use idgate_core::Asked;
 use idgate_core::limits::MAX_FETCH_FORM_BYTES;
-use idgate_core::request::RequestObjectJwt;
+use idgate_core::shell::RequestObjectJwt;
 
 use crate::app::{AppError, Visit};
 use crate::http::answer_body::of_type;

@@ -2,8 +2,8 @@
 
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::{Method, StatusCode};
-use idgate_core::Withheld;
-use idgate_core::request::Scheme;
+use idgate_core::Scheme;
+use idgate_core::session::Withheld;
 use zeroize::Zeroizing;
 
 use crate::app::{CreatedSession, SessionView, Visit};

@@ -1,7 +1,7 @@
 //! Every route, one row each. Whoever adds one adds its row to the interface description, and to
 //! the table of the tests.
 
-use idgate_core::discovery;
+use idgate_core::shell::discovery;
 
 use super::{
     api_keys, audit, dc_api, health, metrics, openapi, page, request_object, sessions, stream,

@@ -4,7 +4,7 @@
 use hyper::Response;
 use hyper::StatusCode;
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, HeaderValue};
-use idgate_core::discovery;
+use idgate_core::shell::discovery;
 use zeroize::Zeroizing;
 
 use crate::http::call::Call;

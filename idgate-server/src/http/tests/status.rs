@@ -1,7 +1,7 @@
 //! A wallet that does not wait while the status of its credential is asked for.
 
 use idgate::loopback::Loopback;
-use idgate_core::session::Status;
+use idgate_core::Status;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};

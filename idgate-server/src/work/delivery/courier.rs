@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate::{Answer, Egress, EgressError, Post};
-use idgate_core::crypto::CryptoProvider;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::Attempt;
+use idgate_core::shell::webhook::Attempt;
+use idgate_core::{CryptoProvider, UnixMillis};
 
 use idgate_base::spans;
 use idgate_store::Target;
@@ -75,7 +74,7 @@ impl Courier {
 mod tests {
     use idgate::silence::Silence;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::webhook::SigningSecret;
+    use idgate_core::shell::webhook::SigningSecret;
 
     use super::*;
 

@@ -186,8 +186,8 @@ fn host_of(url: &str) -> &str {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
-    use idgate_core::time::UnixMillis;
-    use idgate_core::webhook::SigningSecret;
+    use idgate_core::UnixMillis;
+    use idgate_core::shell::webhook::SigningSecret;
 
     use super::*;
     use idgate_store::Target;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate::{Answer, EgressError};
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::{SCHEDULE_MS, next_attempt};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;

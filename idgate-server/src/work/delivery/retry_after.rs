@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// How long the receiver asks to wait from `now` on; `None` when it cannot be read.
 pub(super) fn millis(value: &str, now: UnixMillis) -> Option<u64> {

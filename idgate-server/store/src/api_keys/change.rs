@@ -1,6 +1,6 @@
 //! Keys are made, rotated and revoked as rows. Each change gives its outcome and its entry in the client's chain.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::db::{Db, sql};
 use super::super::failure::Done;

@@ -2,7 +2,7 @@
 //! key may do is looked at again inside: a key that was rotated or revoked in between must not leave
 //! another behind, and none makes or takes over one that can do more than itself (decisions 25).
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::types::{ApiKeyRecord, Caller, KeyRotated, StoreError};
 use crate::audit_chain::{AuditEvent, AuditStatus};

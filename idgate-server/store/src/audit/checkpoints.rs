@@ -1,7 +1,7 @@
 //! Checkpoints: signed when due, and written to a file elsewhere after their commit. Nodes that sign at
 //! the same time sign different chains.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use super::super::db::{Db, Row, sql};

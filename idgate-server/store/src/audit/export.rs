@@ -143,7 +143,7 @@ fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
 mod tests {
     use std::cell::Cell;
 
-    use idgate_core::time::UnixMillis;
+    use idgate_core::UnixMillis;
 
     use super::super::proof::EntryRow;
     use super::super::report::{Log, Moment};

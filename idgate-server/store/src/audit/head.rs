@@ -1,7 +1,7 @@
 //! Where a chain ends, and how many entries all chains have together: both MACed, so that nobody else
 //! moves them. What is stored of it and in what is the stores' matter.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::types::StoreError;
 use super::altered;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::types::{ListedEntry, StoreError};
 use super::{Head, altered};

@@ -3,7 +3,7 @@
 //! signed of them, behind a signed record of where it ended. The age of an entry is the caller's time less the
 //! entry's own.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::db::{Db, sql};
 use super::super::failure::{Done, Failure};

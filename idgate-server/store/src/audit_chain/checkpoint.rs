@@ -1,7 +1,7 @@
 //! Signed statements that a chain had a certain head: kept elsewhere, they show that a chain was
 //! cut or rewritten even by somebody who holds the whole data directory of another day.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 use super::{AuditKeys, Hash, hex, sha256};

@@ -1,8 +1,7 @@
 //! One entry: what happened, its canonical JSON, and its hash.
 
-use idgate_core::error::Reason;
-use idgate_core::session::{Session, Settlement, Status};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::Settlement;
+use idgate_core::{Reason, Session, Status, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use super::{Hash, PREFIX, sha256};

@@ -1,7 +1,7 @@
 //! Signed statements that the beginning of a chain was removed because it was old: how many entries,
 //! and where the last of them stood, so that what is left is verified from there on.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::unhex;

@@ -1,6 +1,6 @@
 //! One chain per client, appended with the change itself, in the order of commits.
 
-use idgate_core::session::Phase;
+use idgate_core::shell::Phase;
 use serde_json::{Value, json};
 
 use super::*;

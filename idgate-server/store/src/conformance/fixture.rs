@@ -1,10 +1,10 @@
 //! A store with a live and a test client and one trusted issuer, and what tests do with it.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Es256Key, Jwk};
-use idgate_core::request::SoftwareSigner;
-use idgate_core::session::{Effect, SessionResult, Transition};
-use idgate_core::{NewSession, Reader, Request, Trust, Verifier};
+use idgate_core::crypto::{Es256Key, SoftwareSigner};
+use idgate_core::session::SessionResult;
+use idgate_core::shell::Jwk;
+use idgate_core::{Effect, NewSession, Reader, Request, Transition, Trust, Verifier};
 
 use super::super::fixtures::ISSUER_JWK;
 use super::*;

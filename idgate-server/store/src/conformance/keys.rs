@@ -1,6 +1,6 @@
 //! Keys: whom they let in, and what clients and operators do with them.
 
-use idgate_core::webhook::SigningSecret;
+use idgate_core::shell::webhook::SigningSecret;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! European trusted lists: what is stored of them, and what a new one does to all who follow it.
 
-use idgate_core::ids::IssuerId;
+use idgate_core::IssuerId;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::Crl;
 use idgate_testkit::time::{DAY_MS, compact_utc};
@@ -225,7 +225,7 @@ pub(super) async fn an_operators_change_of_how_a_list_is_taken_is_kept_over_new_
     operator.add_trust("eu", &following(7, Some(URL)), NOW).unwrap().unwrap();
     let settings = ListSettings {
         providers: Some(vec!["NTRLU-1".into()]),
-        profile: idgate_core::trust::ListProfile::from_name("etsi"),
+        profile: idgate_core::shell::ListProfile::from_name("etsi"),
         allow_stale: Some(true),
     };
     let change =

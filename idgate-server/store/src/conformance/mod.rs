@@ -24,9 +24,7 @@ mod sqlite;
 
 use std::sync::Arc;
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Revision, Session, Status};
-use idgate_core::time::UnixMillis;
+use idgate_core::{Revision, Session, SessionId, Status, UnixMillis};
 
 pub(super) use self::fixture::{Fixture, NOW, verify};
 pub(super) use self::postgres::{Held, PostgresDatabase};

@@ -2,7 +2,7 @@
 
 use super::*;
 use idgate_base::clock::Moment;
-use idgate_core::trust::Oid;
+use idgate_core::shell::Oid;
 
 pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
@@ -15,7 +15,7 @@ pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
     let after = fixture.store().trust().wait().unwrap();
     assert!(after.version() > before.version());
-    let issuer = idgate_core::ids::IssuerId::new("issuer");
+    let issuer = idgate_core::IssuerId::new("issuer");
     let entry = after.entry(&issuer).unwrap();
     assert_eq!((entry.vct.len(), entry.keys.len(), entry.default_claims.len()), (1, 1, 1));
     assert!(fixture.operator().remove_trust("issuer", NOW).unwrap());
@@ -47,7 +47,7 @@ pub(super) async fn a_request_is_served_by_what_was_in_force_when_it_came_or_by_
 
 pub(super) async fn what_sd_jwt_issuers_must_be_for_is_stored_and_in_force<B: Backend>() {
     let fixture = Fixture::<B>::new();
-    let issuer = idgate_core::ids::IssuerId::new("issuer");
+    let issuer = idgate_core::IssuerId::new("issuer");
     let in_force = || {
         let trust = fixture.store().trust().wait().unwrap();
         trust.entry(&issuer).unwrap().sd_jwt_ekus.clone()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use idgate_core::webhook::SigningSecret;
+use idgate_core::shell::webhook::SigningSecret;
 use zeroize::Zeroizing;
 
 use super::*;

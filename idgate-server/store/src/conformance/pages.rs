@@ -102,6 +102,6 @@ pub(super) async fn a_client_is_shown_by_its_name_and_its_logo<B: Backend>() {
     assert_eq!(face, Face { name: "The cellar".into(), has_logo: true });
     let logo = fixture.store().logo(client).await.unwrap().unwrap();
     assert_eq!((&*logo.media_type, &*logo.bytes), ("image/png", &[0x89, b'P'][..]));
-    let unknown = idgate_core::ids::TenantId::new("cli_unknown");
+    let unknown = idgate_core::TenantId::new("cli_unknown");
     assert!(fixture.store().face(&unknown).await.unwrap().is_none());
 }

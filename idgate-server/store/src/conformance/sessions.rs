@@ -1,8 +1,6 @@
 //! Sessions: each change applies once, to its owner's session alone.
 
-use idgate_core::Reader;
-use idgate_core::error::Reason;
-use idgate_core::session::Transition;
+use idgate_core::{Reader, Reason, Transition};
 
 use super::*;
 use crate::upkeep::Upkeep;

@@ -1,7 +1,6 @@
 //! The owner of an API key or admin token, and the keys that a client manages itself.
 
-use idgate_core::ids::{SessionId, TenantId};
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, TenantId, UnixMillis};
 
 use super::{Engine, Store};
 use crate::api_keys;

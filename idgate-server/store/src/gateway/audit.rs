@@ -1,6 +1,6 @@
 //! The audit log. Entries are appended by the use cases that they record.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::Store;
 use crate::audit::{checkpoints, page, removal};

@@ -1,7 +1,7 @@
 //! Where clients are notified.
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 use super::Store;
 use crate::endpoint_removal::{remove, removed_event};

@@ -1,6 +1,6 @@
 //! The status events of a session.
 
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 
 use super::Store;
 use crate::changes::Watch;

@@ -1,7 +1,6 @@
 //! Answers under an `Idempotency-Key`. Each is stored with its session, goes with it, and lasts 24 hours at most.
 
-use idgate_core::session::Transition;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Transition, UnixMillis};
 
 use super::Store;
 use crate::idempotency::{Created, find, forget};

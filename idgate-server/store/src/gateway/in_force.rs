@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustSnapshot;
+use idgate_core::UnixMillis;
+use idgate_core::shell::TrustSnapshot;
 
 use super::{Engine, Store};
 use crate::cache::{Cache, Extent, Numbered};

@@ -1,6 +1,6 @@
 //! Trusted lists that are fetched: from where, and what became of them.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::Store;
 use crate::audit_append::append;

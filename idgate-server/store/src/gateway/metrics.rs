@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::{Engine, Store};
 use crate::lanes::LaneKey;

@@ -19,8 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::ids::SessionId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, UnixMillis};
 
 use super::cursor::List;
 use super::db::Db;

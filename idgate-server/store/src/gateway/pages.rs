@@ -1,6 +1,6 @@
 //! Pages for people.
 
-use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::{SessionId, TenantId};
 
 use super::Store;
 use crate::lanes::LaneKey;

@@ -1,8 +1,6 @@
 //! Why answers were refused: with the session, sealed, and gone with it; 24 hours at most.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::Transition;
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, Transition, UnixMillis};
 
 use super::Store;
 use crate::lanes::LaneKey;

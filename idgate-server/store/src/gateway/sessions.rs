@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use idgate_core::ids::{OfferId, SessionId};
-use idgate_core::session::{Session, Transition};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::OfferId;
+use idgate_core::{Session, SessionId, Transition, UnixMillis};
 
 use super::{Engine, Store};
 use crate::idempotency::{Created, SealedOnce};

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use idgate_core::request::RegistrationCertificate;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::VerifierCertificate;
+use idgate_core::shell::VerifierCertificate;
+use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::GatewayKey;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::session::{Session, Settlement, Status};
+use idgate_core::shell::Settlement;
+use idgate_core::{Session, Status};
 
 use super::super::types::Outcomes;
 use super::hour_of;

@@ -1,6 +1,6 @@
 //! Counts of the database at one moment.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::db::{Db, Row, sql};
 use super::super::failure::{Done, Failure};

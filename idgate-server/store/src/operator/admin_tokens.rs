@@ -1,6 +1,6 @@
 //! Admin tokens: made, listed and revoked.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::db::{Row, sql};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::audit::report::{Auditor, Log};

@@ -1,9 +1,8 @@
 //! Keys with certificates, as operators ask for, import and see them.
 
 use idgate_core::crypto::PublicKey;
-use idgate_core::request::RegistrationCertificate;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::VerifierCertificate;
+use idgate_core::shell::VerifierCertificate;
+use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::OperatorStore;
 use crate::certificates::{

@@ -1,7 +1,7 @@
 //! What the operator does with one client: its keys, its quotas, how it is shown to people, and the
 //! origins that its own pages have.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::{OperatorStore, record_if_possible};
 use crate::api_keys::{self, KeyRow};

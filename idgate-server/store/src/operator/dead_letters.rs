@@ -1,6 +1,6 @@
 //! Notifications that were given up, whosever they are.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::outbox::dead_letters::{all, replay};

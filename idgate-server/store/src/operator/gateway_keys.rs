@@ -1,6 +1,6 @@
 //! The gateway's signing keys, as operators see and rotate them.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::db::{Row, sql};

@@ -1,7 +1,7 @@
 //! What `idgate listen` asks: whose key it was given, and what happened to that client's sessions.
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 use super::OperatorStore;
 use crate::audit_chain::AuditEntry;

@@ -1,6 +1,6 @@
 //! Putting one instance key in the place of another.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::types::{Resealed, StoreError};

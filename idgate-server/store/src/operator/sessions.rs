@@ -1,6 +1,6 @@
 //! What an operator asks about sessions.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::db::{Row, sql};

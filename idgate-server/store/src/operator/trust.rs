@@ -1,6 +1,6 @@
 //! The trust store, as operators change it.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::{OperatorStore, record_if_possible};
 use crate::audit_append::append;

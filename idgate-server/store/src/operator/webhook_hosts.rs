@@ -1,7 +1,7 @@
 //! What operators think of the hosts that clients want to be notified at: one verdict per host for
 //! the whole gateway, before or after somebody names it.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::OperatorStore;
 use crate::db::{Db, Row, sql};

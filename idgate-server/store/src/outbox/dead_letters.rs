@@ -1,6 +1,6 @@
 //! Notifications that were given up: listed, retried on demand, removed after a while.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::db::{Db, Row, sql};
 use super::super::failure::Done;

@@ -1,6 +1,6 @@
 //! Notifications that are given up without an attempt. One that is leased is left alone: its attempt is under way.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use super::super::db::{Db, Values, sql};

@@ -5,9 +5,9 @@ pub(super) mod give_up;
 pub(super) mod pending;
 pub(super) mod queue;
 
-use idgate_core::session::Settlement;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::Notification;
+use idgate_core::UnixMillis;
+use idgate_core::shell::Settlement;
+use idgate_core::shell::webhook::Notification;
 
 /// Why a notification was given up without an attempt.
 pub(super) const HOST_REJECTED: &str = "host_rejected";

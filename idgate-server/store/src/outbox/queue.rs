@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use serde_json::json;
 
 use super::super::db::{Db, Row, sql};

@@ -1,6 +1,6 @@
 //! What is to be stored of one session, and what becomes of it.
 
-use idgate_core::session::Session;
+use idgate_core::Session;
 
 use crate::prepared_session::Prepared;
 

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use deadpool_postgres::GenericClient;
-use idgate_core::session::{Session, SessionResult};
-use idgate_core::time::UnixMillis;
+use idgate_core::session::SessionResult;
+use idgate_core::{Session, UnixMillis};
 use zeroize::Zeroizing;
 
 use super::super::claims::{FARTHEST_MS, open_padded, place};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use idgate_core::ids::{SessionId, TenantId};
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, TenantId, UnixMillis};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 

@@ -1,6 +1,6 @@
 //! Gauges of the database, and of the connections to it.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::super::db::Db;
 use super::super::metrics;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, NoTls, Socket};

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
-use idgate_core::entropy::Entropy as _;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Entropy as _, UnixMillis};
 use tokio::sync::Mutex;
 
 use super::super::key_check::Check;

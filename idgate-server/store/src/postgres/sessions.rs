@@ -6,9 +6,7 @@ mod read;
 mod remove;
 mod step;
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, SessionId, UnixMillis};
 
 use super::super::lanes::LaneKey;
 use super::super::types::{Caller, Committed, Read, SessionFound, StoreError, Write};

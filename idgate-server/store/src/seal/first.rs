@@ -43,7 +43,7 @@ impl FirstSealer {
     #[cfg(test)]
     pub(crate) fn seal(&self, table: &str, id: &str, plain: &[u8]) -> Vec<u8> {
         use aws_lc_rs::aead::{Aad, Nonce};
-        use idgate_core::entropy::Entropy as _;
+        use idgate_core::Entropy as _;
         let (mut nonce, mut text) = ([0; NONCE_LEN], plain.to_vec());
         let drawn = idgate_base::entropy::OsEntropy.fill(&mut nonce);
         let unique = Nonce::assume_unique_for_key(nonce);

@@ -1,7 +1,6 @@
 //! The owner of an API key or admin token. A read waits in the lane of the key, once the key is known to be good.
 
-use idgate_core::ids::SessionId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, UnixMillis};
 
 use super::SqliteStore;
 use crate::authentication::{Authenticated, authenticate, store_uses};

@@ -1,8 +1,8 @@
 //! The rows of the results of the last 30 seconds. They have a file of their own, so that no byte of them stays.
 
 use idgate_core::limits::CLAIMS_RETENTION_MS;
-use idgate_core::session::{Session, SessionResult};
-use idgate_core::time::UnixMillis;
+use idgate_core::session::SessionResult;
+use idgate_core::{Session, UnixMillis};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::error::begin;

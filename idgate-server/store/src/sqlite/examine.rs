@@ -6,7 +6,7 @@ mod wal;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::audit::report::Auditor;

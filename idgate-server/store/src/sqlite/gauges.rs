@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::Connection;
 
 use super::SqliteStore;

@@ -35,8 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use idgate_core::ids::TenantId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{TenantId, UnixMillis};
 use rusqlite::Connection;
 
 use self::directory::{Change, DirectoryKey};

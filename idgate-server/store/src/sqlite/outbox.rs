@@ -1,6 +1,6 @@
 //! Notifications that are queued, or removed, with their session.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::{Connection, named_params};
 
 use crate::outbox::{HOST_REJECTED, Notice, notification_id};

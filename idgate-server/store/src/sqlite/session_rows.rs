@@ -4,9 +4,8 @@
 //! file, which has no savepoint: a job writes there last, and that file is committed first. The writer's group of
 //! jobs holds the ends of audit chains, and adds to the metrics once. The other text is `postgres/sessions/step.rs`.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Offer, Session, Settlement};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::{Offer, Settlement};
+use idgate_core::{Session, SessionId, UnixMillis};
 use rusqlite::named_params;
 use serde_json::json;
 

@@ -1,8 +1,7 @@
 //! Sessions, their results and their events.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Offer, Session};
-use idgate_core::time::UnixMillis;
+use idgate_core::shell::Offer;
+use idgate_core::{Session, SessionId, UnixMillis};
 
 use super::SqliteStore;
 use crate::db::{Db, at_once};

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use idgate_core::ids::SessionId;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::shell::webhook::SigningSecret;
+use idgate_core::{SessionId, UnixMillis};
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::wait::Wait as _;

@@ -2,7 +2,7 @@
 //! name them any more.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::trust::VerifierCertificate;
+use idgate_core::shell::VerifierCertificate;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 

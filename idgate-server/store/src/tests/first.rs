@@ -35,7 +35,7 @@ fn directory() -> TempDir {
 }
 
 fn caller(client_id: &str) -> Caller {
-    let client_id = idgate_core::ids::TenantId::new(client_id);
+    let client_id = idgate_core::TenantId::new(client_id);
     let since = idgate_base::clock::Moment::now();
     let key_id = "key_x".into();
     Caller { client_id, key_id, digest: [0; 32], livemode: true, scopes: None, since }

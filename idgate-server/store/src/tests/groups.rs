@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use idgate_core::Reader;
-use idgate_core::session::{Session, Transition};
+use idgate_core::{Reader, Session, Transition};
 
 use super::super::conformance::{
     Backend, Damage, Fixture, Held, NOW, PostgresDatabase, hold, verify,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::session::Status;
+use idgate_core::Status;
 
 use super::*;
 use crate::Outcomes;

@@ -22,9 +22,7 @@ mod upgrade;
 use std::path::Path;
 use std::sync::Arc;
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Session, Status};
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, SessionId, Status, UnixMillis};
 
 use super::conformance::{NOW, SqliteDirectory, verify};
 use super::sql::millis;

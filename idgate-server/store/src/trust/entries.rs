@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::TrustSnapshot;
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
+use idgate_core::shell::TrustSnapshot;
 use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
 use serde_json::json;
 

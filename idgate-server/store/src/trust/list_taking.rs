@@ -1,12 +1,12 @@
 //! What a list has to satisfy that an entry is to take, and what is stored then. Whoever asks reads what
 //! is there first, and writes what comes of it: nothing, if it is refused.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ListMark, ListRules, ListType, TrustedList, TrustedListError, TrustedListErrorKind,
-    import_trusted_list,
+use idgate_core::shell::{
+    ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,
 };
+use idgate_core::trust::ListType;
 
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;

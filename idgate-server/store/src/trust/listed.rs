@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use idgate_core::TrustEntry;
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList, pem_or_der};
+use idgate_core::shell::{
+    ListAnchors, ListProfile, ListTerms, TrustEntry, TrustedList, VerifiedCrl, pem_or_der,
+};
 use serde_json::json;
 
 use super::super::types::{ListFetch, StoreError};

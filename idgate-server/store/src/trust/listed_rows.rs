@@ -1,7 +1,7 @@
 //! European trusted lists as rows.
 
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::ListMark;
+use idgate_core::UnixMillis;
+use idgate_core::shell::ListMark;
 
 use super::TrustChange;
 use super::entries::{bump, hold};

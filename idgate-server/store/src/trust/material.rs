@@ -1,6 +1,6 @@
 //! The material of entries, as rows.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::TrustChange;
 use super::entries::find;

@@ -1,7 +1,8 @@
 //! An entry from its rows, wherever they are stored.
 
 use idgate_core::crypto::PublicKey;
-use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
+use idgate_core::shell::Oid;
+use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
 
 use super::super::types::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};

@@ -1,10 +1,10 @@
 //! X.509 material of trust entries: roots, pinned signers, CRLs, and the lists behind roots.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::DocType;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ImportedList, PinnedSigner, RootOrigin, TrustAnchor};
+use idgate_core::shell::{
+    DocType, ImportedList, PinnedSigner, RootOrigin, TrustAnchor, VerifiedCrl,
+};
 use serde_json::json;
 
 use super::super::types::StoreError;
@@ -304,8 +304,8 @@ fn signers_of_kind(
     materials.of_kind(kind).map(signer).collect()
 }
 
-fn is_usable(listed: &idgate_core::trust::ListedCertificate) -> bool {
-    listed.outcome == idgate_core::trust::ListOutcome::Usable
+fn is_usable(listed: &idgate_core::shell::ListedCertificate) -> bool {
+    listed.outcome == idgate_core::shell::ListOutcome::Usable
 }
 
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {

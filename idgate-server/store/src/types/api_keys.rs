@@ -1,6 +1,6 @@
 //! The keys of a client, as the client itself manages them.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use idgate_base::api_key::ApiKey;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 /// What came of a removal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

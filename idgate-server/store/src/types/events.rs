@@ -1,6 +1,6 @@
 //! The status events of a session. They are committed with the change that they tell of.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// One committed change of a session's status.
 #[derive(Clone, Debug, Eq, PartialEq)]

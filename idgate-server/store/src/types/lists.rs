@@ -1,6 +1,6 @@
 //! Trusted lists that are fetched: from where, and what became of them.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 /// How fetching a list goes.
 #[derive(Clone, Debug, Eq, PartialEq)]

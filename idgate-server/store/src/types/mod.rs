@@ -17,10 +17,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use idgate_core::Mode;
-use idgate_core::ids::TenantId;
-use idgate_core::session::Session;
-use idgate_core::trust::TrustSnapshot;
+use idgate_core::shell::TrustSnapshot;
+use idgate_core::{Mode, Session, TenantId};
 
 pub use self::api_keys::{
     ApiKeyPage, ApiKeyRecord, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,

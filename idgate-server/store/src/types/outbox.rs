@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::SigningSecret;
+use idgate_core::UnixMillis;
+use idgate_core::shell::webhook::SigningSecret;
 
 use idgate_base::spans::Parent;
 

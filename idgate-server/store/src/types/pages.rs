@@ -1,6 +1,6 @@
 //! Pages for people: each belongs to one session and is known by the digest of its token.
 
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 use zeroize::Zeroizing;
 
 /// A page that is made with its session.

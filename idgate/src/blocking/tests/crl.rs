@@ -1,6 +1,6 @@
 //! CRLs of the certificate that signed a credential.
 
-use idgate_core::trust::{RootOrigin, TrustAnchor};
+use idgate_core::shell::{RootOrigin, TrustAnchor};
 use idgate_testkit::status::Crl;
 use idgate_testkit::time::{DAY_MS, compact_utc};
 use idgate_testkit::x509::{

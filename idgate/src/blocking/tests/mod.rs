@@ -6,12 +6,12 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use idgate_core::crypto::{Jwk, aws_lc_rs};
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::error::Reason;
-use idgate_core::ids::{CredentialFormat, IssuerId, TenantId};
-use idgate_core::session::{Session, Status};
-use idgate_core::{NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::crypto::aws_lc_rs;
+use idgate_core::shell::{Jwk, TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::{
+    CredentialFormat, Entropy, EntropyUnavailable, IssuerId, NewSession, Reason, Request, Session,
+    Status, TenantId, Trust, Verifier,
+};
 use idgate_testkit::gzip::gzip;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::Curve;
@@ -106,8 +106,7 @@ impl Flow {
             committed.borrow_mut().push(transition.session.status_at(UnixMillis(now)));
             Ok(())
         };
-        let scope = Scope::of(&self.session, 1);
-        let decided = fetcher.decide(&mut begun.unwrap(), &scope, || UnixMillis(now), commit);
+        let decided = fetcher.decide(&mut begun.unwrap(), || UnixMillis(now), commit);
         (decided, committed.into_inner())
     }
 
@@ -125,7 +124,7 @@ fn list(uri: &str) -> String {
 
 fn reaching(ranges: &[&str], roots: Option<&str>) -> BlockingFetcher {
     let allowed = ranges.iter().map(|range| Cidr::parse(range).unwrap()).collect();
-    BlockingFetcher::new(Egress::new(allowed, roots.map(str::as_bytes)).unwrap())
+    BlockingFetcher::over(Egress::new(allowed, roots.map(str::as_bytes)).unwrap())
 }
 
 fn local() -> BlockingFetcher {

@@ -1,7 +1,6 @@
 //! Names whose look-up does not end: nobody can end it, and so it keeps the turn of whoever asked.
 
-use idgate_core::ids::{CredentialFormat, IssuerId};
-use idgate_core::verify::Need;
+use idgate_core::{CredentialFormat, IssuerId, Need};
 use idgate_testkit::patience::patience;
 use tokio::time::error::Elapsed;
 

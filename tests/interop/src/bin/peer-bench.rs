@@ -9,10 +9,10 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use cpu_time::ThreadTime;
-use idgate_core::crypto::{Jwk, aws_lc_rs};
-use idgate_core::ids::IssuerId;
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
-use idgate_core::{TrustEntry, TrustedKey, UnixMillis};
+use idgate_core::crypto::aws_lc_rs;
+use idgate_core::shell::{ExpectedSdJwtVc, Jwk, TrustEntry, TrustedKey, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, UnixMillis};
 use idgate_interop::peer;
 use idgate_testkit::jws;
 use jsonwebtoken::DecodingKey;
@@ -87,7 +87,7 @@ impl Input {
 
     fn idgate(&self, audience: &str, nonce: &str) {
         let now = self.presented_at;
-        let mut expected = Expected::new(&self.issuer, audience, nonce, now, now);
+        let mut expected = ExpectedSdJwtVc::new(&self.issuer, audience, nonce, now, now);
         expected.claims = &self.claims;
         let mut report = CredentialReport::default();
         let provider = &aws_lc_rs::PROVIDER;

@@ -4,12 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::crypto::{Alg, Jwk, aws_lc_rs};
+use idgate_core::crypto::{Alg, aws_lc_rs};
 use idgate_core::error::{CreateError, RequestError};
-use idgate_core::{
-    Credential, IssuerId, NewSession, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey,
-    UnixMillis, Verifier,
-};
+use idgate_core::shell::{Jwk, TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::{Credential, IssuerId, NewSession, Request, Trust, UnixMillis, Verifier};
 use idgate_testkit::samples;
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@
 // The table runs in tests only.
 #![allow(clippy::expect_used, clippy::indexing_slicing)]
 
-use idgate_core::verifier::DcApi;
+use idgate_core::DcApi;
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};

@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{CryptoProvider, Es256Key, aws_lc_rs};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::SoftwareSigner;
-use idgate_core::trust::{RevocationPolicy, roots_from_file};
+use idgate_core::crypto::{Es256Key, SoftwareSigner, aws_lc_rs};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::shell::{TrustEntry, TrustSnapshot, roots_from_file};
+use idgate_core::trust::RevocationPolicy;
 use idgate_core::{
-    Asked, Mode, NewSession, Request, Session, Trust, TrustEntry, TrustSnapshot, UnixMillis,
-    Verifier,
+    Asked, CryptoProvider, IssuerId, Mode, NewSession, Request, Session, TenantId, Trust,
+    UnixMillis, Verifier,
 };
 use idgate_testkit::codec::base64url;
 use idgate_testkit::request::AuthorizationRequest;

@@ -4,10 +4,10 @@
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
 
+use idgate_core::IssuerId;
 use idgate_core::crypto::aws_lc_rs;
-use idgate_core::ids::IssuerId;
-use idgate_core::trust::{RevocationPolicy, roots_from_file};
-use idgate_core::{TrustEntry, TrustedKey};
+use idgate_core::shell::{TrustEntry, TrustedKey, roots_from_file};
+use idgate_core::trust::RevocationPolicy;
 use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::openid4vp::Forgery;
@@ -73,7 +73,7 @@ impl People {
         ]);
         let mut pid = TrustEntry::new(IssuerId::new(ISSUER));
         pid.vct = vec![VCT.into()];
-        let key = idgate_core::crypto::Jwk::parse(jwk.to_string().as_bytes()).expect("a JWK").key;
+        let key = idgate_core::shell::Jwk::parse(jwk.to_string().as_bytes()).expect("a JWK").key;
         pid.keys.push(TrustedKey::new(key));
         let mut dmv = TrustEntry::new(IssuerId::new(MDL_ISSUER));
         dmv.roots = roots_from_file(&aws_lc_rs::PROVIDER, &mdl.root.der).expect("a root");

@@ -4,8 +4,8 @@
 // The table runs in tests only.
 #![allow(clippy::expect_used, clippy::indexing_slicing)]
 
+use idgate_core::DcApi;
 use idgate_core::session::DcApiProtocol;
-use idgate_core::verifier::DcApi;
 use idgate_testkit::openid4vp::{Answer, Forgery, Request};
 use serde_json::{Value, json};
 

@@ -3,10 +3,9 @@
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
 
-use idgate_core::ids::TenantId;
 use idgate_core::session::DcApiProtocol;
-use idgate_core::verifier::DcApi;
-use idgate_core::{Mode, NewSession, Session, TrustEntry, UnixMillis, Verifier};
+use idgate_core::shell::TrustEntry;
+use idgate_core::{DcApi, Mode, NewSession, Session, TenantId, UnixMillis, Verifier};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::openid4vp::Request;

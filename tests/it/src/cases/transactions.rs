@@ -3,8 +3,8 @@
 // The table runs in tests only.
 #![allow(clippy::expect_used)]
 
-use idgate_core::ids::IssuerId;
-use idgate_core::{TrustEntry, TrustedKey};
+use idgate_core::IssuerId;
+use idgate_core::shell::{TrustEntry, TrustedKey};
 use idgate_testkit::codec::{HashAlg, base64url};
 use idgate_testkit::openid4vp::{Answer, Request};
 use idgate_testkit::samples::{self, ISSUER, VCT};
@@ -71,7 +71,7 @@ fn issuer() -> (TrustEntry, Value) {
     let jwk = samples::issue_sample(NOW_MS).issuer_key.public_jwk();
     let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
     entry.vct = vec![VCT.into()];
-    let key = idgate_core::crypto::Jwk::parse(jwk.to_string().as_bytes()).expect("a JWK").key;
+    let key = idgate_core::shell::Jwk::parse(jwk.to_string().as_bytes()).expect("a JWK").key;
     entry.keys.push(TrustedKey::new(key));
     (entry, json!([{ "issuer_id": ISSUER, "vct": [VCT], "jwks": [jwk] }]))
 }

@@ -1,9 +1,8 @@
 //! What comes of an answer, as a case has it.
 
 use idgate_core::error::NotAnAnswer;
-use idgate_core::ids::OfferId;
-use idgate_core::verify::Verification;
-use idgate_core::{Answer, Reader, Session, UnixMillis, Verifier};
+use idgate_core::shell::OfferId;
+use idgate_core::{Answer, Reader, Session, UnixMillis, Verification, Verifier};
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
 

@@ -5,14 +5,11 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Es256Key, aws_lc_rs};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::TenantId;
-use idgate_core::request::{Profile, RequestSigner, Scheme, SoftwareSigner, SpokenProfiles};
-use idgate_core::session::Offer;
-use idgate_core::verifier::{DcApi, ProfileOptions};
+use idgate_core::crypto::{Es256Key, RequestSigner, SoftwareSigner, aws_lc_rs};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::shell::{Offer, ProfileOptions, SpokenProfiles, TrustEntry, TrustSnapshot};
 use idgate_core::{
-    Mode, NewSession, Session, Trust, TrustEntry, TrustSnapshot, UnixMillis, Verifier,
+    DcApi, Mode, NewSession, Profile, Scheme, Session, TenantId, Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};

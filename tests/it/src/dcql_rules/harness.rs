@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Jwk, aws_lc_rs};
+use idgate_core::crypto::aws_lc_rs;
 use idgate_core::error::NotAnAnswer;
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Profile, SpokenProfiles};
-use idgate_core::trust::roots_from_file;
-use idgate_core::verifier::ProfileOptions;
-use idgate_core::verify::{Step, WalletReply};
+use idgate_core::shell::{
+    Jwk, PresentationRequest, ProfileOptions, SpokenProfiles, TrustEntry, TrustSnapshot,
+    TrustedKey, roots_from_file,
+};
+use idgate_core::verify::WalletReply;
 use idgate_core::{
-    Mode, NewSession, PresentationRequest, Reader, Session, Trust, TrustEntry, TrustSnapshot,
-    TrustedKey, UnixMillis, Verifier,
+    IssuerId, Mode, NewSession, Profile, Reader, Session, Step, TenantId, Trust, UnixMillis,
+    Verifier,
 };
 use idgate_testkit::openid4vp::{Answer, Expected, Forgery, Format, Keys, Prefix, Request};
 use idgate_testkit::samples::{self, Sample, SampleMdl};

@@ -170,7 +170,7 @@ fn an_mdoc_alone_cannot_sign_and_is_not_named_to_the_wallet() {
     let error = gateway.parse(&body(json!(["mdl"]))).unwrap_err();
     assert_eq!(error.path, "transaction_data[0].credential_ids");
     let both = gateway.parse(&body(json!(["mdl", "pid"]))).unwrap();
-    let sent = idgate_core::codec::base64url::decode(&both.transaction_data()[0].encoded).unwrap();
+    let sent = idgate_core::shell::base64url::decode(&both.transaction_data()[0].encoded).unwrap();
     let sent: Value = serde_json::from_slice(&sent).unwrap();
     assert_eq!(sent["credential_ids"], json!(["pid"]));
 }

@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::session::Session;
-use idgate_core::trust::{RootOrigin, TrustAnchor};
-use idgate_core::verify::Step;
+use idgate_core::shell::{Jwk, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::{
-    Answer, NewSession, Reader, Request, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
-    Verifier,
+    Answer, Entropy, EntropyUnavailable, IssuerId, NewSession, Reader, Request, Session, Step,
+    TenantId, Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, SampleMdl, issue_mdl};

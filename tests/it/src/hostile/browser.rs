@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiRequests, Profile, SpokenProfiles};
-use idgate_core::verifier::{DcApi, ProfileOptions};
-use idgate_core::verify::Step;
-use idgate_core::{Mode, NewSession, Reader, Session, Trust, UnixMillis, Verifier};
+use idgate_core::shell::{ProfileOptions, SpokenProfiles};
+use idgate_core::{
+    DcApi, DcApiRequests, Mode, NewSession, Profile, Reader, Session, Step, TenantId, Trust,
+    UnixMillis, Verifier,
+};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::openid4vp::{Answer, Request};
 use idgate_testkit::samples::{self, issue_mdl};

@@ -1,11 +1,10 @@
 //! Certificates, CRLs, and lists of roots.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ImportedList, RootOrigin, TrustAnchor, import_master_list, import_vical, is_valid_rfc5280_path,
-    roots_from_file,
+use idgate_core::shell::{
+    ImportedList, RootOrigin, TrustAnchor, VerifiedCrl, import_master_list, import_vical,
+    is_valid_rfc5280_path, roots_from_file,
 };
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::master_list::{MasterList, master_list_signer};

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use idgate_core::codec::json;
+use idgate_core::shell::json;
 use idgate_testkit::costs::Costs;
 
 use self::count::count;

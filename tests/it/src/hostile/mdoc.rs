@@ -1,10 +1,12 @@
 //! A DeviceResponse as received, and a mobile security object that its issuer signed.
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
-use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
+use idgate_core::shell::{
+    ExpectedMdoc, MdocRequest, RootOrigin, TrustAnchor, TrustEntry, verify_mdoc,
+};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, UnixMillis};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{
     Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, openid4vp,

@@ -1,12 +1,11 @@
 //! Status lists as JWT and CWT.
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::request::CredentialFormat;
-use idgate_core::revocation::{is_good_by_identifier_list, is_good_by_status_list};
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
+use idgate_core::shell::{
+    Jwk, RootOrigin, TrustAnchor, TrustEntry, TrustedKey, is_good_by_identifier_list,
+    is_good_by_status_list,
+};
+use idgate_core::{CredentialFormat, IssuerId, UnixMillis};
 use idgate_testkit::jws::sign_jws;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{StatusCwt, StatusJwt, StatusList};

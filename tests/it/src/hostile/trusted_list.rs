@@ -1,12 +1,10 @@
 //! European trusted lists.
 
-use idgate_core::TrustEntry;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ListAnchors, ListRules, ListTerms, TrustedList as ReadList, import_trusted_list,
+use idgate_core::shell::{
+    ListAnchors, ListRules, ListTerms, TrustEntry, TrustedList as ReadList, import_trusted_list,
 };
+use idgate_core::{IssuerId, UnixMillis};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
 use idgate_testkit::x509::Identity;

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use idgate_core::RequestObject;
-use idgate_core::crypto::{Es256Key, Jwk, aws_lc_rs};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
+use idgate_core::crypto::{Es256Key, RequestSigner, SoftwareSigner, aws_lc_rs};
 use idgate_core::error::NotAnAnswer;
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{RequestSigner, SoftwareSigner};
-use idgate_core::trust::roots_from_file;
-use idgate_core::verify::{Step, WalletReply};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web};
+use idgate_core::shell::{Jwk, TrustEntry, TrustSnapshot, TrustedKey, roots_from_file};
+use idgate_core::verify::WalletReply;
 use idgate_core::{
-    Answer, Asked, NewSession, Reader, Request, Session, Trust, TrustEntry, TrustSnapshot,
-    TrustedKey, UnixMillis, Verifier,
+    Answer, Asked, IssuerId, NewSession, Reader, Request, RequestObject, Session, Step, TenantId,
+    Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;

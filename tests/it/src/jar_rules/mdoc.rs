@@ -1,7 +1,7 @@
 //! mdoc in encrypted answers: two transcripts, signature or MAC, and the exact bytes that are bound.
 
 use idgate_core::crypto::{Curve as CoreCurve, PublicKey, aws_lc_rs};
-use idgate_core::verify::Handover;
+use idgate_core::shell::Handover;
 use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{DeviceProof, iso_18013_7, openid4vp};

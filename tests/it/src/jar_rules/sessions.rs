@@ -1,9 +1,8 @@
 //! What belongs to one session only: its key, its answer, its end.
 
 use idgate_core::error::{NotAnAnswer, NotFetched};
-use idgate_core::request::Profile;
 use idgate_core::verify::WalletReply;
-use idgate_core::{Asked, ErrorCode, Session};
+use idgate_core::{Asked, ErrorCode, Profile, Session};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::wallet::{JarAnswer, Transcript};
@@ -119,7 +118,7 @@ fn no_secret_is_in_the_snapshot_after_the_end() {
     let expired = expired.expired(expired.expires_at()).unwrap().session;
 
     for (session, secret) in [verified, failed, noted, expired].iter().zip(&secrets) {
-        assert!(session.phase().clone() != idgate_core::session::Phase::Pending);
+        assert!(session.phase().clone() != idgate_core::shell::Phase::Pending);
         assert!(!holds(session, secret));
         assert!(!holds(session, "encryption_key"));
         for request in [&jar, &for_failed, &for_noted] {

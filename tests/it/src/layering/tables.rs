@@ -16,7 +16,7 @@ pub(super) const CORE: Layers = &[
     &["verify"],
     &["verifier"],
     &["reply"],
-    &["manual"],
+    &["manual", "shell"],
     &["crate"],
 ];
 

@@ -2,7 +2,7 @@
 
 use idgate_core::Reason;
 use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey};
-use idgate_core::verify::MdocRequest;
+use idgate_core::shell::MdocRequest;
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, DeviceProof, MDL_NAME_SPACE};

@@ -1,8 +1,9 @@
 //! Rules 10, 13 and 14: the issuing country, revocation, and what leaves.
 
 use idgate_core::Reason;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
-use idgate_core::verify::Revocation;
+use idgate_core::revocation::Revocation;
+use idgate_core::shell::{RootOrigin, TrustAnchor};
+use idgate_core::trust::RevocationPolicy;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, IssuerSigned, Item, MDL_NAME_SPACE};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};

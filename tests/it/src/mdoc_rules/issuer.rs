@@ -1,9 +1,9 @@
 //! Rules 5, 6 and 9: who is trusted and remembered, other curves, and the edges of validity.
 
 use idgate_core::crypto::Alg;
-use idgate_core::trust::PinnedSigner;
-use idgate_core::verify::{CredentialReport, ExpectedMdoc, verify_mdoc};
-use idgate_core::{Reason, TrustEntry, TrustSnapshot, UnixMillis};
+use idgate_core::shell::{ExpectedMdoc, PinnedSigner, TrustEntry, TrustSnapshot, verify_mdoc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{Reason, UnixMillis};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::mdoc::{Cbor, MDL, MDL_NAME_SPACE, rfc3339};
 use idgate_testkit::x509::Identity;

@@ -1,7 +1,7 @@
 //! Rules 1 to 3: bounds, chunks, and the document among others.
 
 use idgate_core::Reason;
-use idgate_core::ids::DocType;
+use idgate_core::shell::DocType;
 use idgate_core::trust::DeviceResponseDocuments;
 use idgate_testkit::mdoc::Cbor;
 

@@ -1,12 +1,10 @@
 //! Requests that a page passes to its browser (OpenID4VP A): what is asked, who may answer, and from
 //! where.
 
-use idgate_core::error::{NotAnAnswer, NotFetched, Reason, WalletError};
-use idgate_core::request::Profile;
-use idgate_core::session::{ClientIdForm, Phase};
-use idgate_core::verifier::DcApi;
+use idgate_core::error::{NotAnAnswer, NotFetched};
+use idgate_core::shell::{ClientIdForm, Phase};
 use idgate_core::verify::WalletReply;
-use idgate_core::{Reader, Session};
+use idgate_core::{DcApi, Profile, Reader, Reason, Session, WalletError};
 use idgate_testkit::openid4vp::{Answer, Forgery, Request};
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};

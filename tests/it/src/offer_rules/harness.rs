@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
-use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
-use idgate_core::error::{CreateError, NotAnAnswer, NotFetched};
-use idgate_core::ids::{IssuerId, OfferId, TenantId};
-use idgate_core::request::{
-    DcApiRequests, Profile, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
-    SoftwareSigner, SpokenProfiles,
+use idgate_core::crypto::{
+    Alg, Es256Key, RequestSigner, SignerUnavailable, SoftwareSigner, aws_lc_rs,
 };
-use idgate_core::session::{ClientIdForm, Offer};
-use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
-use idgate_core::verifier::{DcApi, ProfileOptions, ResponseMode};
-use idgate_core::verify::{Step, Verification, WalletReply};
+use idgate_core::error::{CreateError, NotAnAnswer, NotFetched};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json, did_web};
+use idgate_core::shell::{
+    ClientIdForm, Jwk, Offer, OfferId, PresentationRequest, ProfileOptions, RequestObjectJwt,
+    SpokenProfiles, TrustEntry, TrustSnapshot, TrustedKey, roots_from_file,
+};
+use idgate_core::trust::DeviceResponseDocuments;
+use idgate_core::verify::WalletReply;
 use idgate_core::{
-    Answer, Asked, Mode, NewSession, PresentationRequest, Reader, Session, Trust, TrustEntry,
-    TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    Answer, Asked, DcApi, DcApiRequests, IssuerId, Mode, NewSession, Profile, Reader, ResponseMode,
+    Scheme, Session, Step, TenantId, Trust, UnixMillis, Verification, Verifier,
 };
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -267,7 +266,7 @@ impl Gateway {
     pub(super) fn post_to(
         &mut self,
         session: &mut Session,
-        offer: Option<&idgate_core::ids::OfferId>,
+        offer: Option<&idgate_core::shell::OfferId>,
         body: &Body,
     ) -> Result<WalletReply, NotAnAnswer> {
         let response = Answer {
@@ -339,7 +338,7 @@ impl Gateway {
     pub(super) fn settle(
         &mut self,
         session: &mut Session,
-        offer: Option<&idgate_core::ids::OfferId>,
+        offer: Option<&idgate_core::shell::OfferId>,
         body: &Body,
     ) {
         let reply = self.post_to(session, offer, body);

@@ -1,12 +1,10 @@
 //! The request of ISO/IEC TS 18013-7 Annex C beside those of OpenID4VP: who is asked for what, who may
 //! answer, and from where.
 
-use idgate_core::error::{CreateError, ErrorCode, NotAnAnswer, Reason, WalletError};
-use idgate_core::request::Profile;
-use idgate_core::session::{ClientIdForm, Phase};
-use idgate_core::verifier::DcApi;
+use idgate_core::error::{CreateError, NotAnAnswer};
+use idgate_core::shell::{ClientIdForm, Phase, PresentationRequest};
 use idgate_core::verify::WalletReply;
-use idgate_core::{PresentationRequest, Session};
+use idgate_core::{DcApi, ErrorCode, Profile, Reason, Session, WalletError};
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, DeviceProof, MDL, MDL_NAME_SPACE};

@@ -1,11 +1,10 @@
 //! Several documents in one DeviceResponse, and several sessions of one page: an answer by ISO/IEC TS
 //! 18013-7 Annex C is whole, and for one session.
 
-use idgate_core::Session;
-use idgate_core::error::{NotAnAnswer, Reason};
-use idgate_core::session::Phase;
-use idgate_core::verifier::DcApi;
+use idgate_core::error::NotAnAnswer;
+use idgate_core::shell::Phase;
 use idgate_core::verify::WalletReply;
+use idgate_core::{DcApi, Reason, Session};
 use idgate_testkit::iso_mdoc::{IsoMdocAnswer, IsoMdocRequest};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Document, MDL_NAME_SPACE};

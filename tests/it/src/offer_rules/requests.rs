@@ -1,6 +1,6 @@
 //! A wallet finds nothing wrong with a request, answers it, and is believed.
 
-use idgate_core::request::Profile;
+use idgate_core::Profile;
 use idgate_core::verify::WalletReply;
 use serde_json::json;
 

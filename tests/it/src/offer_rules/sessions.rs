@@ -1,10 +1,9 @@
 //! A session with several offers: each takes its own answers only, and one settles it.
 
 use idgate_core::error::NotAnAnswer;
-use idgate_core::request::Profile;
-use idgate_core::session::Offer;
+use idgate_core::shell::Offer;
 use idgate_core::verify::WalletReply;
-use idgate_core::{Session, UnixMillis};
+use idgate_core::{Profile, Session, UnixMillis};
 use idgate_testkit::openid4vp::Request;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{Body, Transcript};
@@ -100,7 +99,7 @@ fn of_two_answers_at_once_one_transition_applies() {
 #[test]
 fn an_unknown_offer_takes_nothing() {
     let (mut gateway, mut session, _, haip, _) = both();
-    let unknown = idgate_core::ids::OfferId::new("off_0000000000000000000000");
+    let unknown = idgate_core::shell::OfferId::new("off_0000000000000000000000");
     let refused = gateway.post_to(&mut session, Some(&unknown), &haip);
     assert_eq!(refused, Err(NotAnAnswer::SessionClosed));
     assert!(session.accepts_response(UnixMillis(NOW.0)));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Attempt, SigningSecret};
+use idgate_core::shell::webhook::{Attempt, SigningSecret};
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};

@@ -41,7 +41,7 @@ fn rules_25_and_26_an_empty_expectation_is_met_by_nobody() {
         proof.set("aud", audience);
         proof.set("nonce", nonce);
         let text = present(&shown, Some(&proof.sign()));
-        let expected = Expected::new(&case.trust, audience, nonce, now, now);
+        let expected = ExpectedSdJwtVc::new(&case.trust, audience, nonce, now, now);
         let mut report = CredentialReport::default();
         let verdict = verify_sd_jwt_vc(&PROVIDERS[0], &text, &expected, &mut report);
         assert_eq!(verdict.err().map(|error| error.reason), Some(reason));
@@ -52,11 +52,11 @@ fn rules_25_and_26_an_empty_expectation_is_met_by_nobody() {
 fn nothing_that_can_be_printed_holds_a_secret() {
     let case = Case::new();
     let now = UnixMillis::from_secs(NOW);
-    let expected = Expected::new(&case.trust, AUDIENCE, NONCE, now, now);
+    let expected = ExpectedSdJwtVc::new(&case.trust, AUDIENCE, NONCE, now, now);
     assert!(!format!("{expected:?}").contains(NONCE));
     let verified = accepted(case.present(&case.credential().issue(&case.issuer)));
     assert!(!format!("{verified:?}").contains("Erika"));
-    let mut tape = idgate_core::codec::json::Tape::default();
+    let mut tape = idgate_core::shell::json::Tape::default();
     tape.parse(br#"{"a":"sentinel"}"#).unwrap();
     assert!(!format!("{tape:?}").contains("sentinel"));
 }

@@ -1,7 +1,7 @@
 //! The issuer's key from `x5c` (HAIP 6.1.1, RFC 7515 4.1.6, RFC 5280 6).
 
 use idgate_core::error::Check;
-use idgate_core::trust::{Oid, PinnedSigner, RootOrigin, TrustAnchor};
+use idgate_core::shell::{Oid, PinnedSigner, RootOrigin, TrustAnchor};
 use idgate_testkit::der::PRINTABLE_STRING;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{CryptoProvider, Es256Key, Jwk, aws_lc_rs};
-use idgate_core::discovery::{PublishedKey, did_document_json};
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::crypto::{Es256Key, RequestSigner, SoftwareSigner, aws_lc_rs};
 use idgate_core::error::NotAnAnswer;
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Profile, RequestSigner, SoftwareSigner};
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
-use idgate_core::verifier::ProfileOptions;
-use idgate_core::verify::{Decision, Step, Supplied, Verification};
+use idgate_core::shell::discovery::{PublishedKey, did_document_json};
+use idgate_core::shell::{
+    Jwk, ProfileOptions, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey,
+};
+use idgate_core::trust::RevocationPolicy;
 use idgate_core::{
-    Answer, Asked, NewSession, Reader, Request, RequestObject, Session, TrustEntry, TrustSnapshot,
-    TrustedKey, UnixMillis, Verifier,
+    Answer, Asked, CryptoProvider, Decision, Entropy, EntropyUnavailable, IssuerId, NewSession,
+    Profile, Reader, Request, RequestObject, Session, Step, Supplied, TenantId, UnixMillis,
+    Verification, Verifier,
 };
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::wallet::Body;

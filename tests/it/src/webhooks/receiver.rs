@@ -8,7 +8,7 @@ use std::thread;
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
-use idgate_core::webhook::{Received, SigningSecret};
+use idgate_core::shell::webhook::{Received, SigningSecret};
 use serde_json::Value;
 
 use crate::server::eventually;

@@ -7,7 +7,8 @@ use super::*;
 use crate::crypto::tests::PROVIDER;
 use crate::ids::IssuerId;
 use crate::request::fixtures::NOW;
-use crate::trust::{PinnedSigner, RootOrigin, TrustAnchor};
+use crate::trust::anchors::RootOrigin;
+use crate::trust::{PinnedSigner, TrustAnchor};
 
 #[test]
 fn an_issuer_without_entry_is_unknown() {

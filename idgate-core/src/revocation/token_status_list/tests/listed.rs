@@ -10,10 +10,10 @@ use super::super::super::fixtures::{MDL, for_usages, root_with, signer_under, si
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::ids::IssuerId;
+use crate::trust::TrustEntry;
 use crate::trust::certificate::Certificate;
-use crate::trust::{
-    ListAnchors, ListProfile, ListRules, ListTerms, TrustEntry, import_trusted_list,
-};
+use crate::trust::listing::ListProfile;
+use crate::trust::trusted_list::{ListAnchors, ListRules, ListTerms, import_trusted_list};
 
 const DAY_MS: u64 = 86_400_000;
 

@@ -8,7 +8,8 @@ use super::super::super::fixtures::{
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::ids::DocType;
-use crate::trust::{Oid, PinnedSigner, TrustEntry};
+use crate::trust::oid::Oid;
+use crate::trust::{PinnedSigner, TrustEntry};
 
 /// A list by `signer`'s certificate, as the one of an mDL that the fixture's root vouched for.
 fn by(der: &[u8], entry: &TrustEntry) -> Verdict {

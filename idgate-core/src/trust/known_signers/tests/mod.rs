@@ -12,7 +12,8 @@ use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::error::Reason;
 use crate::ids::{DocType, IssuerId};
-use crate::trust::{PinnedSigner, RootOrigin};
+use crate::trust::PinnedSigner;
+use crate::trust::anchors::RootOrigin;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const MDL: &str = "org.iso.18013.5.1.mDL";

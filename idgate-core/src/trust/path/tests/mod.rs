@@ -10,7 +10,8 @@ use sha2::Sha256;
 use super::*;
 use crate::crypto::tests::PROVIDER;
 use crate::ids::{DocType, IssuerId};
-use crate::trust::{PinnedSigner, RootOrigin};
+use crate::trust::PinnedSigner;
+use crate::trust::anchors::RootOrigin;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const LIVE: bool = true;

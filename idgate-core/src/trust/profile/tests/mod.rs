@@ -6,7 +6,7 @@ use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
 use super::*;
 use crate::crypto::tests::PROVIDER;
-use crate::trust::RootOrigin;
+use crate::trust::anchors::RootOrigin;
 
 const STRICT: bool = false;
 const TOLERANT: bool = true;

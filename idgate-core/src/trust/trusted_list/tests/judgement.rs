@@ -11,7 +11,7 @@ use idgate_testkit::x509::{
 
 use super::*;
 use crate::error::{Reason, VerifyError};
-use crate::trust::Oid;
+use crate::trust::oid::Oid;
 use crate::trust::path::{
     StatusRoots, VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain,
 };

@@ -146,7 +146,7 @@ fn a_certificate_for_tls_or_not_for_signing_is_skipped() {
         let list = of(&[Kind::Pid.issuance(&[&builder.self_sign(&key("tls")).der])]);
         assert!(nothing(&fed(&list, &ListTerms::default())));
         let listed = &list.providers[0].services[0].certificates[0];
-        assert_eq!(listed.outcome, crate::trust::ListOutcome::Unusable(why.into()));
+        assert_eq!(listed.outcome, crate::trust::master_list::ListOutcome::Unusable(why.into()));
     }
 }
 
@@ -358,8 +358,12 @@ fn the_signers_that_a_pointer_announces_are_reported() {
 fn what_lists_brought_is_forgotten_before_the_next_issue() {
     let mut entry = fed(&of(&[Kind::Pid.issuance(&[&root("a").der])]), &ListTerms::default());
     entry.roots.push(
-        TrustAnchor::from_der(&PROVIDER, &root("own").der, crate::trust::RootOrigin::RootFile)
-            .unwrap(),
+        TrustAnchor::from_der(
+            &PROVIDER,
+            &root("own").der,
+            crate::trust::anchors::RootOrigin::RootFile,
+        )
+        .unwrap(),
     );
     entry.forget_lists();
     assert_eq!((entry.roots.len(), entry.sd_jwt_roots.len()), (1, 0));

@@ -95,7 +95,11 @@ fn in_a_snapshot_only_what_may_count_is_looked_at_and_the_outcome_is_the_same() 
 fn what_the_operator_names_counts_beside_a_list() {
     let (_, mut entry) = long();
     let own_root = own(PROVIDERS).status;
-    let named = TrustAnchor::from_der(&PROVIDER, &own_root.der, crate::trust::RootOrigin::RootFile);
+    let named = TrustAnchor::from_der(
+        &PROVIDER,
+        &own_root.der,
+        crate::trust::anchors::RootOrigin::RootFile,
+    );
     entry.status_roots.push(named.unwrap());
     let snapshot = TrustSnapshot::new(1, [entry]);
     let placed = snapshot.entry(&IssuerId::new("eu")).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::crypto::tests::PROVIDER;
-use crate::trust::roots_from_file;
+use crate::trust::root_file::roots_from_file;
 
 /// 2025-11-19T00:00:00Z: within the VICAL's day.
 const THAT_DAY: UnixMillis = UnixMillis::from_secs(1_763_510_400);

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::codec::base64url;
+use crate::crypto::SoftwareSigner;
 use crate::crypto::{Alg, Es256Key, RequestSigner, SignerUnavailable, rustcrypto::PROVIDER};
 use crate::error::ErrorCode;
 use crate::jose::{CompactJws, decode_signature};
 use crate::request::fixtures::{self, NOW};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
-use crate::request::{RequestObjectJwt, Scheme, SoftwareSigner};
+use crate::request::{RequestObjectJwt, Scheme};
 use crate::session::{Effect, Input, Phase, Transition};
 use crate::verifier::NewSession;
 

@@ -14,7 +14,8 @@ use crate::crypto::{Curve, EcdhPrivateKey, Jwk, PublicKey, aws_lc_rs, rustcrypto
 use crate::formats::mdoc::{DeviceAuth, DeviceAuthentication, Handover};
 use crate::ids::IssuerId;
 use crate::time::UnixMillis;
-use crate::trust::{PinnedSigner, RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
+use crate::trust::anchors::RootOrigin;
+use crate::trust::{PinnedSigner, RevocationPolicy, TrustAnchor, TrustEntry};
 
 const PROVIDERS: [CryptoProvider; 2] = [aws_lc_rs::PROVIDER, rustcrypto::PROVIDER];
 

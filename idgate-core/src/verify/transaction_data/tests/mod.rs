@@ -30,9 +30,9 @@ fn hash_of(alg: HashAlg, text: &str) -> String {
 fn agreed(asked: &[TransactionData], proof: &Json) -> Result<Vec<String>, Reason> {
     let issuer = TrustEntry::new(IssuerId::new("issuer"));
     let now = UnixMillis(1);
-    let expected = Expected {
+    let expected = ExpectedSdJwtVc {
         transaction_data: asked.iter().collect(),
-        ..Expected::new(&issuer, "audience", "nonce", now, now)
+        ..ExpectedSdJwtVc::new(&issuer, "audience", "nonce", now, now)
     };
     let text = format!("{proof}");
     let mut tape = Tape::default();

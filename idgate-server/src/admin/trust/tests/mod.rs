@@ -99,7 +99,7 @@ fn a_jwk_set_and_a_pem_file_are_material() {
     let added = desk.run(&["add", "bank", "--jwk", &set]).unwrap().json;
     assert_eq!(added["keys"].as_array().unwrap().len(), 2);
     assert_eq!(added["keys"][1]["kid"], "two");
-    let key = idgate_core::crypto::Jwk::parse(P256.as_bytes()).unwrap().key;
+    let key = idgate_core::shell::Jwk::parse(P256.as_bytes()).unwrap().key;
     let pem = {
         use base64::Engine as _;
         let body = base64::engine::general_purpose::STANDARD.encode(key.spki_der());

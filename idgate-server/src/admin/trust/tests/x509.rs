@@ -34,7 +34,7 @@ impl Fixture {
         let options = StoreOptions { instance_key: None, environment, quotas: Quotas::default() };
         let store = Store::open(&self.dir.path().join("data"), options, NOW).unwrap();
         let trust = store.trust().wait().unwrap();
-        let entry = trust.entry(&idgate_core::ids::IssuerId::new("road")).unwrap();
+        let entry = trust.entry(&idgate_core::IssuerId::new("road")).unwrap();
         entry.roots_for(true).next().is_some() || entry.pinned_signers_for(true).next().is_some()
     }
 }
@@ -189,10 +189,10 @@ fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
     let Some(vical) = vector("vical/aamva-vical-2025-11-18.cbor") else { return };
     let file = std::fs::read(&vical).unwrap();
     let provider = idgate_core::crypto::aws_lc_rs::PROVIDER;
-    let read = || idgate_core::trust::import_vical(&provider, &file, None, true, TODAY).unwrap();
+    let read = || idgate_core::shell::import_vical(&provider, &file, None, true, TODAY).unwrap();
     let change = |list| TrustChange {
         lists: vec![idgate_store::NewList {
-            origin: idgate_core::trust::RootOrigin::Vical,
+            origin: idgate_core::shell::RootOrigin::Vical,
             list,
             sha256: [0; 32],
         }],

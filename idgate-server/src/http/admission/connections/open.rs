@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use idgate_core::ids::TenantId;
+use idgate_core::TenantId;
 use tokio::sync::Notify;
 
 use super::Standing;

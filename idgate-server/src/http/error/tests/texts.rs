@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::Es256Key;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::entropy::OsEntropy;
-use idgate_core::request::{Profile, RegistrationCertificate, SoftwareSigner, SpokenProfiles};
-use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{DcApi, ProfileOptions};
-use idgate_core::{Issuer, ListFile, Mode, NewSession, Trust, UnixMillis, Verifier};
+use idgate_core::crypto::{Es256Key, SoftwareSigner};
+use idgate_core::shell::{ClientIdForm, ProfileOptions, SpokenProfiles};
+use idgate_core::trust::ListFile;
+use idgate_core::{
+    DcApi, Issuer, Mode, NewSession, OsEntropy, Profile, RegistrationCertificate, Trust,
+    UnixMillis, Verifier,
+};
 use idgate_testkit::jws::sign_jws;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS};
@@ -189,7 +190,7 @@ fn a_registration_certificate_that_has_ended_is_refused() {
     let registrar = SigningKey::from_seed(Curve::P256, "registrar");
     let text = sign_jws(&registrar, &header.to_string(), &claims.to_string());
     let registration = RegistrationCertificate::import(&text, None, NOW).unwrap();
-    let new = NewSession::live().registration(&registration, true);
+    let new = NewSession::live().registration(&registration);
     let asked = body("dc+sd-jwt", "listed", &json!({"profile": "haip"}));
     let verifier = verifier(options(&[Profile::Haip]), Some(certified()));
     assert_eq!(

@@ -7,12 +7,9 @@ use std::sync::{Arc, Mutex};
 use idgate::Egress;
 use idgate::loopback::read_head;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::SessionId;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Received, SigningSecret};
-use idgate_core::{NewSession, Request, Trust, Verifier};
+use idgate_core::shell::webhook::{Received, SigningSecret};
+use idgate_core::{NewSession, Request, Session, SessionId, Trust, UnixMillis, Verifier};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -56,7 +53,7 @@ impl Fixture {
         let mut operator = operator(dir.path());
         let change = TrustChange {
             claims: Some(vec!["given_name".into()]),
-            keys: vec![(idgate_core::crypto::Jwk::parse(JWK.as_bytes()).unwrap().key, None)],
+            keys: vec![(idgate_core::shell::Jwk::parse(JWK.as_bytes()).unwrap().key, None)],
             ..TrustChange::default()
         };
         operator.add_trust("issuer", &change, NOW).unwrap().unwrap();

@@ -5,7 +5,7 @@ mod reviews;
 
 use std::time::Duration;
 
-use idgate_core::webhook::SCHEDULE_MS;
+use idgate_core::shell::webhook::SCHEDULE_MS;
 
 use self::fixture::{Fixture, HOUR, MINUTE};
 use super::{GATHERING, POLL, gathering, pause};

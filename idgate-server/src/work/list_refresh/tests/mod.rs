@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use idgate_core::ids::IssuerId;
+use idgate_core::IssuerId;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
 use idgate_testkit::x509::Identity;

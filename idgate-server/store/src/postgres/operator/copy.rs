@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use idgate_core::entropy::Entropy as _;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Entropy as _, UnixMillis};
 
 use super::super::audit::{self as log, heads};
 use super::super::claims::{SLOT_MS, SLOTS};

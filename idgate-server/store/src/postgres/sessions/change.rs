@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use idgate_core::ids::SessionId;
+use idgate_core::SessionId;
 
 use super::super::super::metrics::Measured;
 use super::super::super::sql::number;

@@ -1,7 +1,7 @@
 //! New sessions of one client, with what belongs to them.
 
 use futures_util::future::join_all;
-use idgate_core::session::Offer;
+use idgate_core::shell::Offer;
 use serde_json::json;
 
 use super::super::super::db::Db;

@@ -1,7 +1,6 @@
 //! A caller's session with its result, which is in a table of its own.
 
-use idgate_core::session::Session;
-use idgate_core::time::UnixMillis;
+use idgate_core::{Session, UnixMillis};
 
 use super::super::super::types::{Caller, SessionFound, StoreError};
 use super::super::claims;

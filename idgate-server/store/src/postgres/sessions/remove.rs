@@ -1,7 +1,6 @@
 //! Removing sessions.
 
-use idgate_core::ids::SessionId;
-use idgate_core::time::UnixMillis;
+use idgate_core::{SessionId, UnixMillis};
 
 use super::super::super::types::{Caller, StoreError};
 use super::super::error::{Done, Failure};

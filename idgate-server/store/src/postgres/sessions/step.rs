@@ -8,7 +8,8 @@
 //! their order counts, because the others only follow from it.
 
 use futures_util::future::join_all;
-use idgate_core::session::{Session, Settlement};
+use idgate_core::Session;
+use idgate_core::shell::Settlement;
 
 use super::super::super::db::Db;
 use super::super::super::metrics::{Measured, gains, hours};

@@ -1,7 +1,7 @@
 //! What a long look finds: everything sealed is opened, and what is stored is compared with what the
 //! audit log says was stored.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::Connection;
 
 use crate::db::{Db, Row, at_once};

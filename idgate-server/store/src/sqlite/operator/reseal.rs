@@ -1,6 +1,6 @@
 //! Putting one instance key in the place of another, while no gateway runs.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 
 use super::SqliteOperator;
 use crate::sqlite::claims::remove_orphaned_keys;

@@ -1,6 +1,6 @@
 //! What a job of the writing thread works with.
 
-use idgate_core::time::UnixMillis;
+use idgate_core::UnixMillis;
 use rusqlite::Connection;
 
 use crate::audit_chain::AuditEvent;

@@ -120,7 +120,7 @@ async fn what_ran_beside_a_failing_job_is_stored_and_counted_once() {
     let release = hold(&writer);
     let audited = |text: Option<&'static str>| {
         writer.submit(move |batch| {
-            let now = idgate_core::time::UnixMillis(1);
+            let now = idgate_core::UnixMillis(1);
             batch.audit("cli_1", AuditEvent::of_client(AuditStatus::ApiKeyCreated, now))?;
             bump(batch)?;
             text.map_or(Ok(()), |text| Err(StoreError::Failed(text.into())))
@@ -149,7 +149,7 @@ async fn an_altered_total_stops_what_is_audited_and_nothing_else() {
     let release = hold(&writer);
     let plain = writer.submit(bump);
     let audited = writer.submit(|batch| {
-        let now = idgate_core::time::UnixMillis(1);
+        let now = idgate_core::UnixMillis(1);
         batch.audit("cli_1", AuditEvent::of_client(AuditStatus::ApiKeyCreated, now))?;
         bump(batch)
     });

@@ -1,9 +1,9 @@
 //! What everything else is written in.
 
-use idgate_core::codec::{form, is_strict_cbor, json};
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey, Jwk};
-use idgate_core::limits::MAX_JWE_HEADER_CHARS;
+use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey};
+use idgate_core::shell::limits::MAX_JWE_HEADER_CHARS;
+use idgate_core::shell::{Jwk, form, is_strict_cbor, json};
 use idgate_testkit::keys::{Curve, SigningKey};
 
 use crate::hostile::cost::Row;

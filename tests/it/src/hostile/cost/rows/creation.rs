@@ -1,12 +1,10 @@
 //! What a tenant sends to make a session, with the fields of the newer profiles. Tenants are no
 //! strangers, but many of them share a gateway.
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::IssuerId;
 use idgate_core::limits::MAX_CREATE_BYTES;
-use idgate_core::request::{Profile, SpokenProfiles};
-use idgate_core::{Mode, Trust, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_core::shell::{Jwk, SpokenProfiles, TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::{IssuerId, Mode, Profile, Trust, Verifier};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use serde_json::{Value, json};

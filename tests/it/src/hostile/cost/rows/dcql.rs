@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::Profile;
-use idgate_core::verifier::ProfileOptions;
+use idgate_core::shell::{Jwk, ProfileOptions, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::{
-    NewSession, Reader, Session, Trust, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+    IssuerId, NewSession, Profile, Reader, Session, TenantId, Trust, UnixMillis, Verifier,
 };
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::base64url;

@@ -1,8 +1,8 @@
 //! Lists of roots that an operator imports.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RootOrigin, TrustAnchor, import_master_list, import_vical};
+use idgate_core::shell::{RootOrigin, TrustAnchor, import_master_list, import_vical};
 use idgate_testkit::der::{oid, sequence, tlv};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::master_list::{MasterList, master_list_signer};

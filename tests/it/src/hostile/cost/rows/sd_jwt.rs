@@ -1,11 +1,9 @@
 //! SD-JWTs: as a stranger makes them, and as the holder of a good one does.
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{TrustEntry, TrustedKey};
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::shell::{ExpectedSdJwtVc, Jwk, TrustEntry, TrustedKey, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, UnixMillis};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::issuer::Issued;
 use idgate_testkit::keys::Curve;
@@ -28,7 +26,7 @@ fn row(name: &'static str, worst: Vec<(&'static str, Generator)>) -> Row {
     issuer.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
     let now = UnixMillis(NOW_MS);
     let verify = move |text: &[u8]| {
-        let expected = Expected::new(&issuer, CLIENT_ID, NONCE, now, now);
+        let expected = ExpectedSdJwtVc::new(&issuer, CLIENT_ID, NONCE, now, now);
         let text = std::str::from_utf8(text).unwrap();
         verify_sd_jwt_vc(&PROVIDER, text, &expected, &mut CredentialReport::default())
     };

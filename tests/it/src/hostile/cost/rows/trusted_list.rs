@@ -1,8 +1,8 @@
 //! European trusted lists.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListAnchors, ListRules, import_trusted_list};
+use idgate_core::shell::{ListAnchors, ListRules, import_trusted_list};
 use idgate_testkit::jws::{sign_jws, x5c};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};

@@ -1,9 +1,8 @@
 //! Certificates, chains of them, and CRLs.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::revocation::VerifiedCrl;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path};
+use idgate_core::shell::{RootOrigin, TrustAnchor, VerifiedCrl, is_valid_rfc5280_path};
 use idgate_testkit::der::{bit_string, oid, sequence, tlv, unsigned};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{Crl, CrlEntry, extension};

@@ -1,10 +1,9 @@
 //! The certificates of an SD-JWT's header, as a stranger makes them.
 
 use idgate_core::crypto::counting::PROVIDER;
-use idgate_core::ids::IssuerId;
-use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry};
-use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_core::shell::{ExpectedSdJwtVc, RootOrigin, TrustAnchor, TrustEntry, verify_sd_jwt_vc};
+use idgate_core::verify::CredentialReport;
+use idgate_core::{IssuerId, UnixMillis};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::der::tlv;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -70,7 +69,7 @@ pub(super) fn x5c() -> Row {
         .push(TrustAnchor::from_der(&PROVIDER, &root().der, RootOrigin::RootFile).unwrap());
     let now = UnixMillis(NOW_MS);
     let verify = move |text: &[u8]| {
-        let expected = Expected::new(&issuer, CLIENT_ID, NONCE, now, now);
+        let expected = ExpectedSdJwtVc::new(&issuer, CLIENT_ID, NONCE, now, now);
         let text = std::str::from_utf8(text).unwrap();
         verify_sd_jwt_vc(&PROVIDER, text, &expected, &mut CredentialReport::default())
     };

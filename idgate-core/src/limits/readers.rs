@@ -1,13 +1,6 @@
-//! Every size and count cap in one place: work that an attacker can cause has a budget, and each
+//! Every size and count cap of readers in one place: work that an attacker can cause has a budget, and each
 //! number carries its reason.
 
-/// Largest wallet answer: one presentation of the largest size, encoded for a form, or several
-/// of the usual size.
-pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
-/// Largest body of a session creation; a hundred claims with filters stay far below.
-pub const MAX_CREATE_BYTES: usize = 64 * 1024;
-/// Largest form of a wallet that posts for a Request Object. `wallet_metadata` may be long.
-pub const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
 /// Parameters of one form. OpenID4VP has five; others are ignored (RFC 6749 3.1).
 pub const MAX_FORM_PARAMETERS: usize = 64;
 /// Presentations in one answer: the most credentials a session may ask for.
@@ -78,12 +71,6 @@ pub const MAX_PATTERN_TEXT_BYTES: usize = 4096;
 /// Length of an inline request behind `openid4vp://` in bytes. Proxies and wallets commonly refuse
 /// URIs and headers beyond 16 KiB, and a QR code holds less than 3 KiB.
 pub const MAX_QR_CODE_URL_BYTES: usize = 16 * 1024;
-/// Shortest time to live of a session (specification 8).
-pub const MIN_TTL_MS: u64 = 60_000;
-/// Longest time to live of a session (specification 8).
-pub const MAX_TTL_MS: u64 = 86_400_000;
-/// Time to live when the request names none: long enough to find a phone.
-pub const DEFAULT_TTL_MS: u64 = 300_000;
 /// Length of a `wallet_nonce` in characters; a copy of it goes into the Request Object.
 pub const MAX_WALLET_NONCE_CHARS: usize = 256;
 /// Length of the protected header of an encrypted answer in characters. It holds a key, two nonces
@@ -96,21 +83,11 @@ pub const MAX_JWS_SIGNATURE_BYTES: usize = 132;
 /// How often random bytes are drawn for a private key. Bytes that are not a scalar come once in 2^32
 /// draws, so a source that fails this often is broken.
 pub const MAX_KEY_DRAWS: usize = 4;
-/// How long claims and verification details are readable (specification 3).
-pub const CLAIMS_RETENTION_MS: u64 = 30_000;
-/// How long a session may stay in VERIFYING while status sources are asked.
-pub const VERIFYING_LEASE_MS: u64 = 20_000;
-/// Tolerated clock difference on token times; none is given to certificates.
-pub const CLOCK_SKEW_MS: u64 = 60_000;
 /// Largest inflated status list: 2^25 credentials of a whole byte each.
 pub const MAX_STATUS_LIST_BYTES: usize = 32 * 1024 * 1024;
 /// Days for which a status list token without `exp` counts after its `iat`, unless a trust entry
 /// says otherwise: lists are renewed daily, and one that nobody renews must end some time.
 pub const DEFAULT_STATUS_MAX_AGE_DAYS: u32 = 7;
-/// Status lists and CRLs that one answer may have fetched: two for each presentation.
-pub const MAX_STATUS_URIS: usize = 20;
-/// Largest answer of a status source. The largest national CRLs stay below.
-pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
 /// Items of CBOR in the claims of an identifier list: 250,000 identifiers of revoked mdocs take two each,
 /// and the other claims have room. An item takes 40 bytes of memory while the list is read.
 pub const MAX_IDENTIFIER_LIST_ITEMS: usize = 2 * 250_000 + 64;
@@ -157,8 +134,6 @@ pub const MAX_CERTIFICATE_ELEMENTS: usize = 1024;
 pub const MAX_NAME_BYTES: usize = 1024;
 /// Certificates in one Master List or VICAL. The ICAO Master List has 520.
 pub const MAX_LISTED_CERTIFICATES: usize = 8192;
-/// Largest trusted list. 2000 providers with two certificates each take 6 MiB.
-pub const MAX_TRUSTED_LIST_BYTES: usize = 8 * 1024 * 1024;
 /// Providers in one trusted list. There are 27 member states; public bodies may be many.
 pub const MAX_LIST_PROVIDERS: usize = 2000;
 /// Services of one provider in a trusted list. Real ones have two.
@@ -192,8 +167,5 @@ pub const MAX_TRANSACTION_DATA: usize = 10;
 pub const MAX_GROUPS: usize = 50;
 /// Fewest characters of a webhook's signing secret (specification 8).
 pub const MIN_WEBHOOK_SECRET_CHARS: usize = 16;
-/// How far the clocks of a webhook's sender and receiver may be apart, either way: five minutes
-/// (specification 6).
-pub const WEBHOOK_TOLERANCE_MS: u64 = 300_000;
 /// Digits of the longest timestamp of a webhook that is looked at; more than any clock shows.
 pub const MAX_WEBHOOK_TIMESTAMP_DIGITS: usize = 16;
