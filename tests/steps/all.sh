@@ -239,6 +239,9 @@ wider 'site of the pages, and its links' site
 on 'docs tests/docs README.md CHANGELOG.md'
 only_with find_mdbook 'cargo could not install mdbook (log: mdbook.log)'
 beside
+wider 'programs outside the workspace' python3 tests/outside/run.py
+on "$library_paths examples tests/outside tests/testkit"
+beside
 wider 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop
 on "$library_paths tests/interop tests/testkit"
 partly_with has_openssl 'interop: josekit' 'no headers of OpenSSL (log: packages.log)'

@@ -245,14 +245,12 @@ impl Session {
     }
 
     /// Takes the result out, for an embedder that keeps it apart from the session.
-    #[cfg_attr(feature = "shell", visibility::make(pub))]
-    pub(crate) fn take_result(&mut self) -> Option<SessionResult> {
+    pub fn take_result(&mut self) -> Option<SessionResult> {
         self.result.take()
     }
 
     /// Puts back the result that the embedder kept apart. Only a VERIFIED session takes it.
-    #[cfg_attr(feature = "shell", visibility::make(pub))]
-    pub(crate) fn restore_result(&mut self, result: SessionResult) {
+    pub fn restore_result(&mut self, result: SessionResult) {
         if self.is_verified() {
             self.result = Some(result);
         }

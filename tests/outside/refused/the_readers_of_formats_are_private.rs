@@ -1,0 +1,2 @@
+//! E0603: strict readers of JSON and base64url are not for applications.
+pub use idgate_core::codec::json;
