@@ -52,18 +52,21 @@ def measured(work: Work, seconds: float) -> float:
     return spent / count * 1e6
 
 
+def trust_of_issuer() -> idgate.Trust:
+    key = (DATA / "issuer_es256.public.jwk.json").read_bytes()
+    return idgate.Trust([idgate.Issuer(MANIFEST["iss"], jwk=key)])
+
+
 def sd_jwt() -> Work:
     presentation = (DATA / f"{SD_JWT}.txt").read_text().strip()
     disclosures = [json.loads(decode(part)) for part in presentation.split("~")[1:-1]]
     iat = json.loads(decode(presentation.split("~")[-1].split(".")[1]))["iat"]
     presented = datetime.fromtimestamp(iat, timezone.utc)
-    trust = idgate.Trust()
-    trust.add_issuer(MANIFEST["iss"])
-    trust.add_jwk(MANIFEST["iss"], (DATA / "issuer_es256.public.jwk.json").read_bytes())
+    trust = trust_of_issuer()
     claims = [disclosure[1] for disclosure in disclosures]
     return lambda: trust.verify(
         presentation,
-        format="vc+sd-jwt",
+        format="dc+sd-jwt",
         issuer_id=MANIFEST["iss"],
         client_id=MANIFEST["aud"],
         nonce=MANIFEST["nonce"],
@@ -75,9 +78,8 @@ def sd_jwt() -> Work:
 
 def mdoc() -> Work:
     response = encode((DATA / f"{MDOC}.cbor").read_bytes())
-    trust = idgate.Trust()
-    trust.add_issuer("bench", revocation="off")
-    trust.add_roots("bench", (DATA / "iaca_root1.der").read_bytes())
+    root = (DATA / "iaca_root1.der").read_bytes()
+    trust = idgate.Trust([idgate.Issuer("bench", iaca_roots=root, revocation="off")])
     return lambda: trust.verify(
         response,
         format="mso_mdoc",
@@ -88,6 +90,7 @@ def mdoc() -> Work:
         doc_type="org.iso.18013.5.1.mDL",
         namespace="org.iso.18013.5.1",
         claims=["family_name", "given_name", "birth_date", "age_over_18"],
+        profile="draft",
         apu=encode(MANIFEST["mdoc_generated_nonce"].encode()),
         now=MDOC_NOW,
     )
@@ -137,11 +140,8 @@ def memory_of_a_verifier() -> float:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     kept = []
     for _ in range(1000):
-        trust = idgate.Trust()
-        trust.add_issuer(MANIFEST["iss"])
-        trust.add_jwk(MANIFEST["iss"], (DATA / "issuer_es256.public.jwk.json").read_bytes())
-        kept.append(idgate.Verifier("https://shop.example", trust))
-        trust.close()
+        with trust_of_issuer() as trust:
+            kept.append(idgate.Verifier("https://shop.example", trust, profiles=["draft"]))
     return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000
 
 

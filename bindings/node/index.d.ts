@@ -1,226 +1,138 @@
 /// <reference lib="esnext.disposable" />
 /** Verifies digital identity and age credentials that wallets present over OpenID4VP. */
 
-type Json = Record<string, unknown>;
-type Data = string | Uint8Array;
+/** Bytes, or text: PEM and JSON are text. */
+export type Data = string | Uint8Array;
+export type Claims = Record<string, unknown>;
+export type Alg = 'ES256' | 'ES384' | 'ES512';
+/** `live`, or a test, which also takes material for tests. */
+export type Mode = 'live' | 'test';
 
-/** Something is refused or wrong. The message never carries claim values, tokens or keys. */
-export class IdgateError extends Error {
-  constructor(
-    kind: ErrorKind,
-    code: string,
-    message: string,
-    path?: string,
-    clause?: string | null,
-  );
-  /** Who must act. */
-  readonly kind: ErrorKind;
-  /** Stable, and the same that the gateway uses, as `nonce_mismatch`. */
-  readonly code: string;
-  /** The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty. */
-  readonly path: string;
-  /** The clause of the standard that a presentation does not meet, as `RFC 9901 7.3`. */
-  readonly clause: string | null;
-}
-
-export type ErrorKind =
-  | 'refused'
-  | 'bad_request'
-  | 'bad_response'
-  | 'config'
-  | 'misuse'
-  | 'unavailable'
-  | 'nothing'
-  | 'internal';
-
-/** Something in the library that is given back: by `using`, `await using`, `close()` or in the end. */
+/** An object of the library, which is given back by `using`, `await using`, `close()` or in the end. */
 interface Closable {
-  /** Gives it back now. What was made with it goes on working. */
+  /** Gives it back now. Objects that were made with it go on working. */
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface IssuerOptions {
-  /** The value that `iss` must have; default: the issuer id when it is a URL or a DID. */
-  iss?: string;
-  /** Accepted types of SD-JWT VC; none: any. */
-  vct?: string[];
-  /** Accepted document types of mdoc; none: whatever the request names. */
-  docTypes?: string[];
-  namespaces?: string[];
-  claims?: string[];
-  countries?: string[];
-  ekus?: string[];
-  /**
-   * The extended key usages of which the certificate of an SD-JWT VC issuer must have one; none: any,
-   * but one that is for other things alone, as serverAuth.
-   */
-  sdJwtEkus?: string[];
-  revocation?: 'if_published' | 'required' | 'off';
-  /** How many days a status list token without `exp` counts after its `iat`; none: 7. */
-  statusMaxAgeDays?: number;
-  /** Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so. */
-  issuingCountryUnbound?: boolean;
-  /** For 1.0 and haip: where claims of an SD-JWT VC stand; `null` is every element of an array. */
-  claimPaths?: Record<string, readonly (string | null)[]>;
-  /** For 1.0 and haip: queries name the roots. */
-  aki?: boolean;
-  /** For 1.0 and haip: how many documents a DeviceResponse may have; none: one. */
-  deviceResponseDocuments?: 'one' | 'any';
+interface At {
+  /** The present, for tests; by default the clock's. */
+  now?: Date | null;
 }
 
-export interface MaterialOptions {
-  testOnly?: boolean;
-  now?: Date;
+/** A reply to a wallet. Its body may have a response code or a nonce: keep it out of logs. */
+export interface HttpReply {
+  readonly status: number;
+  /** By lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-export interface ListOptions {
-  /** Vouches for the signer of the list; without it the list is for tests only. */
-  signerCa?: Data;
-  testOnly?: boolean;
-  /** VICAL: take it though a newer one is due. */
-  allowStale?: boolean;
-  now?: Date;
+// Errors. A value of a wrong type is a `TypeError`, and so is a closed object.
+
+/** Every other error of this package. The message never carries claim values, tokens or keys. */
+export class IdgateError extends Error {
+  protected constructor();
+  /** Stable, for example `nonce_mismatch`. Codes of requests, answers and refusals are those of the gateway. */
+  readonly code: string;
 }
 
-/** What became of one certificate of a list. */
-export interface ListedCertificate {
-  sha256: string;
-  subject: string;
-  country: string | null;
-  key: string;
-  expired: boolean;
-  skippedBecause: string | null;
+/** The request breaks a rule. */
+export class RequestInvalid extends IdgateError {
+  private constructor();
+  /** The field in the spelling of the request, for example `credentials[0].claims[2]`; empty: the whole request. */
+  readonly path: string;
+  /** The rule that is broken, and what to do. */
+  readonly rule: string;
 }
 
-/**
- * The next one of the issuer is of that type, below a CA signed for that organization, and not older:
- * remember the three, and hold a list to them after a restart.
- */
-export interface TrustedList {
-  listType: 'pid' | 'mdl' | 'pub-eaa';
-  sequence: number;
-  issuedAt: Date;
-  /** From then on it vouches for nobody. */
-  nextUpdate: Date;
-  organization: string | null;
-  providers: ListedProvider[];
-  certificates: ListedCertificate[];
+/** Trust, a key, a certificate or an option cannot be used. */
+export class Misconfigured extends IdgateError {
+  private constructor();
+  /** Whose material it is; null: it is not an issuer's. */
+  readonly issuer: string | null;
+  /** For example `iacaRoots[0]`. */
+  readonly field: string | null;
+  /** The fault, for example `is neither PEM nor DER`. */
+  readonly why: string;
 }
 
-/** A provider of a trusted list. */
-export interface ListedProvider {
-  name: string;
-  identifier: string | null;
-  country: string | null;
+/** A presentation or a notification was evaluated, and is not to be believed. */
+export class Refused extends IdgateError {
+  private constructor();
+  readonly reason: Reason | 'invalid_webhook';
+  /** The check that failed. */
+  readonly check: string;
+  /** The clause that demands it, for example `RFC 9901 7.3`. */
+  readonly clause: string;
+  /** What you can do, where that is something. */
+  readonly hint?: string;
 }
 
-/** Whom a trusted list says that the issuer is: one provider, or `candidates`, which it may be. */
-export type Provider = (ListedProvider | { candidates: ListedProvider[] }) & {
-  listType: 'pid' | 'mdl' | 'pub-eaa';
-  listSequence: number;
-};
-
-export interface Expected {
-  format: 'vc+sd-jwt' | 'mso_mdoc';
-  issuerId: string;
-  /** Exactly as sent. */
-  clientId: string;
-  /** Yours, used once. */
-  nonce: string;
-  claims?: string[];
-  /** mdoc. */
-  responseUri?: string;
-  /** mdoc. */
-  docType?: string;
-  /** mdoc. */
-  namespace?: string;
-  /** mdoc in an encrypted answer: the JWK that it was encrypted to, with `d` for a device MAC. */
-  encKey?: { kty: string; crv: string; x: string; y: string; d?: string };
-  /** mdoc in an encrypted answer: `apu` of its header. */
-  apu?: string;
-  alg?: 'ES256' | 'ES384' | 'ES512';
-  livemode?: boolean;
-  /** SD-JWT VC: older proofs are stale. */
-  requestedAt?: Date;
-  /** Tells what was checked, too, for records. */
-  checks?: boolean;
-  now?: Date;
+/** What came changes nothing: there is nothing to store. */
+export class NotAnAnswer extends IdgateError {
+  private constructor();
+  readonly httpStatus: number;
+  /** The reply to the wallet. */
+  readonly http: HttpReply;
 }
 
-/** One check that was made, with the clause that demands it. */
-export interface Check {
-  group: string;
-  check: string;
-  clause: string;
-  passed: boolean;
+/** There is no result for this reader. */
+export class Withheld extends IdgateError {
+  private constructor();
+  readonly reason: 'not_verified' | 'response_code_missing' | 'response_code_wrong' | 'redacted';
 }
 
-/** A presentation that passed every check: the claims asked for, and what is known beside. */
-export interface Presentation {
-  claims: Json;
-  credentialType: string;
-  issuer: string | null;
-  alg: string;
-  holderBinding: string;
-  trust: string;
-  /** There when a trusted list vouches for the issuer. */
-  provider?: Provider;
-  sessionTranscript: string | null;
-  validFrom: Date | null;
-  validUntil: Date | null;
-  revocation: string;
-  /** Of the credential and of the certificate that signed it, apart. */
-  revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
-  /** There, and true, when the entry's `issuingCountryUnbound` was made use of. */
-  issuingCountryUnbound?: boolean;
-  /** When they were asked for. */
-  checks?: Check[];
+/** The random source, the signer or a status source could not be asked by a fault of this machine: try again. */
+export class NotAvailable extends IdgateError {
+  private constructor();
+  /** In seconds. */
+  readonly retryAfter: number;
+  /** The reply to the wallet. */
+  readonly http: HttpReply;
 }
 
-/** A bare key publishes nothing. */
-export type RevocationOutcome = 'good' | 'not_published' | 'off';
-
-/** A collection of trust entries; an empty one trusts nobody. */
-export class Trust implements Closable {
-  /** Adds an entry without material, or replaces the entry of that name. */
-  addIssuer(issuerId: string, options?: IssuerOptions): void;
-  /** Public keys of an SD-JWT VC issuer: a JWK or a JWK Set. */
-  addJwk(issuerId: string, jwk: Data | object, options?: MaterialOptions): void;
-  addPublicKey(issuerId: string, pem: Data, options?: MaterialOptions): void;
-  /** X.509 roots of mdoc issuers, PEM or DER, one or many. */
-  addRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
-  /** Roots of SD-JWT VC issuers whose certificates come in `x5c`. */
-  addSdJwtRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
-  /** Certificates of SD-JWT VC issuers that are trusted without a root. */
-  addSdJwtSigners(issuerId: string, file: Data, options?: MaterialOptions): void;
-  /** Roots below which status lists may be signed, besides the one that vouched. */
-  addStatusRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
-  /** mdoc document signers that are trusted without a root, PEM or DER. */
-  addPinnedSigners(issuerId: string, file: Data, options?: MaterialOptions): void;
-  /** CRLs of roots that were added before. They replace the fetch. */
-  addCrls(issuerId: string, file: Data, options?: { now?: Date }): void;
-  /** The roots of an ICAO Master List. */
-  addMasterList(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
-  /** The roots of a VICAL. */
-  addVical(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
-  /** A European trusted list, in place of the one before. */
-  addTrustedList(
-    issuerId: string,
-    file: string | Uint8Array,
-    options?: ListOptions,
-  ): TrustedList;
-  /** Verifies one presentation as it stands in `vp_token`. Throws an IdgateError when refused. */
-  verify(presentation: string, expected: Expected): Presentation;
-  /** The same on a worker thread. */
-  verifyAsync(presentation: string, expected: Expected): Promise<Presentation>;
-  close(): void;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
+/** A fault of idgate. */
+export class InternalError extends IdgateError {
+  private constructor();
 }
 
-/** Why a wallet presented nothing (OpenID4VP 8.5); whatever else it says is `other`. */
+/** Why a presentation is refused, and why a session is FAILED or EXPIRED. */
+export type Reason =
+  | 'issuer_signature_invalid'
+  | 'untrusted_issuer'
+  | 'chain_invalid'
+  | 'certificate_expired'
+  | 'certificate_revoked'
+  | 'revocation_unknown'
+  | 'credential_expired'
+  | 'credential_not_yet_valid'
+  | 'credential_revoked'
+  | 'credential_suspended'
+  | 'holder_binding_missing'
+  | 'holder_binding_invalid'
+  | 'nonce_mismatch'
+  | 'audience_mismatch'
+  | 'kb_jwt_stale'
+  | 'sd_hash_mismatch'
+  | 'digest_mismatch'
+  | 'device_auth_invalid'
+  | 'doc_type_mismatch'
+  | 'type_mismatch'
+  | 'algorithm_not_allowed'
+  | 'claim_missing'
+  | 'claim_filter_mismatch'
+  | 'subject_mismatch'
+  | 'submission_mismatch'
+  | 'malformed_presentation'
+  | 'limit_exceeded'
+  | 'wallet_error'
+  | 'session_expired'
+  | 'transaction_data_mismatch'
+  | 'client_revoked';
+
+/** Why a wallet presented nothing (OpenID4VP 8.5); `other` is anything else that it says. */
 export type WalletError =
   | 'access_denied'
   | 'invalid_request'
@@ -236,22 +148,367 @@ export type WalletError =
   | 'processing_error'
   | 'other';
 
+// Trust.
+
+/** A path to a claim: `['address', 'locality']`; `null` is every element of an array. */
+export type Path = readonly [string, ...(string | null)[]];
+
+/**
+ * An issuer that you trust: which credentials it may issue, and the keys and certificates that they are verified
+ * with. Certificates and CRLs are PEM or DER, one or many.
+ */
+export interface Issuer {
+  /** The name that requests use for it. Where it is a URL or a DID, `iss` of credentials must be the same. */
+  id: string;
+
+  /** Public keys of an SD-JWT VC issuer: a JWK or a JWK Set. */
+  jwk?: Some<Data | object>;
+  /** The same in PEM. */
+  publicKeyPem?: Some<Data>;
+  /** X.509 roots of mdoc document signers. */
+  iacaRoots?: Some<Data>;
+  /** Certificates of mdoc document signers that are trusted without a root. */
+  mdocSigners?: Some<Data>;
+  /** X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`. */
+  x5cRoots?: Some<Data>;
+  /** Certificates of SD-JWT VC issuers that are trusted without a root. */
+  x5cSigners?: Some<Data>;
+  /** X.509 roots below which status lists may be signed, in addition to the one of the credential. */
+  statusRoots?: Some<Data>;
+  /** CRLs of the roots above. They replace the fetch. */
+  crls?: Some<Data>;
+  /** The roots of a VICAL. */
+  vical?: Some<Data | ListFile>;
+  /** The roots of an ICAO Master List. */
+  masterList?: Some<Data | ListFile>;
+  /** The providers of a European trusted list. */
+  trustedList?: Some<Data | ListFile>;
+  /** All of its material serves test-mode sessions only. */
+  testOnly?: boolean;
+
+  /** Accepted types of SD-JWT VC; none: any. */
+  vcts?: string[];
+  /** Accepted document types of mdoc; none: the one that a request names. */
+  docTypes?: string[];
+  /** Namespaces of an mdoc that a request may leave unnamed. */
+  namespaces?: string[];
+  /** Where claims of its SD-JWT VCs are, if they are not members of the payload by their name. Not for `draft`. */
+  claimPaths?: Record<string, Path>;
+  /** Claims for a request that names this issuer alone. */
+  defaultClaims?: string[];
+  /** The value that `iss` must have. */
+  iss?: string;
+  /** `iss` is not compared. */
+  anyIss?: boolean;
+  /** Countries whose roots serve; none: any. */
+  countries?: string[];
+  /** Extended key usages that make an mdoc document signer; none: that of the mDL. */
+  mdocEkus?: string[];
+  /** Extended key usages of which the certificate of an SD-JWT VC issuer must have one. */
+  x5cEkus?: string[];
+
+  /** None: `if_published`. */
+  revocation?: 'if_published' | 'required' | 'off';
+  /** How long a status list without `exp` counts after its `iat`, 1 to 3650; none: 7. */
+  statusMaxAgeDays?: number;
+  /** Queries name its roots, so that wallets look only for credentials below them. */
+  namedInQueries?: boolean;
+  /** URLs of trusted lists that queries name, so that wallets look only for credentials of their providers. */
+  trustedListUrls?: string[];
+  /** How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`; none: one. */
+  deviceResponseDocuments?: 'one' | 'any';
+  /** Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so. */
+  issuingCountryUnbound?: boolean;
+}
+
+/** One, or several. */
+type Some<T> = T | T[];
+
+/** A list of certificates, and the rules that it is taken by. */
+export interface ListFile {
+  file: Data;
+  /** The CA below which its signer must be. Without it the list is for a `testOnly` issuer. */
+  signerCa?: Data;
+  /** Take a VICAL or a trusted list although a newer one is due. */
+  allowStale?: boolean;
+  now?: Date;
+}
+
+/** What became of a list that an issuer was given. */
+export interface ListReport {
+  readonly issuerId: string;
+  readonly field: 'vical' | 'masterList' | 'trustedList';
+  readonly certificates: ListedCertificate[];
+  /** Of a trusted list, and so are those below. */
+  readonly listType?: 'pid' | 'mdl' | 'pub-eaa';
+  readonly sequence?: number;
+  readonly issuedAt?: Date;
+  /** From then on it no longer counts. */
+  readonly nextUpdate?: Date;
+  readonly organization?: string | null;
+  readonly providers?: ListedProvider[];
+}
+
+/** What became of one certificate of a list. */
+export interface ListedCertificate {
+  sha256: string;
+  subject: string;
+  country: string | null;
+  key: string;
+  expired: boolean;
+  skippedBecause: string | null;
+}
+
+/** A provider of a trusted list. */
+export interface ListedProvider {
+  name: string;
+  identifier: string | null;
+  country: string | null;
+}
+
+/** The provider that a trusted list names, or `candidates`, of which the issuer is one. */
+export type Provider = (ListedProvider | { candidates: ListedProvider[] }) & {
+  listType: 'pid' | 'mdl' | 'pub-eaa';
+  listSequence: number;
+};
+
+/** What a presentation must be. */
+export type Expected = ExpectedSdJwtVc | ExpectedMdoc;
+
+interface ExpectedOfAny {
+  issuerId: string;
+  /** Exactly as sent. */
+  clientId: string;
+  /** Yours, used once. */
+  nonce: string;
+  /** The claims that must be there. Only these come back. */
+  claims?: string[];
+  alg?: Alg;
+  /** None: `live`. */
+  mode?: Mode;
+}
+
+export interface ExpectedSdJwtVc extends ExpectedOfAny {
+  format: 'dc+sd-jwt' | 'vc+sd-jwt';
+  /** When you sent the request. Older proofs are stale; none: now. */
+  sentAt?: Date;
+  /** Where claims are, if they are not members of the payload by their name. */
+  claimPaths?: Record<string, Path>;
+}
+
+interface ExpectedMdocOfAny extends ExpectedOfAny {
+  format: 'mso_mdoc';
+  docType: string;
+  namespace: string;
+  /** That of the request; none: `1.0`. */
+  profile?: Profile;
+  /** Of an encrypted answer: the JWK that it was encrypted to, with `d` for a device MAC, which `draft` has. */
+  encKey?: { kty: string; crv: string; x: string; y: string; d?: string };
+  /** Of an encrypted answer in `draft`: `apu` of its header. */
+  apu?: string;
+}
+
+/** The wallet posted it to `responseUri`, or a page from `origin` got it from its browser. */
+export type ExpectedMdoc =
+  | (ExpectedMdocOfAny & { responseUri: string; origin?: never })
+  | (ExpectedMdocOfAny & { origin: string; responseUri?: never });
+
+/** One check that was made, with the clause that demands it. */
+export interface Check {
+  readonly group: string;
+  readonly check: string;
+  readonly clause: string;
+  readonly passed: boolean;
+}
+
+/** What is known of a credential that passed every check. */
+export interface Facts {
+  readonly credentialType: string;
+  readonly issuer: string | null;
+  readonly alg: Alg;
+  readonly holderBinding: 'kb_jwt' | 'device_signature' | 'device_mac';
+  readonly trust: 'issuer_key' | 'x5chain' | 'pinned_signer' | 'listed_signer';
+  /** There where a trusted list names the issuer. */
+  readonly provider?: Provider;
+  readonly sessionTranscript?: string | null;
+  readonly validFrom: Date | null;
+  readonly validUntil: Date | null;
+  readonly revocation: 'good' | 'signer_good' | 'not_published' | 'off';
+  /** Of the credential and of the certificate that signed it. A bare key publishes nothing. */
+  readonly revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
+  /** There, and true, where the issuer's `issuingCountryUnbound` was made use of. */
+  readonly issuingCountryUnbound?: boolean;
+}
+
+export type RevocationOutcome = 'good' | 'not_published' | 'off';
+
+/** A presentation that passed every check. */
+export interface Presentation<C = Claims> {
+  readonly claims: C;
+  readonly facts: Facts;
+  /** Where they were asked for. */
+  readonly checks?: Check[];
+}
+
+/** The outcome of a check. */
+export type Verdict<C = Claims> =
+  | ({ readonly ok: true } & Presentation<C>)
+  | { readonly ok: false; readonly refused: Refused };
+
+/**
+ * How status lists and CRLs that credentials name are fetched. `true`: by the library, from public addresses. A
+ * `Fetcher` of yours reaches others as well. A function fetches itself; with `null`, nothing that can be used came in
+ * time. `false`: not at all; then such a credential is refused (`revocation_unknown`).
+ */
+export type Fetch = boolean | Fetcher | ((need: Need) => Uint8Array | null | Promise<Uint8Array | null>);
+/** One that does not wait. */
+export type SyncFetch = boolean | Fetcher | ((need: Need) => Uint8Array | null);
+
+export interface VerifyOptions extends At {
+  /** None: `true`. */
+  fetch?: Fetch;
+  /** Gives the checks that were made, for records. */
+  checks?: boolean;
+}
+
+export interface VerifySyncOptions extends VerifyOptions {
+  /** None: `true`. */
+  fetch?: SyncFetch;
+}
+
+/** The issuers that you trust, read and checked. It does not change: make a new one. */
+export class Trust implements Closable {
+  constructor(issuers: readonly Issuer[]);
+  /** What became of each list that an issuer was given. */
+  readonly lists: readonly ListReport[];
+  /**
+   * Verifies one presentation as it is in `vp_token`, without a session, on worker threads. The status list or CRL that
+   * its credential names is fetched. A refusal is a value.
+   */
+  check<C = Claims>(presentation: Data, expected: Expected, options?: VerifyOptions): Promise<Verdict<C>>;
+  /** The same on this thread. */
+  checkSync<C = Claims>(presentation: Data, expected: Expected, options?: VerifySyncOptions): Verdict<C>;
+  /** The same as `check`, and throws `Refused`. */
+  verify<C = Claims>(presentation: Data, expected: Expected, options?: VerifyOptions): Promise<Presentation<C>>;
+  /** The same on this thread. */
+  verifySync<C = Claims>(presentation: Data, expected: Expected, options?: VerifySyncOptions): Presentation<C>;
+  close(): void;
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+// Requests.
+
 /** What a request speaks: `draft`, OpenID4VP 1.0, or that within HAIP 1.0. */
 export type Profile = 'draft' | '1.0' | 'haip';
 
-/** One request of a session. The first answer to any of them settles the session. */
+/** What is asked of a wallet. */
+export type SessionRequest = RequestByCredential | RequestByIssuer;
+
+interface RequestOfAny {
+  /** What the session speaks; none: the first of the verifier. */
+  profile?: Profile;
+  /** In place of `profile`; each makes one request, in this order. */
+  profiles?: Profile[];
+  /** Where the wallet sends the person afterwards. */
+  redirectUri?: string;
+  /** Whether the result needs the code of `redirectUri`; none: where one of the profiles is `haip`. */
+  sameDevice?: boolean;
+  /** How long the session takes an answer: 60,000 to 86,400,000; none: 300,000. */
+  ttlMs?: number;
+  /** What the holder is to agree to. Not for `draft`. */
+  transactionData?: TransactionData[];
+  /** The pages that may pass the request to their browser. Not for `draft` alone. */
+  dcApi?: {
+    origins: string[];
+    /** Whether the request is also made for `org-iso-mdoc`, where it can be; none: it is. */
+    isoMdoc?: boolean;
+  };
+}
+
+export interface RequestByCredential extends RequestOfAny {
+  credentials: Credential[];
+  /** Which combinations of credentials will do, by their ids; none: all are needed. */
+  credentialSets?: { options: string[][]; required?: boolean }[];
+  /** Whether every query needs a credential of its own. */
+  distinctCredentials?: boolean;
+  /** Ids of credentials that must be about one person. */
+  sameSubjectGroups?: string[][];
+}
+
+/** Asks for the issuer's `defaultClaims`. */
+export interface RequestByIssuer extends RequestOfAny {
+  issuerId: string;
+  format?: Credential['format'];
+}
+
+/** Other members are the type's own, and travel as they are. */
+export interface TransactionData {
+  type: string;
+  credentialIds: string[];
+  transactionDataHashesAlg?: string[];
+  [member: string]: unknown;
+}
+
+/** A credential to ask for. Claims come back under `id`. */
+export type Credential = SdJwtVc | Mdoc;
+
+interface CredentialOfAny {
+  /** None: `credential_<n>`. */
+  id?: string;
+  /** An issuer of the verifier's trust. */
+  issuerId: string;
+  claims: string[];
+  /** A condition for each claim: a part of JSON Schema. */
+  claimFilters?: Record<string, ClaimFilter>;
+  /** What must be the same within a group. */
+  subjectClaimPaths?: string[];
+  alg?: Alg;
+}
+
+export interface SdJwtVc extends CredentialOfAny {
+  format: 'dc+sd-jwt' | 'vc+sd-jwt';
+  /** Where claims are, if they are not members of the payload by their name. Not for `draft`. */
+  claimPaths?: Record<string, Path>;
+}
+
+export interface Mdoc extends CredentialOfAny {
+  format: 'mso_mdoc';
+  docType?: string;
+  namespace?: string;
+}
+
+export interface ClaimFilter {
+  type?: unknown;
+  const?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: 'date';
+  formatMinimum?: string;
+  formatMaximum?: string;
+}
+
+// Sessions.
+
+/** One request of a session that a link carries. The first answer to any of them settles the session. */
 export interface Offer {
-  /** What `requestObject` and `begin` take as `offer`; null: the session's own. */
-  id: string | null;
-  profile: Profile;
-  /** Whom a holder's proof is for. */
-  clientId: string;
-  /** Where the wallet posts its answer. */
-  responseUri: string;
-  /** Where the wallet fetches the Request Object; null: the request travels by value. */
-  requestUri: string | null;
-  /** This request by scheme, while a wallet can answer. */
-  deepLinks: Record<string, string>;
+  /** The last segment of its paths. */
+  readonly handle: string;
+  readonly profile: Profile;
+  /** Who asks: a holder's proof is for this client identifier. */
+  readonly clientId: string;
+  /** Where wallets post their answer. */
+  readonly responseUri: string;
+  /** Where wallets fetch the signed request; null: the request travels by value. */
+  readonly requestUri: string | null;
+  /** This request by scheme. */
+  readonly deepLinks: Record<string, string>;
 }
 
 /** A protocol of the Digital Credentials API. */
@@ -263,11 +520,11 @@ export type Protocol =
 
 /** What a page passes to its browser: `Verifier.dcApiRequests` gives it. */
 export interface BrowserOffer {
-  profile: Profile;
+  readonly profile: Profile;
   /** Where the page may be from. */
-  origins: string[];
+  readonly origins: string[];
   /** What it passes on, in that order. */
-  protocols: Protocol[];
+  readonly protocols: Protocol[];
 }
 
 /** What a page passes to `navigator.credentials.get` as `digital`. */
@@ -275,34 +532,83 @@ export interface DcApiRequests {
   requests: { protocol: Protocol; data: Record<string, unknown> }[];
 }
 
-export interface SessionInfo {
-  sessionId: string;
-  tenant: string;
-  livemode: boolean;
-  status: 'CREATED' | 'PENDING' | 'VERIFYING' | 'VERIFIED' | 'FAILED' | 'EXPIRED';
-  /** Why it ended, when FAILED or EXPIRED. */
-  reason: string | null;
-  /** What the wallet said, when the reason is `wallet_error`. */
-  walletError: WalletError | null;
+interface SessionOfAny {
+  readonly id: string;
+  readonly tenant: string;
+  readonly mode: Mode;
   /** Counts commits. */
-  revision: number;
-  createdAt: Date;
-  expiresAt: Date;
-  settledAt: Date | null;
-  /** For a QR code, while a wallet can answer. */
-  qrCodeUrl: string | null;
-  /** By scheme, `openid4vp`, `eudi-wallet`, `haip`, the request for wallets that have it. */
-  deepLinks: Record<string, string>;
-  /** Its requests behind links, in the order of their profiles. */
-  offers: Offer[];
-  /** Its request to browsers, when it was made with `dc_api`. */
-  dcApi: BrowserOffer | null;
+  readonly revision: number;
+  /** The number of the trust that decided, once it did. */
+  readonly trustVersion?: number;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** Its request to browsers, where it has one. */
+  readonly dcApi: BrowserOffer | null;
 }
+
+/** The facts of a session at one time. */
+export type SessionInfo = OpenSession | VerifyingSession | VerifiedSession | EndedSession;
+
+/** It takes an answer. */
+export interface OpenSession extends SessionOfAny {
+  readonly status: 'CREATED' | 'PENDING';
+  /** For a QR code. */
+  readonly qrCodeUrl: string;
+  /** The same request by scheme: `openid4vp`, `eudi-wallet`, `haip`. */
+  readonly deepLinks: Record<string, string>;
+  /** Its requests behind links, in the order of their profiles. */
+  readonly offers: Offer[];
+}
+
+export interface VerifyingSession extends SessionOfAny {
+  readonly status: 'VERIFYING';
+}
+
+export interface VerifiedSession extends SessionOfAny {
+  readonly status: 'VERIFIED';
+  readonly settledAt: Date;
+}
+
+export interface EndedSession extends SessionOfAny {
+  readonly status: 'FAILED' | 'EXPIRED';
+  readonly settledAt: Date;
+  readonly reason: Reason;
+  /** What the wallet said, where the reason is `wallet_error`. */
+  readonly walletError?: WalletError;
+}
+
+/**
+ * The reader of a result: a browser, with `response_code` from the query of your `redirectUri`, or a program of yours
+ * that shows it to no browser.
+ */
+export type Reader = { readonly responseCode: string | null | undefined } | 'backend';
 
 /** What a VERIFIED session came to. */
 export interface Result {
-  claims: Json;
-  verificationDetails: Json;
+  readonly claims: Record<string, Claims>;
+  readonly verificationDetails: VerificationDetails;
+  /** The claims of one credential, by its id in the request. */
+  credential<C = Claims>(id: string): C;
+}
+
+export interface VerificationDetails {
+  readonly requestMode: 'inline' | 'jar' | 'dc_api';
+  /** Of the page whose browser brought the answer. */
+  readonly origin?: string;
+  readonly profile?: Profile;
+  readonly verifiedAt: Date;
+  readonly responseCode?: string;
+  readonly credentials: (Facts & {
+    readonly id: string;
+    readonly format: 'vc+sd-jwt' | 'mso_mdoc';
+    readonly issuerId: string;
+    readonly trustAnchorSha256: string;
+    /** The element that decided each age. */
+    readonly decidedBy?: Record<string, string>;
+    /** What the holder agreed to with this credential. */
+    readonly transactionData?: TransactionData[];
+  })[];
+  readonly sameSubject: { ids: string[]; matched: boolean }[];
 }
 
 /** One verification at one revision; it never changes. */
@@ -310,53 +616,81 @@ export class Session implements Closable {
   private constructor();
   /** The session of `snapshot()`, with its result when you kept that. */
   static restore(snapshot: Uint8Array, result?: Uint8Array | null): Session;
+  readonly id: string;
+  /** Counts commits. */
+  readonly revision: number;
+  /** Its id, and the ids of its offers: wallets name it by each of them. */
+  readonly handles: readonly string[];
   /** For your database. It holds nonce, state and keys: seal it. */
   snapshot(): Uint8Array;
   /** The result, to survive a restart. It holds claims: seal it, erase it after 30 s. */
   resultSnapshot(now?: Date): Uint8Array | null;
   info(now?: Date): SessionInfo;
-  /** Until 30 seconds after verification, whose browser it is for or not: see `resultFor`. */
-  result(now?: Date): Result | null;
   /**
-   * The same for whoever brings `responseCode`: what the person's browser had in the query of your
-   * `redirect_uri`, null when it had none. Where the person has to come back into the session that
-   * asked (every session that offers `haip` but with `same_device` false in the request, and wherever
-   * that is true), there is no result for a code that is missing or another. Other sessions need none.
+   * The result, which may be read for 30 seconds. Say who reads it. Throws `Withheld`.
+   *
+   * Some sessions have to end in the browser that they began in: those that offer `haip`, unless the request says
+   * `sameDevice: false`, and those with `sameDevice: true`. A browser reads the result of these with the code of
+   * its `redirectUri`; without the right one there is none.
    */
-  resultFor(responseCode: string | null, now?: Date): Result | null;
+  result(reader: Reader, now?: Date): Result;
   /** The person followed the link: CREATED becomes PENDING. */
   followed(now?: Date): Transition | null;
-  /** What the time has made of it: EXPIRED, or PENDING after a verification given up. */
+  /** What the time has made of it: EXPIRED, or PENDING after a verification that was given up. */
   due(now?: Date): Transition | null;
-  /**
-   * Gives up a verification of yours before its time is over, by a fault of your own: PENDING again, or
-   * EXPIRED, so that the same answer is taken later. Of the session of `Ask`'s `hold`, once committed.
-   */
+  /** Gives up a verification of yours before its time is over, so that the same answer is taken later. */
   released(now?: Date): Transition | null;
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Carry it out after the commit. */
+export type Effect =
+  | {
+      readonly type: 'publishStatus';
+      readonly status: SessionInfo['status'];
+      readonly reason: Reason | null;
+      readonly walletError: WalletError | null;
+      readonly occurredAt: Date;
+    }
+  | { readonly type: 'expireAt'; readonly at: Date }
+  | { readonly type: 'redactClaimsAt'; readonly at: Date };
+
 /**
  * A change to commit: store `session.snapshot()` where the stored revision still is
- * `fromRevision` (0: insert). Where it is another, somebody else was faster: give this one up.
+ * `fromRevision` (0: insert). Where it is another, another answer was faster: give this one up.
  */
 export interface Transition {
   readonly fromRevision: number;
   readonly session: Session;
-  readonly effects: Json[];
+  readonly effects: readonly Effect[];
 }
+
+/** Where you keep sessions. */
+export interface Store {
+  /** The session with that handle: one of `session.handles`. */
+  load(handle: string): Session | null | undefined | Promise<Session | null | undefined>;
+  /** Whether it is stored; false: another revision is stored, and nothing was changed. */
+  commit(transition: Transition): boolean | Promise<boolean>;
+}
+
+/** A store that does not wait. */
+export interface SyncStore {
+  commit(transition: Transition): boolean;
+}
+
+// Signers.
 
 /** A fresh P-256 key, 32 bytes. Keep it sealed. */
 export function generateSigningKey(): Uint8Array;
 
-/** Signs Request Objects. */
+/** Signs requests. */
 export class Signer implements Closable {
   /** Signs with a key of `generateSigningKey()`. */
   constructor(baseUrl: string, key: Uint8Array);
   /**
-   * Signs through a function, as with an HSM: 64 bytes of the raw ES256 signature, at once. It is
+   * Signs through a function, for example with an HSM: 64 bytes of the raw ES256 signature, without waiting. It is
    * called on the thread that calls `requestObject`, and cannot wait for a promise.
    */
   static external(
@@ -369,26 +703,25 @@ export class Signer implements Closable {
    * at `now`. It signs requests that name you by it (`x509_san_dns`, `x509_hash` and all of
    * `haip`), and no others.
    */
-  certified(chain: Data, options?: { now?: Date }): Signer;
+  certified(chain: Data, options?: At): Signer;
   /**
-   * Checks a registration certificate (`rc-wrp+jwt`) for use at `now` beside the certificate of this
-   * signer, one of `certified`: the dates, and that both are of one party. Its signature is for
-   * wallets to verify.
+   * Checks a registration certificate (`rc-wrp+jwt`) for use at `now` together with the certificate of this
+   * signer, one of `certified`: the dates, and that both are of one party. Wallets verify its signature.
    */
-  checkRegistration(jwt: string, options?: { now?: Date }): Registration;
+  checkRegistration(jwt: string, options?: At): Registration;
   /** The public JWK, to be published. */
-  publicKey(): Json;
+  publicKey(): Record<string, unknown>;
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The DID document, to be served at `/.well-known/did.json`. */
-export function didDocument(baseUrl: string, keys: object[]): Json;
-/** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
-export function jwks(baseUrl: string, keys: object[]): { keys: Json[] };
+/** The DID document of `keys`, for `/.well-known/did.json`. */
+export function didDocument(baseUrl: string, keys: object[]): Record<string, unknown>;
+/** The JWK Set of the same keys, for `/.well-known/jwks.json`. */
+export function jwks(baseUrl: string, keys: object[]): { keys: Record<string, unknown>[] };
 
-/** What a registration certificate says of itself. */
+/** The statements of a registration certificate. */
 export interface Registration {
   /** The party. */
   subject: string;
@@ -399,26 +732,58 @@ export interface Registration {
   compared: boolean;
 }
 
-/** A registration certificate beside a request. */
+/** A registration certificate compared with a request. */
 export interface Comparison {
   /** Whether it goes to wallets: where a request of the session is signed under `x509_hash`. */
   sent: boolean;
   /** Whether it would, had it not expired. */
   expired: boolean;
-  /** What is asked for and is not registered. Wallets warn of it, or refuse. */
+  /** The claims that are asked for and not registered. Wallets warn of them, or refuse. */
   beyond: string[];
 }
 
+// Verifiers.
+
+/**
+ * Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024 of
+ * them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the
+ * source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
+ * number of verifiers: make one and keep it. A name is resolved once, and the connection goes
+ * to an address that was checked. Redirects are checked in the same way; bodies have 10 MiB; all
+ * fetches of one answer have 5 seconds together. No proxy is used, whatever the environment says.
+ */
+export class Fetcher implements Closable {
+  constructor(options?: {
+    /** Ranges that may be reached in addition to public addresses, for example `10.0.0.0/8`. */
+    allow?: string[];
+    /** In PEM: roots of https servers, in addition to those of the operating system. */
+    roots?: Data;
+  });
+  close(): void;
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
+export interface Need {
+  readonly kind: 'statusList' | 'crl' | 'identifierList';
+  readonly uri: string;
+  /** The `Accept` header to fetch it with. Add nothing to it: some hosts compare it as a whole. */
+  readonly accept: string;
+  /** The same to fetch it with once more after 404, 406 or 415; `null`: there is no other form. */
+  readonly acceptOtherwise: string | null;
+}
+
 export interface VerifierOptions {
+  /** What sessions may speak; the first is for requests that name none. */
+  profiles: readonly Profile[];
   /** Of several, the first that fits signs. */
-  signer?: Signer | Signer[];
+  signer?: Signer | readonly Signer[];
   /** They sign for the sessions that were made with them. */
-  former?: Signer[];
-  /** What sessions may speak; the first is for requests that name none. None: `draft`. */
-  profiles?: Profile[];
+  formerSigners?: readonly Signer[];
   /** How requests of `draft` and `1.0` go; none: `jar` when there is a signer. */
   requestMode?: 'inline' | 'jar';
-  /** Who signed requests of `1.0` say that you are; none: `did`. */
+  /** Your name in signed requests of `1.0`; none: `x509_hash` if the first signer has a certificate, else `did`. */
   clientId?: 'did' | 'x509_san_dns' | 'x509_hash';
   /** How answers of `1.0` come; none: `auto`, which encrypts when the request is signed. */
   responseMode?: 'auto' | 'direct_post' | 'direct_post.jwt';
@@ -427,36 +792,78 @@ export interface VerifierOptions {
   /**
    * What pages pass to their browser, in all profiles but `draft`; none: `off`. `signed` has the
    * unsigned request behind it, `multisigned` both; they are signed under `clientId`, in `haip` under
-   * `x509_hash`, and multi-signed in `1.0` under each that somebody can sign.
+   * `x509_hash`, and multi-signed in `1.0` under each name that a signer has.
    */
   dcApi?: 'off' | 'unsigned' | 'signed' | 'multisigned';
+  /** The number of the trust, which sessions record when they are decided. */
   trustVersion?: number;
-  /**
-   * Who fetches status lists and CRLs that credentials name. None, or `true`: the library, from public
-   * addresses. A `Fetcher` of yours reaches others as well. `false`: nobody; then such a credential is
-   * refused (`revocation_unknown`) unless you fetch yourself.
-   */
-  fetch?: boolean | Fetcher;
+  /** How its answers have status lists and CRLs fetched; none: `true`. */
+  fetch?: Fetch;
 }
 
-/**
- * Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024 of
- * them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the
- * source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
- * number of verifiers at once: make one and keep it. A name is resolved once, and the connection goes
- * to an address that was checked. Redirects are checked in the same way; bodies have 10 MiB; all
- * fetches of one answer have 5 seconds together. No proxy is used, whatever the environment says.
- */
-export class Fetcher implements Closable {
-  constructor(options?: {
-    /** Ranges that may be reached besides public addresses, as `10.0.0.0/8`. */
-    allow?: string[];
-    /** In PEM: who vouches for https servers, besides the roots of the operating system. */
-    roots?: Data;
-  });
-  close(): void;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
+/** An answer that a wallet posted, or one that a page got from its browser. */
+export type Answer =
+  | {
+      /** The path that the wallet posted to, or its last segment. */
+      to: string;
+      body: Data;
+      contentType?: string | null;
+    }
+  | {
+      /** The credential of the browser: an object with `protocol` and `data`, or its JSON. */
+      dcApi: Data | object;
+    };
+
+export interface DecideOptions extends At {
+  /** In place of the verifier's. */
+  fetch?: Fetch;
+}
+
+export interface DecideSyncOptions extends At {
+  /** In place of the verifier's. */
+  fetch?: SyncFetch;
+}
+
+/** Which checks of an answer were made, presentation by presentation, and what failed. */
+export interface Report {
+  /** The rule and its clause; null: nothing did. */
+  readonly failed: string | null;
+  readonly credentials: Check[][];
+}
+
+interface DecisionOfAny {
+  /** It is committed already. */
+  readonly transition: Transition;
+  /** The reply to the wallet. An answer that a page brought needs none. */
+  readonly http: HttpReply;
+  /** Which checks were made and what failed. Not for the wallet. */
+  readonly report: Report;
+}
+
+/** The verdict about an answer. */
+export type Decision = Accepted | ErrorNoted | RefusedAnswer;
+
+/** Every check passed. */
+export interface Accepted extends DecisionOfAny {
+  readonly reply: 'accepted';
+  readonly status: 'VERIFIED';
+  readonly redirectUri: string | null;
+}
+
+/** The wallet presented nothing, and said why. */
+export interface ErrorNoted extends DecisionOfAny {
+  readonly reply: 'errorNoted';
+  readonly status: 'FAILED';
+  readonly reason: Reason;
+  readonly walletError: WalletError;
+  readonly redirectUri: string | null;
+}
+
+/** The reply to the wallet is `invalid_presentation`, whatever the reason. The reason is for you. */
+export interface RefusedAnswer extends DecisionOfAny {
+  readonly reply: 'refused';
+  readonly status: 'FAILED';
+  readonly reason: Reason;
 }
 
 /** A configured verifier: make a new one to change trust. */
@@ -465,144 +872,148 @@ export class Verifier implements Closable {
    * Without `signer`, requests are unsigned and by value; with one, they are signed and by
    * reference, and answers are encrypted. `haip` needs one of `Signer.certified`.
    */
-  constructor(baseUrl: string, trust: Trust, options?: VerifierOptions);
+  constructor(baseUrl: string, trust: Trust, options: VerifierOptions);
   /**
-   * Makes a session from a CreateSessionRequest. Commit it before you show its link. `registration`,
+   * Makes a session. The request is an object, or the JSON that a tenant sent, as text or bytes: that is wire JSON,
+   * and goes unchanged. Commit the session before you show its link. `registration`,
    * a registration certificate, goes to wallets as `verifier_info` where `compareRegistration` says
    * so; with `strict` a request that asks for more, or whose certificate has expired, is refused.
+   * Throws `RequestInvalid`.
    */
   createSession(
-    request: Data | object,
-    options?: {
-      tenant?: string;
-      livemode?: boolean;
-      registration?: string;
-      strict?: boolean;
-      now?: Date;
-    },
+    request: SessionRequest | Data,
+    options: { mode: Mode; tenant?: string; registration?: string; strict?: boolean } & At,
   ): Transition;
   /** What becomes of a registration certificate with this request. */
   compareRegistration(
     registration: string,
-    request: Data | object,
-    options?: { livemode?: boolean; now?: Date },
+    request: SessionRequest | Data,
+    options: { mode: Mode } & At,
   ): Comparison;
-  /** To be served as `application/oauth-authz-req+jwt`, after the transition is committed. */
+  /**
+   * The signed request. Commit the transition, if there is one, then reply with `http`. `to`: the path that the wallet
+   * fetches, or its last segment. Of a POST, give the form as it came. Throws `NotAnAnswer` when there is nothing to
+   * fetch.
+   */
   requestObject(
     session: Session,
-    options?: { offer?: string | null; walletNonce?: string; now?: Date },
-  ): { jwt: string; transition: Transition | null };
-  /** Takes a wallet's answer. Throws a `bad_response` when it changes nothing. */
-  begin(
-    session: Session,
-    body: Uint8Array,
-    contentType: string | null,
-    options?: { offer?: string | null; now?: Date },
-  ): Verification;
+    options: ({ to: string; contentType?: string | null; body?: Data } | { to: string; walletNonce?: string }) & At,
+  ): { readonly jwt: string; readonly http: HttpReply; readonly transition: Transition | null };
   /**
    * What a page passes to `navigator.credentials.get` as `digital`, of a session whose request had
-   * `dc_api`, as `{ origins: ['https://shop.example'] }`: name origins of your own, whose pages may
-   * ask. Throws a `bad_response` when the session has none or takes no answer any more.
+   * `dcApi`, for example `{ origins: ['https://shop.example'] }`: name origins of your own, whose pages may
+   * ask. Throws `NotAnAnswer` when the session has none or takes no answer any more.
    */
-  dcApiRequests(session: Session, options?: { now?: Date }): DcApiRequests;
+  dcApiRequests(session: Session, options?: At): DcApiRequests;
   /**
-   * Takes what the page got: the credential, an object with `protocol` and `data`. It is good for a
-   * page from one of the session's origins, and `verificationDetails` say from which; nothing in it is
-   * believed about that. Throws a `bad_response` when it changes nothing.
+   * Takes an answer to its verdict, and commits that. It works on worker threads, commits a hold before the first
+   * fetch, and fetches all sources of a round together; a source that is known and fresh is neither held nor fetched.
+   *
+   * Throws `NotAnAnswer` when the answer changes nothing, and `NotAvailable` when a source could not be asked by a
+   * fault of this machine. An error after the hold was committed gives it back, so that the wallet may come
+   * again; the first error is the one that is thrown.
    */
-  beginDcApi(session: Session, answer: Data | object, options?: { now?: Date }): Verification;
+  decide(
+    session: Session,
+    answer: Answer,
+    store: Pick<Store, 'commit'>,
+    options?: DecideOptions,
+  ): Promise<Decision>;
+  /** The same on this thread. */
+  decideSync(session: Session, answer: Answer, store: SyncStore, options?: DecideSyncOptions): Decision;
+  /** The DID document, for `/.well-known/did.json`; null: no key signs under the DID. */
+  didDocument(): Record<string, unknown> | null;
+  /** The same keys as a JWK Set, for `/.well-known/jwks.json`. */
+  jwks(): { keys: Record<string, unknown>[] };
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
-export interface Need {
-  readonly index: number;
-  readonly kind: 'status_list' | 'crl' | 'identifier_list';
-  readonly uri: string;
-  /** The `Accept` header to fetch it with. Add nothing to it: some hosts compare it as a whole. */
-  readonly accept: string;
-  /** The same to fetch it with once more after 404, 406 or 415; `null`: there is no other form. */
-  readonly acceptOtherwise: string | null;
+// Over HTTP.
+
+/** The `Request` and `Response` of fetch, where the program has their types. */
+type FetchRequest = typeof globalThis extends { Request: { prototype: infer R } } ? R : object;
+type FetchResponse = typeof globalThis extends { Response: { prototype: infer R } } ? R : object;
+
+/** A handler of fetch's `Request` and `Response`, for Hono, Next, Bun and Deno. */
+export type FetchHandler = (request: FetchRequest) => Promise<FetchResponse>;
+
+export interface WalletsOptions {
+  /** As that of `decide`. */
+  fetch?: Fetch;
+  /** An answer was refused. `decision.report` is for your log. */
+  onRefused?(decision: RefusedAnswer): void;
+  /** The store, the signer, a source or idgate failed; none: `console.error`. */
+  onFault?(problem: unknown): void;
 }
 
-/** Everything but the status is good. Commit `hold`, fetch all needs at once, supply them. */
-export interface Ask {
-  readonly kind: 'need';
-  readonly hold: Transition;
-  readonly needs: Need[];
+/**
+ * The four routes that wallets use:
+ *
+ * - `GET` and `POST /v1/oid4vp/request/{handle}`: a signed request,
+ * - `POST /v1/oid4vp/response/{handle}`: an answer,
+ * - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
+ *
+ * Serve them at the root of the verifier's base URL, without a login. You create the sessions and read them. Bodies are
+ * read for sessions that take an answer alone, up to 1 MiB, for 30 seconds at most.
+ */
+export function wallets(
+  verifier: Verifier,
+  store: Store,
+  options?: WalletsOptions,
+): FetchHandler & {
+  /** Whether a path is one of these routes. */
+  serves(path: string): boolean;
+};
+
+interface NodeRequest {
+  method?: string | undefined;
+  url?: string | undefined;
+  rawHeaders: string[];
 }
 
-/** Which checks of an answer were made, presentation by presentation, and what failed. */
-export interface Report {
-  /** The rule and its clause; null: nothing did. */
-  failed: string | null;
-  credentials: Check[][];
+interface NodeResponse {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(): unknown;
 }
 
-/** Commit `transition`, then answer the wallet. */
-export interface Decision {
-  readonly kind: 'done';
-  readonly transition: Transition;
-  /** `accepted`, `error_noted`: 200 with `body`; `refused`: 400 `invalid_presentation`. */
-  readonly reply: 'accepted' | 'error_noted' | 'refused';
-  /** What the wallet is answered with, as JSON and as its profile has it; null when refused. */
-  readonly body: { status?: 'ok'; redirect_uri?: string } | null;
-  readonly redirectUri: string | null;
-  readonly status: 'VERIFIED' | 'FAILED';
-  /** Why it is FAILED, for you and never for the wallet. */
-  readonly reason: string | null;
-  /** What the wallet said, when the reason is `wallet_error`. */
-  readonly walletError: WalletError | null;
-  /** Which checks were made and what failed, for operators. */
-  readonly report: Report;
+/**
+ * The handler for Express or node:http. In Express, paths that are not its own go on to the next handler. Use it before
+ * anything that reads bodies.
+ */
+export function toNodeHandler(
+  handler: FetchHandler & { serves?(path: string): boolean },
+): (request: NodeRequest, response: NodeResponse, next?: (problem?: unknown) => void) => Promise<void>;
+
+/** A notification that a session settled. It never has claims. */
+export interface Notification {
+  sessionId: string;
+  clientId: string;
+  status: 'VERIFIED' | 'FAILED' | 'EXPIRED';
+  /** From creation to settlement. */
+  latencyMs: number;
+  issuerId: string;
 }
 
-/** A wallet's answer under verification. */
-export class Verification implements Closable {
-  private constructor();
-  /** Goes as far as possible without the world. */
-  step(): Ask | Decision;
-  /** The same on a worker thread. */
-  stepAsync(): Promise<Ask | Decision>;
-  /** Gives back what came of a need; `null`: nothing that can be used came in time. */
-  supply(need: Need, body: Uint8Array | null, now?: Date): void;
+/** Headers as Node has them, fetch's `Headers`, or a plain object in any case. */
+export type ReceivedHeaders =
+  | { get(name: string): string | null }
+  | Record<string, string | string[] | undefined>;
+
+/** Notifications of one sender. */
+export class Webhook {
+  /** `toleranceMs`: how far a timestamp may be from the present; none: 5 minutes. */
+  constructor(secret: string, options?: { toleranceMs?: number });
   /**
-   * Steps to the end, on worker threads: commits the hold before the first fetch, and fetches all needs
-   * at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes the place
-   * of the verifier's. The decision's own transition is yours to commit. Throws an IdgateError of kind
-   * `unavailable` when a source could not be asked by a fault of this machine. Whatever fails once the
-   * hold was committed, it is given back, so that the wallet may come again, and the first error is
-   * the one that is thrown.
+   * The notification in `body`, by `webhook-signature` (Standard Webhooks) if there is one, else by `X-Signature`.
+   * `body`: exactly as it came. Throws `Refused` when it is not to be believed.
    */
-  decide(world: {
-    commit(hold: Transition): void | Promise<void>;
-    fetch?(need: Need): Uint8Array | null | Promise<Uint8Array | null>;
-  }): Promise<Decision>;
-  close(): void;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-export namespace webhook {
-  const TOLERANCE_MS: number;
+  verify(headers: ReceivedHeaders, body: Data, options?: At): Notification;
   /** The headers of one attempt to deliver `body`; `number` counts from 1. */
-  function headers(
-    secret: string,
-    attempt: {
-      id: string;
-      number: number;
-      body: Data;
-      previousSecret?: string;
-      now?: Date;
-    },
-  ): Record<string, string>;
-  /** Throws an IdgateError when the notification is not to be believed. */
-  function verify(
-    secret: string,
-    headers: Record<string, string | string[] | undefined>,
+  headers(
     body: Data,
-    options?: { now?: Date; toleranceMs?: number },
-  ): void;
+    attempt: { id: string; number: number; previousSecret?: string } & At,
+  ): Record<string, string>;
 }

@@ -1,9 +1,8 @@
-//! Bytes in and out. What goes out is remembered until it is freed, so that freeing it twice, or
+//! Bytes that go out. They are remembered until they are freed, so that freeing them twice, or
 //! something else, is an answer and not undefined behaviour.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::c_char;
 use std::ptr;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +10,6 @@ use zeroize::Zeroizing;
 
 use crate::boundary::boundary;
 use crate::failure::Failure;
-use crate::limits::{MAX_HANDLES, MAX_INPUT};
 use crate::status::idgate_status;
 
 /// Bytes that the caller owns: free them with idgate_bytes_free. `ptr` is NULL when `len` is 0.
@@ -52,7 +50,9 @@ pub extern "C" fn idgate_bytes_free(bytes: idgate_bytes) -> idgate_status {
             return Ok(());
         }
         let freed = take_back(bytes);
-        freed.map(drop).ok_or_else(|| Failure::misuse("these bytes are not idgate's, or freed"))
+        freed.map(drop).ok_or_else(|| {
+            Failure::misuse("these bytes did not come from this library, or were freed before")
+        })
     })
 }
 
@@ -72,87 +72,7 @@ fn given() -> MutexGuard<'static, HashMap<usize, Wiped>> {
     GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A caller's bytes. NULL stands for none.
-///
-/// # Safety
-/// `ptr` is NULL, or points to `len` bytes that nobody changes while `'a` lasts.
-#[allow(unsafe_code)]
-pub(crate) unsafe fn input<'a>(
-    ptr: *const u8,
-    len: usize,
-    name: &str,
-) -> Result<&'a [u8], Failure> {
-    if len > MAX_INPUT {
-        return Err(Failure::misuse(format!("{name} is larger than 64 MiB")));
-    }
-    if ptr.is_null() {
-        return match len {
-            0 => Ok(&[]),
-            _ => Err(Failure::misuse(format!("{name} is NULL, and its length is not 0"))),
-        };
-    }
-    // SAFETY: not NULL, at most 64 MiB, and the caller's promise above.
-    Ok(unsafe { std::slice::from_raw_parts(ptr, len) })
-}
-
-/// A caller's text.
-///
-/// # Safety
-/// As [`input`].
-#[allow(unsafe_code)]
-pub(crate) unsafe fn text<'a>(
-    ptr: *const c_char,
-    len: usize,
-    name: &str,
-) -> Result<&'a str, Failure> {
-    // SAFETY: the caller's promise is the same.
-    let bytes = unsafe { input(ptr.cast(), len, name)? };
-    std::str::from_utf8(bytes).map_err(|_| Failure::misuse(format!("{name} is not UTF-8")))
-}
-
-/// A caller's text, or `None` for NULL.
-///
-/// # Safety
-/// As [`input`].
-#[allow(unsafe_code)]
-pub(crate) unsafe fn given_text<'a>(
-    ptr: *const c_char,
-    len: usize,
-    name: &str,
-) -> Result<Option<&'a str>, Failure> {
-    // SAFETY: the caller's promise is the same.
-    let text = unsafe { text(ptr, len, name)? };
-    Ok((!ptr.is_null()).then_some(text))
-}
-
-/// A caller's array of handles. NULL stands for none.
-///
-/// # Safety
-/// `ptr` is NULL, or points to `len` handles that nobody changes while `'a` lasts.
-#[allow(unsafe_code)]
-pub(crate) unsafe fn handles_of<'a, T>(
-    ptr: *const *const T,
-    len: usize,
-    name: &str,
-) -> Result<&'a [*const T], Failure> {
-    if len > MAX_HANDLES {
-        return Err(Failure::misuse(format!("{name} has more than {MAX_HANDLES}")));
-    }
-    if ptr.is_null() {
-        return match len {
-            0 => Ok(&[]),
-            _ => Err(Failure::misuse(format!("{name} is NULL, and its length is not 0"))),
-        };
-    }
-    if !ptr.is_aligned() {
-        return Err(Failure::misuse(format!("{name} is not aligned")));
-    }
-    // SAFETY: not NULL, aligned, few, and the caller's promise above.
-    Ok(unsafe { std::slice::from_raw_parts(ptr, len) })
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used, unsafe_code)]
 mod tests {
     use super::*;
     use crate::status::idgate_status::{IDGATE_MISUSE, IDGATE_OK};
@@ -174,29 +94,5 @@ mod tests {
         let given = give(b"");
         assert!(given.ptr.is_null());
         assert_eq!(idgate_bytes_free(given), IDGATE_OK);
-    }
-
-    #[test]
-    fn impossible_inputs_are_refused_before_they_are_read() {
-        let byte = ptr::without_provenance::<u8>(1);
-        // SAFETY: nothing is read of any of them.
-        unsafe {
-            assert!(input(byte, MAX_INPUT + 1, "it").is_err());
-            assert!(input(byte, usize::MAX, "it").is_err());
-            assert!(input(ptr::null(), 1, "it").is_err());
-            assert_eq!(input(ptr::null(), 0, "it").unwrap(), b"");
-            let odd = ptr::without_provenance::<*const u8>(1);
-            assert!(handles_of(odd, 1, "it").is_err());
-            assert!(handles_of(odd, MAX_HANDLES + 1, "it").is_err());
-            assert!(handles_of(ptr::null::<*const u8>(), 1, "it").is_err());
-            assert!(handles_of(ptr::null::<*const u8>(), 0, "it").unwrap().is_empty());
-        }
-    }
-
-    #[test]
-    fn text_is_utf_8() {
-        let bytes = [0xffu8];
-        // SAFETY: a live array of that length.
-        assert!(unsafe { text(bytes.as_ptr().cast(), 1, "it") }.is_err());
     }
 }

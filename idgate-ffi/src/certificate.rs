@@ -8,17 +8,17 @@ use idgate_core::crypto::{Alg, RequestSigner, SignerUnavailable};
 use idgate_core::shell::{ImportRules, VerifierCertificate};
 
 use crate::boundary::{boundary, put};
-use crate::bytes::input;
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input};
 use crate::handles;
 use crate::provider::PROVIDER;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
 
-/// A signer with the key of `signer` and a certificate for it: it signs the requests that name the
-/// verifier by certificate (`x509_san_dns`, `x509_hash` and all of `haip`), and no others. `chain`,
-/// PEM or DER: the certificate, then those that lead up from it; a root at the end is left out. It
-/// is checked for use at `now_ms`: the key, the dates, each signed by the next.
+/// Makes a signer with the key of `signer` and a certificate for it. It signs the requests that name the verifier by
+/// certificate (`x509_san_dns`, `x509_hash` and all of `haip`), and no others. `chain`, in PEM or DER, is the
+/// certificate and then those that lead up from it; a root at the end is left out. It is checked for use at `now_ms`:
+/// the key, the dates, and that each is signed by the next.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -26,8 +26,7 @@ use crate::status::idgate_status;
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_signer_certified(
     signer: *const idgate_signer,
-    chain: *const u8,
-    chain_len: usize,
+    chain: idgate_str,
     now_ms: u64,
     out: *mut *mut idgate_signer,
     err_out: *mut *mut idgate_error,
@@ -35,7 +34,7 @@ pub unsafe extern "C" fn idgate_signer_certified(
     boundary(err_out, || {
         let signer = handles::find::<SignerHandle>(signer)?;
         // SAFETY: the caller's promise.
-        let chain = unsafe { input(chain, chain_len, "chain")? };
+        let chain = unsafe { input(chain, "chain")? };
         let rules = ImportRules { keys: &[signer.public], host: None, now: UnixMillis(now_ms) };
         let imported = VerifierCertificate::import(&PROVIDER, chain, &rules);
         let certificate = imported.map_err(Failure::config)?.certificate;

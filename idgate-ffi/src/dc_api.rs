@@ -10,12 +10,12 @@ use crate::session::{SessionHandle, idgate_session};
 use crate::status::idgate_status;
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
-/// What a page passes to `navigator.credentials.get` as `digital`, as JSON:
-/// `{"requests":[{"protocol","data"}]}`, of a session whose request had `dc_api`, as
-/// `{"dc_api":{"origins":["https://shop.example"]}}`: name origins of your own, whose pages may ask.
-/// It carries the nonce: keep it out of logs. What the page gets goes to
-/// idgate_dc_api_verification_begin; one answer settles the session, through a browser or by a link.
-/// IDGATE_BAD_RESPONSE: there is nothing to pass on, or the session takes no answer any more.
+/// Gives what a page passes to `navigator.credentials.get` as `digital`, as JSON:
+/// `{"requests":[{"protocol","data"}]}`. The request of the session must have had `dc_api`, for example
+/// `{"dc_api":{"origins":["https://shop.example"]}}`: name origins of your own, whose pages may ask. The JSON has the
+/// nonce: keep it out of logs. Give what the page gets to idgate_verification_begin as an answer with `from_page`.
+/// One answer settles the session, through a browser or by a link. IDGATE_BAD_RESPONSE: there is nothing to pass on,
+/// or the session takes no answer any more.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn idgate_dc_api_requests(
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
-        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
+        let verifier = &handles::find::<VerifierHandle>(verifier)?.verifier;
         let session = &handles::find::<SessionHandle>(session)?.0;
         let requests = verifier.dc_api_requests(session, UnixMillis(now_ms))?;
         put(out, || Ok(give(requests.to_json())))

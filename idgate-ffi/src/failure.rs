@@ -1,12 +1,16 @@
-//! What goes wrong: a status, a stable code, a text for people, and for requests the field. Texts
-//! never carry claim values, tokens, keys or nonces.
+//! Failures: a status, a stable code, a text for people, and details for programs. Texts never carry claim values,
+//! tokens, keys or nonces.
 
 use core::fmt;
 
+use idgate_core::ErrorCode;
+use idgate_core::HttpReply;
+use idgate_core::Refused;
 use idgate_core::error::{
-    ConfigError, CreateError, NotAnAnswer, NotFetched, RequestError, VerifyError,
+    Check, ConfigError, CreateError, NotAnAnswer, NotFetched, Remedy, RequestError,
 };
-use idgate_core::shell::TrustMaterialError;
+use idgate_core::session::Withheld;
+use idgate_core::verify::Hint;
 
 use crate::status::idgate_status::{self, *};
 
@@ -16,15 +20,29 @@ pub struct idgate_error {
     _private: [u8; 0],
 }
 
-/// What went wrong.
+/// A failed call.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: idgate_status,
     pub(crate) code: &'static str,
-    pub(crate) path: String,
-    /// Of the rule that a presentation breaks; else empty.
-    pub(crate) clause: &'static str,
     pub(crate) message: String,
+    pub(crate) details: Box<Details>,
+}
+
+/// Details for programs.
+#[derive(Debug)]
+pub(crate) struct Details {
+    /// Of a request, or of an issuer; else empty.
+    pub(crate) path: String,
+    /// Of an issuer, without an index.
+    pub(crate) field: String,
+    pub(crate) issuer: String,
+    /// That a presentation did not pass.
+    pub(crate) check: Option<Check>,
+    /// The remedy: its name, and its text.
+    pub(crate) remedy: Option<(&'static str, String)>,
+    /// To the wallet that brought it about.
+    pub(crate) reply: HttpReply,
 }
 
 impl Failure {
@@ -33,7 +51,19 @@ impl Failure {
         code: &'static str,
         message: impl fmt::Display,
     ) -> Self {
-        Self { status, code, path: String::new(), clause: "", message: message.to_string() }
+        let reply = match status {
+            IDGATE_UNAVAILABLE => HttpReply::try_again(),
+            _ => HttpReply::refusal(ErrorCode::InternalError, "the verifier failed"),
+        };
+        let details = Details {
+            path: String::new(),
+            field: String::new(),
+            issuer: String::new(),
+            check: None,
+            remedy: None,
+            reply,
+        };
+        Self { status, code, message: message.to_string(), details: Box::new(details) }
     }
 
     pub(crate) fn misuse(message: impl fmt::Display) -> Self {
@@ -42,26 +72,6 @@ impl Failure {
 
     pub(crate) fn config(message: impl fmt::Display) -> Self {
         Self::new(IDGATE_CONFIG, "config", message)
-    }
-
-    /// A JSON text of the caller that is not what it should be. The values in it stay out of the
-    /// text, the names of members do not.
-    pub(crate) fn unreadable(status: idgate_status, name: &str, error: &serde_json::Error) -> Self {
-        const NAMES_ONLY: [&str; 3] = ["unknown field", "missing field", "duplicate field"];
-        let text = error.to_string();
-        let code = if status == IDGATE_MISUSE { "misuse" } else { "config" };
-        if !error.is_data() || NAMES_ONLY.iter().any(|it| text.starts_with(it)) {
-            return Self::new(status, code, format_args!("{name} cannot be read: {text}"));
-        }
-        // Of what else is wrong with data serde shows the value; behind one of a few, what it may be.
-        if text.starts_with("unknown variant")
-            && let Some((_, known)) = text.rsplit_once("`, expected ")
-        {
-            return Self::new(status, code, format_args!("{name}: a value is none of {known}"));
-        }
-        let (line, column) = (error.line(), error.column());
-        let what = "a value of another type is needed";
-        Self::new(status, code, format_args!("{name}: {what} at line {line} column {column}"))
     }
 
     pub(crate) fn unavailable(message: impl fmt::Display) -> Self {
@@ -75,6 +85,26 @@ impl Failure {
     pub(crate) fn internal(message: impl fmt::Display) -> Self {
         Self::new(IDGATE_INTERNAL, "internal_error", message)
     }
+
+    /// Trust that cannot be made: whose, which field, which of its values, and why.
+    pub(crate) fn of_issuer(
+        issuer: &str,
+        field: &str,
+        index: Option<usize>,
+        why: impl fmt::Display,
+    ) -> Self {
+        let place = index.map(|index| format!("[{index}]")).unwrap_or_default();
+        let path = [field, &place].concat();
+        let mut failure = Self::config(format_args!("{issuer}: {path}: {why}"));
+        let details = &mut failure.details;
+        (details.path, details.field, details.issuer) = (path, field.into(), issuer.into());
+        failure
+    }
+
+    fn with_reply(mut self, reply: HttpReply) -> Self {
+        self.details.reply = reply;
+        self
+    }
 }
 
 impl From<ConfigError> for Failure {
@@ -83,16 +113,11 @@ impl From<ConfigError> for Failure {
     }
 }
 
-impl From<TrustMaterialError> for Failure {
-    fn from(error: TrustMaterialError) -> Self {
-        Self::config(error)
-    }
-}
-
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         let mut failure = Self::new(IDGATE_BAD_REQUEST, error.code.as_str(), &error);
-        failure.path = error.path;
+        failure.details.remedy = error.remedy.map(|remedy| (name_of(&remedy), remedy.to_string()));
+        failure.details.path = error.path;
         failure
     }
 }
@@ -108,71 +133,65 @@ impl From<CreateError> for Failure {
 
 impl From<NotAnAnswer> for Failure {
     fn from(error: NotAnAnswer) -> Self {
-        match &error {
+        let reply = error.reply();
+        let failure = match &error {
             NotAnAnswer::Entropy(_) => Self::unavailable(error),
             _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
-        }
+        };
+        failure.with_reply(reply)
     }
 }
 
 impl From<NotFetched> for Failure {
     fn from(error: NotFetched) -> Self {
-        match &error {
+        let reply = error.reply();
+        let failure = match &error {
             NotFetched::Signer(_) => Self::unavailable(error),
             _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
-        }
+        };
+        failure.with_reply(reply)
     }
 }
 
-impl From<VerifyError> for Failure {
-    fn from(error: VerifyError) -> Self {
-        let mut failure = Self::new(IDGATE_REFUSED, error.reason.as_str(), &error);
-        failure.clause = error.check.clause();
-        failure
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        let mut failure = Self::new(IDGATE_REFUSED, refused.reason().as_str(), &refused);
+        failure.details.check = Some(refused.check());
+        failure.details.remedy = refused.hint().map(|hint| (name_of_hint(hint), hint.to_string()));
+        let reply =
+            HttpReply::refusal(ErrorCode::InvalidPresentation, "the presentation was refused");
+        failure.with_reply(reply)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde::Deserialize;
-
-    use super::*;
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
-    struct Given {
-        nonce: String,
-        at: u64,
-        kind: Option<Kind>,
+impl From<Withheld> for Failure {
+    fn from(why: Withheld) -> Self {
+        Self::new(IDGATE_NOTHING, why.as_str(), why)
     }
+}
 
-    #[derive(Debug, Deserialize)]
-    #[allow(dead_code)]
-    enum Kind {
-        One,
-        Two,
+/// The stable name of a remedy.
+fn name_of(remedy: &Remedy) -> &'static str {
+    match remedy {
+        Remedy::AddVct => "add_vct",
+        Remedy::AddDocType => "add_doc_type",
+        Remedy::UpdateTrustedList => "update_trusted_list",
+        Remedy::AddCertificate => "add_certificate",
+        Remedy::RenewCertificate => "renew_certificate",
+        Remedy::AddSigner => "add_signer",
+        Remedy::AddReaderCertificate => "add_reader_certificate",
+        Remedy::ChooseProfile(_) => "choose_profile",
+        Remedy::EnableProfile => "enable_profile",
+        Remedy::EnableDcApi => "enable_dc_api",
+        _ => "other",
     }
+}
 
-    #[test]
-    fn what_cannot_be_read_is_described_without_its_values() {
-        for (json, says) in [
-            (r#"{"nonce":8472}"#, "line 1 column 13"),
-            (r#"{"nonce":"x","at":"8472"}"#, "line 1 column 24"),
-            (r#"{"nonce":"x","at":-8472}"#, "line 1 column 23"),
-            (r#""8472""#, "line 1 column 6"),
-            (r#"{"nonces":"8472"}"#, "nonces"),
-            (r#"{"at":1}"#, "nonce"),
-            (r#"{"kind":"8472"}"#, "it: a value is none of `One` or `Two` at line 1 column 14"),
-            (r#"{"kind":"8472`, expected 8472"}"#, "none of `One` or `Two`"),
-            (r#"{"kind":{"8472":1}}"#, "none of `One` or `Two`"),
-            (r#"{"nonce":"x","at":"8472`, expected 8472"}"#, "line 1 column 40"),
-            ("{", "EOF"),
-        ] {
-            let error = serde_json::from_str::<Given>(json).unwrap_err();
-            let failure = Failure::unreadable(IDGATE_MISUSE, "it", &error);
-            assert!(!failure.message.contains("8472"), "{}", failure.message);
-            assert!(failure.message.contains(says), "{}", failure.message);
-        }
+fn name_of_hint(hint: Hint) -> &'static str {
+    match hint {
+        Hint::AddIssuer => "add_issuer",
+        Hint::SupplyStatus => "supply_status",
+        Hint::TryAgain => "try_again",
+        _ => "other",
     }
 }

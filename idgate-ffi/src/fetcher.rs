@@ -1,15 +1,13 @@
 //! What fetches status lists and CRLs, so that the caller need not.
 
-use std::ffi::c_char;
-
 use idgate::{BlockingFetcher, Cidr, Egress};
-use serde::Deserialize;
 
 use crate::boundary::{boundary, put};
-use crate::bytes::input;
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, texts};
 use crate::handles;
-use crate::status::idgate_status::{self, IDGATE_CONFIG};
+use crate::sized;
+use crate::status::idgate_status;
 
 /// Fetches status lists and CRLs, and remembers them.
 #[allow(non_camel_case_types)]
@@ -19,80 +17,84 @@ pub struct idgate_fetcher {
 
 pub(crate) struct FetcherHandle(pub(crate) BlockingFetcher);
 
-handles::named!(FetcherHandle => idgate_fetcher);
+handles::named!(FetcherHandle => idgate_fetcher, "fetcher");
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Options {
-    /// Ranges of addresses besides public ones.
-    allow: Vec<String>,
-    /// Certificates in PEM.
-    roots: Option<String>,
+/// Choices for a fetcher.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_fetch_options {
+    /// `sizeof(idgate_fetch_options)`
+    pub size: usize,
+    /// Ranges of addresses that are reached in addition to public ones, for example "10.0.0.0/8".
+    pub allow: *const idgate_str,
+    /// How many ranges there are.
+    pub allow_len: usize,
+    /// Certificates in PEM that https servers may be signed below, in addition to those of the operating system.
+    pub roots: idgate_str,
 }
 
-impl Options {
-    /// The options that this text names; without text the defaults.
-    fn parse(json: &[u8]) -> Result<Self, Failure> {
-        if json.is_empty() {
-            return Ok(Self::default());
-        }
-        if !json.trim_ascii_start().starts_with(b"{") {
-            return Err(Failure::config("the options are not a JSON object"));
-        }
-        let unreadable = |error| Failure::unreadable(IDGATE_CONFIG, "the options", &error);
-        serde_json::from_slice(json).map_err(unreadable)
-    }
+sized::sized!(idgate_fetch_options, "the fetch options": *const idgate_str, usize, idgate_str);
 
-    fn egress(&self) -> Result<Egress, Failure> {
-        let allowed: Result<Vec<_>, _> = self.allow.iter().map(|text| Cidr::parse(text)).collect();
-        let allowed = allowed.map_err(|why| Failure::config(format!("allow: {why}")))?;
-        let roots = self.roots.as_ref().map(String::as_bytes);
-        let egress = Egress::new(allowed, roots);
-        let egress = egress.map_err(|why| Failure::config(format!("roots: {why}")))?;
-        // Every credential with a status list would be refused, and nobody told why.
-        egress.trusts_any().then_some(egress).ok_or_else(|| {
-            Failure::config(
-                "this system has no root certificates, so no https server can be trusted: install \
-                 them (ca-certificates), or give them as `roots`",
-            )
-        })
-    }
+fn egress(allow: &[&str], roots: Option<&[u8]>) -> Result<Egress, Failure> {
+    let allowed = allow.iter().enumerate().map(|(at, range)| {
+        Cidr::parse(range).map_err(|why| Failure::config(format!("allow[{at}]: {why}")))
+    });
+    let egress = Egress::new(allowed.collect::<Result<_, _>>()?, roots);
+    let egress = egress.map_err(|why| Failure::config(format!("roots: {why}")))?;
+    // Every credential with a status list would be refused without a reason that helps.
+    egress.trusts_any().then_some(egress).ok_or_else(|| {
+        Failure::config(
+            "this system has no root certificates, so no https server can be trusted: install them \
+             (ca-certificates), or give them as `roots`",
+        )
+    })
 }
 
-/// A fetcher for any number of verifications, and verifiers, at once: make one and keep it. A name is
-/// resolved once, and the connection goes to an address that was checked: a public one, or one in a range
-/// that you allow. Redirects are checked in the same way, three at most; bodies have 10 MiB; all fetches of
-/// one answer have 5 s together. There is no proxy, whatever the environment says. A thread starts with the
-/// first fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
+/// Makes a fetcher. Make one and keep it: it serves any number of verifications and verifiers at the same time.
+/// `options` may be NULL.
 ///
-/// It remembers 1,024 lists, and 64 MiB. A source is asked again when it said that it wants to be (`ttl`,
-/// `exp`, nextUpdate), and after a day at the latest. While it is down its last good copy serves on, up to
-/// 24 hours beyond the time that it said and never past its own end (`exp`, nextUpdate): a CRL whose
-/// source stays down serves to its nextUpdate, however distant that is.
+/// The fetcher resolves a name once and connects to an address that it checked: a public one, or one in a range
+/// that you allow. It follows at most three redirects, each checked in the same way. A body may have 10 MiB, and
+/// all fetches for one answer take 5 s together. It uses no proxy, whatever the environment says. Its thread
+/// starts with the first fetch and ends with the fetcher. A forked process has a fetcher of its own, which
+/// remembers nothing.
 ///
-/// `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
-/// `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating
-/// system; IDGATE_CONFIG where neither has any).
+/// It remembers up to 1,024 lists in 64 MiB. It asks a source again when the source says so (`ttl`, `exp`,
+/// nextUpdate), and after a day at the latest. While a source is down, its last good copy serves up to 24 hours
+/// longer, and never past its own end (`exp`, nextUpdate). A CRL therefore serves to its nextUpdate.
+///
+/// IDGATE_CONFIG: a range or a root cannot be used, or neither you nor the operating system have roots.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_fetcher_new(
-    options: *const c_char,
-    options_len: usize,
+    options: *const idgate_fetch_options,
     out: *mut *mut idgate_fetcher,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise.
-        let options = unsafe { input(options.cast(), options_len, "options")? };
-        let fetcher = BlockingFetcher::over(Options::parse(options)?.egress()?);
+        let options = unsafe { sized::optional(options)? };
+        let (allow, roots) = match options {
+            None => (Vec::new(), None),
+            // SAFETY: the caller's promise, for both.
+            Some(it) => unsafe {
+                let roots = input(it.roots, "roots")?;
+                (
+                    texts(it.allow, it.allow_len, "allow")?,
+                    (!it.roots.ptr.is_null()).then_some(roots),
+                )
+            },
+        };
+        let fetcher = BlockingFetcher::over(egress(&allow, roots)?);
         put(out, || Ok(handles::make(FetcherHandle(fetcher))))
     })
 }
 
-/// Frees a fetcher. What is under way with it goes on.
+/// Frees a fetcher. Fetches that are under way go on.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_fetcher_free(fetcher: *mut idgate_fetcher) -> idgate_status {

@@ -11,8 +11,8 @@ use crate::handles;
 use crate::status::idgate_status;
 use crate::verification::{VerificationHandle, idgate_verification};
 
-/// Answers needs of the last step, at `now_ms`, from what `fetcher` remembers and is fresh. `out`:
-/// whether it answered any; then step again, without committing the transition of the step.
+/// Answers needs of the last step at `now_ms` from what `fetcher` remembers, if it is fresh. `out` says whether it
+/// answered any: then step again, without committing the transition of the step.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -32,9 +32,8 @@ pub unsafe extern "C" fn idgate_verification_recall(
     })
 }
 
-/// Begins to fetch all needs of the last step at once, after its transition was committed, and waits
-/// for nothing. IDGATE_UNAVAILABLE: it could not begin; commit what idgate_session_released gives, and
-/// tell the wallet to come back.
+/// Begins to fetch all needs of the last step, after its transition was committed, and does not wait.
+/// IDGATE_UNAVAILABLE: it could not begin. Commit what idgate_session_released gives, and send the error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -52,8 +51,8 @@ pub unsafe extern "C" fn idgate_verification_fetch(
     })
 }
 
-/// Waits for what idgate_verification_fetch began, for `wait_ms` at most; 0: it only looks. `out`:
-/// whether everything came, which takes 9 seconds at most; then call idgate_verification_settle.
+/// Waits up to `wait_ms` for what idgate_verification_fetch began; with 0 it only looks. `out` says whether
+/// everything came: then call idgate_verification_settle. That takes 9 seconds at most.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -72,10 +71,10 @@ pub unsafe extern "C" fn idgate_verification_wait(
     })
 }
 
-/// Answers the needs of the last step with what came, at `now_ms`; then step again. What could not be
-/// fetched by a fault of its source decides, as `unavailable` does. IDGATE_UNAVAILABLE: something could
-/// not be asked by a fault of ours (no file descriptor, no route), or did not come yet; commit what
-/// idgate_session_released gives, and tell the wallet to come back.
+/// Answers the needs of the last step with what came, at `now_ms`; then step again. A source that failed counts as
+/// unavailable, and the verification is decided on that. IDGATE_UNAVAILABLE: this machine could not ask a source (no
+/// file descriptor, no route), or something did not come yet. Commit what idgate_session_released gives, and send the
+/// error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

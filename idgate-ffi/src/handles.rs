@@ -13,22 +13,22 @@ compile_error!("a handle needs pointers of 64 bits: 32 for the slot, 32 for its 
 /// A kind of object and the C type that names it.
 pub(crate) trait Named: Any + Send + Sync {
     type C;
-    /// As in the header.
+    /// Its name in texts.
     const NAME: &'static str;
 }
 
 /// Says which C type names a kind of object.
 macro_rules! named {
-    ($rust:ty => $c:ident) => {
+    ($rust:ty => $c:ident, $name:literal) => {
         impl crate::handles::Named for $rust {
             type C = $c;
-            const NAME: &'static str = stringify!($c);
+            const NAME: &'static str = $name;
         }
     };
 }
 pub(crate) use named;
 
-named!(Failure => idgate_error);
+named!(Failure => idgate_error, "error");
 
 /// What a handle names; only its kind gets it back.
 type Object = Arc<dyn Any + Send + Sync>;
@@ -48,8 +48,13 @@ struct Slot {
 
 /// A new handle of `object`; NULL when there is no room for one more.
 pub(crate) fn make<T: Named>(object: T) -> *mut T::C {
+    share(Arc::new(object))
+}
+
+/// The same for an object that another handle or object keeps as well.
+pub(crate) fn share<T: Named>(object: Arc<T>) -> *mut T::C {
     let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
-    ptr::without_provenance_mut(slots.insert(Arc::new(object)).unwrap_or(0))
+    ptr::without_provenance_mut(slots.insert(object).unwrap_or(0))
 }
 
 /// The object of a handle.
@@ -81,8 +86,8 @@ pub(crate) fn in_use() -> usize {
 fn no_handle<T: Named>(handle: *const T::C) -> Failure {
     let name = T::NAME;
     Failure::misuse(match handle.is_null() {
-        true => format!("{name} * is NULL"),
-        false => format!("this is no {name} *, or it was freed"),
+        true => format!("the {name} is missing"),
+        false => format!("the handle is not a {name}, or it was freed"),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{bytes, handles};
 
-/// How many handles and bytes of this process were given and not freed yet. 0 at the end of a
-/// program that leaks nothing: leak checkers do not see them, as idgate remembers each.
+/// Gives the number of handles and bytes of this process that you have not freed yet. It is 0 at the end of a
+/// program that leaks nothing. Leak checkers do not see them, because the library remembers each.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_in_use() -> usize {

@@ -1,244 +1,263 @@
 //! One captured presentation, verified outside a session.
 
-use std::ffi::c_char;
+use std::collections::BTreeMap;
 
-use idgate_core::crypto::{Alg, Curve};
-use idgate_core::error::VerifyError;
-use idgate_core::shell::{
-    CapturedEncryption, ExpectedMdoc, ExpectedSdJwtVc, MdocRequest, TrustEntry, TrustSnapshot,
-    VerifiedCredential, base64url, verify_mdoc, verify_sd_jwt_vc,
-};
-use idgate_core::trust::ListedBy;
-use idgate_core::verify::CredentialReport;
-use idgate_core::{CredentialFormat, Profile, UnixMillis};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use idgate_core::ClaimPath;
+use idgate_core::UnixMillis;
+use idgate_core::crypto::Alg;
+use idgate_core::{Mode, Profile, Trust};
 use zeroize::Zeroizing;
 
 use crate::boundary::{boundary, put};
-use crate::bytes::{give, idgate_bytes, input};
+use crate::bytes::{give, idgate_bytes};
+use crate::choice::{choices, idgate_mode, idgate_profile};
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, optional_text, text, texts};
 use crate::handles;
-use crate::provider::PROVIDER;
-use crate::report;
+use crate::json;
+use crate::presented::{Mdoc, Presented, Terms, Way};
+use crate::sized;
 use crate::status::idgate_status::{self, IDGATE_MISUSE};
-use crate::trust::{self, TrustHandle, idgate_trust};
+use crate::trust::{TrustHandle, idgate_trust};
+use crate::verification::{VerificationHandle, idgate_verification};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Expectation {
-    format: CredentialFormat,
-    issuer_id: String,
-    client_id: String,
-    nonce: String,
-    /// mdoc only.
-    response_uri: Option<String>,
-    /// mdoc only.
-    doc_type: Option<String>,
-    /// mdoc only.
-    namespace: Option<String>,
-    /// mdoc in an encrypted answer only.
-    enc_key: Option<EncryptionKey>,
-    /// mdoc in an encrypted answer only.
-    apu: Option<String>,
-    /// SD-JWT VC only.
-    requested_at_ms: Option<UnixMillis>,
-    #[serde(default)]
-    claims: Vec<String>,
-    alg: Option<Alg>,
-    #[serde(default = "yes")]
-    livemode: bool,
-    #[serde(default)]
-    checks: bool,
+/// The format of a credential.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+pub enum idgate_format {
+    /// SD-JWT VC.
+    IDGATE_FORMAT_SD_JWT_VC = 1,
+    /// mdoc (ISO/IEC 18013-5).
+    IDGATE_FORMAT_MDOC = 2,
 }
 
-/// The JWK that an answer was encrypted to; only a device MAC needs `d`.
-#[derive(Deserialize, Serialize)]
-struct EncryptionKey {
-    kty: String,
-    crv: String,
-    x: String,
-    y: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    d: Option<Zeroizing<String>>,
+choices! {
+    idgate_format: IDGATE_FORMAT_SD_JWT_VC, IDGATE_FORMAT_MDOC;
 }
 
-fn yes() -> bool {
-    true
+/// The credential that a presentation must have, and the request that it answers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_expected {
+    /// `sizeof(idgate_expected)`
+    pub size: usize,
+    /// An idgate_format.
+    pub format: i32,
+    /// An idgate_profile: that of the request, which an mdoc depends on. 0: IDGATE_PROFILE_1_0.
+    pub profile: i32,
+    /// The issuer, by its name in the trust.
+    pub issuer_id: idgate_str,
+    /// The `client_id` exactly as you sent it.
+    pub client_id: idgate_str,
+    /// The nonce exactly as you sent it. Whether it was used before is for you to know.
+    pub nonce: idgate_str,
+    /// When you sent the request. The proof of an SD-JWT VC from before that time is stale. 0: `now_ms`.
+    pub sent_at_ms: u64,
+    /// The claims that must be there. The result has these alone.
+    pub claims: *const idgate_str,
+    /// How many claims there are.
+    pub claims_len: usize,
+    /// Where claims of an SD-JWT VC are that are not members of the payload by their name: a JSON object, for example
+    /// {"city":["address","locality"]}.
+    pub claim_paths: idgate_str,
+    /// An idgate_mode. 0: IDGATE_MODE_LIVE.
+    pub mode: i32,
+    /// 1: the result lists every check that was made, with its clause.
+    pub checks: u32,
+    /// The issuer's algorithm, for example ES256, if it must be that one.
+    pub alg: idgate_str,
+    /// Of an mdoc: the document type.
+    pub doc_type: idgate_str,
+    /// Of an mdoc: the namespace of the claims.
+    pub name_space: idgate_str,
+    /// Of an mdoc that a wallet posted: the `response_uri`.
+    pub response_uri: idgate_str,
+    /// Of an mdoc that a page got from its browser: the origin of the page.
+    pub origin: idgate_str,
+    /// Of an mdoc in an encrypted answer: the JWK that the answer was encrypted to, with `d` if a device MAC shall
+    /// count. A device MAC counts in `draft` alone.
+    pub enc_key: idgate_str,
+    /// Of an mdoc in an encrypted answer of `draft`: the `apu` of the header.
+    pub apu: idgate_str,
 }
 
-/// Verifies one presentation as a wallet puts it into vp_token, without a session: nonce and
-/// audience are compared with what you expect, whether they were used before is yours to know.
-/// `expected`, JSON: `format` ("vc+sd-jwt", "mso_mdoc"), `issuer_id` (an entry of `trust`),
-/// `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
-/// older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
-/// three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
-/// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true),
-/// `checks` (default false).
-/// `out`, JSON: `claims`, and what is known beside them, where a trusted list vouches also the
-/// `provider` that it names; with `checks` also each check that was made and its clause.
-/// IDGATE_REFUSED: the code is the reason.
+sized::sized!(
+    idgate_expected, "the expectation":
+    i32, i32, idgate_str, idgate_str, idgate_str, u64, *const idgate_str, usize, idgate_str, i32, u32,
+    idgate_str, idgate_str, idgate_str, idgate_str, idgate_str, idgate_str, idgate_str
+);
+
+/// Verifies one presentation as a wallet puts it into vp_token, without a session. Nothing is fetched: a credential
+/// whose status is published is `revocation_unknown`, unless its issuer's `revocation` is "off" or its CRL was added;
+/// idgate_presentation_begin is for these. `out` gets JSON: `claims`, and the facts about the credential, with the
+/// `provider` that a trusted list names for the issuer. IDGATE_REFUSED: the error's code is the reason, and
+/// idgate_error_clause names the rule.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
-pub unsafe extern "C" fn idgate_verify_presentation(
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_presentation_verify(
     trust: *const idgate_trust,
-    expected: *const c_char,
-    expected_len: usize,
-    presentation: *const c_char,
-    presentation_len: usize,
+    presentation: idgate_str,
+    expected: *const idgate_expected,
     now_ms: u64,
     out: *mut idgate_bytes,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
-        let trust = handles::find::<TrustHandle>(trust)?;
-        // SAFETY: the caller's promise, for both.
-        let (expected, presentation) = unsafe {
-            (
-                input(expected.cast(), expected_len, "expected")?,
-                input(presentation.cast(), presentation_len, "presentation")?,
-            )
-        };
-        let expected: Expectation = serde_json::from_slice(expected)
-            .map_err(|error| Failure::unreadable(IDGATE_MISUSE, "expected", &error))?;
-        let issuer = trust.alone(&expected.issuer_id)?;
-        let mut report = CredentialReport::default();
-        let verified = match expected.format {
-            CredentialFormat::SdJwtVc => {
-                let issuer = trust::entry(&issuer)?;
-                expected.sd_jwt_vc(issuer, presentation, UnixMillis(now_ms), &mut report)
-            }
-            _ => expected.mdoc(&issuer, presentation, UnixMillis(now_ms), &mut report)?,
-        }?;
-        let checks = expected.checks.then(|| report::checks(&report));
-        put(out, || Ok(give(render(&verified, checks)?)))
+        // SAFETY: the caller's promise.
+        let (trust, presentation, terms) =
+            unsafe { given(trust, presentation, expected, UnixMillis(now_ms))? };
+        let mut told = terms.verify(&trust, presentation, UnixMillis(now_ms))?;
+        // It has claims: no copy of them is left behind.
+        put(out, || Ok(give(std::mem::take(&mut *told))))
     })
 }
 
-impl Expectation {
-    fn sd_jwt_vc(
-        &self,
-        issuer: &TrustEntry,
-        presentation: &[u8],
-        now: UnixMillis,
-        report: &mut CredentialReport,
-    ) -> Result<VerifiedCredential, VerifyError> {
-        let requested_at = self.requested_at_ms.unwrap_or(now);
-        let mut expected =
-            ExpectedSdJwtVc::new(issuer, &self.client_id, &self.nonce, requested_at, now);
-        expected.livemode = self.livemode;
-        expected.alg = self.alg;
-        expected.claims = &self.claims;
-        // What is not text is no SD-JWT either: the core says so.
-        let presentation = std::str::from_utf8(presentation).unwrap_or_default();
-        verify_sd_jwt_vc(&PROVIDER, presentation, &expected, report)
-    }
+/// Begins the same in steps, so that its status can be fetched. Step it like the verification of an answer; there is
+/// nothing to commit and no reply to send. idgate_step_json has the result.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_presentation_begin(
+    trust: *const idgate_trust,
+    presentation: idgate_str,
+    expected: *const idgate_expected,
+    now_ms: u64,
+    out: *mut *mut idgate_verification,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let now = UnixMillis(now_ms);
+        // SAFETY: the caller's promise.
+        let (trust, presentation, terms) = unsafe { given(trust, presentation, expected, now)? };
+        let presented = Presented::begin(trust, presentation, terms, now)?;
+        put(out, || Ok(handles::make(VerificationHandle::of_presentation(presented))))
+    })
+}
 
-    /// The outer error is the caller's, the inner one the presentation's.
-    fn mdoc(
-        &self,
-        trust: &TrustSnapshot,
-        presentation: &[u8],
-        now: UnixMillis,
-        report: &mut CredentialReport,
-    ) -> Result<Result<VerifiedCredential, VerifyError>, Failure> {
-        let needed = |value: &Option<String>, name: &str| {
-            value.clone().ok_or_else(|| Failure::misuse(format!("expected: mdoc needs {name}")))
-        };
-        let response_uri = needed(&self.response_uri, "response_uri")?;
-        let doc_type = needed(&self.doc_type, "doc_type")?;
-        let namespace = needed(&self.namespace, "namespace")?;
-        let request = MdocRequest {
-            client_id: &self.client_id,
-            nonce: &self.nonce,
-            response_uri: &response_uri,
-        };
-        let encryption = self.encryption()?;
-        let handovers = encryption.handovers(Profile::Draft);
-        let issuer = trust::entry(trust)?;
-        let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
-        expected = expected.remembering(trust);
-        expected.handovers = &handovers;
-        expected.reader_key = encryption.reader_key();
-        expected.livemode = self.livemode;
-        expected.alg = self.alg;
-        expected.claims = &self.claims;
-        // What is not base64url is no DeviceResponse either: the core says so.
-        let text = std::str::from_utf8(presentation).unwrap_or_default();
-        let bytes = base64url::decode(text).unwrap_or_default();
-        Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
-    }
+/// Reads the caller's input: the issuer that is expected, alone in its trust, the presentation, and its terms.
+///
+/// # Safety
+/// As [`sized::read`], and texts as [`input`].
+#[allow(unsafe_code)]
+unsafe fn given<'a>(
+    trust: *const idgate_trust,
+    presentation: idgate_str,
+    expected: *const idgate_expected,
+    now: UnixMillis,
+) -> Result<(Trust, &'a str, Terms), Failure> {
+    let trust = handles::find::<TrustHandle>(trust)?;
+    // SAFETY: the caller's promise is the same, for each.
+    let (presentation, terms) =
+        unsafe { (input(presentation, "presentation")?, read(&sized::read(expected)?, now)?) };
+    // Bytes that are not text become an empty text, which the core refuses.
+    let presentation = std::str::from_utf8(presentation).unwrap_or_default();
+    Ok((trust.alone(&terms.issuer_id), presentation, terms))
+}
 
-    fn encryption(&self) -> Result<CapturedEncryption, Failure> {
-        let mut encryption = CapturedEncryption::default();
-        if let Some(key) = &self.enc_key {
-            let jwk = Zeroizing::new(serde_json::to_vec(key).unwrap_or_default());
-            let unusable = |why: &str| Failure::misuse(format!("expected: enc_key {why}"));
-            encryption = encryption.with_jwk(&PROVIDER, &jwk).map_err(|why| unusable(why.0))?;
-            if encryption.key().is_none_or(|key| key.curve() != Curve::P256) {
-                return Err(unusable("is not a P-256 key"));
+/// Reads the texts of an expectation.
+///
+/// # Safety
+/// Its texts are as [`input`] asks.
+#[allow(unsafe_code)]
+unsafe fn read(expected: &idgate_expected, now: UnixMillis) -> Result<Terms, Failure> {
+    // SAFETY: the caller's promise is the same, for each.
+    let (issuer_id, client_id, nonce, claims, claim_paths, alg) = unsafe {
+        (
+            text(expected.issuer_id, "issuer_id")?,
+            text(expected.client_id, "client_id")?,
+            text(expected.nonce, "nonce")?,
+            texts(expected.claims, expected.claims_len, "claims")?,
+            input(expected.claim_paths, "claim_paths")?,
+            optional_text(expected.alg, "alg")?,
+        )
+    };
+    let profile = match expected.profile {
+        0 => Profile::V1_0,
+        chosen => idgate_profile::of(chosen, "profile")?.into(),
+    };
+    let mdoc = match idgate_format::of(expected.format, "format")? {
+        idgate_format::IDGATE_FORMAT_SD_JWT_VC => None,
+        // SAFETY: the caller's promise is the same.
+        idgate_format::IDGATE_FORMAT_MDOC => Some(unsafe { read_mdoc(expected, profile)? }),
+    };
+    let mode = match expected.mode {
+        0 => Mode::Live,
+        chosen => idgate_mode::of(chosen, "mode")?.into(),
+    };
+    let sent_at = match expected.sent_at_ms {
+        0 => now,
+        sent_at => UnixMillis(sent_at),
+    };
+    if expected.checks > 1 {
+        return Err(Failure::misuse("checks is neither 0 nor 1"));
+    }
+    let claim_paths: BTreeMap<String, ClaimPath> = match claim_paths {
+        [] => BTreeMap::new(),
+        paths => json::read(paths, "claim_paths", IDGATE_MISUSE)?,
+    };
+    let unknown = || Failure::misuse("alg is not an algorithm that the library knows");
+    let alg = alg.map(|name| Alg::from_name(name).ok_or_else(unknown)).transpose()?;
+    Ok(Terms {
+        issuer_id: issuer_id.to_owned(),
+        client_id: client_id.to_owned(),
+        nonce: nonce.to_owned(),
+        sent_at,
+        claims: claims.into_iter().map(str::to_owned).collect(),
+        claim_paths: claim_paths.into_iter().collect(),
+        mode,
+        alg,
+        mdoc,
+        checks: expected.checks == 1,
+    })
+}
+
+/// Reads the further terms of an mdoc in that profile.
+///
+/// # Safety
+/// The texts are as [`input`] asks.
+#[allow(unsafe_code)]
+unsafe fn read_mdoc(expected: &idgate_expected, profile: Profile) -> Result<Mdoc, Failure> {
+    // SAFETY: the caller's promise is the same, for each.
+    let (doc_type, name_space, response_uri, origin, enc_key, apu) = unsafe {
+        (
+            optional_text(expected.doc_type, "doc_type")?,
+            optional_text(expected.name_space, "name_space")?,
+            optional_text(expected.response_uri, "response_uri")?,
+            optional_text(expected.origin, "origin")?,
+            optional_text(expected.enc_key, "enc_key")?,
+            optional_text(expected.apu, "apu")?,
+        )
+    };
+    let needed = |given: Option<&str>, name: &str| {
+        let missing = || Failure::misuse(format!("{name} is missing, which an mdoc needs"));
+        given.map(str::to_owned).ok_or_else(missing)
+    };
+    let way = match (response_uri, origin) {
+        (None, Some(origin)) => Way::DcApi { origin: origin.to_owned() },
+        (Some(_), Some(_)) => {
+            let why = "response_uri and origin are both given; an answer came in one way";
+            return Err(Failure::misuse(why));
+        }
+        (response_uri, None) => {
+            let response_uri = needed(response_uri, "response_uri")?;
+            match profile {
+                Profile::Draft => Way::Draft { response_uri },
+                _ => Way::OpenId4Vp { response_uri },
             }
         }
-        let Some(apu) = &self.apu else { return Ok(encryption) };
-        let unusable = || Failure::misuse("expected: apu is not base64url of text");
-        encryption.with_apu(apu).ok_or_else(unusable)
-    }
-}
-
-/// What is known beside the claims.
-#[derive(Serialize)]
-struct Known<'v> {
-    credential_type: &'v str,
-    issuer: Option<&'v str>,
-    alg: &'v str,
-    holder_binding: &'v str,
-    trust: &'v str,
-    /// There where a trusted list says who the issuer is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provider: Option<&'v ListedBy>,
-    session_transcript: Option<&'v str>,
-    valid_from_ms: Option<u64>,
-    valid_until_ms: Option<u64>,
-    revocation: &'v str,
-    revocation_details: Revocations,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    issuing_country_unbound: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    checks: Option<Value>,
-}
-
-#[derive(Serialize)]
-struct Revocations {
-    credential: &'static str,
-    signer: &'static str,
-}
-
-fn render(verified: &VerifiedCredential, checks: Option<Value>) -> Result<String, Failure> {
-    let (facts, revocation) = (verified.facts(), verified.revocation_details());
-    let known = Known {
-        credential_type: &facts.credential_type,
-        issuer: facts.issuer.as_deref(),
-        alg: facts.alg.name(),
-        holder_binding: facts.holder_binding.name(),
-        trust: facts.trust.name(),
-        provider: facts.listed_by.as_deref(),
-        session_transcript: facts.session_transcript,
-        valid_from_ms: facts.valid_from.map(|at| at.0),
-        valid_until_ms: facts.valid_until.map(|at| at.0),
-        revocation: revocation.summary().name(),
-        revocation_details: Revocations {
-            credential: revocation.credential.name(),
-            signer: revocation.signer.name(),
-        },
-        issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
-        checks,
     };
-    let known = serde_json::to_string(&known).map_err(Failure::internal)?;
-    // The claims are a JSON text already. They go into one allocation of the right size, which the
-    // caller gets: no copy of them is left behind.
-    let rest = known.strip_prefix('{').unwrap_or_default();
-    Ok([r#"{"claims":"#, verified.claims().as_json(), ",", rest].concat())
+    Ok(Mdoc {
+        doc_type: needed(doc_type, "doc_type")?,
+        name_space: needed(name_space, "name_space")?,
+        way,
+        enc_key: enc_key.map(|key| Zeroizing::new(key.as_bytes().to_vec())),
+        apu: apu.map(str::to_owned),
+    })
 }

@@ -2,6 +2,7 @@
 //! to carry out. It never shows a claim.
 
 use idgate_core::Effect;
+use idgate_core::error::Check;
 use idgate_core::shell::{ImportedList, ListedCertificate, TrustedList};
 use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
@@ -52,6 +53,19 @@ pub(crate) fn checks(report: &CredentialReport) -> Value {
             "group": check.group(),
             "check": check.title(),
             "clause": report.clause(check),
+            "passed": passed,
+        })
+    });
+    checks.collect()
+}
+
+/// The checks that one presentation passed.
+pub(crate) fn passed(checks: impl Iterator<Item = (Check, bool)>) -> Value {
+    let checks = checks.map(|(check, passed)| {
+        json!({
+            "group": check.group(),
+            "check": check.title(),
+            "clause": check.clause(),
             "passed": passed,
         })
     });

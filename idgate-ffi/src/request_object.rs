@@ -1,97 +1,84 @@
 //! What a wallet fetches where a request goes by reference.
 
-use std::ffi::c_char;
-use std::ptr;
+use idgate_core::Asked;
+use idgate_core::UnixMillis;
+use zeroize::Zeroizing;
 
-use idgate_core::shell::OfferId;
-use idgate_core::{Asked, RequestObject, UnixMillis};
-
-use crate::boundary::{boundary, put, room};
-use crate::bytes::{give, given_text, idgate_bytes};
-use crate::failure::idgate_error;
+use crate::answer::handle_of;
+use crate::boundary::{boundary, put};
+use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, optional_text};
 use crate::handles;
-use crate::session::{SessionHandle, idgate_session, idgate_transition};
+use crate::session::{Kept, SessionHandle, idgate_session};
+use crate::sized;
 use crate::status::idgate_status;
+use crate::step::{StepHandle, idgate_kind, idgate_step};
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
-/// The Request Object of a session whose request goes by reference, to be served as
-/// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
-/// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
-/// session PENDING: when `transition_out` has a session, commit it before you answer; free it
-/// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
-///
-/// # Safety
-/// The pointers are as the head of the header says.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
-pub unsafe extern "C" fn idgate_session_request_object(
-    verifier: *const idgate_verifier,
-    session: *const idgate_session,
-    wallet_nonce: *const c_char,
-    wallet_nonce_len: usize,
-    now_ms: u64,
-    transition_out: *mut idgate_transition,
-    jwt_out: *mut idgate_bytes,
-    err_out: *mut *mut idgate_error,
-) -> idgate_status {
-    // SAFETY: the caller's promise; no name of an offer is given.
-    unsafe {
-        idgate_offer_request_object(
-            verifier,
-            session,
-            ptr::null(),
-            0,
-            wallet_nonce,
-            wallet_nonce_len,
-            now_ms,
-            transition_out,
-            jwt_out,
-            err_out,
-        )
-    }
+/// A wallet's question for a request: GET or POST `{base_url}/v1/oid4vp/request/{handle}`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_asked {
+    /// `sizeof(idgate_asked)`
+    pub size: usize,
+    /// The path that the wallet asked for, or its last segment.
+    pub to: idgate_str,
+    /// Of a POST: the `Content-Type` header.
+    pub content_type: idgate_str,
+    /// Of a POST: the body, a form. A GET has neither `content_type` nor `body`.
+    pub body: idgate_str,
+    /// Instead of the two: the form's `wallet_nonce`, if you read the form yourself.
+    pub wallet_nonce: idgate_str,
 }
 
-/// The same of the offer of that id, as idgate_session_info names it; NULL: of the session's own.
-/// Wallets fetch it at `{base_url}/v1/oid4vp/request/{offer id}`, with GET, or with POST and
-/// `wallet_nonce` in a form.
+sized::sized!(idgate_asked, "the question": idgate_str, idgate_str, idgate_str, idgate_str);
+
+/// Gives the Request Object of a session whose request goes by reference: a step of the kind IDGATE_STEP_DONE, whose
+/// reply has it as body. A wallet may fetch it again while the session is CREATED or PENDING. The first fetch makes
+/// the session PENDING: commit the transition before you reply. IDGATE_BAD_RESPONSE: send the error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
-pub unsafe extern "C" fn idgate_offer_request_object(
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_request_object(
     verifier: *const idgate_verifier,
     session: *const idgate_session,
-    offer: *const c_char,
-    offer_len: usize,
-    wallet_nonce: *const c_char,
-    wallet_nonce_len: usize,
+    asked: *const idgate_asked,
     now_ms: u64,
-    transition_out: *mut idgate_transition,
-    jwt_out: *mut idgate_bytes,
+    out: *mut *mut idgate_step,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
-        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
+        let verifier = &handles::find::<VerifierHandle>(verifier)?.verifier;
         let session = &handles::find::<SessionHandle>(session)?.0;
-        // SAFETY: the caller's promise, for both.
-        let (offer, nonce) = unsafe {
+        // SAFETY: the caller's promise, for each.
+        let (to, content_type, body, nonce) = unsafe {
+            let asked = sized::read(asked)?;
+            let body = input(asked.body, "body")?;
             (
-                given_text(offer, offer_len, "offer")?.map(OfferId::new),
-                given_text(wallet_nonce, wallet_nonce_len, "wallet_nonce")?,
+                optional_text(asked.to, "to")?,
+                optional_text(asked.content_type, "content_type")?,
+                (!asked.body.ptr.is_null()).then_some(body),
+                optional_text(asked.wallet_nonce, "wallet_nonce")?,
             )
         };
-        let now = UnixMillis(now_ms);
-        // Both or neither is written.
-        room(transition_out)?;
-        put(jwt_out, || {
-            let to = offer.as_ref().map_or(session.id().as_str(), OfferId::as_str);
-            let asked = Asked { to, wallet_nonce: nonce.map(Into::into) };
-            let RequestObject { transition, jwt, .. } =
-                verifier.request_object(session, &asked, now)?;
-            let next = transition.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
-            put(transition_out, || Ok(next))?;
-            Ok(give(jwt.as_str()))
+        let to = handle_of(to)?;
+        let asked = match (content_type.is_some() || body.is_some(), nonce) {
+            (true, None) => Asked::post(to, content_type, body.unwrap_or_default())?,
+            (false, nonce) => Asked { to, wallet_nonce: nonce.map(Into::into) },
+            (true, Some(_)) => {
+                let why = "wallet_nonce is given together with content_type or body; leave one out";
+                return Err(Failure::misuse(why));
+            }
+        };
+        put(out, || {
+            let made = verifier.request_object(session, &asked, UnixMillis(now_ms))?;
+            let reply = Some(made.reply());
+            let transition = made.transition.map(Kept::of);
+            let (kind, json) = (idgate_kind::IDGATE_STEP_DONE, Zeroizing::default());
+            Ok(handles::make(StepHandle { kind, transition, json, reply }))
         })
     })
 }

@@ -1,23 +1,27 @@
 //! Sessions: plain data that the caller stores. Nothing here changes a stored session: what
 //! changes is a new session, to be committed where the stored revision is `from`.
 
-use std::ffi::c_char;
 use std::ptr;
+use std::sync::Arc;
 
+use idgate_core::Scheme;
+use idgate_core::UnixMillis;
 use idgate_core::session::{BrowserInfo, OfferInfo, SessionResult, SnapshotError};
-use idgate_core::{
-    NewSession, Reader, Scheme, Session, SessionInfo, TenantId, Transition, UnixMillis,
-};
+use idgate_core::{Effect, Session, Status, Transition};
+use idgate_core::{Reader, Request};
 use serde_json::{Value, json};
 
 use crate::boundary::{boundary, put};
-use crate::bytes::{give, given_text, idgate_bytes, input, text};
+use crate::bytes::{give, idgate_bytes};
+use crate::choice::choices;
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, optional_text};
 use crate::handles;
+use crate::new_session::{Wanted, idgate_new_session};
 use crate::report;
 use crate::status::idgate_status;
-use crate::verifier::{VerifierHandle, idgate_verifier, mode};
+use crate::verifier::{VerifierHandle, idgate_verifier};
 
 /// A session at one revision; it never changes.
 #[allow(non_camel_case_types)]
@@ -27,11 +31,10 @@ pub struct idgate_session {
 
 pub(crate) struct SessionHandle(pub(crate) Session);
 
-handles::named!(SessionHandle => idgate_session);
+handles::named!(SessionHandle => idgate_session, "session");
 
-/// A change to commit: store the snapshot of `session` where the stored revision still is `from`.
-/// When another revision is stored, somebody else was faster: give the transition up. Free
-/// `session` and `effects`.
+/// A change to commit: store the snapshot of `session` if the stored revision is still `from`. If another revision is
+/// stored, another request was faster: give the transition up. Free `session` and `effects`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]
@@ -40,19 +43,14 @@ pub struct idgate_transition {
     pub from: u64,
     /// The session afterwards.
     pub session: *mut idgate_session,
-    /// What to carry out after the commit: a JSON array of objects with `type` "publish_status",
-    /// "expire_at" or "redact_claims_at".
+    /// The effects to carry out after the commit: a JSON array of objects with `type`: "publish_status" with
+    /// `status`, `reason`, `wallet_error` and `occurred_at_ms`, "expire_at" or "redact_claims_at" with `at_ms`.
     pub effects: idgate_bytes,
 }
 
 impl idgate_transition {
     pub(crate) fn give(transition: Transition) -> Self {
-        let effects = report::effects(&transition.effects).to_string();
-        Self {
-            from: transition.from.0,
-            session: handles::make(SessionHandle(transition.session)),
-            effects: give(effects),
-        }
+        Kept::of(transition).give()
     }
 
     /// Nothing to commit.
@@ -63,44 +61,95 @@ impl idgate_transition {
     };
 }
 
-/// Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
-/// is your name for who owns it. A verifier of idgate_verifier_new that speaks more than "draft" takes
-/// `profiles` and the fields that come with it, too. Commit the transition, then show what
-/// idgate_session_info says.
+/// A transition that can be given several times.
+pub(crate) struct Kept {
+    from: u64,
+    session: Arc<SessionHandle>,
+    effects: Vec<Effect>,
+}
+
+impl Kept {
+    pub(crate) fn of(transition: Transition) -> Self {
+        let Transition { from, session, effects, .. } = transition;
+        Self { from: from.0, session: Arc::new(SessionHandle(session)), effects }
+    }
+
+    /// A handle of the session and a copy of the effects, which are the caller's.
+    pub(crate) fn give(&self) -> idgate_transition {
+        idgate_transition {
+            from: self.from,
+            session: handles::share(Arc::clone(&self.session)),
+            effects: give(report::effects(&self.effects).to_string()),
+        }
+    }
+}
+
+/// The status of a session.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+pub enum idgate_session_state {
+    /// The handle is not a session.
+    IDGATE_SESSION_NONE = 0,
+    /// CREATED: no wallet has fetched the request yet.
+    IDGATE_SESSION_CREATED = 1,
+    /// PENDING: a wallet may answer.
+    IDGATE_SESSION_PENDING = 2,
+    /// VERIFYING: an answer is being verified.
+    IDGATE_SESSION_VERIFYING = 3,
+    /// VERIFIED: every check passed.
+    IDGATE_SESSION_VERIFIED = 4,
+    /// FAILED: the answer was refused, or the wallet reported an error.
+    IDGATE_SESSION_FAILED = 5,
+    /// EXPIRED: no answer came in time.
+    IDGATE_SESSION_EXPIRED = 6,
+}
+
+/// A reader of a result.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+pub enum idgate_reader {
+    /// A person's browser. Its user may be a stranger.
+    IDGATE_READER_BROWSER = 1,
+    /// Your own backend.
+    IDGATE_READER_BACKEND = 2,
+}
+
+choices! {
+    idgate_reader: IDGATE_READER_BROWSER, IDGATE_READER_BACKEND;
+}
+
+/// Makes a session of a request: a CreateSessionRequest in JSON, the same that the gateway takes. Commit the
+/// transition, then show what idgate_session_info says. IDGATE_BAD_REQUEST: idgate_error_path names the field that
+/// breaks a rule.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
+#[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_session_create(
     verifier: *const idgate_verifier,
-    request: *const c_char,
-    request_len: usize,
-    tenant: *const c_char,
-    tenant_len: usize,
-    livemode: bool,
+    request: idgate_str,
+    new_session: *const idgate_new_session,
     now_ms: u64,
     out: *mut idgate_transition,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
-        let verifier = handles::find::<VerifierHandle>(verifier)?;
+        let verifier = &handles::find::<VerifierHandle>(verifier)?.verifier;
         // SAFETY: the caller's promise, for both.
-        let (request, tenant) = unsafe {
-            (input(request.cast(), request_len, "request")?, text(tenant, tenant_len, "tenant")?)
-        };
-        let request = verifier.request(request, livemode)?;
+        let (request, wanted) = unsafe { (input(request, "request")?, Wanted::read(new_session)?) };
+        let request = Request::from_json(request)?;
         put(out, || {
-            let (tenant, now) = (TenantId::new(tenant), UnixMillis(now_ms));
-            let new = NewSession::of(mode(livemode)).tenant(tenant);
-            let made = verifier.0.create_resolved_session(request, new, &mut OsEntropy, now)?;
+            let now = UnixMillis(now_ms);
+            let made = verifier.create_session(&request, wanted.session(), &mut OsEntropy, now)?;
             Ok(idgate_transition::give(made))
         })
     })
 }
 
-/// The session as bytes for your database, without its result. They hold nonce, state and keys:
-/// seal them.
+/// Gives the session as bytes for your database, without its result. They have nonce, state and keys: seal them.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -117,28 +166,27 @@ pub unsafe extern "C" fn idgate_session_snapshot(
     })
 }
 
-/// The session of a snapshot, of this version or an earlier one.
+/// Restores the session of a snapshot that this version or an earlier one made.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_session_restore(
-    snapshot: *const u8,
-    snapshot_len: usize,
+    snapshot: idgate_str,
     out: *mut *mut idgate_session,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise.
-        let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
+        let snapshot = unsafe { input(snapshot, "snapshot")? };
         let session = Session::from_bytes(snapshot).map_err(damaged)?;
         put(out, || Ok(handles::make(SessionHandle(session))))
     })
 }
 
-/// The result as bytes, for a caller that lets it survive a restart. IDGATE_NOTHING without one.
-/// They hold claims: seal them, and erase them 30 seconds after verification.
+/// Gives the result as bytes, for a program that keeps it over a restart. They have claims: seal them, and erase
+/// them 30 seconds after verification. IDGATE_NOTHING: there is no result.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -152,14 +200,12 @@ pub unsafe extern "C" fn idgate_session_result_snapshot(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        let result =
-            session.0.result(Reader::Backend, UnixMillis(now_ms)).map_err(|_| no_result())?;
+        let result = session.0.result(Reader::Backend, UnixMillis(now_ms))?;
         put(out, || Ok(give(result.to_bytes().as_slice())))
     })
 }
 
-/// A session with the result of idgate_session_result_snapshot put back. Only a VERIFIED session
-/// takes it.
+/// Gives the session with the result of idgate_session_result_snapshot put back. Only a VERIFIED session takes it.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -167,15 +213,14 @@ pub unsafe extern "C" fn idgate_session_result_snapshot(
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_session_restore_result(
     session: *const idgate_session,
-    snapshot: *const u8,
-    snapshot_len: usize,
+    snapshot: idgate_str,
     out: *mut *mut idgate_session,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
         // SAFETY: the caller's promise.
-        let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
+        let snapshot = unsafe { input(snapshot, "snapshot")? };
         let result = SessionResult::from_bytes(snapshot).map_err(damaged)?;
         let mut restored = session.0.clone();
         restored.restore_result(result);
@@ -183,15 +228,36 @@ pub unsafe extern "C" fn idgate_session_restore_result(
     })
 }
 
-/// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
-/// `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
-/// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`,
-/// `offers`, `dc_api`, and while a wallet can answer `qr_code_url` and `deep_links`.
-/// `offers`: the requests behind links, one for each profile that the session speaks, each with `id`
-/// (null: the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
-/// `request_uri` (null: by value) and, while a wallet can answer, `deep_links` of its own.
-/// `dc_api`: what a page passes to its browser, by `profile`, `origins` and `protocols` (null: the
-/// session has nothing for browsers); idgate_dc_api_requests gives it.
+/// Gives the status of a session at `now_ms`.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_session_status(
+    session: *const idgate_session,
+    now_ms: u64,
+) -> idgate_session_state {
+    use idgate_session_state::*;
+    let Ok(session) = handles::find::<SessionHandle>(session) else { return IDGATE_SESSION_NONE };
+    match session.0.info(UnixMillis(now_ms)).status {
+        Status::Created => IDGATE_SESSION_CREATED,
+        Status::Pending => IDGATE_SESSION_PENDING,
+        Status::Verifying => IDGATE_SESSION_VERIFYING,
+        Status::Verified => IDGATE_SESSION_VERIFIED,
+        Status::Failed => IDGATE_SESSION_FAILED,
+        Status::Expired => IDGATE_SESSION_EXPIRED,
+        _ => IDGATE_SESSION_NONE,
+    }
+}
+
+/// Gives the facts of a session at `now_ms`, as JSON:
+///
+/// - `session_id`, `tenant`, `mode` ("live", "test"), `status`, `revision`, `trust_version`.
+/// - `reason`, and with the reason "wallet_error" `wallet_error`, a name of OpenID4VP 8.5 or "other".
+/// - `created_at_ms`, `expires_at_ms`, `settled_at_ms`.
+/// - `qr_code_url` and `deep_links`, while a wallet can answer.
+/// - `offers`: the requests behind links, one for each profile, each with `handle` (the last segment of its paths),
+///   `profile`, `client_id`, `response_uri`, `request_uri` (null: the request is inside the link) and, while a wallet
+///   can answer, `deep_links`.
+/// - `dc_api`: null, or `profile`, `origins` and `protocols` of the request that pages pass to their browser.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -209,9 +275,13 @@ pub unsafe extern "C" fn idgate_session_info(
     })
 }
 
-/// Claims and verification details of a VERIFIED session as JSON, until 30 seconds after
-/// verification; else IDGATE_NOTHING. Whose browser it is for is not asked: see
-/// idgate_session_result_for.
+/// Gives `claims` and `verification_details` of a VERIFIED session as JSON, until 30 seconds after verification.
+/// `reader` is an idgate_reader. IDGATE_READER_BROWSER is for a person's browser: `response_code` is what it had in
+/// the query of your `redirect_uri`, and NULL if it had none. Sessions that have to end in the browser that they began
+/// in give their result only for the right code: all that offer `haip`, unless the request has `same_device` false, and
+/// those whose request has `same_device` true. IDGATE_READER_BACKEND reads without a code: never pass its result to a
+/// browser that you do not know. IDGATE_NOTHING: the error's code is `not_verified`, `response_code_missing`,
+/// `response_code_wrong` or `redacted`.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -219,32 +289,8 @@ pub unsafe extern "C" fn idgate_session_info(
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_session_result(
     session: *const idgate_session,
-    now_ms: u64,
-    out: *mut idgate_bytes,
-    err_out: *mut *mut idgate_error,
-) -> idgate_status {
-    boundary(err_out, || {
-        let session = handles::find::<SessionHandle>(session)?;
-        let result =
-            session.0.result(Reader::Backend, UnixMillis(now_ms)).map_err(|_| no_result())?;
-        put(out, || Ok(give(told(result))))
-    })
-}
-
-/// The same for whoever brings `response_code`: what the person's browser had in the query of your
-/// `redirect_uri`, NULL when it had none. Where the person has to come back into the session that
-/// asked (of every session that offers `haip` but with `same_device` false in the request, and
-/// wherever that is true), a code that is missing or another is IDGATE_NOTHING; other sessions need
-/// none.
-///
-/// # Safety
-/// The pointers are as the head of the header says.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code)]
-pub unsafe extern "C" fn idgate_session_result_for(
-    session: *const idgate_session,
-    response_code: *const c_char,
-    response_code_len: usize,
+    reader: i32,
+    response_code: idgate_str,
     now_ms: u64,
     out: *mut idgate_bytes,
     err_out: *mut *mut idgate_error,
@@ -252,17 +298,22 @@ pub unsafe extern "C" fn idgate_session_result_for(
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
         // SAFETY: the caller's promise.
-        let code = unsafe { given_text(response_code, response_code_len, "response_code")? };
-        let result = session
-            .0
-            .result(Reader::Browser { response_code: code }, UnixMillis(now_ms))
-            .ok()
-            .ok_or_else(not_for_you)?;
+        let code = unsafe { optional_text(response_code, "response_code")? };
+        let reader = match (idgate_reader::of(reader, "reader")?, code) {
+            (idgate_reader::IDGATE_READER_BROWSER, response_code) => {
+                Reader::Browser { response_code }
+            }
+            (idgate_reader::IDGATE_READER_BACKEND, None) => Reader::Backend,
+            (idgate_reader::IDGATE_READER_BACKEND, Some(_)) => {
+                return Err(Failure::misuse("a response_code is for the reader of a browser"));
+            }
+        };
+        let result = session.0.result(reader, UnixMillis(now_ms))?;
         put(out, || Ok(give(told(result))))
     })
 }
 
-/// The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
+/// Notes that the person followed the link: CREATED becomes PENDING. IDGATE_NOTHING: nothing changes.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -277,8 +328,8 @@ pub unsafe extern "C" fn idgate_session_followed(
     change(session, out, err_out, |session| session.followed(UnixMillis(now_ms)))
 }
 
-/// What the time has made of a session: EXPIRED, or PENDING after a verification that was given
-/// up. IDGATE_NOTHING when nothing is due.
+/// Gives the change that is due at `now_ms`: to EXPIRED, or to PENDING after a verification that was given up.
+/// IDGATE_NOTHING: nothing is due.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -296,9 +347,9 @@ pub unsafe extern "C" fn idgate_session_due(
     })
 }
 
-/// Gives up a verification before its time is over, by a fault of your own: PENDING again, or EXPIRED,
-/// so that the same answer is taken later. `session` is the one of the IDGATE_STEP_NEED that was
-/// committed. IDGATE_NOTHING when nothing is held.
+/// Gives up a verification because of a fault of your own: the session is PENDING again, or EXPIRED, so that the same
+/// answer is taken later. `session` is the one of the IDGATE_STEP_NEED that you committed. IDGATE_NOTHING: no
+/// verification is under way.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -340,15 +391,16 @@ fn info(session: &Session, now: UnixMillis) -> Value {
     let mut told = json!({
         "session_id": info.id,
         "tenant": info.tenant,
-        "livemode": info.mode.is_live(),
+        "mode": if info.mode.is_live() { "live" } else { "test" },
         "status": info.status.as_str(),
         "reason": info.reason.map(|reason| reason.as_str()),
         "wallet_error": info.wallet_error.map(|error| error.as_str()),
         "revision": info.revision.0,
+        "trust_version": info.trust_version,
         "created_at_ms": info.created_at.0,
         "expires_at_ms": info.expires_at.0,
         "settled_at_ms": info.settled_at.map(|at| at.0),
-        "offers": info.offers.iter().map(|offer| offered(&info, offer)).collect::<Vec<_>>(),
+        "offers": info.offers.iter().map(offered).collect::<Vec<_>>(),
         "dc_api": info.dc_api.as_ref().map(passed_on),
     });
     if let (Some(link), Some(members)) = (&info.qr_code_url, told.as_object_mut()) {
@@ -358,9 +410,9 @@ fn info(session: &Session, now: UnixMillis) -> Value {
     told
 }
 
-fn offered(info: &SessionInfo, offer: &OfferInfo) -> Value {
+fn offered(offer: &OfferInfo) -> Value {
     let mut told = json!({
-        "id": (offer.handle != info.id).then_some(&offer.handle),
+        "handle": offer.handle,
         "profile": offer.profile.name(),
         "client_id": offer.client_id,
         "response_uri": offer.response_uri,
@@ -390,21 +442,11 @@ fn links(links: &[(Scheme, String)]) -> Value {
 }
 
 fn damaged(error: SnapshotError) -> Failure {
-    Failure::config(error)
+    Failure::config(format_args!("the snapshot is {error}"))
 }
 
 /// Both parts are JSON texts already.
 fn told(result: &SessionResult) -> String {
     let (claims, details) = (result.claims_json(), result.details_json());
     [r#"{"claims":"#, claims, r#","verification_details":"#, details, "}"].concat()
-}
-
-fn not_for_you() -> Failure {
-    Failure::nothing(
-        "the session has no result, it is older than 30 seconds, or the response_code is not its",
-    )
-}
-
-fn no_result() -> Failure {
-    Failure::nothing("the session has no result, or it is older than 30 seconds")
 }

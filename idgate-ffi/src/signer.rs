@@ -1,6 +1,6 @@
-//! Who signs Request Objects: a key in memory, or whatever the caller has behind a function.
+//! Signers of Request Objects: a key in memory, or a function of the caller.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,10 +13,12 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::boundary::{boundary, put};
-use crate::bytes::{give, idgate_bytes, input, text};
+use crate::bytes::{give, idgate_bytes};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, text};
 use crate::handles;
+use crate::json;
 use crate::provider::PROVIDER;
 use crate::status::idgate_status::{self, IDGATE_CONFIG};
 
@@ -26,9 +28,9 @@ pub struct idgate_signer {
     _private: [u8; 0],
 }
 
-/// Signs `input` with ES256 and writes the raw signature r‖s, 64 bytes; anything but 0 means that
-/// the key cannot be used now. It is called from any thread, and from several at once. It returns:
-/// nothing may unwind or jump out of it.
+/// A function of yours that signs `input` with ES256, writes the raw signature r‖s, which has 64 bytes, and
+/// returns 0. Another number means that the key cannot be used now. It may be called from any thread, and from
+/// several at the same time. Nothing may unwind or jump out of it.
 #[allow(non_camel_case_types)]
 pub type idgate_sign = Option<
     unsafe extern "C" fn(
@@ -44,9 +46,9 @@ pub(crate) struct SignerHandle {
     pub(crate) public: PublicKey,
 }
 
-handles::named!(SignerHandle => idgate_signer);
+handles::named!(SignerHandle => idgate_signer, "signer");
 
-/// A fresh P-256 signing key: 32 bytes. Keep them sealed; idgate_signer_new takes them.
+/// Makes a fresh P-256 signing key of 32 bytes for idgate_signer_new. Keep it sealed.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -64,7 +66,7 @@ pub unsafe extern "C" fn idgate_signing_key_generate(
     })
 }
 
-/// A signer with a key in memory: the 32 bytes of idgate_signing_key_generate. `base_url` is the
+/// Makes a signer with a key in memory: the 32 bytes of idgate_signing_key_generate. `base_url` is the
 /// verifier's.
 ///
 /// # Safety
@@ -72,38 +74,33 @@ pub unsafe extern "C" fn idgate_signing_key_generate(
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_signer_new(
-    base_url: *const c_char,
-    base_url_len: usize,
-    key: *const u8,
-    key_len: usize,
+    base_url: idgate_str,
+    key: idgate_str,
     out: *mut *mut idgate_signer,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise, for both.
-        let (base_url, key) =
-            unsafe { (text(base_url, base_url_len, "base_url")?, input(key, key_len, "key")?) };
+        let (base_url, key) = unsafe { (text(base_url, "base_url")?, input(key, "key")?) };
         let key = Es256Key::from_scalar(key)
-            .map_err(|_| Failure::config("the signing key is no 32 bytes of a P-256 key"))?;
+            .map_err(|_| Failure::config("the signing key is not a 32-byte P-256 scalar"))?;
         let public = *key.public_key();
         let signer = SoftwareSigner::new(key, id_of(base_url, &public)?);
         put(out, || Ok(handles::make(SignerHandle { signer: Arc::new(signer), public })))
     })
 }
 
-/// A signer behind a function of yours, as for a key in an HSM. `public_key` is its public JWK.
-/// `userdata` is passed on as it is; it must live as long as verifiers use the signer, and serve
-/// any thread.
+/// Makes a signer behind a function of yours, for example for a key in an HSM. `public_key` is its public JWK.
+/// The function gets `userdata` unchanged: it must live as long as verifiers use the signer, and serve any
+/// thread.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
+#[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_signer_new_external(
-    base_url: *const c_char,
-    base_url_len: usize,
-    public_key: *const c_char,
-    public_key_len: usize,
+    base_url: idgate_str,
+    public_key: idgate_str,
     sign: idgate_sign,
     userdata: *mut c_void,
     out: *mut *mut idgate_signer,
@@ -111,13 +108,9 @@ pub unsafe extern "C" fn idgate_signer_new_external(
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise, for both.
-        let (base_url, public_key) = unsafe {
-            (
-                text(base_url, base_url_len, "base_url")?,
-                input(public_key.cast(), public_key_len, "public_key")?,
-            )
-        };
-        let function = sign.ok_or_else(|| Failure::misuse("sign is NULL"))?;
+        let (base_url, public_key) =
+            unsafe { (text(base_url, "base_url")?, input(public_key, "public_key")?) };
+        let function = sign.ok_or_else(|| Failure::misuse("the function that signs is missing"))?;
         let public = public_jwk(public_key)?;
         let key_id = id_of(base_url, &public)?;
         let signer = External { key_id, function, userdata: Userdata(userdata) };
@@ -125,7 +118,7 @@ pub unsafe extern "C" fn idgate_signer_new_external(
     })
 }
 
-/// The signer's public key as a JWK, to be published.
+/// Gives the signer's public key as a JWK, to be published.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -150,63 +143,54 @@ pub extern "C" fn idgate_signer_free(signer: *mut idgate_signer) -> idgate_statu
     boundary(core::ptr::null_mut(), || handles::free::<SignerHandle>(signer))
 }
 
-/// The DID document of `base_url`, to be served at `/.well-known/did.json`. `keys`: a JSON array of
-/// public JWKs, the one in use and those that sessions were made with.
+/// Gives the DID document of `base_url`, to be served at `/.well-known/did.json`. `keys` is a JSON array of
+/// public JWKs: the key in use, and those that sessions were made with.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_did_document(
-    base_url: *const c_char,
-    base_url_len: usize,
-    keys: *const c_char,
-    keys_len: usize,
+    base_url: idgate_str,
+    keys: idgate_str,
     out: *mut idgate_bytes,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise, for both.
-        let (base_url, keys) = unsafe {
-            (text(base_url, base_url_len, "base_url")?, input(keys.cast(), keys_len, "keys")?)
-        };
+        let (base_url, keys) = unsafe { (text(base_url, "base_url")?, input(keys, "keys")?) };
         let keys = published(base_url, keys)?;
         put(out, || Ok(give(did_document_json(&did_web(base_url)?, &keys))))
     })
 }
 
-/// The JWK Set of the same keys, to be served at `/.well-known/jwks.json`.
+/// Gives the JWK Set of the same keys, to be served at `/.well-known/jwks.json`.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
 pub unsafe extern "C" fn idgate_jwks(
-    base_url: *const c_char,
-    base_url_len: usize,
-    keys: *const c_char,
-    keys_len: usize,
+    base_url: idgate_str,
+    keys: idgate_str,
     out: *mut idgate_bytes,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         // SAFETY: the caller's promise, for both.
-        let (base_url, keys) = unsafe {
-            (text(base_url, base_url_len, "base_url")?, input(keys.cast(), keys_len, "keys")?)
-        };
+        let (base_url, keys) = unsafe { (text(base_url, "base_url")?, input(keys, "keys")?) };
         let keys = published(base_url, keys)?;
         put(out, || Ok(give(jwks_json(&keys))))
     })
 }
 
 fn published(base_url: &str, keys: &[u8]) -> Result<Vec<PublishedKey>, Failure> {
-    let keys: Vec<&RawValue> = serde_json::from_slice(keys)
-        .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "keys", &error))?;
-    let one = |key: &&RawValue| {
+    let keys: Vec<Box<RawValue>> = json::read(keys, "keys", IDGATE_CONFIG)?;
+    let one = |key: Box<RawValue>| {
         let public = public_jwk(key.get().as_bytes())?;
         Ok(PublishedKey::new(id_of(base_url, &public)?, public))
     };
-    keys.iter().map(one).collect()
+    keys.into_iter().map(one).collect()
 }
 
 fn public_jwk(text: &[u8]) -> Result<PublicKey, Failure> {
@@ -265,7 +249,7 @@ impl RequestSigner for External {
         let said = unsafe { (self.function)(self.userdata.0, data, len, signature.as_mut_ptr()) };
         match said {
             0 => Ok(signature.to_vec()),
-            code => Err(SignerUnavailable::new(format!("the signer said {code}"))),
+            code => Err(SignerUnavailable::new(format!("the signer gave {code}"))),
         }
     }
 }

@@ -1,44 +1,44 @@
-//! What a call came to, and which version this is.
+//! The result of a call, and the version of the library.
 
 use core::ffi::c_char;
 
-/// The version of this ABI. Raised when something that existed changes or goes.
+/// The version of this ABI. It goes up when something that existed changes or goes.
 pub const IDGATE_ABI_VERSION: u32 = 1;
 
-/// What a call came to. The numbers are fixed for ever.
+/// The result of a call. The numbers never change.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
 pub enum idgate_status {
-    /// It did what was asked.
+    /// The call did what you asked for.
     IDGATE_OK = 0,
-    /// The presentation was evaluated and refused; the error's code is the reason.
+    /// The presentation or the notification was evaluated and refused; the error's code is the reason.
     IDGATE_REFUSED = 1,
     /// The tenant's request breaks a rule; the error's path names the field.
     IDGATE_BAD_REQUEST = 2,
-    /// The wallet's answer, or the question for a request, changes nothing: nothing is to be
-    /// stored.
+    /// The wallet's answer, or its question for a request, changes nothing. Store nothing, and send the error's
+    /// reply.
     IDGATE_BAD_RESPONSE = 3,
-    /// Trust material, keys or the base URL cannot be used.
+    /// Trust material, keys, choices or a snapshot cannot be used.
     IDGATE_CONFIG = 4,
     /// The caller broke a rule of this interface.
     IDGATE_MISUSE = 5,
-    /// The random source or the signer did not answer, or a status source could not be asked.
+    /// The random source or the signer did not answer, or a status source could not be asked. Try again.
     IDGATE_UNAVAILABLE = 6,
-    /// There is nothing of what was asked for.
+    /// There is nothing of what you asked for.
     IDGATE_NOTHING = 7,
-    /// A fault of idgate. Nothing was written but the error.
+    /// The library has a fault. Nothing was written but the error.
     IDGATE_INTERNAL = 8,
 }
 
-/// The version of the ABI of the library that is linked; compare it with IDGATE_ABI_VERSION.
+/// Gives the version of the ABI of the library that is linked. Compare it with IDGATE_ABI_VERSION.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_abi_version() -> u32 {
     IDGATE_ABI_VERSION
 }
 
-/// The version of the library as text that ends with NUL and lives for ever.
+/// Gives the version of the library: a text that ends with NUL and is never freed.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_version() -> *const c_char {

@@ -1,25 +1,28 @@
-//! Who is trusted: collected here, frozen when a verifier is made of it.
+//! The trusted issuers: collected here, frozen when a verifier is made of them.
 
 mod material;
 
 use std::collections::BTreeMap;
-use std::ffi::c_char;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::shell::{TrustEntry, TrustSnapshot};
 use idgate_core::{Trust, UnixMillis};
 
-use self::material::{Former, Material};
-use crate::boundary::{boundary, put};
-use crate::bytes::{give, idgate_bytes, input, text};
+use self::material::{Former, Given, Material};
+use crate::boundary::{boundary, put, room};
+use crate::bytes::{give, idgate_bytes};
 use crate::failure::{Failure, idgate_error};
+use crate::given::{idgate_str, input, text};
 use crate::handles;
+use crate::issuer;
 use crate::provider::PROVIDER;
 use crate::report;
+use crate::sized;
 use crate::status::idgate_status;
-use crate::trust_entry;
 
-/// Trust entries that are being collected.
+/// The issuers that you trust, and their material.
 #[allow(non_camel_case_types)]
 pub struct idgate_trust {
     _private: [u8; 0],
@@ -30,53 +33,80 @@ pub struct idgate_trust {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
 pub enum idgate_material {
-    /// An SD-JWT VC issuer's public key: a JWK or a JWK Set.
+    /// The public key of an SD-JWT VC issuer: a JWK or a JWK Set.
     IDGATE_JWK = 1,
-    /// An SD-JWT VC issuer's public key: PEM.
-    IDGATE_PUBLIC_KEY = 2,
-    /// X.509 roots of mdoc issuers: PEM or DER, one or many.
-    IDGATE_ROOT = 3,
-    /// mdoc document signers that are trusted without a root: PEM or DER.
-    IDGATE_PINNED_SIGNER = 4,
+    /// The public key of an SD-JWT VC issuer: PEM.
+    IDGATE_PUBLIC_KEY_PEM = 2,
+    /// X.509 roots of mdoc document signers: PEM or DER, one or many.
+    IDGATE_IACA_ROOTS = 3,
+    /// Certificates of mdoc document signers that are trusted without a root: PEM or DER.
+    IDGATE_MDOC_SIGNERS = 4,
     /// An ICAO Master List.
     IDGATE_MASTER_LIST = 5,
     /// A VICAL (ISO/IEC 18013-5 annex C).
     IDGATE_VICAL = 6,
-    /// CRLs of roots that were added before: PEM or DER. They replace the fetch.
-    IDGATE_CRL = 7,
-    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
-    /// credential: PEM or DER, one or many.
-    IDGATE_STATUS_ROOT = 8,
-    /// X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`: PEM or DER, one or many.
-    /// They vouch for no mdoc, and IDGATE_ROOT for no SD-JWT VC.
-    IDGATE_SD_JWT_ROOT = 9,
+    /// CRLs of roots that you added before: PEM or DER. They replace the fetch.
+    IDGATE_CRLS = 7,
+    /// X.509 roots below which status lists may be signed, in addition to the root of the credential: PEM or
+    /// DER, one or many.
+    IDGATE_STATUS_ROOTS = 8,
+    /// X.509 roots of SD-JWT VC issuers that sign with the certificates in `x5c`: PEM or DER, one or many. They
+    /// serve no mdoc, and IDGATE_IACA_ROOTS serve no SD-JWT VC.
+    IDGATE_X5C_ROOTS = 9,
     /// Certificates of SD-JWT VC issuers that are trusted without a root: PEM or DER.
-    IDGATE_SD_JWT_SIGNER = 10,
-    /// A European trusted list (ETSI TS 119 602, JSON). It replaces what the entry took of one before, and
-    /// must not be older than one that this collection took before.
+    IDGATE_X5C_SIGNERS = 10,
+    /// A European trusted list (ETSI TS 119 602, JSON). It replaces the one before of this issuer, and must not
+    /// be older than a list that this collection took for it.
     IDGATE_TRUSTED_LIST = 11,
 }
 
 /// The material serves test-mode sessions only.
-pub const IDGATE_TEST_ONLY: u32 = 1;
-/// Take a VICAL though a newer one is due; a trusted list then goes on vouching.
-pub const IDGATE_ALLOW_STALE: u32 = 2;
+pub const IDGATE_TEST_ONLY: u64 = 1;
+/// Take a VICAL or a trusted list although a newer one is due.
+pub const IDGATE_ALLOW_STALE: u64 = 2;
+
+/// Choices for trust material.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_material_options {
+    /// `sizeof(idgate_material_options)`
+    pub size: usize,
+    /// A sum of IDGATE_TEST_ONLY and IDGATE_ALLOW_STALE.
+    pub flags: u64,
+    /// The present time. Lists need it.
+    pub now_ms: u64,
+    /// The CA below which the signer of a list must be, in PEM or DER; for a trusted list also the signer itself.
+    /// A list without it is taken with IDGATE_TEST_ONLY alone.
+    pub signer_ca: idgate_str,
+    /// NULL, or where to write what became of a list, as JSON. Of a Master List or a VICAL it is an array with
+    /// each certificate. Of a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
+    /// `next_update_ms` (the list no longer counts from then on), `organization`, `providers` and `certificates`.
+    /// Keep `list_type`, `organization` and `sequence`, and compare them with the next list after a restart:
+    /// within one collection the library does so itself.
+    pub report_out: *mut idgate_bytes,
+}
+
+sized::sized!(idgate_material_options, "the material options": u64, u64, idgate_str, *mut idgate_bytes);
 
 #[derive(Default)]
 pub(crate) struct TrustHandle {
     entries: Mutex<Entries>,
-    /// Held from reading an entry to replacing it, so that of two changes at once none is lost.
-    /// Who only reads need not wait for the import of a list.
+    /// Held from reading an entry to replacing it, so that concurrent changes all take effect. A reader need
+    /// not wait for the import of a list.
     changing: Mutex<()>,
-    /// Of the newest trusted list of each entry.
+    /// Of the newest trusted list of each issuer.
     formers: Mutex<BTreeMap<String, Former>>,
 }
 
-handles::named!(TrustHandle => idgate_trust);
+handles::named!(TrustHandle => idgate_trust, "trust");
 
-/// Each entry as a snapshot of its own: shared, so that a lookup copies no material, and with the
-/// document signers that it met, which are right until the entry is replaced.
+/// Each issuer as a snapshot of its own: shared, so that a lookup copies no material, and with the document
+/// signers that it met, which are right until the issuer is replaced.
 type Entries = BTreeMap<String, Arc<TrustSnapshot>>;
+
+/// A status list that was fetched for one state of an issuer serves no other one.
+static STATES: AtomicU64 = AtomicU64::new(1);
 
 impl TrustHandle {
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -92,37 +122,33 @@ impl TrustHandle {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn snapshot(&self, version: u64) -> TrustSnapshot {
-        let entries = self.entries();
-        TrustSnapshot::new(version, entries.values().flat_map(|one| one.entries().cloned()))
-    }
-
-    /// Its entries of now, under that number.
+    /// Its issuers of now, under that number.
     pub(crate) fn trust(&self, version: u64) -> Trust {
-        Trust::of_snapshot(PROVIDER, Arc::new(self.snapshot(version)))
+        let entries = self.entries();
+        let entries = entries.values().flat_map(|one| one.entries().cloned());
+        Trust::of_snapshot(PROVIDER, Arc::new(TrustSnapshot::new(version, entries)))
     }
 
-    /// That entry alone.
-    pub(crate) fn alone(&self, issuer_id: &str) -> Result<Arc<TrustSnapshot>, Failure> {
-        self.entries().get(issuer_id).cloned().ok_or_else(no_entry)
+    /// That issuer alone; without one of that name, an empty trust.
+    pub(crate) fn alone(&self, issuer_id: &str) -> Trust {
+        let alone = self.entries().get(issuer_id).cloned();
+        Trust::of_snapshot(PROVIDER, alone.unwrap_or_default())
+    }
+
+    fn entry(&self, issuer_id: &str) -> Result<TrustEntry, Failure> {
+        let entry = self.entries().get(issuer_id).and_then(|one| one.entries().next().cloned());
+        let why = "is not in this trust; add the issuer before its material";
+        entry.ok_or_else(|| Failure::of_issuer(issuer_id, "issuer_id", None, why))
     }
 
     fn put(&self, entry: TrustEntry) {
         let name = entry.issuer_id.as_str().to_owned();
-        self.entries().insert(name, Arc::new(TrustSnapshot::new(0, [entry])));
+        let state = STATES.fetch_add(1, Ordering::Relaxed);
+        self.entries().insert(name, Arc::new(TrustSnapshot::new(state, [entry])));
     }
 }
 
-/// The entry of a snapshot of one.
-pub(crate) fn entry(alone: &TrustSnapshot) -> Result<&TrustEntry, Failure> {
-    alone.entries().next().ok_or_else(no_entry)
-}
-
-fn no_entry() -> Failure {
-    Failure::config("there is no such trust entry; add it with idgate_trust_add_entry")
-}
-
-/// An empty collection: it trusts nobody.
+/// Makes a collection without issuers.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -135,84 +161,90 @@ pub unsafe extern "C" fn idgate_trust_new(
     boundary(err_out, || put(out, || Ok(handles::make(TrustHandle::default()))))
 }
 
-/// Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
-/// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
-/// `sd_jwt_ekus` (array of text: the extended key usages of which the certificate of an SD-JWT VC
-/// issuer must have one; without it any will do, but one that is for other things alone),
-/// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
-/// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
-/// mDL whose issuing_country is not its signer's, and say so); and, for the profiles 1.0 and haip,
-/// `claim_paths` (an object: claim name to path, as ["address","locality"]), `aki` (whether queries
-/// name the roots), `device_response_documents` ("one", "any"). Unknown members are refused.
+/// Adds an issuer, or replaces the one of that name together with its material. `json` is an object with
+/// `issuer_id`, the name that requests use. The other members may be left out:
+///
+/// - `iss` (text): the value that `iss` must have where a credential has one; without it, `issuer_id` if that is a
+///   URL or a DID. `any_iss` (true): `iss` is not compared.
+/// - `vct` (array): types of SD-JWT VC that are accepted; without it, any.
+/// - `doc_types`, `namespaces` (arrays): types of mdoc that are accepted, and namespaces that requests may leave
+///   unnamed.
+/// - `claim_paths` (object): the paths of claims of SD-JWT VCs that are not members of the payload by their name,
+///   for example {"city":["address","locality"]}. Not for the profile `draft`.
+/// - `default_claims` (array): claims that a request gets which names this issuer alone.
+/// - `countries` (array): countries whose roots serve; without it, any.
+/// - `mdoc_ekus` (array): extended key usages of mdoc document signers; without it, that of the mDL. `x5c_ekus`
+///   (array): extended key usages of which the certificate of an SD-JWT VC issuer must have one.
+/// - `revocation`: "if_published" (the default), "required" or "off".
+/// - `status_max_age_days` (1 to 3650, default 7): how long a status list without `exp` counts.
+/// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. So
+///   wallets look only for credentials below them (OpenID4VP 6.1.1).
+/// - `device_response_documents`: "one" (the default) or "any".
+/// - `issuing_country_unbound` (true): test-mode sessions take an mDL whose issuing_country is not its signer's.
+///
+/// IDGATE_CONFIG: idgate_error_issuer and idgate_error_field say what cannot be used.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)]
-pub unsafe extern "C" fn idgate_trust_add_entry(
+pub unsafe extern "C" fn idgate_trust_add_issuer(
     trust: *const idgate_trust,
-    json: *const c_char,
-    json_len: usize,
+    json: idgate_str,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         let trust = handles::find::<TrustHandle>(trust)?;
         // SAFETY: the caller's promise.
-        let json = unsafe { input(json.cast(), json_len, "json")? };
-        let entry = trust_entry::parse(json)?;
+        let json = unsafe { input(json, "the issuer")? };
+        let entry = issuer::parse(json)?;
         let _changing = trust.changing();
         trust.put(entry);
         Ok(())
     })
 }
 
-/// Adds material to an entry. `material` is an idgate_material, `flags` a sum of IDGATE_TEST_ONLY
-/// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List, a
-/// VICAL or a trusted list, which without it is taken with IDGATE_TEST_ONLY only; for a trusted list
-/// it may also be the signer itself. `report_out` may be NULL: a JSON array with what became of each
-/// certificate of a list; of a trusted list an object with `list_type`, `sequence`, `issued_at_ms`,
-/// `next_update_ms` (from then on it vouches for nobody), `organization`, `providers` and
-/// `certificates`. The next one of the entry is of that type, below a CA signed for that organization,
-/// and not older: remember `list_type`, `organization` and `sequence`, and hold a list to them after a
-/// restart.
+/// Adds material to an issuer of this collection. `material` is an idgate_material; `options` may be NULL.
+/// IDGATE_CONFIG: nothing was added; idgate_error_issuer and idgate_error_field say what cannot be used.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
 #[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
-pub unsafe extern "C" fn idgate_trust_add(
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_trust_add_material(
     trust: *const idgate_trust,
-    issuer_id: *const c_char,
-    issuer_id_len: usize,
+    issuer_id: idgate_str,
     material: i32,
-    file: *const u8,
-    file_len: usize,
-    signer_ca: *const u8,
-    signer_ca_len: usize,
-    flags: u32,
-    now_ms: u64,
-    report_out: *mut idgate_bytes,
+    file: idgate_str,
+    options: *const idgate_material_options,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
         let trust = handles::find::<TrustHandle>(trust)?;
-        // SAFETY: the caller's promise, for each of the three.
-        let (issuer_id, file, signer_ca) = unsafe {
-            (
-                text(issuer_id, issuer_id_len, "issuer_id")?,
-                input(file, file_len, "file")?,
-                input(signer_ca, signer_ca_len, "signer_ca")?,
-            )
+        // SAFETY: the caller's promise, for each.
+        let (issuer_id, file, options) = unsafe {
+            (text(issuer_id, "issuer_id")?, input(file, "the material")?, sized::optional(options)?)
         };
-        let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
+        let (flags, now, report_out) = match &options {
+            Some(it) => (it.flags, UnixMillis(it.now_ms), it.report_out),
+            None => (0, UnixMillis(0), ptr::null_mut()),
+        };
+        // SAFETY: the caller's promise.
+        let signer_ca =
+            unsafe { input(options.map(|it| it.signer_ca).unwrap_or_default(), "signer_ca")? };
+        if !report_out.is_null() {
+            room(report_out)?;
+        }
+        let given = Given { issuer_id, file, signer_ca, flags, now };
+        let material = Material::new(material, given)?;
         let _changing = trust.changing();
-        let mut entry = entry(&*trust.alone(issuer_id)?)?.clone();
+        let mut entry = trust.entry(issuer_id)?;
         let (listed, former) = match material.kind {
             idgate_material::IDGATE_TRUSTED_LIST => {
                 let before = trust.formers().get(issuer_id).cloned();
                 let list = material.trusted_list(before.as_ref())?;
                 material.take(&list, &mut entry);
-                let former = Former::of(&list, before, material.now);
+                let former = Former::of(&list, before, now);
                 (report::trusted_list(&list), Some(former))
             }
             _ => {
@@ -229,18 +261,16 @@ pub unsafe extern "C" fn idgate_trust_add(
     })
 }
 
-/// Frees a collection. Verifiers made of it keep what they have.
+/// Frees a collection. Verifiers that were made of it keep what they have.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_trust_free(trust: *mut idgate_trust) -> idgate_status {
-    boundary(core::ptr::null_mut(), || handles::free::<TrustHandle>(trust))
+    boundary(ptr::null_mut(), || handles::free::<TrustHandle>(trust))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, unsafe_code)]
 mod tests {
-    use std::ptr;
-
     use idgate_core::crypto::Es256Key;
     use idgate_testkit::keys::Curve;
     use idgate_testkit::trusted_list::{
@@ -251,25 +281,31 @@ mod tests {
     use super::*;
     use crate::status::idgate_status::{IDGATE_CONFIG, IDGATE_MISUSE, IDGATE_OK};
 
+    fn options(
+        signer_ca: &[u8],
+        now_ms: u64,
+        report_out: *mut idgate_bytes,
+    ) -> idgate_material_options {
+        let size = size_of::<idgate_material_options>();
+        idgate_material_options { size, flags: 0, now_ms, signer_ca: signer_ca.into(), report_out }
+    }
+
     fn add(trust: *const idgate_trust, key: &str, report: *mut idgate_bytes) -> idgate_status {
-        let (key, len, none) = (key.as_ptr(), key.len(), ptr::null_mut());
+        let (options, none) = (options(&[], 0, report), ptr::null_mut());
         // SAFETY: live texts of their lengths.
-        unsafe {
-            let id = "i".as_ptr().cast();
-            idgate_trust_add(trust, id, 1, 1, key, len, ptr::null(), 0, 0, 0, report, none)
-        }
+        unsafe { idgate_trust_add_material(trust, "i".into(), 1, key.into(), &options, none) }
     }
 
     fn collected() -> *mut idgate_trust {
         let handle = handles::make(TrustHandle::default());
         let trust = handles::find::<TrustHandle>(handle).unwrap();
-        trust.put(trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap());
+        trust.put(issuer::parse(br#"{"issuer_id":"i"}"#).unwrap());
         handle
     }
 
     fn keys(trust: *const idgate_trust) -> usize {
         let trust = handles::find::<TrustHandle>(trust).unwrap();
-        entry(&trust.alone("i").unwrap()).unwrap().keys.len()
+        trust.entry("i").unwrap().keys.len()
     }
 
     fn jwk(scalar: u8) -> String {
@@ -300,12 +336,11 @@ mod tests {
     fn take(trust: *const idgate_trust, list: &TrustedList, signer: &Identity, ca: &[u8]) -> bool {
         let token = list.sign(signer);
         let material = idgate_material::IDGATE_TRUSTED_LIST as i32;
+        let options = options(ca, NOW_MS, ptr::null_mut());
         // SAFETY: live texts of their lengths; no report is asked for.
         let status = unsafe {
-            let (id, none) = ("i".as_ptr().cast(), ptr::null_mut());
-            let (file, len, report) = (token.as_ptr(), token.len(), ptr::null_mut());
-            let (ca, ca_len) = (ca.as_ptr(), ca.len());
-            idgate_trust_add(trust, id, 1, material, file, len, ca, ca_len, 0, NOW_MS, report, none)
+            let (token, none) = (token.as_str().into(), ptr::null_mut());
+            idgate_trust_add_material(trust, "i".into(), material, token, &options, none)
         };
         assert!([IDGATE_OK, IDGATE_CONFIG].contains(&status));
         status == IDGATE_OK
@@ -327,7 +362,7 @@ mod tests {
         };
         let roots = || {
             let trust = handles::find::<TrustHandle>(trust).unwrap();
-            entry(&trust.alone("i").unwrap()).unwrap().roots.len()
+            trust.entry("i").unwrap().roots.len()
         };
         assert!(!take(7, 1, &[]), "nobody vouches for its signer");
         assert!(take(7, 1, &signer.der));
@@ -363,7 +398,7 @@ mod tests {
         assert!(by("Example Operator", 8));
         // Replacing the entry does not forget it.
         let handle = handles::find::<TrustHandle>(trust).unwrap();
-        handle.put(trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap());
+        handle.put(issuer::parse(br#"{"issuer_id":"i"}"#).unwrap());
         assert!(!by("Another Customer", 9));
         assert!(by("Example Operator", 9));
         handles::free::<TrustHandle>(trust).unwrap();

@@ -11,20 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use idgate_ffi::idgate_status::{self, *};
+use idgate_ffi::idgate_status::*;
 use idgate_ffi::*;
 use idgate_testkit::keys::{Curve, pem};
+use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
-use idgate_testkit::wallet::Wallet;
+use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
 use idgate_testkit::x509::Identity;
 use serde_json::{Value, json};
 
-use self::shared::add;
+use self::shared::{add, add_issuer, code_of, ok, taken};
 
 const NOW: u64 = SAMPLE_NOW_MS;
-const LOCAL: &str = r#"{"allow":["127.0.0.0/8"]}"#;
+const LOCAL: &[&str] = &["127.0.0.0/8"];
+const NONE: idgate_str = idgate_str::NONE;
 
 /// A status list on loopback: revoked at 1.
 struct Source {
@@ -53,33 +55,51 @@ impl Source {
     }
 }
 
-fn ok(status: idgate_status) {
-    assert_eq!(status, IDGATE_OK);
+fn trusting() -> *mut idgate_trust {
+    let trust = shared::trust();
+    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    add_issuer(trust, &json!({ "issuer_id": ISSUER }).to_string());
+    add(trust, ISSUER, idgate_material::IDGATE_JWK, jwk.as_bytes(), &[], 0);
+    trust
 }
 
 fn verifier() -> *mut idgate_verifier {
-    let (mut trust, mut verifier) = (ptr::null_mut(), ptr::null_mut());
-    let (entry, base) = (json!({ "issuer_id": ISSUER }).to_string(), "https://gateway.example");
-    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
-    // SAFETY: every pointer is to a live value of its length.
-    unsafe {
-        ok(idgate_trust_new(&mut trust, ptr::null_mut()));
-        ok(idgate_trust_add_entry(trust, entry.as_ptr().cast(), entry.len(), ptr::null_mut()));
-        add(trust, ISSUER, idgate_material::IDGATE_JWK, jwk.as_bytes(), &[], 0);
-        let (at, len) = (base.as_ptr().cast(), base.len());
-        ok(idgate_verifier_new_inline(at, len, trust, 1, &mut verifier, ptr::null_mut()));
-    }
+    let trust = trusting();
+    let draft = idgate_profile::IDGATE_PROFILE_DRAFT as i32;
+    let verifier = shared::verifier("https://gateway.example", draft, trust);
     ok(idgate_trust_free(trust));
     verifier
 }
 
-fn fetcher(options: &str) -> *mut idgate_fetcher {
-    let mut made = ptr::null_mut();
-    // SAFETY: a live text of its length.
-    ok(unsafe {
-        idgate_fetcher_new(options.as_ptr().cast(), options.len(), &mut made, ptr::null_mut())
-    });
-    made
+/// Makes a fetcher with these options, or gives the message of the error.
+fn make(allow: &[&str], roots: idgate_str) -> Result<*mut idgate_fetcher, String> {
+    let (mut made, mut error) = (ptr::null_mut(), ptr::null_mut());
+    let allow: Vec<idgate_str> = allow.iter().map(|range| (*range).into()).collect();
+    let options = idgate_fetch_options {
+        size: size_of::<idgate_fetch_options>(),
+        allow: allow.as_ptr(),
+        allow_len: allow.len(),
+        roots,
+    };
+    // SAFETY: live texts of their lengths.
+    match unsafe { idgate_fetcher_new(&options, &mut made, &mut error) } {
+        IDGATE_OK => Ok(made),
+        status => {
+            assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true));
+            Err(shared::message_of(error))
+        }
+    }
+}
+
+fn fetcher(allow: &[&str]) -> *mut idgate_fetcher {
+    make(allow, NONE).unwrap()
+}
+
+/// A credential at `idx` of the list at `uri`, and its wallet.
+fn wallet(idx: u64, uri: &str) -> Wallet {
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, NOW).plain("status", status_claim(idx, uri));
+    Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)))
 }
 
 /// The verification of a credential at `idx` of the list at `uri`.
@@ -90,67 +110,56 @@ fn begun(verifier: *const idgate_verifier, idx: u64, uri: &str) -> *mut idgate_v
     let asked = asked.to_string();
     let mut made = std::mem::MaybeUninit::uninit();
     let mut info = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    let new = idgate_new_session {
+        size: size_of::<idgate_new_session>(),
+        mode: idgate_mode::IDGATE_MODE_LIVE as i32,
+        strict: 0,
+        tenant: NONE,
+        registration: NONE,
+    };
     // SAFETY: every pointer is to a live value of its length; `made` is written with OK.
     let made: idgate_transition = unsafe {
-        ok(idgate_session_create(
-            verifier,
-            asked.as_ptr().cast(),
-            asked.len(),
-            ptr::null(),
-            0,
-            true,
-            NOW,
-            made.as_mut_ptr(),
-            ptr::null_mut(),
-        ));
+        let (asked, none) = (asked.as_str().into(), ptr::null_mut());
+        ok(idgate_session_create(verifier, asked, &new, NOW, made.as_mut_ptr(), none));
         made.assume_init()
     };
-    idgate_bytes_free(made.effects);
+    ok(idgate_bytes_free(made.effects));
     // SAFETY: live values.
     ok(unsafe { idgate_session_info(made.session, NOW, &mut info, ptr::null_mut()) });
-    let link = text(info)["qr_code_url"].as_str().unwrap().to_owned();
-    let holder = samples::holder_key(Curve::P256);
-    let credential = samples::identity(&holder, NOW).plain("status", status_claim(idx, uri));
-    let wallet = Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)));
-    let body = wallet.answer_uri(&link, NOW).unwrap().form_body();
+    let info: Value = serde_json::from_slice(&taken(info)).unwrap();
+    let link = info["qr_code_url"].as_str().unwrap();
+    let body = wallet(idx, uri).answer_uri(link, NOW).unwrap().form_body();
     let mut begun = ptr::null_mut();
+    let answer = idgate_answer {
+        size: size_of::<idgate_answer>(),
+        to: info["session_id"].as_str().unwrap().into(),
+        content_type: body.content_type.as_str().into(),
+        body: (&*body.bytes).into(),
+        from_page: 0,
+    };
     // SAFETY: every pointer is to a live value of its length.
     ok(unsafe {
-        idgate_verification_begin(
-            verifier,
-            made.session,
-            body.content_type.as_ptr().cast(),
-            body.content_type.len(),
-            body.bytes.as_ptr(),
-            body.bytes.len(),
-            NOW,
-            &mut begun,
-            ptr::null_mut(),
-        )
+        let session = made.session;
+        idgate_verification_begin(verifier, session, &answer, NOW, &mut begun, ptr::null_mut())
     });
     ok(idgate_session_free(made.session));
     begun
 }
 
-/// What a step came to: its kind, its text, and what became of the session.
-fn step(verification: *const idgate_verification) -> (idgate_step_kind, Value) {
-    let mut step = std::mem::MaybeUninit::uninit();
-    // SAFETY: `step` has room for one, and is written with OK.
-    let step = unsafe {
-        ok(idgate_verification_step(verification, step.as_mut_ptr(), ptr::null_mut()));
-        step.assume_init()
-    };
-    idgate_bytes_free(step.transition.effects);
-    idgate_session_free(step.transition.session);
-    (step.kind, text(step.json))
+/// The next step.
+fn stepped(verification: *const idgate_verification) -> *mut idgate_step {
+    let mut step = ptr::null_mut();
+    // SAFETY: a place of its own.
+    ok(unsafe { idgate_verification_step(verification, &mut step, ptr::null_mut()) });
+    step
 }
 
-fn text(given: idgate_bytes) -> Value {
-    // SAFETY: given by the library a moment ago, and freed only here.
-    let value = unsafe { std::slice::from_raw_parts(given.ptr, given.len) };
-    let value = serde_json::from_slice(value).unwrap();
-    ok(idgate_bytes_free(given));
-    value
+/// The kind and the text of the next step.
+fn step(verification: *const idgate_verification) -> (idgate_kind, Value) {
+    let step = stepped(verification);
+    let (kind, json) = (idgate_step_kind(step), shared::text(idgate_step_json(step)));
+    ok(idgate_step_free(step));
+    (kind, serde_json::from_str(&json).unwrap())
 }
 
 fn recall(verification: *const idgate_verification, fetcher: *const idgate_fetcher) -> bool {
@@ -167,24 +176,29 @@ fn decide(verification: *mut idgate_verification, fetcher: *const idgate_fetcher
     let mut fetched = false;
     loop {
         let (kind, told) = step(verification);
-        if kind == idgate_step_kind::IDGATE_STEP_DONE {
+        if kind == idgate_kind::IDGATE_STEP_DONE {
             ok(idgate_verification_free(verification));
             return (told["reason"].clone(), fetched);
         }
-        if recall(verification, fetcher) {
-            continue;
-        }
-        fetched = true;
-        let mut came = false;
-        // SAFETY: live values.
-        unsafe {
-            ok(idgate_verification_fetch(verification, fetcher, ptr::null_mut()));
-            while !came {
-                ok(idgate_verification_wait(verification, 100, &mut came, ptr::null_mut()));
-            }
-            ok(idgate_verification_settle(verification, NOW, ptr::null_mut()));
-        }
+        fetched |= answered(verification, fetcher);
     }
+}
+
+/// Answers all needs of the last step; whether something was fetched for that.
+fn answered(verification: *mut idgate_verification, fetcher: *const idgate_fetcher) -> bool {
+    if recall(verification, fetcher) {
+        return false;
+    }
+    let mut came = false;
+    // SAFETY: live values.
+    unsafe {
+        ok(idgate_verification_fetch(verification, fetcher, ptr::null_mut()));
+        while !came {
+            ok(idgate_verification_wait(verification, 100, &mut came, ptr::null_mut()));
+        }
+        ok(idgate_verification_settle(verification, NOW, ptr::null_mut()));
+    }
+    true
 }
 
 #[test]
@@ -204,7 +218,7 @@ fn the_list_decides_and_is_remembered_for_its_verifier_alone() {
 
 #[test]
 fn private_addresses_are_not_reached_unless_allowed() {
-    let (source, verifier, fetcher) = (Source::start(), verifier(), fetcher(""));
+    let (source, verifier, fetcher) = (Source::start(), verifier(), fetcher(&[]));
     let unknown = (json!("revocation_unknown"), true);
     assert_eq!(decide(begun(verifier, 0, &source.url), fetcher), unknown);
     assert_eq!(source.asked.load(Ordering::SeqCst), 0);
@@ -218,17 +232,17 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
     let verification = begun(verifier, 0, &source.url);
     let none = ptr::null_mut;
     let mut came = false;
-    let mut next = std::mem::MaybeUninit::uninit();
-    // SAFETY: live values; `next` has room for a step.
+    let mut next = ptr::null_mut();
+    // SAFETY: live values.
     unsafe {
         let misuse = |status| assert_eq!(status, IDGATE_MISUSE);
         misuse(idgate_verification_fetch(verification, fetcher, none()));
         misuse(idgate_verification_wait(verification, 0, &mut came, none()));
         misuse(idgate_verification_settle(verification, NOW, none()));
-        assert_eq!(step(verification).0, idgate_step_kind::IDGATE_STEP_NEED);
+        assert_eq!(step(verification).0, idgate_kind::IDGATE_STEP_NEED);
         ok(idgate_verification_fetch(verification, fetcher, none()));
         misuse(idgate_verification_fetch(verification, fetcher, none()));
-        misuse(idgate_verification_step(verification, next.as_mut_ptr(), none()));
+        misuse(idgate_verification_step(verification, &mut next, none()));
         // What is under way goes on.
         ok(idgate_fetcher_free(fetcher));
         while !came {
@@ -239,7 +253,7 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
         misuse(idgate_verification_fetch(verification, fetcher, none()));
     }
     let (kind, told) = step(verification);
-    assert_eq!((kind, &told["reason"]), (idgate_step_kind::IDGATE_STEP_DONE, &Value::Null));
+    assert_eq!((kind, &told["reason"]), (idgate_kind::IDGATE_STEP_DONE, &Value::Null));
     ok(idgate_verification_free(verification));
     ok(idgate_verifier_free(verifier));
 }
@@ -253,55 +267,182 @@ fn what_did_not_come_yet_is_unavailable_and_the_hold_can_be_given_back() {
     let verification = begun(verifier, 0, &url);
     let (mut held, mut came) = (std::mem::MaybeUninit::uninit(), true);
     let mut released = std::mem::MaybeUninit::uninit();
-    // SAFETY: live values; steps and transitions are written with OK.
-    let (held, released): (idgate_step, idgate_transition) = unsafe {
-        ok(idgate_verification_step(verification, held.as_mut_ptr(), ptr::null_mut()));
+    let mut error = ptr::null_mut();
+    let step = stepped(verification);
+    // SAFETY: live values; transitions are written with OK.
+    let (held, released): (idgate_transition, idgate_transition) = unsafe {
+        ok(idgate_step_transition(step, held.as_mut_ptr(), ptr::null_mut()));
         let held = held.assume_init();
         ok(idgate_verification_fetch(verification, fetcher, ptr::null_mut()));
         ok(idgate_verification_wait(verification, 0, &mut came, ptr::null_mut()));
         assert!(!came);
-        let settled = idgate_verification_settle(verification, NOW, ptr::null_mut());
+        let settled = idgate_verification_settle(verification, NOW, &mut error);
         assert_eq!(settled, IDGATE_UNAVAILABLE);
-        let session = held.transition.session;
-        ok(idgate_session_released(session, NOW, released.as_mut_ptr(), ptr::null_mut()));
+        ok(idgate_session_released(held.session, NOW, released.as_mut_ptr(), ptr::null_mut()));
         (held, released.assume_init())
     };
-    let mut info = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    assert_eq!(code_of(error), "unavailable");
+    let pending = idgate_session_state::IDGATE_SESSION_PENDING;
+    assert_eq!(idgate_session_status(released.session, NOW), pending);
     let mut none = std::mem::MaybeUninit::uninit();
     // SAFETY: live values.
     unsafe {
-        ok(idgate_session_info(released.session, NOW, &mut info, ptr::null_mut()));
         let again =
             idgate_session_released(released.session, NOW, none.as_mut_ptr(), ptr::null_mut());
         assert_eq!(again, IDGATE_NOTHING);
     }
-    assert_eq!(text(info)["status"], "PENDING");
-    for transition in [held.transition, released] {
-        idgate_bytes_free(transition.effects);
+    for transition in [held, released] {
+        ok(idgate_bytes_free(transition.effects));
         ok(idgate_session_free(transition.session));
     }
-    idgate_bytes_free(held.json);
+    ok(idgate_step_free(step));
     ok(idgate_verification_free(verification));
     ok(idgate_verifier_free(verifier));
     ok(idgate_fetcher_free(fetcher));
 }
 
+/// One presentation at `idx` of the list at `uri`, in steps.
+fn presented(trust: *const idgate_trust, idx: u64, uri: &str) -> *mut idgate_verification {
+    let (client_id, nonce) = ("redirect_uri:https://shop.example", "the nonce");
+    let (presentation, claims) = (presentation(idx, uri, client_id, nonce), ["given_name".into()]);
+    let expected = expectation(client_id, nonce, &claims);
+    let mut begun = ptr::null_mut();
+    // SAFETY: every pointer is to a live value of its length.
+    ok(unsafe {
+        let given = presentation.as_str().into();
+        idgate_presentation_begin(trust, given, &expected, NOW, &mut begun, ptr::null_mut())
+    });
+    begun
+}
+
+fn presentation(idx: u64, uri: &str, client_id: &str, nonce: &str) -> String {
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, NOW).plain("status", status_claim(idx, uri));
+    let credential = credential.issue(&samples::issuer_key(Curve::P256));
+    let shown = Presentation::disclosing(&credential, &["given_name".to_owned()]);
+    let request = AuthorizationRequest {
+        client_id: client_id.into(),
+        nonce: nonce.into(),
+        ..AuthorizationRequest::default()
+    };
+    present(&shown, Some(&KbJwt::new(&holder, &shown, &request, NOW).sign()))
+}
+
+fn expectation(client_id: &str, nonce: &str, claims: &[idgate_str]) -> idgate_expected {
+    idgate_expected {
+        size: size_of::<idgate_expected>(),
+        format: idgate_format::IDGATE_FORMAT_SD_JWT_VC as i32,
+        profile: 0,
+        issuer_id: ISSUER.into(),
+        client_id: client_id.into(),
+        nonce: nonce.into(),
+        sent_at_ms: 0,
+        claims: claims.as_ptr(),
+        claims_len: claims.len(),
+        claim_paths: NONE,
+        mode: 0,
+        checks: 0,
+        alg: NONE,
+        doc_type: NONE,
+        name_space: NONE,
+        response_uri: NONE,
+        origin: NONE,
+        enc_key: NONE,
+        apu: NONE,
+    }
+}
+
+/// The outcome of one presentation: its claims, or the code of its refusal, and whether something was fetched.
+fn outcome(
+    verification: *mut idgate_verification,
+    fetcher: *const idgate_fetcher,
+) -> (Value, bool) {
+    let (mut next, mut error, mut fetched) = (ptr::null_mut(), ptr::null_mut(), false);
+    loop {
+        // SAFETY: live values.
+        let status = unsafe { idgate_verification_step(verification, &mut next, &mut error) };
+        if status != IDGATE_OK {
+            assert_eq!(status, IDGATE_REFUSED);
+            ok(idgate_verification_free(verification));
+            return (code_of(error).into(), fetched);
+        }
+        let (kind, json) = (idgate_step_kind(next), shared::text(idgate_step_json(next)));
+        nothing_to_commit_or_to_send(next);
+        ok(idgate_step_free(next));
+        if kind == idgate_kind::IDGATE_STEP_DONE {
+            ok(idgate_verification_free(verification));
+            let told: Value = serde_json::from_str(&json).unwrap();
+            return (told["claims"].clone(), fetched);
+        }
+        fetched |= answered(verification, fetcher);
+    }
+}
+
+fn nothing_to_commit_or_to_send(step: *const idgate_step) {
+    let mut transition = std::mem::MaybeUninit::<idgate_transition>::uninit();
+    let size = size_of::<idgate_reply>();
+    let mut reply =
+        idgate_reply { size, status: 0, retry_after_s: 0, content_type: NONE, body: NONE };
+    // SAFETY: live values; the transition is written with OK.
+    unsafe {
+        ok(idgate_step_transition(step, transition.as_mut_ptr(), ptr::null_mut()));
+        assert!(transition.assume_init().session.is_null());
+        assert_eq!(idgate_step_reply(step, &mut reply, ptr::null_mut()), IDGATE_NOTHING);
+    }
+}
+
 #[test]
-fn options_of_a_fetcher_that_are_unknown_or_wrong_are_refused() {
-    for bad in [
-        "[]",
-        r#"{"allowed":["10.0.0.0/8"]}"#,
-        r#"{"allow":["10.0.0.1/8"]}"#,
-        r#"{"allow":["localhost"]}"#,
-        r#"{"roots":""}"#,
-        r#"{"roots":"no certificate"}"#,
+fn the_status_of_one_presentation_is_fetched_and_remembered() {
+    let (source, trust, fetcher) = (Source::start(), trusting(), fetcher(LOCAL));
+    let good = json!({ "given_name": "Erika" });
+    assert_eq!(outcome(presented(trust, 0, &source.url), fetcher), (good.clone(), true));
+    let revoked = (json!("credential_revoked"), false);
+    assert_eq!(outcome(presented(trust, 1, &source.url), fetcher), revoked);
+    assert_eq!(source.asked.load(Ordering::SeqCst), 1);
+    // The list was authentic for the issuer as it was.
+    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    add(trust, ISSUER, idgate_material::IDGATE_JWK, jwk.as_bytes(), &[], 0);
+    assert_eq!(outcome(presented(trust, 0, &source.url), fetcher), (good, true));
+    ok(idgate_trust_free(trust));
+    ok(idgate_fetcher_free(fetcher));
+}
+
+#[test]
+fn a_status_that_is_not_fetched_is_unknown_and_the_hint_says_how_to_fetch_it() {
+    let trust = trusting();
+    let (client_id, nonce) = ("redirect_uri:https://shop.example", "the nonce");
+    let text = presentation(0, "https://status.example/1", client_id, nonce);
+    let claims = ["given_name".into()];
+    let expected = expectation(client_id, nonce, &claims);
+    let mut error = ptr::null_mut();
+    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    // SAFETY: every pointer is to a live value of its length.
+    let status = unsafe {
+        idgate_presentation_verify(
+            trust,
+            text.as_str().into(),
+            &expected,
+            NOW,
+            &mut out,
+            &mut error,
+        )
+    };
+    assert_eq!(status, IDGATE_REFUSED);
+    assert_eq!(shared::text(idgate_error_remedy(error)), "supply_status");
+    assert_eq!(code_of(error), "revocation_unknown");
+    ok(idgate_trust_free(trust));
+}
+
+#[test]
+fn options_of_a_fetcher_that_are_wrong_are_refused_by_name() {
+    for (allow, roots, says) in [
+        (&["10.0.0.1/8"][..], NONE, "allow[0]: "),
+        (&["10.0.0.0/8", "localhost"], NONE, "allow[1]: "),
+        (&[], "".into(), "roots: "),
+        (&[], "no certificate".into(), "roots: "),
     ] {
-        let mut made = ptr::null_mut();
-        // SAFETY: a live text of its length.
-        let status = unsafe {
-            idgate_fetcher_new(bad.as_ptr().cast(), bad.len(), &mut made, ptr::null_mut())
-        };
-        assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true), "{bad}");
+        let why = make(allow, roots).unwrap_err();
+        assert!(why.starts_with(says), "{why}");
     }
 }
 
@@ -325,12 +466,8 @@ fn a_system_without_root_certificates_has_no_fetcher_unless_it_is_given_some() {
 }
 
 fn where_nothing_is_trusted() {
-    let (mut made, mut error) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: places of their own.
-    let status = unsafe { idgate_fetcher_new(ptr::null(), 0, &mut made, &mut error) };
-    assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true));
-    ok(idgate_error_free(error));
+    assert!(make(&[], NONE).unwrap_err().contains("root certificates"));
     let root = Identity::iaca(Curve::P256, NOW);
-    let options = json!({ "roots": pem("CERTIFICATE", &root.der) }).to_string();
-    ok(idgate_fetcher_free(fetcher(&options)));
+    let pem = pem("CERTIFICATE", &root.der);
+    ok(idgate_fetcher_free(make(&[], pem.as_str().into()).unwrap()));
 }

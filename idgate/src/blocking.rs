@@ -22,6 +22,7 @@ use crate::fetch::{Fetcher, NotAsked, Outcomes};
 use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME};
 use crate::options::FetchOptions;
+use crate::questions::Questions;
 use crate::tls::UnusableRoots;
 
 /// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
@@ -117,16 +118,11 @@ impl BlockingFetcher {
     }
 
     /// As [`Fetcher::recall`].
-    pub fn recall(
-        &self,
-        verification: &mut Verification<'_>,
-        needs: &[Need],
-        now: UnixMillis,
-    ) -> bool {
+    pub fn recall(&self, questions: &mut impl Questions, needs: &[Need], now: UnixMillis) -> bool {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let engine = engine.filter(|engine| engine.is_of_this_process());
-        let scope = verification.scope();
-        engine.is_some_and(|engine| engine.fetcher.recall(verification, needs, &scope, now))
+        let scope = questions.scope();
+        engine.is_some_and(|engine| engine.fetcher.recall_for(questions, needs, &scope, now))
     }
 
     /// Begins to fetch all that is `asked` at once, within what is `allowed`, and waits for nothing.
@@ -218,12 +214,12 @@ impl UnderWay {
     /// A source could not be asked.
     pub fn settle(
         mut self,
-        verification: &mut Verification<'_>,
+        questions: &mut impl Questions,
         now: UnixMillis,
     ) -> Result<Allowance, NotAsked> {
         let (outcomes, left) = self.came.take().ok_or(NotAsked)?;
-        let scope = verification.scope();
-        self.engine.fetcher.settle(verification, &outcomes, &scope, now)?;
+        let scope = questions.scope();
+        self.engine.fetcher.settle_for(questions, &outcomes, &scope, now)?;
         Ok(left)
     }
 }

@@ -153,7 +153,7 @@ impl Fetcher {
         scope: &Scope,
         allowance: &mut Allowance,
     ) -> Result<(), NotAsked> {
-        let asked = Asked::all_of(questions, needs);
+        let asked = Asked::all(questions, needs);
         let outcomes = self.fetch(asked, allowance).await;
         self.settle_for(questions, &outcomes, scope, clock::now())
     }

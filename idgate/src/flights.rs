@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use idgate_core::revocation::SourceFault;
-use idgate_core::{IssuerId, Need, Verification};
+use idgate_core::{IssuerId, Need};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
@@ -49,12 +49,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What `verification` needs.
-    pub fn all(verification: &Verification<'_>, needs: Vec<Need>) -> Vec<Self> {
-        Self::all_of(verification, needs)
-    }
-
-    pub(crate) fn all_of(questions: &impl Questions, needs: Vec<Need>) -> Vec<Self> {
+    /// The needs of a verification.
+    pub fn all(questions: &impl Questions, needs: Vec<Need>) -> Vec<Self> {
         let asked = needs.into_iter().map(|need| {
             let issuers = questions.issuers_of(&need);
             Self { need, issuers }

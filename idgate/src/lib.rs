@@ -59,6 +59,7 @@ pub use self::egress::{Answer, Body, Egress, EgressError, Post, Room, has_usual_
 pub use self::fetch::{Fetcher, NotAsked, Outcomes};
 pub use self::flights::{Allowance, Asked};
 pub use self::options::FetchOptions;
+pub use self::questions::Questions;
 pub use self::range::Cidr;
 pub use self::store::{Committed, Store};
 pub use self::tls::UnusableRoots;

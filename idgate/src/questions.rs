@@ -1,11 +1,12 @@
 //! A verification that has questions about status: of a session, or of one presentation.
 
 use idgate_core::revocation::VerifiedSource;
+use idgate_core::verify::Scope;
 use idgate_core::{IssuerId, Need, Presentation, Supplied, UnixMillis, Verification};
 
-/// It takes answers.
-pub(crate) trait Questions {
-    /// Answers from a source that was authenticated before.
+/// A verification that asks about status: a [`Verification`] or a [`Presentation`].
+pub trait Questions: sealed::Sealed {
+    /// Answers from a source that was authenticated before; `false`: it does not serve here.
     fn reuse(&mut self, source: &VerifiedSource) -> bool;
 
     /// Takes the answer to one need; the sources that are authentic come back.
@@ -13,7 +14,12 @@ pub(crate) trait Questions {
 
     /// The issuers whose credentials have that need.
     fn issuers_of(&self, need: &Need) -> Vec<IssuerId>;
+
+    /// The verifications that its sources serve.
+    fn scope(&self) -> Scope;
 }
+
+impl sealed::Sealed for Verification<'_> {}
 
 impl Questions for Verification<'_> {
     fn reuse(&mut self, source: &VerifiedSource) -> bool {
@@ -27,7 +33,13 @@ impl Questions for Verification<'_> {
     fn issuers_of(&self, need: &Need) -> Vec<IssuerId> {
         Verification::issuers_of(self, need).into_iter().cloned().collect()
     }
+
+    fn scope(&self) -> Scope {
+        Verification::scope(self)
+    }
 }
+
+impl sealed::Sealed for Presentation<'_> {}
 
 impl Questions for Presentation<'_> {
     fn reuse(&mut self, source: &VerifiedSource) -> bool {
@@ -41,4 +53,13 @@ impl Questions for Presentation<'_> {
     fn issuers_of(&self, _: &Need) -> Vec<IssuerId> {
         vec![IssuerId::new(self.expected().issuer())]
     }
+
+    fn scope(&self) -> Scope {
+        Presentation::scope(self)
+    }
+}
+
+mod sealed {
+    /// Nothing else asks.
+    pub trait Sealed {}
 }

@@ -80,7 +80,7 @@ class SnippetsTest(unittest.TestCase):
             self.assertIn(stem, text, f"docs/{page}: nobody runs {name}")
 
     def refuses(self, page: str) -> None:
-        """The program that waits for a wallet answers what is no wallet's answer, and says no more than its code."""
+        """The program that waits for a wallet refuses another body with its code and a sentence."""
         world = World()
         self.addCleanup(world.close)
         scene = SCENES.get(page, Scene)(world)
@@ -95,7 +95,9 @@ class SnippetsTest(unittest.TestCase):
         with self.assertRaises(urllib.error.HTTPError) as raised:
             urllib.request.urlopen(request, timeout=PATIENCE)
         with raised.exception as refused:
-            self.assertEqual((refused.code, json.load(refused)), (400, {"error": "invalid_response"}))
+            told = json.load(refused)
+            self.assertEqual((refused.code, told["error"]), (400, "invalid_response"))
+            self.assertLessEqual(set(told), {"error", "message"})
 
 
 def run_block(scene: Scene, block: Block) -> None:
@@ -202,6 +204,12 @@ class BlocksTest(unittest.TestCase):
     def test_who_needs_the_program_is_told_how_to_get_it(self) -> None:
         for page in ("c.md", "node.md", "python.md", "rust.md"):
             self.assertIn("[`idgate` in `PATH`](README.md#how-to-read-the-examples)", (DOCS / page).read_text("utf-8"))
+
+    def test_the_first_program_in_c_has_at_most_100_lines_speaks_1_0_and_fetches(self) -> None:
+        [program] = [block.text for block in blocks("c.md") if block.file == "ask.c"]
+        self.assertLessEqual(len(program.splitlines()), 100)
+        for call in ("IDGATE_PROFILE_1_0", "idgate_verification_fetch(", "idgate_verification_settle("):
+            self.assertIn(call, program)
 
     def test_the_blocks_in_rust_are_documentation_tests(self) -> None:
         tested = (ROOT / "examples/src/lib.rs").read_text(encoding="utf-8")

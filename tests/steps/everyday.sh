@@ -141,7 +141,7 @@ node_wallet() {
 node_cases() {
     export IDGATE_LIBRARY=$library IDGATE_CASES=$root/target/cases
     modules_of bindings/node && cd bindings/node && npm run types &&
-        node --test test/cases.test.js test/api.test.js test/errors.test.js test/offers.test.js
+        node --test test/{cases,sessions,trust,requests,options,signers,webhook,wallets,errors,texts,offers,types}.test.js
 }
 
 everyday 'tools' toolchain

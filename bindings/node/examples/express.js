@@ -3,22 +3,22 @@
 //
 //   IDGATE_ISSUER_JWK=issuer.jwk.json node express.js
 //
-// The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps stand for
-// your database: they forget what is over, and take no more than they can hold. Use one that compares the
+// The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps are in place
+// of your database: they forget what is over, and take no more than they can hold. Use one that compares the
 // revision, and seal what you keep.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const express = require('express');
-const { IdgateError, Trust, Verifier } = require('idgate');
+const { NotAnAnswer, NotAvailable, Trust, Verifier, toNodeHandler, wallets } = require('idgate');
 
 const PORT = Number(process.env.PORT ?? 8000);
 const BASE_URL = process.env.BASE_URL ?? `http://127.0.0.1:${PORT}`; // the page's origin, too
 const BROWSER = path.join(__dirname, '..', '..', 'browser');
 const MAX_CHECKS = Number(process.env.MAX_CHECKS ?? 10_000);
 const CHECK_SECONDS = Number(process.env.CHECK_SECONDS ?? 600); // a session takes answers for 300
-// Nothing from elsewhere, in nobody's frame, and the browser's dialogue for this page alone.
+// Nothing from elsewhere, in no frame, and the browser's dialogue for this page alone.
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
@@ -32,52 +32,44 @@ const REQUEST = {
   credentials: [
     {
       id: 'pid',
-      format: 'vc+sd-jwt',
-      issuer_id: ISSUER,
+      format: 'dc+sd-jwt',
+      issuerId: ISSUER,
       claims: ['adult'],
-      claim_paths: { adult: ['age_equal_or_over', '18'] },
+      claimPaths: { adult: ['age_equal_or_over', '18'] },
     },
   ],
-  dc_api: { origins: [BASE_URL] },
+  dcApi: { origins: [BASE_URL] },
 };
 
-const trust = new Trust();
-trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
-trust.addJwk(ISSUER, fs.readFileSync(process.env.IDGATE_ISSUER_JWK));
+const trust = new Trust([
+  { id: ISSUER, vcts: ['urn:eudi:pid:1'], jwk: fs.readFileSync(process.env.IDGATE_ISSUER_JWK) },
+]);
 const verifier = new Verifier(BASE_URL, trust, { profiles: ['1.0'], dcApi: 'unsigned' });
 
-// What is known of a session, by its id, which stands in the link, where everybody can read it: it opens
-// nothing here. Pages have an id of our own, and their browser a secret in a cookie.
+// Sessions by their id, which is in the link, where everyone can read it: it opens nothing here. Pages have an id
+// of our own, and their browser a secret in a cookie.
 const stored = new Map();
 const checks = new Map();
 
-function commit({ fromRevision, session }) {
-  const { sessionId, revision } = session.info();
-  const known = stored.get(sessionId);
-  if ((known?.revision ?? 0) !== fromRevision) {
-    throw new IdgateError('bad_response', 'session_not_pending', 'another answer was faster');
-  }
-  // Claims go after 30 seconds; the answer to our question is all that is kept.
-  const adult = session.result()?.claims.pid.adult === true;
-  stored.set(sessionId, { revision, session, adult });
+const store = {
+  load: (handle) => stored.get(handle)?.session,
+  // Whether it is stored: not where another answer was faster.
+  commit({ fromRevision, session }) {
+    const { id, revision } = session;
+    if ((stored.get(id)?.revision ?? 0) !== fromRevision) return false;
+    // Claims go after 30 seconds; the answer to our question is all that is kept. It is shown to the browser that
+    // has the cookie, and to no other.
+    const isVerified = session.info().status === 'VERIFIED';
+    const adult = isVerified && session.result('backend').credential('pid').adult === true;
+    stored.set(id, { revision, session, adult });
+    return true;
+  },
+};
+
+// For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+function onRefused({ reason, report }) {
+  console.error(`an answer was refused: ${reason}: ${report.failed}`);
 }
-
-async function decide(verification) {
-  try {
-    const decision = await verification.decide({ commit });
-    commit(decision.transition);
-    // For the operator's log, and never for the wallet: the reason, and the rule with its clause.
-    if (decision.reason) console.error(`an answer was refused: ${decision.reason}: ${decision.report.failed}`);
-    return decision;
-  } finally {
-    verification.close();
-  }
-}
-
-// Whether the wallet's answer is at fault. Every other error is the operator's.
-const isOfTheAnswer = (error) => error instanceof IdgateError && error.kind === 'bad_response';
-
-const log = (error) => console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
 
 const random = () => crypto.randomBytes(16).toString('base64url');
 
@@ -94,6 +86,8 @@ function makeRoom() {
 const app = express();
 app.disable('x-powered-by');
 app.use((_, response, next) => next(void response.set(HEADERS)));
+// Where wallets answer that followed the link.
+app.use(toNodeHandler(wallets(verifier, store, { onRefused })));
 app.get('/', (_, response) => response.sendFile(path.join(BROWSER, 'age.html')));
 for (const script of ['age.js', 'idgate.js']) {
   app.get(`/${script}`, (_, response) => response.sendFile(path.join(BROWSER, script)));
@@ -110,17 +104,17 @@ app.post('/age', fromOurPage, (_, response) => {
   if (!makeRoom()) {
     return response.set('Retry-After', '60').status(503).json({ error: 'temporarily_unavailable' });
   }
-  const made = verifier.createSession(REQUEST, { livemode: BASE_URL.startsWith('https:') });
-  commit(made);
-  const { sessionId, qrCodeUrl } = made.session.info();
+  const made = verifier.createSession(REQUEST, { mode: BASE_URL.startsWith('https:') ? 'live' : 'test' });
+  store.commit(made);
+  const { qrCodeUrl } = made.session.info();
   const [id, secret] = [random(), random()];
-  checks.set(id, { secret, sessionId, until: performance.now() + CHECK_SECONDS * 1000 });
+  checks.set(id, { secret, sessionId: made.session.id, until: performance.now() + CHECK_SECONDS * 1000 });
   const secure = BASE_URL.startsWith('https:');
   response.cookie('age', secret, { httpOnly: true, sameSite: 'lax', secure, path: `/age/${id}` });
   return response.status(201).json({ id, link: qrCodeUrl, dc_api: verifier.dcApiRequests(made.session) });
 });
 
-// What follows is for the browser that began, and nobody else.
+// The routes below are for the browser that began, and for no other.
 function ofThisBrowser(request, response, next) {
   const check = checks.get(request.params.id);
   const secret = /(?:^|; )age=([\w-]{22})(?:;|$)/.exec(request.get('cookie') ?? '')?.[1];
@@ -133,14 +127,15 @@ function ofThisBrowser(request, response, next) {
 }
 
 const body = express.raw({ type: () => true, limit: '1mb' });
-const bytes = (request) => (Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0));
 
 app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, response) => {
+  const answer = { dcApi: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0) };
   try {
-    await decide(verifier.beginDcApi(stored.get(request.sessionId).session, bytes(request)));
+    const decision = await verifier.decide(stored.get(request.sessionId).session, answer, store);
+    if (decision.reply === 'refused') onRefused(decision);
   } catch (error) {
-    if (!isOfTheAnswer(error)) throw error;
-    log(error);
+    if (!(error instanceof NotAnAnswer)) throw error;
+    console.error(`an answer changed nothing: ${error.code}: ${error.message}`);
     // Where another answer was faster, the page asks for the outcome of that one.
     if (error.code !== 'session_not_pending') return response.status(400).json({ error: error.code });
   }
@@ -169,25 +164,6 @@ app.get('/age/:id', ofThisBrowser, (request, response) => {
   return response.json({ adult: stored.get(request.sessionId).adult });
 });
 
-// Where the wallet answers that followed the link.
-app.post('/v1/oid4vp/response/:sessionId', body, async (request, response) => {
-  response.set('Cache-Control', 'no-store');
-  try {
-    const session = stored.get(request.params.sessionId)?.session;
-    if (!session) throw new IdgateError('bad_response', 'session_not_pending', 'no such session');
-    const contentType = request.get('content-type') ?? null;
-    const decision = await decide(verifier.begin(session, bytes(request), contentType));
-    if (decision.reply !== 'refused') return response.json(decision.body);
-    const message = 'the presentation was refused';
-    return response.status(400).json({ error: 'invalid_presentation', message });
-  } catch (error) {
-    if (!isOfTheAnswer(error)) throw error;
-    log(error);
-    const status = error.code === 'session_not_pending' ? 409 : 400;
-    return response.status(status).json({ error: error.code, message: error.message });
-  }
-});
-
 // Express would show a stack. Four parameters make it a handler of errors.
 app.use((error, request, response, next) => {
   if (response.headersSent) return next(error);
@@ -195,8 +171,8 @@ app.use((error, request, response, next) => {
   if (error.status < 500) return response.status(error.status).json({ error: 'invalid_request' });
   console.error(error);
   // By a fault of this machine: the session is as it was, and the same answer is taken later.
-  if (error instanceof IdgateError && error.kind === 'unavailable') {
-    return response.set('Retry-After', '1').status(503).json({ error: 'temporarily_unavailable' });
+  if (error instanceof NotAvailable) {
+    return response.set('Retry-After', `${error.retryAfter}`).status(503).json({ error: 'temporarily_unavailable' });
   }
   return response.status(500).json({ error: 'internal_error' });
 });

@@ -1,186 +1,203 @@
 'use strict';
-// The C ABI as JavaScript values. No checks of its own: the library decides.
+// The C ABI as JavaScript values: every call of the library goes through `run`, `runAsync` or a reader of one fact.
 
 const koffi = require('koffi');
-const { IdgateError } = require('./errors.js');
+const { failure } = require('./failure.js');
 const native = require('./library.js');
 
 const ABI_VERSION = 1;
-const KINDS = [
-  'ok',
-  'refused',
-  'bad_request',
-  'bad_response',
-  'config',
-  'misuse',
-  'unavailable',
-  'nothing',
-  'internal',
-];
 
 const library = native.load(koffi);
 if (library.func('uint32_t idgate_abi_version()')() !== ABI_VERSION) {
   throw new Error(`idgate: this package needs ABI ${ABI_VERSION} of the native library`);
 }
 
-for (const name of ['error', 'fetcher', 'session', 'signer', 'trust', 'verification', 'verifier']) {
-  koffi.opaque(`idgate_${name}`);
-}
+const HANDLES = [
+  'error',
+  'fetcher',
+  'session',
+  'signer',
+  'step',
+  'trust',
+  'verification',
+  'verifier',
+  'verifier_options',
+];
+for (const name of HANDLES) koffi.opaque(`idgate_${name}`);
 koffi.struct('idgate_bytes', { ptr: 'void *', len: 'size_t' });
+koffi.struct('idgate_str', { ptr: 'const void *', len: 'size_t' });
 koffi.struct('idgate_transition', {
   from: 'uint64_t',
   session: 'idgate_session *',
   effects: 'idgate_bytes',
 });
-koffi.struct('idgate_step', {
-  kind: 'int32_t',
-  transition: 'idgate_transition',
-  json: 'idgate_bytes',
-});
-koffi.proto(
-  'int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)',
-);
+koffi.proto('int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)');
 
-const TEXT = 'const uint8_t *, size_t';
-const HANDLES = 'idgate_signer **, size_t';
+/** Structs that begin with their size; a member that is left out is zero. */
+const SIZED = {
+  answer: {
+    to: 'idgate_str',
+    content_type: 'idgate_str',
+    body: 'idgate_str',
+    from_page: 'uint64_t',
+  },
+  asked: {
+    to: 'idgate_str',
+    content_type: 'idgate_str',
+    body: 'idgate_str',
+    wallet_nonce: 'idgate_str',
+  },
+  expected: {
+    format: 'int32_t',
+    profile: 'int32_t',
+    issuer_id: 'idgate_str',
+    client_id: 'idgate_str',
+    nonce: 'idgate_str',
+    sent_at_ms: 'uint64_t',
+    claims: 'const idgate_str *',
+    claims_len: 'size_t',
+    claim_paths: 'idgate_str',
+    mode: 'int32_t',
+    checks: 'uint32_t',
+    alg: 'idgate_str',
+    doc_type: 'idgate_str',
+    name_space: 'idgate_str',
+    response_uri: 'idgate_str',
+    origin: 'idgate_str',
+    enc_key: 'idgate_str',
+    apu: 'idgate_str',
+  },
+  fetch_options: { allow: 'const idgate_str *', allow_len: 'size_t', roots: 'idgate_str' },
+  material_options: {
+    flags: 'uint64_t',
+    now_ms: 'uint64_t',
+    signer_ca: 'idgate_str',
+    report_out: 'idgate_bytes *',
+  },
+  new_session: {
+    mode: 'int32_t',
+    strict: 'uint32_t',
+    tenant: 'idgate_str',
+    registration: 'idgate_str',
+  },
+  reply: {
+    status: 'uint32_t',
+    retry_after_s: 'uint32_t',
+    content_type: 'idgate_str',
+    body: 'idgate_str',
+  },
+  webhook: {
+    scheme: 'int64_t',
+    id: 'idgate_str',
+    timestamp: 'idgate_str',
+    signature: 'idgate_str',
+    body: 'idgate_str',
+    tolerance_ms: 'uint64_t',
+  },
+  webhook_attempt: {
+    id: 'idgate_str',
+    number: 'uint64_t',
+    body: 'idgate_str',
+    previous_secret: 'idgate_str',
+  },
+};
+for (const [name, members] of Object.entries(SIZED)) {
+  koffi.struct(`idgate_${name}`, { size: 'size_t', ...members });
+}
+
 const ERR = '_Out_ idgate_error **';
-const define = (name, parameters) => library.func(`int32_t idgate_${name}(${parameters})`);
+const BYTES_OUT = '_Out_ idgate_bytes *';
+const TRANSITION_OUT = '_Out_ idgate_transition *';
+const define = (name, parameters, result = 'int32_t') => library.func(`${result} idgate_${name}(${parameters})`);
 
-const error = {
-  code: define('error_code', 'idgate_error *, _Out_ idgate_bytes *'),
-  message: define('error_message', 'idgate_error *, _Out_ idgate_bytes *'),
-  path: define('error_path', 'idgate_error *, _Out_ idgate_bytes *'),
-  clause: define('error_clause', 'idgate_error *, _Out_ idgate_bytes *'),
-  free: define('error_free', 'idgate_error *'),
+/** Functions that may fail, without the place for the error, which comes last. */
+const FUNCTIONS = {
+  dc_api_requests: `idgate_verifier *, idgate_session *, uint64_t, ${BYTES_OUT}`,
+  did_document: `idgate_str, idgate_str, ${BYTES_OUT}`,
+  fetcher_new: 'const idgate_fetch_options *, _Out_ idgate_fetcher **',
+  jwks: `idgate_str, idgate_str, ${BYTES_OUT}`,
+  presentation_begin: 'idgate_trust *, idgate_str, const idgate_expected *, uint64_t, _Out_ idgate_verification **',
+  presentation_verify: `idgate_trust *, idgate_str, const idgate_expected *, uint64_t, ${BYTES_OUT}`,
+  registration_check: `idgate_signer *, idgate_str, uint64_t, ${BYTES_OUT}`,
+  registration_compare: `idgate_verifier *, idgate_str, const idgate_new_session *, uint64_t, ${BYTES_OUT}`,
+  request_object: 'idgate_verifier *, idgate_session *, const idgate_asked *, uint64_t, _Out_ idgate_step **',
+  session_create: `idgate_verifier *, idgate_str, const idgate_new_session *, uint64_t, ${TRANSITION_OUT}`,
+  session_due: `idgate_session *, uint64_t, ${TRANSITION_OUT}`,
+  session_followed: `idgate_session *, uint64_t, ${TRANSITION_OUT}`,
+  session_info: `idgate_session *, uint64_t, ${BYTES_OUT}`,
+  session_released: `idgate_session *, uint64_t, ${TRANSITION_OUT}`,
+  session_restore: 'idgate_str, _Out_ idgate_session **',
+  session_restore_result: 'idgate_session *, idgate_str, _Out_ idgate_session **',
+  session_result: `idgate_session *, int32_t, idgate_str, uint64_t, ${BYTES_OUT}`,
+  session_result_snapshot: `idgate_session *, uint64_t, ${BYTES_OUT}`,
+  session_snapshot: `idgate_session *, ${BYTES_OUT}`,
+  signer_certified: 'idgate_signer *, idgate_str, uint64_t, _Out_ idgate_signer **',
+  signer_new: 'idgate_str, idgate_str, _Out_ idgate_signer **',
+  signer_new_external: 'idgate_str, idgate_str, idgate_sign *, void *, _Out_ idgate_signer **',
+  signer_public_key: `idgate_signer *, ${BYTES_OUT}`,
+  signing_key_generate: BYTES_OUT,
+  step_reply: 'idgate_step *, _Inout_ idgate_reply *',
+  step_transition: `idgate_step *, ${TRANSITION_OUT}`,
+  trust_add_issuer: 'idgate_trust *, idgate_str',
+  trust_add_material: 'idgate_trust *, idgate_str, int32_t, idgate_str, const idgate_material_options *',
+  trust_new: '_Out_ idgate_trust **',
+  verification_begin:
+    'idgate_verifier *, idgate_session *, const idgate_answer *, uint64_t, _Out_ idgate_verification **',
+  verification_fetch: 'idgate_verification *, idgate_fetcher *',
+  verification_recall: 'idgate_verification *, idgate_fetcher *, uint64_t, _Out_ bool *',
+  verification_settle: 'idgate_verification *, uint64_t',
+  verification_step: 'idgate_verification *, _Out_ idgate_step **',
+  verification_supply: 'idgate_verification *, size_t, idgate_str, uint64_t',
+  verification_wait: 'idgate_verification *, uint32_t, _Out_ bool *',
+  verifier_new: 'idgate_verifier_options *, idgate_trust *, _Out_ idgate_verifier **',
+  verifier_options_new: 'idgate_str, _Out_ idgate_verifier_options **',
+  webhook_headers: `idgate_str, const idgate_webhook_attempt *, uint64_t, ${BYTES_OUT}`,
+  webhook_verify: 'idgate_str, const idgate_webhook *, uint64_t',
 };
+
+/** Choices for a verifier: their errors are misuse, and say no more. */
+const CHOICES = {
+  verifier_options_client_id: 'int32_t',
+  verifier_options_dc_api: 'int32_t',
+  verifier_options_former_signer: 'idgate_signer *',
+  verifier_options_profile: 'int32_t',
+  verifier_options_request_mode: 'int32_t',
+  verifier_options_request_uri_post: '',
+  verifier_options_response_mode: 'int32_t',
+  verifier_options_signer: 'idgate_signer *',
+  verifier_options_trust_version: 'uint64_t',
+};
+
+const lib = {};
+for (const [name, parameters] of Object.entries(FUNCTIONS)) lib[name] = define(name, `${parameters}, ${ERR}`);
+for (const [name, choice] of Object.entries(CHOICES)) {
+  lib[name] = define(name, ['idgate_verifier_options *', choice].filter(Boolean).join(', '));
+}
+for (const name of HANDLES) lib[`${name}_free`] = define(`${name}_free`, `idgate_${name} *`);
 const freeBytes = define('bytes_free', 'idgate_bytes');
+const stepKind = define('step_kind', 'idgate_step *');
+const stepJson = define('step_json', 'idgate_step *', 'idgate_str');
+const errorReply = define('error_reply', 'idgate_error *, _Inout_ idgate_reply *');
+const PARTS = ['code', 'message', 'path', 'issuer', 'field', 'check', 'clause', 'hint', 'remedy'].map((part) => [
+  part,
+  define(`error_${part}`, 'idgate_error *', 'idgate_str'),
+]);
 
-const lib = {
-  trust_new: define('trust_new', `_Out_ idgate_trust **, ${ERR}`),
-  trust_add_entry: define('trust_add_entry', `idgate_trust *, ${TEXT}, ${ERR}`),
-  trust_add: define(
-    'trust_add',
-    `idgate_trust *, ${TEXT}, int32_t, ${TEXT}, ${TEXT}, uint32_t, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  trust_free: define('trust_free', 'idgate_trust *'),
-  verify_presentation: define(
-    'verify_presentation',
-    `idgate_trust *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  verifier_new: define(
-    'verifier_new',
-    `${TEXT}, ${TEXT}, ${HANDLES}, ${HANDLES}, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
-  ),
-  verifier_free: define('verifier_free', 'idgate_verifier *'),
-  session_create: define(
-    'session_create',
-    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, uint64_t, _Out_ idgate_transition *, ${ERR}`,
-  ),
-  offer_request_object: define(
-    'offer_request_object',
-    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_transition *, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  dc_api_requests: define(
-    'dc_api_requests',
-    `idgate_verifier *, idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  dc_api_verification_begin: define(
-    'dc_api_verification_begin',
-    `idgate_verifier *, idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
-  ),
-  session_snapshot: define('session_snapshot', `idgate_session *, _Out_ idgate_bytes *, ${ERR}`),
-  session_restore: define('session_restore', `${TEXT}, _Out_ idgate_session **, ${ERR}`),
-  session_result_snapshot: define(
-    'session_result_snapshot',
-    `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  session_restore_result: define(
-    'session_restore_result',
-    `idgate_session *, ${TEXT}, _Out_ idgate_session **, ${ERR}`,
-  ),
-  session_info: define('session_info', `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`),
-  session_result: define(
-    'session_result',
-    `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  session_result_for: define(
-    'session_result_for',
-    `idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  session_followed: define(
-    'session_followed',
-    `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
-  ),
-  session_due: define('session_due', `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`),
-  session_released: define(
-    'session_released',
-    `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
-  ),
-  session_free: define('session_free', 'idgate_session *'),
-  offer_verification_begin: define(
-    'offer_verification_begin',
-    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
-  ),
-  verification_step: define('verification_step', `idgate_verification *, _Out_ idgate_step *, ${ERR}`),
-  verification_supply: define(
-    'verification_supply',
-    `idgate_verification *, size_t, bool, ${TEXT}, uint64_t, ${ERR}`,
-  ),
-  verification_free: define('verification_free', 'idgate_verification *'),
-  fetcher_new: define('fetcher_new', `${TEXT}, _Out_ idgate_fetcher **, ${ERR}`),
-  fetcher_free: define('fetcher_free', 'idgate_fetcher *'),
-  verification_recall: define(
-    'verification_recall',
-    `idgate_verification *, idgate_fetcher *, uint64_t, _Out_ bool *, ${ERR}`,
-  ),
-  verification_fetch: define('verification_fetch', `idgate_verification *, idgate_fetcher *, ${ERR}`),
-  verification_wait: define('verification_wait', `idgate_verification *, uint32_t, _Out_ bool *, ${ERR}`),
-  verification_settle: define('verification_settle', `idgate_verification *, uint64_t, ${ERR}`),
-  signing_key_generate: define('signing_key_generate', `_Out_ idgate_bytes *, ${ERR}`),
-  signer_new: define('signer_new', `${TEXT}, ${TEXT}, _Out_ idgate_signer **, ${ERR}`),
-  signer_new_external: define(
-    'signer_new_external',
-    `${TEXT}, ${TEXT}, idgate_sign *, void *, _Out_ idgate_signer **, ${ERR}`,
-  ),
-  signer_certified: define(
-    'signer_certified',
-    `idgate_signer *, ${TEXT}, uint64_t, _Out_ idgate_signer **, ${ERR}`,
-  ),
-  registration_check: define(
-    'registration_check',
-    `idgate_signer *, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  registration_compare: define(
-    'registration_compare',
-    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  session_create_registered: define(
-    'session_create_registered',
-    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, ${TEXT}, bool, uint64_t, _Out_ idgate_transition *, ${ERR}`,
-  ),
-  signer_public_key: define('signer_public_key', `idgate_signer *, _Out_ idgate_bytes *, ${ERR}`),
-  signer_free: define('signer_free', 'idgate_signer *'),
-  did_document: define('did_document', `${TEXT}, ${TEXT}, _Out_ idgate_bytes *, ${ERR}`),
-  jwks: define('jwks', `${TEXT}, ${TEXT}, _Out_ idgate_bytes *, ${ERR}`),
-  webhook_headers: define(
-    'webhook_headers',
-    `${TEXT}, ${TEXT}, ${TEXT}, uint32_t, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
-  ),
-  webhook_verify: define(
-    'webhook_verify',
-    `${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, uint64_t, ${ERR}`,
-  ),
-  webhook_verify_standard: define(
-    'webhook_verify_standard',
-    `${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, uint64_t, ${ERR}`,
-  ),
-};
+/** Kinds of outputs, each with a place for the library to write to and a way to read it. */
+const HANDLE = { place: () => [null], read: ([pointer]) => pointer };
+const FLAG = { place: () => [false], read: ([flag]) => flag };
+const BYTES = { place: () => ({}), read: take };
+const JSON_TEXT = { place: () => ({}), read: takeJson };
+const STRUCT = { place: () => ({}), read: (made) => made };
+const STEP = { place: () => [null], read: ([pointer]) => takeStep(pointer) };
 
-/** Calls, and throws what the library says is wrong. */
-function call(name, ...parameters) {
+/** Calls `name`, for an output of that kind if there is one, and throws what the library says is wrong. */
+function run(name, inputs, kind) {
   const failed = [null];
-  const status = lib[name](...parameters, failed);
-  if (status !== 0) throw exception(status, failed[0]);
+  const place = kind?.place();
+  const status = lib[name](...inputs, ...(kind ? [place] : []), failed);
+  if (status !== 0) throw thrown(status, failed[0]);
+  return kind?.read(place);
 }
 
 // koffi refuses more calls at once than it has room for; a busy server has them wait here.
@@ -189,13 +206,15 @@ const waiting = [];
 let running = 0;
 
 /** The same on a worker thread. */
-async function callAsync(name, ...parameters) {
+async function runAsync(name, inputs, kind) {
   if (running >= MAX_RUNNING) await new Promise((resolve) => waiting.push(resolve));
   else running += 1;
   try {
-    await onWorker(name, parameters);
+    const place = kind?.place();
+    await onWorker(name, kind ? [...inputs, place] : inputs);
+    return kind?.read(place);
   } finally {
-    // The place goes to whoever waits longest.
+    // The place goes to the call that has waited longest.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;
@@ -209,44 +228,21 @@ function onWorker(name, parameters) {
       // koffi keeps no hold of the bytes that the worker reads; until here this function does.
       parameters = null;
       if (fault) reject(fault);
-      else if (status !== 0) reject(exception(status, failed[0]));
+      else if (status !== 0) reject(thrown(status, failed[0]));
       else resolve();
     });
   });
 }
 
-/** Calls for a handle. */
-function make(name, ...parameters) {
-  const out = [null];
-  call(name, ...parameters, out);
-  return out[0];
+/** Makes a choice for a verifier. */
+function choose(choices, name, ...choice) {
+  const status = lib[`verifier_options_${name}`](choices, ...choice);
+  if (status !== 0) throw failure(status, { code: 'misuse', message: `${name} cannot be chosen` });
 }
 
-/** Calls for a struct. */
-function makeStruct(name, ...parameters) {
-  const out = {};
-  call(name, ...parameters, out);
-  return out;
-}
-
-/** Calls for bytes. */
-function makeBytes(name, ...parameters) {
-  return take(makeStruct(name, ...parameters));
-}
-
-/** Calls for JSON. */
-function makeJson(name, ...parameters) {
-  return takeJson(makeStruct(name, ...parameters));
-}
-
-/** What `work` gives, or null when there is nothing. */
-function orNull(work) {
-  try {
-    return work();
-  } catch (problem) {
-    if (problem instanceof IdgateError && problem.kind === 'nothing') return null;
-    throw problem;
-  }
+/** Frees an object that has no `Handle`. */
+function free(name, pointer) {
+  lib[`${name}_free`](pointer);
 }
 
 /** The bytes, which the library then wipes and frees. */
@@ -263,31 +259,69 @@ function take(given) {
 /** The JSON value of bytes, which the library then wipes and frees. */
 function takeJson(given) {
   try {
-    // At once to text, which ends at a 0 byte: no JSON has one.
-    return JSON.parse(koffi.decode(given.ptr, 'char', Number(given.len)));
+    return JSON.parse(textOf(given));
   } finally {
     freeBytes(given);
   }
 }
 
-/** Pointer and length of text or bytes. */
-function data(value) {
-  if (value === null || value === undefined) return [null, 0];
-  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
-  // A pointer to no bytes is not NULL: NULL says that there is no value at all.
-  return bytes.byteLength === 0 ? [EMPTY, 0] : [bytes, bytes.byteLength];
+/** A step in parts. The library keeps nothing of it. */
+function takeStep(pointer) {
+  try {
+    const transition = {};
+    const made = lib.step_transition(pointer, transition, [null]) === 0 && transition.session !== null;
+    const json = textOf(stepJson(pointer));
+    return {
+      kind: stepKind(pointer),
+      transition: made ? transition : null,
+      reply: replyOf((reply) => lib.step_reply(pointer, reply, [null])),
+      told: json === '' ? null : JSON.parse(json),
+    };
+  } finally {
+    free('step', pointer);
+  }
+}
+
+/** A reply over HTTP, null where there is none. */
+function replyOf(ask) {
+  const reply = sized('reply', {});
+  if (ask(reply) !== 0) return null;
+  const headers = { 'cache-control': 'no-store', 'content-type': textOf(reply.content_type) };
+  if (reply.retry_after_s > 0) headers['retry-after'] = `${reply.retry_after_s}`;
+  return Object.freeze({ status: reply.status, headers: Object.freeze(headers), body: textOf(reply.body) });
+}
+
+/** Text of the library. It ends at a 0 byte, which no text has. */
+function textOf({ ptr, len }) {
+  return Number(len) === 0 ? '' : koffi.decode(ptr, 'char', Number(len));
 }
 
 const EMPTY = Buffer.alloc(1);
+const NOTHING = Object.freeze({ ptr: null, len: 0 });
 
-/** Pointer and length of handles. */
-function handles(all) {
-  return [all.length === 0 ? null : all.map(Handle.pointer), all.length];
+/** Text or bytes as the library takes them; null: nothing is given. */
+function str(value) {
+  if (value === null || value === undefined) return NOTHING;
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  // A pointer to no bytes is not NULL.
+  return bytes.byteLength === 0 ? { ptr: EMPTY, len: 0 } : { ptr: bytes, len: bytes.byteLength };
 }
 
-/** JSON as it is, or made of a value. */
-function asJson(value) {
-  return typeof value === 'string' || ArrayBuffer.isView(value) ? value : JSON.stringify(value);
+/** A struct that begins with its size. */
+function sized(name, members) {
+  return { size: koffi.sizeof(`idgate_${name}`), ...members };
+}
+
+/** Runs `work` with a place for bytes, and gives those bytes as JSON. */
+function withReport(work) {
+  const place = koffi.alloc('idgate_bytes', 1);
+  try {
+    koffi.encode(place, 'idgate_bytes', { ptr: null, len: 0 });
+    work(place);
+    return takeJson(koffi.decode(place, 'idgate_bytes'));
+  } finally {
+    koffi.free(place);
+  }
 }
 
 /** The time, or now, as the library counts. */
@@ -301,49 +335,38 @@ function count(value, name, most = Number.MAX_SAFE_INTEGER) {
   throw new RangeError(`${name} is not a whole number from 0 to ${most}`);
 }
 
-function dateOrNull(ms) {
-  return ms === null || ms === undefined ? null : new Date(ms);
+function thrown(status, handle) {
+  const told = Object.fromEntries(PARTS.map(([part, read]) => [part, textOf(read(handle))]));
+  const reply = replyOf((place) => errorReply(handle, place));
+  free('error', handle);
+  return failure(status, { ...told, reply });
 }
 
-function exception(status, handle) {
-  const text = (part) => {
-    const out = {};
-    return part(handle, out) === 0 ? take(out).toString() : '';
-  };
-  const made = new IdgateError(
-    KINDS[status] ?? 'internal',
-    text(error.code),
-    text(error.message),
-    text(error.path),
-    text(error.clause) || null,
-  );
-  error.free(handle);
-  return made;
-}
+const forgotten = new FinalizationRegistry(({ name, pointer }) => free(name, pointer));
 
-const forgotten = new FinalizationRegistry(({ free, pointer }) => lib[free](pointer));
-
-/** Something in the library that is given back: by `using`, `await using`, `close()` or in the end. */
+/** An object of the library, which is given back by `using`, `await using`, `close()` or in the end. */
 class Handle {
   #pointer;
-  #free;
+  #name;
 
-  constructor(free, pointer) {
-    this.#free = free;
+  constructor(name, pointer) {
     this.#pointer = pointer;
-    forgotten.register(this, { free, pointer }, this);
+    this.#name = name;
+    forgotten.register(this, { name, pointer }, this);
   }
 
-  /** For the functions of this package. */
-  static pointer(handle) {
+  /** For the functions of this package; `what` names the parameter. */
+  static pointer(handle, kind, what) {
+    if (!(handle instanceof kind)) throw new TypeError(`${what} is not a ${kind.name}`);
+    if (handle.#pointer === null) throw new TypeError(`this ${kind.name} is closed`);
     return handle.#pointer;
   }
 
-  /** Gives it back now. What was made with it goes on working. */
+  /** Gives it back now. Objects that were made with it go on working. */
   close() {
     if (this.#pointer === null) return;
     forgotten.unregister(this);
-    lib[this.#free](this.#pointer);
+    free(this.#name, this.#pointer);
     this.#pointer = null;
   }
 
@@ -357,22 +380,23 @@ class Handle {
 }
 
 module.exports = {
+  BYTES,
+  FLAG,
+  HANDLE,
   Handle,
-  asJson,
-  call,
-  callAsync,
+  JSON_TEXT,
+  STEP,
+  STRUCT,
+  choose,
   count,
-  data,
-  dateOrNull,
-  handles,
+  free,
   koffi,
-  make,
-  makeBytes,
-  makeJson,
-  makeStruct,
   millis,
-  orNull,
   pointer: Handle.pointer,
-  take,
+  run,
+  runAsync,
+  sized,
+  str,
   takeJson,
+  withReport,
 };

@@ -1,26 +1,111 @@
 'use strict';
+// Errors, split by the party that must act. Texts never carry claim values, tokens, keys or nonces.
 
-/** What JavaScript calls what the library names. */
-const WORDS = [
-  [/idgate_(\w)(\w*) \* is NULL/, (_, first, rest) => `this ${first.toUpperCase()}${rest} is closed`],
-  [/idgate_trust_add_entry/, () => 'Trust.addIssuer()'],
-  [/IDGATE_TEST_ONLY/, () => 'testOnly: true'],
-  [/\bsigner_ca\b/, () => 'signerCa'],
-];
+const { TRY_AGAIN, refusal } = require('./reply.js');
 
-/**
- * Something is refused or wrong. `code` is stable and the same that the gateway uses; the message
- * never carries claim values, tokens, keys or nonces.
- */
+/** Every error of this package that is not a wrong type. `code` is stable and the same that the gateway uses. */
 class IdgateError extends Error {
-  constructor(kind, code, message, path = '', clause = null) {
-    super(WORDS.reduce((text, [pattern, word]) => text.replace(pattern, word), message));
-    this.name = 'IdgateError';
-    this.kind = kind;
+  constructor(code, message) {
+    super(message);
     this.code = code;
-    this.path = path;
-    this.clause = clause;
   }
 }
 
-module.exports = { IdgateError };
+/** The request breaks a rule. */
+class RequestInvalid extends IdgateError {
+  constructor({ code = 'invalid_request', path = '', rule }) {
+    super(code, `${path === '' ? 'the request' : `${path}:`} ${rule}`);
+    this.path = path;
+    this.rule = rule;
+  }
+}
+
+/** Trust, a key, a certificate or an option cannot be used. */
+class Misconfigured extends IdgateError {
+  constructor({ issuer = null, field = null, why }) {
+    super('config', [issuer, field, why].filter((part) => part !== null && part !== '').join(': '));
+    this.issuer = issuer;
+    this.field = field;
+    this.why = why;
+  }
+}
+
+/** A presentation or a notification was evaluated, and is not to be believed. */
+class Refused extends IdgateError {
+  constructor({ reason, check, clause, hint, message }) {
+    super(reason, message);
+    this.reason = reason;
+    this.check = check;
+    this.clause = clause;
+    if (hint) this.hint = hint;
+  }
+}
+
+/** What came changes nothing: there is nothing to store. */
+class NotAnAnswer extends IdgateError {
+  constructor({ code, message, reply = refusal(400, code, message) }) {
+    super(code, message);
+    this.httpStatus = reply.status;
+    hidden(this, 'http', reply);
+  }
+
+  /** Another answer was faster, or the session has ended. */
+  static sessionClosed() {
+    const [code, message] = ['session_not_pending', 'the session no longer accepts a response'];
+    return new NotAnAnswer({ code, message, reply: refusal(409, code, message) });
+  }
+}
+
+const WITHHELD = {
+  not_verified: 'the session is not VERIFIED',
+  response_code_missing: 'the browser brings no response code',
+  response_code_wrong: 'the response code is another one',
+  redacted: 'the result was readable for 30 seconds, which are over',
+};
+
+/** There is no result for this reader. */
+class Withheld extends IdgateError {
+  constructor({ reason }) {
+    super(reason, WITHHELD[reason] ?? reason);
+    this.reason = reason;
+  }
+}
+
+/** The random source, the signer or a status source could not be asked by a fault of this machine. */
+class NotAvailable extends IdgateError {
+  constructor({ code = 'unavailable', message, reply = TRY_AGAIN }) {
+    super(code, message);
+    /** In seconds. */
+    this.retryAfter = Number(reply.headers['retry-after'] ?? 1);
+    hidden(this, 'http', reply);
+  }
+}
+
+/** A fault of idgate. */
+class InternalError extends IdgateError {
+  constructor({ message }) {
+    super('internal_error', message);
+  }
+}
+
+/** A member that is not shown with the others, which it repeats. */
+function hidden(error, name, value) {
+  Object.defineProperty(error, name, { value, enumerable: false });
+}
+
+const CLASSES = {
+  IdgateError,
+  InternalError,
+  Misconfigured,
+  NotAnAnswer,
+  NotAvailable,
+  Refused,
+  RequestInvalid,
+  Withheld,
+};
+
+for (const [name, { prototype }] of Object.entries(CLASSES)) {
+  Object.defineProperty(prototype, 'name', { value: name, configurable: true, writable: true });
+}
+
+module.exports = CLASSES;

@@ -1,86 +1,142 @@
 'use strict';
+// Status lists and CRLs that credentials name: fetched by the library, or by a function of the caller.
 
 const abi = require('./abi.js');
-const { options } = require('./options.js');
+const { is, options } = require('./options.js');
 
 /** Between two looks at a fetch: twice as long each time. No thread waits for sources. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
+/** At a time, where this thread waits itself. */
+const PATIENCE_MS = 1000;
 
 /** Fetches status lists and CRLs, and remembers them for as long as they say, a day at most. */
 class Fetcher extends abi.Handle {
   constructor(given) {
-    const { allow = [], roots } = options('Fetcher', ['allow', 'roots'], given);
-    if (!Array.isArray(allow)) throw new TypeError('Fetcher: allow is an array of ranges');
-    const text = typeof roots === 'string' || !roots ? roots : Buffer.from(roots).toString('latin1');
-    super('fetcher_free', abi.make('fetcher_new', ...abi.data(abi.asJson({ allow, roots: text }))));
+    const { allow = [], roots } = options('Fetcher', { allow: is.texts, roots: is.data }, given);
+    const choices = {
+      allow: allow.length > 0 ? allow.map(abi.str) : null,
+      allow_len: allow.length,
+      roots: abi.str(roots),
+    };
+    super('fetcher', abi.run('fetcher_new', [abi.sized('fetch_options', choices)], abi.HANDLE));
   }
 }
 
-/** The one of all verifiers that were given none, so that its bounds hold for all of them. */
-let shared = null;
+/** What `fetch` of an options object must be. */
+const FETCH = {
+  name: 'true, false, a Fetcher or a function',
+  fits: (value) => is.flag.fits(value) || is.function.fits(value) || value instanceof Fetcher,
+};
 
-/** The fetcher of a verifier. The shared one is made on a worker thread when something has to be fetched: it reads the system's roots. */
-class Lazy {
-  #given;
+/** The one of all that were given none, so that its bounds hold for all of them. */
+let shared = null;
+/** While a worker thread makes it. */
+let making = null;
+
+/** A way to fetch: a fetcher, a function, the shared fetcher, or none. */
+class Source {
+  #fetcher = null;
+  #function = null;
 
   constructor(given = true) {
-    if (typeof given !== 'boolean' && !(given instanceof Fetcher)) {
-      throw new TypeError('Verifier: fetch is true, false or a Fetcher');
-    }
-    this.on = given !== false;
-    this.#given = given instanceof Fetcher ? given : null;
+    this.isOn = given !== false;
+    if (given instanceof Fetcher) this.#fetcher = given;
+    else if (typeof given === 'function') this.#function = given;
   }
 
+  /** The fetcher. The shared one is made when something has to be fetched: it reads the system's roots. */
   async pointer() {
-    if (this.#given) return abi.pointer(this.#given);
-    shared ??= made();
-    const making = shared;
-    try {
-      return abi.pointer(await making);
-    } catch (problem) {
-      // What could not be made is made anew by whoever comes next.
-      if (shared === making) shared = null;
-      throw problem;
+    if (this.#fetcher) return abi.pointer(this.#fetcher, Fetcher, 'fetch');
+    if (shared === null) {
+      // One that could not be made is made again for the next one who needs it.
+      making ??= made().finally(() => (making = null));
+      await making;
     }
+    return abi.pointer(shared, abi.Handle);
+  }
+
+  /** Makes it on this thread. */
+  pointerSync() {
+    if (this.#fetcher) return abi.pointer(this.#fetcher, Fetcher, 'fetch');
+    shared ??= handle(abi.run('fetcher_new', [null], abi.HANDLE));
+    return abi.pointer(shared, abi.Handle);
+  }
+
+  /** Answers needs of the last step from fresh copies; gives whether it answered any. */
+  async recall(verification, now) {
+    if (!this.isOn || this.#function) return false;
+    return abi.runAsync('verification_recall', [verification, await this.pointer(), abi.millis(now)], abi.FLAG);
+  }
+
+  recallSync(verification, now) {
+    if (!this.isOn || this.#function) return false;
+    return abi.run('verification_recall', [verification, this.pointerSync(), abi.millis(now)], abi.FLAG);
+  }
+
+  /** Answers all needs of the last step. Without a way to fetch, nothing came of them. */
+  async fetch(verification, needs, now) {
+    if (!this.isOn)
+      return Source.supply(
+        verification,
+        needs.map(() => null),
+        now,
+      );
+    if (this.#function) {
+      const bodies = await Promise.all(needs.map((need) => this.#function(told(need))));
+      return Source.supply(verification, bodies, now);
+    }
+    abi.run('verification_fetch', [verification, await this.pointer()]);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      if (abi.run('verification_wait', [verification, 0], abi.FLAG)) break;
+      await new Promise((again) => setTimeout(again, pause));
+    }
+    return abi.runAsync('verification_settle', [verification, abi.millis(now)]);
+  }
+
+  fetchSync(verification, needs, now) {
+    if (!this.isOn)
+      return Source.supply(
+        verification,
+        needs.map(() => null),
+        now,
+      );
+    if (this.#function)
+      return Source.supply(
+        verification,
+        needs.map((need) => this.#function(told(need))),
+        now,
+      );
+    abi.run('verification_fetch', [verification, this.pointerSync()]);
+    while (!abi.run('verification_wait', [verification, PATIENCE_MS], abi.FLAG));
+    return abi.run('verification_settle', [verification, abi.millis(now)]);
+  }
+
+  /** Gives the library a body, or null, for each need of the last step. */
+  static supply(verification, bodies, now) {
+    bodies.forEach((body, index) => {
+      if (body !== null && body !== undefined && !ArrayBuffer.isView(body)) {
+        throw new TypeError('fetch: a body is not bytes, and not null');
+      }
+      abi.run('verification_supply', [verification, index, abi.str(body), abi.millis(now)]);
+    });
   }
 }
 
 async function made() {
-  const out = [null];
-  await abi.callAsync('fetcher_new', ...abi.data('{}'), out);
-  return new abi.Handle('fetcher_free', out[0]);
+  const fresh = handle(await abi.runAsync('fetcher_new', [null], abi.HANDLE));
+  // This thread may have made one meanwhile.
+  if (shared === null) shared = fresh;
+  else fresh.close();
 }
 
-/** Whether what `step` needs is known, and was supplied. */
-async function recall(verification, lazy) {
-  return lazy.on && recalled(verification, await lazy.pointer());
+const handle = (pointer) => new abi.Handle('fetcher', pointer);
+
+const KINDS = { status_list: 'statusList', crl: 'crl', identifier_list: 'identifierList' };
+
+/** A need as the caller's function takes it. */
+function told({ kind, uri, accept, accept_otherwise: acceptOtherwise }) {
+  return Object.freeze({ kind: KINDS[kind] ?? kind, uri, accept, acceptOtherwise });
 }
 
-/** Fetches what `step` needs; without a fetcher none of it can be had. */
-async function fetchAll(verification, lazy, step) {
-  if (!lazy.on) {
-    step.needs.forEach((need) => verification.supply(need, null));
-    return;
-  }
-  abi.call('verification_fetch', abi.pointer(verification), await lazy.pointer());
-  await over(verification);
-  await abi.callAsync('verification_settle', abi.pointer(verification), abi.millis());
-}
-
-async function recalled(verification, fetcher) {
-  const known = [false];
-  await abi.callAsync('verification_recall', abi.pointer(verification), fetcher, abi.millis(), known);
-  return known[0];
-}
-
-async function over(verification) {
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const came = [false];
-    abi.call('verification_wait', abi.pointer(verification), 0, came);
-    if (came[0]) return;
-    await new Promise((again) => setTimeout(again, pause));
-  }
-}
-
-module.exports = { Fetcher, Lazy, fetchAll, recall };
+module.exports = { FETCH, Fetcher, Source };

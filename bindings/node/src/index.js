@@ -1,23 +1,26 @@
 'use strict';
 
-const { IdgateError } = require('./errors.js');
+const errors = require('./errors.js');
 const { Fetcher } = require('./fetcher.js');
+const { toNodeHandler } = require('./node_handler.js');
 const { Session } = require('./session.js');
 const { Signer, didDocument, generateSigningKey, jwks } = require('./signer.js');
 const { Trust } = require('./trust.js');
-const { Verification, Verifier } = require('./verifier.js');
-const webhook = require('./webhook.js');
+const { Verifier } = require('./verifier.js');
+const { wallets } = require('./wallets.js');
+const { Webhook } = require('./webhook.js');
 
 module.exports = {
+  ...errors,
   Fetcher,
-  IdgateError,
   Session,
   Signer,
   Trust,
-  Verification,
   Verifier,
+  Webhook,
   didDocument,
   generateSigningKey,
   jwks,
-  webhook,
+  toNodeHandler,
+  wallets,
 };

@@ -1,20 +1,76 @@
 'use strict';
+// Options objects: their names, and the types of their values.
 
 /**
- * The options `given` to `what`, when all of them are among `known`: one that nobody reads may be a
- * typing mistake that widens what is trusted.
+ * The options `given` to `what`. One that is not among `known` may be a typing mistake that widens trust, and is
+ * refused. `known`: by name, what a value must be (`is`); null and undefined count as left out. `wrong` makes the error
+ * about a text that is none of a few.
  */
-function options(what, known, given) {
+function options(what, known, given, wrong = (name, why) => new TypeError(`${what}: ${name} ${why}`)) {
   if (given === undefined || given === null) return {};
   if (typeof given !== 'object' || Array.isArray(given)) {
-    throw new TypeError(`${what}: the options must be an object`);
+    throw new TypeError(`${what}: the options are not an object`);
   }
+  const taken = {};
   for (const name in given) {
-    if (!known.includes(name)) {
-      throw new TypeError(`${what}: there is no option "${name}"; there are ${known.join(', ')}`);
+    const type = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!type) {
+      throw new TypeError(`${what}: there is no option "${name}"; there are ${Object.keys(known).join(', ')}`);
     }
+    const value = given[name];
+    if (value === undefined || value === null) continue;
+    if (!type.fits(value)) throw new TypeError(`${what}: ${name} is not ${type.name}`);
+    const allowed = type.allowed;
+    if (allowed && ![value].flat().every((one) => allowed.includes(one))) {
+      throw wrong(name, `is not one of ${allowed.join(', ')}`);
+    }
+    taken[name] = value;
   }
-  return given;
+  return taken;
 }
 
-module.exports = { options };
+const isText = (value) => typeof value === 'string';
+const isBytes = (value) => ArrayBuffer.isView(value);
+const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isBytes(value);
+
+/** What a value must be. */
+const is = {
+  text: { name: 'text', fits: isText },
+  flag: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
+  number: { name: 'a number', fits: (value) => typeof value === 'number' },
+  date: { name: 'a Date', fits: (value) => value instanceof Date },
+  data: { name: 'text or bytes', fits: (value) => isText(value) || isBytes(value) },
+  texts: { name: 'an array of texts', fits: (value) => Array.isArray(value) && value.every(isText) },
+  object: { name: 'an object', fits: isPlain },
+  function: { name: 'a function', fits: (value) => typeof value === 'function' },
+  /** One of a few texts. */
+  oneOf: (...allowed) => ({ name: 'text', fits: isText, allowed }),
+  /** Several of them. */
+  someOf: (...allowed) => ({ ...is.texts, allowed }),
+  /** One of them, or an array. */
+  some: (type) => ({
+    name: `${type.name}, or an array of it`,
+    fits: (value) => (Array.isArray(value) ? value.every(type.fits) : type.fits(value)),
+  }),
+};
+
+const NOW = { now: is.date };
+
+/** A parameter that is text. */
+function text(value, what) {
+  if (!isText(value)) throw new TypeError(`${what} is not text`);
+  return value;
+}
+
+/** A parameter that is text or bytes. */
+function data(value, what) {
+  if (!is.data.fits(value)) throw new TypeError(`${what} is not text or bytes`);
+  return value;
+}
+
+/** Bytes that others of the process may not change any more, for a worker thread. */
+function copied(value) {
+  return typeof value === 'string' ? value : Buffer.from(value);
+}
+
+module.exports = { NOW, copied, data, is, isPlain, options, text };

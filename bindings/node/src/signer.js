@@ -1,53 +1,42 @@
 'use strict';
 
 const abi = require('./abi.js');
-const { options } = require('./options.js');
+const { NOW, data, is, isPlain, options, text } = require('./options.js');
+const { dateOrNull } = require('./session.js');
 
 const { koffi } = abi;
 
 // A verifier may sign long after its signer is closed, and keeps it: when the signer is collected,
-// nobody can call its function any more.
+// nothing can call its function any more.
 const unreachable = new FinalizationRegistry((callback) => koffi.unregister(callback));
 
 /** A fresh P-256 key, 32 bytes. Keep it sealed; `Signer` takes it. */
 function generateSigningKey() {
-  return abi.makeBytes('signing_key_generate');
+  return abi.run('signing_key_generate', [], abi.BYTES);
 }
 
-/** Signs Request Objects: a key in memory, or a function of yours. */
+/** Signs requests: a key in memory, or a function of yours. */
 class Signer extends abi.Handle {
-  #of;
+  /** The signer whose function this one calls: it must not be collected. */
+  #of = null;
+  #isCertified = false;
 
   constructor(baseUrl, key) {
-    super(
-      'signer_free',
-      key instanceof External
-        ? key.pointer
-        : abi.make('signer_new', ...abi.data(baseUrl), ...abi.data(key)),
-    );
+    super('signer', key instanceof Made ? key.pointer : inMemory(baseUrl, key));
   }
 
   /**
-   * Signs through `sign`, as with an HSM: it takes the input and returns the 64 bytes of the raw
-   * ES256 signature, at once.
+   * Signs through `sign`, for example with an HSM: it takes the input and returns the 64 bytes of the raw ES256
+   * signature, without waiting.
    */
   static external(baseUrl, publicKey, sign) {
-    const call = (_, input, length, signature) => {
-      try {
-        const made = sign(Buffer.from(koffi.view(input, Number(length))));
-        if (!ArrayBuffer.isView(made) || made.length !== 64) return 2;
-        new Uint8Array(koffi.view(signature, 64)).set(made);
-        return 0;
-      } catch {
-        return 1;
-      }
-    };
-    const key = abi.data(abi.asJson(publicKey));
-    const callback = koffi.register(call, 'idgate_sign *');
+    const url = abi.str(text(baseUrl, 'Signer.external: the base URL'));
+    const key = abi.str(json(publicKey, 'Signer.external: the public key'));
+    if (!is.function.fits(sign)) throw new TypeError('Signer.external: sign is not a function');
+    const callback = koffi.register(calling(sign), 'idgate_sign *');
     try {
-      const parameters = [...abi.data(baseUrl), ...key, callback, null];
-      const made = abi.make('signer_new_external', ...parameters);
-      const signer = new Signer(baseUrl, new External(made));
+      const made = abi.run('signer_new_external', [url, key, callback, null], abi.HANDLE);
+      const signer = new Signer(baseUrl, new Made(made));
       unreachable.register(signer, callback);
       return signer;
     } catch (problem) {
@@ -56,61 +45,94 @@ class Signer extends abi.Handle {
     }
   }
 
+  /** For this package. */
+  static pointer(signer, what = 'the signer') {
+    return abi.pointer(signer, Signer, what);
+  }
+
+  /** The keys that sign under a DID, each once. */
+  static published(signers) {
+    const keys = signers.filter((signer) => !signer.#isCertified).map((signer) => signer.publicKey());
+    return [...new Map(keys.map((key) => [key.kid, key])).values()];
+  }
+
   /**
    * The same key with a certificate: PEM or DER, then those that lead up from it, checked for use
    * now. It signs requests that name you by it, and no others.
    */
   certified(chain, given) {
-    const { now } = options('certified', ['now'], given);
-    const made = abi.make(
-      'signer_certified',
-      abi.pointer(this),
-      ...abi.data(chain),
-      abi.millis(now),
-    );
-    const signer = new Signer('', new External(made));
-    // Its function is the other's, which must not be collected.
+    const { now } = options('certified', NOW, given);
+    const inputs = [Signer.pointer(this), abi.str(data(chain, 'certified: the chain')), abi.millis(now)];
+    const signer = new Signer('', new Made(abi.run('signer_certified', inputs, abi.HANDLE)));
     signer.#of = this;
+    signer.#isCertified = true;
     return signer;
   }
 
-  /** Checks a registration certificate for use beside the certificate of this signer. */
+  /** Checks a registration certificate for use together with the certificate of this signer. */
   checkRegistration(jwt, given) {
-    const { now } = options('checkRegistration', ['now'], given);
-    const parameters = [abi.pointer(this), ...abi.data(jwt), abi.millis(now)];
-    const told = abi.makeJson('registration_check', ...parameters);
+    const { now } = options('checkRegistration', NOW, given);
+    const inputs = [Signer.pointer(this), abi.str(text(jwt, 'checkRegistration: the certificate')), abi.millis(now)];
+    const told = abi.run('registration_check', inputs, abi.JSON_TEXT);
     return {
       subject: told.subject,
-      issuedAt: abi.dateOrNull(told.issued_at_ms),
-      expiresAt: abi.dateOrNull(told.expires_at_ms),
+      issuedAt: dateOrNull(told.issued_at_ms),
+      expiresAt: dateOrNull(told.expires_at_ms),
       compared: told.compared,
     };
   }
 
   /** The public JWK, to be published. */
   publicKey() {
-    return abi.makeJson('signer_public_key', abi.pointer(this));
+    return abi.run('signer_public_key', [Signer.pointer(this)], abi.JSON_TEXT);
   }
 }
 
-class External {
+/** A signer of the library. */
+class Made {
   constructor(pointer) {
     this.pointer = pointer;
   }
 }
 
-/** The DID document, to be served at `/.well-known/did.json`. */
+function inMemory(baseUrl, key) {
+  const url = abi.str(text(baseUrl, 'Signer: the base URL'));
+  if (!ArrayBuffer.isView(key)) throw new TypeError('Signer: the key is not bytes');
+  return abi.run('signer_new', [url, abi.str(key)], abi.HANDLE);
+}
+
+/** `sign` as the library calls it. */
+function calling(sign) {
+  return (_, input, length, signature) => {
+    try {
+      const made = sign(Buffer.from(koffi.view(input, Number(length))));
+      if (!ArrayBuffer.isView(made) || made.length !== 64) return 2;
+      new Uint8Array(koffi.view(signature, 64)).set(made);
+      return 0;
+    } catch {
+      return 1;
+    }
+  };
+}
+
+function json(value, what) {
+  return isPlain(value) ? JSON.stringify(value) : data(value, what);
+}
+
+/** The DID document of `keys`, for `/.well-known/did.json`. */
 function didDocument(baseUrl, keys) {
-  return published('did_document', baseUrl, keys);
+  return published('did_document', 'didDocument', baseUrl, keys);
 }
 
-/** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
+/** The JWK Set of the same keys, for `/.well-known/jwks.json`. */
 function jwks(baseUrl, keys) {
-  return published('jwks', baseUrl, keys);
+  return published('jwks', 'jwks', baseUrl, keys);
 }
 
-function published(name, baseUrl, keys) {
-  return abi.makeJson(name, ...abi.data(baseUrl), ...abi.data(JSON.stringify(keys)));
+function published(name, what, baseUrl, keys) {
+  if (!Array.isArray(keys)) throw new TypeError(`${what}: the keys are not an array`);
+  const inputs = [abi.str(text(baseUrl, `${what}: the base URL`)), abi.str(JSON.stringify(keys))];
+  return abi.run(name, inputs, abi.JSON_TEXT);
 }
 
 module.exports = { Signer, didDocument, generateSigningKey, jwks };

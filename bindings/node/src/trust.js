@@ -1,229 +1,212 @@
 'use strict';
 
 const abi = require('./abi.js');
-const { options } = require('./options.js');
+const { Misconfigured, NotAvailable, Refused } = require('./errors.js');
+const expectation = require('./expectation.js');
+const { HINTS } = require('./failure.js');
+const { FETCH, Source } = require('./fetcher.js');
+const issuer = require('./issuer.js');
+const { NOW, copied, data, is, options } = require('./options.js');
+const { FACTS } = require('./result.js');
+const { dateOrNull } = require('./session.js');
 
-const MATERIAL = {
-  jwk: 1,
-  publicKey: 2,
-  root: 3,
-  pinnedSigner: 4,
-  masterList: 5,
-  vical: 6,
-  crl: 7,
-  statusRoot: 8,
-  sdJwtRoot: 9,
-  sdJwtSigner: 10,
-  trustedList: 11,
-};
-const ISSUER_OPTIONS = [
-  'iss',
-  'vct',
-  'docTypes',
-  'namespaces',
-  'claims',
-  'countries',
-  'ekus',
-  'sdJwtEkus',
-  'revocation',
-  'statusMaxAgeDays',
-  'issuingCountryUnbound',
-  'claimPaths',
-  'aki',
-  'deviceResponseDocuments',
-];
-const MATERIAL_OPTIONS = ['testOnly', 'now'];
-const LIST_OPTIONS = ['signerCa', 'testOnly', 'allowStale', 'now'];
-const EXPECTED = [
-  'format',
-  'issuerId',
-  'clientId',
-  'nonce',
-  'claims',
-  'responseUri',
-  'docType',
-  'namespace',
-  'encKey',
-  'apu',
-  'alg',
-  'livemode',
-  'checks',
-  'requestedAt',
-  'now',
-];
+const VERIFIED = { fetch: FETCH, checks: is.flag, ...NOW };
+const NEED = 1;
 const TEST_ONLY = 1;
 const ALLOW_STALE = 2;
 
-/** A collection of trust entries; an empty one trusts nobody. */
+/** The issuers that you trust, read and checked. It does not change: make a new one. */
 class Trust extends abi.Handle {
-  constructor() {
-    super('trust_free', abi.make('trust_new'));
+  constructor(issuers) {
+    if (!Array.isArray(issuers)) throw new TypeError('Trust: the issuers are not an array');
+    const read = issuers.map(issuer.read);
+    super('trust', abi.run('trust_new', [], abi.HANDLE));
+    try {
+      /** What became of each list that an issuer was given. */
+      this.lists = Object.freeze(collected(Trust.pointer(this), read));
+    } catch (problem) {
+      this.close();
+      throw problem;
+    }
+    Object.freeze(this);
   }
 
-  addIssuer(issuerId, given) {
-    const more = options('addIssuer', ISSUER_OPTIONS, given);
-    const entry = {
-      issuer_id: issuerId,
-      iss: more.iss,
-      vct: more.vct,
-      doc_types: more.docTypes,
-      namespaces: more.namespaces,
-      claims: more.claims,
-      countries: more.countries,
-      ekus: more.ekus,
-      sd_jwt_ekus: more.sdJwtEkus,
-      revocation: more.revocation,
-      status_max_age_days: more.statusMaxAgeDays,
-      issuing_country_unbound: more.issuingCountryUnbound,
-      claim_paths: more.claimPaths,
-      aki: more.aki,
-      device_response_documents: more.deviceResponseDocuments,
-    };
-    abi.call('trust_add_entry', abi.pointer(this), ...abi.data(abi.asJson(entry)));
+  /** For this package. */
+  static pointer(trust, what = 'the trust') {
+    return abi.pointer(trust, Trust, what);
   }
 
-  addJwk(issuerId, jwk, given) {
-    this.#add(issuerId, MATERIAL.jwk, abi.asJson(jwk), options('addJwk', MATERIAL_OPTIONS, given));
+  /**
+   * Verifies one presentation as it is in `vp_token`, on worker threads, and fetches the status list or CRL that its
+   * credential names. Throws `Refused`.
+   */
+  async verify(presentation, expected, given) {
+    return this.#verify('verify', presentation, expected, given);
   }
 
-  addPublicKey(issuerId, pem, given) {
-    const more = options('addPublicKey', MATERIAL_OPTIONS, given);
-    this.#add(issuerId, MATERIAL.publicKey, pem, more);
+  /** The same on this thread. */
+  verifySync(presentation, expected, given) {
+    return this.#verifySync('verifySync', presentation, expected, given);
   }
 
-  addRoots(issuerId, file, given) {
-    this.#add(issuerId, MATERIAL.root, file, options('addRoots', MATERIAL_OPTIONS, given));
+  /** The same as `verify`, with a refusal as a value. */
+  async check(presentation, expected, given) {
+    try {
+      return { ok: true, ...(await this.#verify('check', presentation, expected, given)) };
+    } catch (problem) {
+      return refusal(problem);
+    }
   }
 
-  addStatusRoots(issuerId, file, given) {
-    const more = options('addStatusRoots', MATERIAL_OPTIONS, given);
-    this.#add(issuerId, MATERIAL.statusRoot, file, more);
+  /** The same on this thread. */
+  checkSync(presentation, expected, given) {
+    try {
+      return { ok: true, ...this.#verifySync('checkSync', presentation, expected, given) };
+    } catch (problem) {
+      return refusal(problem);
+    }
   }
 
-  addSdJwtRoots(issuerId, file, given) {
-    const more = options('addSdJwtRoots', MATERIAL_OPTIONS, given);
-    this.#add(issuerId, MATERIAL.sdJwtRoot, file, more);
+  async #verify(what, ...parameters) {
+    const { inputs, source, now } = this.#inputs(what, ...parameters);
+    if (!source.isOn) return verified(await abi.runAsync('presentation_verify', inputs, abi.JSON_TEXT));
+    const pointer = await abi.runAsync('presentation_begin', inputs, abi.HANDLE);
+    let wasNotAsked = false;
+    try {
+      for (;;) {
+        const step = await abi.runAsync('verification_step', [pointer], abi.STEP).catch(explained(wasNotAsked));
+        if (step.kind !== NEED) return verified(step.told);
+        if (await source.recall(pointer, now)) continue;
+        wasNotAsked = await source.fetch(pointer, step.told.needs, now).then(() => false, givenUp(pointer, step, now));
+      }
+    } finally {
+      abi.free('verification', pointer);
+    }
   }
 
-  addSdJwtSigners(issuerId, file, given) {
-    const more = options('addSdJwtSigners', MATERIAL_OPTIONS, given);
-    this.#add(issuerId, MATERIAL.sdJwtSigner, file, more);
+  #verifySync(what, ...parameters) {
+    const { inputs, source, now } = this.#inputs(what, ...parameters);
+    if (!source.isOn) return verified(abi.run('presentation_verify', inputs, abi.JSON_TEXT));
+    const pointer = abi.run('presentation_begin', inputs, abi.HANDLE);
+    let wasNotAsked = false;
+    try {
+      for (;;) {
+        const step = abi.run('verification_step', [pointer], abi.STEP);
+        if (step.kind !== NEED) return verified(step.told);
+        if (source.recallSync(pointer, now)) continue;
+        try {
+          source.fetchSync(pointer, step.told.needs, now);
+        } catch (problem) {
+          wasNotAsked = givenUp(pointer, step, now)(problem);
+        }
+      }
+    } catch (problem) {
+      return explained(wasNotAsked)(problem);
+    } finally {
+      abi.free('verification', pointer);
+    }
   }
 
-  addPinnedSigners(issuerId, file, given) {
-    const more = options('addPinnedSigners', MATERIAL_OPTIONS, given);
-    this.#add(issuerId, MATERIAL.pinnedSigner, file, more);
-  }
-
-  addCrls(issuerId, file, given) {
-    this.#add(issuerId, MATERIAL.crl, file, options('addCrls', ['now'], given));
-  }
-
-  addMasterList(issuerId, file, given) {
-    const more = options('addMasterList', LIST_OPTIONS, given);
-    return this.#add(issuerId, MATERIAL.masterList, file, more).map(listed);
-  }
-
-  addVical(issuerId, file, given) {
-    const more = options('addVical', LIST_OPTIONS, given);
-    return this.#add(issuerId, MATERIAL.vical, file, more).map(listed);
-  }
-
-  addTrustedList(issuerId, file, given) {
-    const more = options('addTrustedList', LIST_OPTIONS, given);
-    const told = this.#add(issuerId, MATERIAL.trustedList, file, more);
-    return {
-      listType: told.list_type,
-      sequence: told.sequence,
-      issuedAt: new Date(told.issued_at_ms),
-      nextUpdate: new Date(told.next_update_ms),
-      organization: told.organization,
-      providers: told.providers,
-      certificates: told.certificates.map(listed),
-    };
-  }
-
-  /** Verifies one presentation as it stands in `vp_token`, without a session. */
-  verify(presentation, expected) {
-    const out = {};
-    abi.call('verify_presentation', ...this.#verification(presentation, expected), out);
-    return read(abi.takeJson(out));
-  }
-
-  /** The same on a worker thread. */
-  async verifyAsync(presentation, expected) {
-    const out = {};
-    await abi.callAsync('verify_presentation', ...this.#verification(presentation, expected), out);
-    return read(abi.takeJson(out));
-  }
-
-  #verification(presentation, given) {
-    const expected = options('verify', EXPECTED, given);
-    const json = {
-      format: expected.format,
-      issuer_id: expected.issuerId,
-      client_id: expected.clientId,
-      nonce: expected.nonce,
-      claims: expected.claims,
-      response_uri: expected.responseUri,
-      doc_type: expected.docType,
-      namespace: expected.namespace,
-      enc_key: expected.encKey,
-      apu: expected.apu,
-      alg: expected.alg,
-      livemode: expected.livemode,
-      checks: expected.checks,
-      requested_at_ms: expected.requestedAt && abi.millis(expected.requestedAt),
-    };
-    // A copy: nobody changes what a worker thread reads.
-    return [
-      abi.pointer(this),
-      ...abi.data(abi.asJson(json)),
-      ...abi.data(Buffer.from(presentation)),
-      abi.millis(expected.now),
-    ];
-  }
-
-  #add(issuerId, material, file, { signerCa, testOnly, allowStale, now }) {
-    const flags = (testOnly ? TEST_ONLY : 0) | (allowStale ? ALLOW_STALE : 0);
-    return abi.makeJson(
-      'trust_add',
-      abi.pointer(this),
-      ...abi.data(issuerId),
-      material,
-      ...abi.data(file),
-      ...abi.data(signerCa),
-      flags,
+  #inputs(what, presentation, expected, given) {
+    const { fetch, checks = false, now } = options(what, VERIFIED, given);
+    const inputs = [
+      Trust.pointer(this),
+      abi.str(copied(data(presentation, `${what}: the presentation`))),
+      expectation.read(what, expected, checks),
       abi.millis(now),
-    );
+    ];
+    return { inputs, source: new Source(fetch), now };
   }
 }
 
-function listed({ skipped_because: skippedBecause, ...rest }) {
-  return { ...rest, skippedBecause };
+/** Adds the issuers to a collection; gives the reports about their lists. */
+function collected(pointer, issuers) {
+  const names = new Set();
+  return issuers.flatMap(({ id, json, material, testOnly }) => {
+    if (names.has(id)) {
+      throw new Misconfigured({ issuer: id, field: 'id', why: 'is given twice; put the material of both into one' });
+    }
+    names.add(id);
+    named(id, null, () => abi.run('trust_add_issuer', [pointer, abi.str(json)]));
+    return material.flatMap((one) => {
+      const report = named(id, one.field, () => added(pointer, id, one, testOnly));
+      return one.isList ? [listReport(id, one.name, report)] : [];
+    });
+  });
 }
 
-function provider({ list_type: listType, list_sequence: listSequence, ...rest }) {
-  return { ...rest, listType, listSequence };
+/** Runs `work`; an error names the issuer and its field as JavaScript does. */
+function named(id, field, work) {
+  try {
+    return work();
+  } catch (problem) {
+    if (!(problem instanceof Misconfigured)) throw problem;
+    const own = field ?? (problem.field && issuer.SPELLING.path(problem.field));
+    throw new Misconfigured({ issuer: id, field: own, why: issuer.SPELLING.text(problem.why) });
+  }
 }
 
-function read(told) {
-  return {
-    claims: told.claims,
-    credentialType: told.credential_type,
-    issuer: told.issuer,
-    alg: told.alg,
-    holderBinding: told.holder_binding,
-    trust: told.trust,
-    provider: told.provider && provider(told.provider),
-    sessionTranscript: told.session_transcript,
-    validFrom: abi.dateOrNull(told.valid_from_ms),
-    validUntil: abi.dateOrNull(told.valid_until_ms),
-    revocation: told.revocation,
-    revocationDetails: told.revocation_details,
-    issuingCountryUnbound: told.issuing_country_unbound,
-    checks: told.checks,
+function added(pointer, id, { kind, file, isList, signerCa, allowStale, now }, testOnly) {
+  const add = (place) => {
+    const choices = abi.sized('material_options', {
+      flags: (testOnly ? TEST_ONLY : 0) | (allowStale ? ALLOW_STALE : 0),
+      now_ms: abi.millis(now),
+      signer_ca: abi.str(signerCa),
+      report_out: place,
+    });
+    abi.run('trust_add_material', [pointer, abi.str(id), kind, abi.str(file), choices]);
   };
+  return isList ? abi.withReport(add) : add(null);
+}
+
+function listReport(issuerId, field, told) {
+  const certificates = (told.certificates ?? told).map(({ skipped_because: skippedBecause, ...rest }) => {
+    return { ...rest, skippedBecause };
+  });
+  if (Array.isArray(told)) return Object.freeze({ issuerId, field, certificates });
+  return Object.freeze({
+    issuerId,
+    field,
+    certificates,
+    listType: told.list_type,
+    sequence: told.sequence,
+    issuedAt: new Date(told.issued_at_ms),
+    nextUpdate: new Date(told.next_update_ms),
+    organization: told.organization,
+    providers: told.providers,
+  });
+}
+
+/** Where this machine could not ask a source, nothing is known of the status: the next step says so. */
+function givenUp(pointer, step, now) {
+  return (problem) => {
+    if (!(problem instanceof NotAvailable)) throw problem;
+    Source.supply(
+      pointer,
+      step.told.needs.map(() => null),
+      now,
+    );
+    return true;
+  };
+}
+
+/** Throws what came of a step, with what to do where this machine could not ask. */
+function explained(wasNotAsked) {
+  return (problem) => {
+    if (!wasNotAsked || !(problem instanceof Refused)) throw problem;
+    const { reason, check, clause, message } = problem;
+    throw new Refused({ reason, check, clause, hint: HINTS.try_again, message: `${message}; ${HINTS.try_again}` });
+  };
+}
+
+function verified({ claims, checks, valid_from_ms: validFrom, valid_until_ms: validUntil, ...facts }) {
+  const dates = { validFrom: dateOrNull(validFrom), validUntil: dateOrNull(validUntil) };
+  return { claims, facts: { ...FACTS.fromWire(facts), ...dates }, ...(checks && { checks }) };
+}
+
+function refusal(problem) {
+  if (problem instanceof Refused) return { ok: false, refused: problem };
+  throw problem;
 }
 
 module.exports = { Trust };

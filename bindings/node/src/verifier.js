@@ -1,236 +1,197 @@
 'use strict';
 
 const abi = require('./abi.js');
-const { Lazy, fetchAll, recall } = require('./fetcher.js');
-const { options } = require('./options.js');
-const { transition } = require('./session.js');
+const answers = require('./answer.js');
+const { Misconfigured } = require('./errors.js');
+const { MODES, PROFILES } = require('./expectation.js');
+const { FETCH, Source } = require('./fetcher.js');
+const { NOW, is, options, text } = require('./options.js');
+const { withRequest } = require('./request.js');
+const { Session, transition } = require('./session.js');
+const { Signer, didDocument, jwks } = require('./signer.js');
+const { Trust } = require('./trust.js');
+const { decide, decideSync } = require('./verification.js');
 
-const NEED = 1;
+/** The numbers of the choices of the library. */
+const REQUEST_MODES = { inline: 1, jar: 2 };
+const CLIENT_IDS = { did: 1, x509_san_dns: 2, x509_hash: 3 };
+const RESPONSE_MODES = { auto: 0, direct_post: 1, 'direct_post.jwt': 2 };
+const DC_API = { off: 0, unsigned: 1, signed: 2, multisigned: 3 };
+const oneOf = (numbers) => is.oneOf(...Object.keys(numbers));
 
-const KNOWN = [
-  'signer',
-  'former',
-  'profiles',
-  'requestMode',
-  'clientId',
-  'responseMode',
-  'requestUriMethod',
-  'dcApi',
-  'trustVersion',
-  'fetch',
-];
+const signer = { name: 'a Signer', fits: (value) => value instanceof Signer };
+const signers = { name: 'an array of Signers', fits: (all) => Array.isArray(all) && all.every(signer.fits) };
 
-/** The options as the library names them; what is undefined stays out. */
-function profiles(choices, signed) {
-  return {
-    profiles: choices.profiles,
-    request_mode: choices.requestMode ?? (signed ? 'jar' : 'inline'),
-    client_id: choices.clientId,
-    response_mode: choices.responseMode,
-    request_uri_method: choices.requestUriMethod,
-    dc_api: choices.dcApi,
-  };
-}
+const KNOWN = {
+  profiles: is.someOf('draft', '1.0', 'haip'),
+  signer: is.some(signer),
+  formerSigners: signers,
+  requestMode: oneOf(REQUEST_MODES),
+  clientId: oneOf(CLIENT_IDS),
+  responseMode: oneOf(RESPONSE_MODES),
+  requestUriMethod: is.oneOf('post'),
+  dcApi: oneOf(DC_API),
+  fetch: FETCH,
+  trustVersion: is.number,
+};
+const MODE = oneOf(MODES);
+const CREATED = { mode: MODE, tenant: is.text, registration: is.text, strict: is.flag, ...NOW };
+const COMPARED = { mode: MODE, ...NOW };
+const ASKED = { to: is.text, contentType: is.text, body: is.data, walletNonce: is.text, ...NOW };
+const DECIDED = { fetch: FETCH, ...NOW };
 
 /** A configured verifier: make a new one to change trust. */
 class Verifier extends abi.Handle {
+  #baseUrl;
   #signers;
-  #fetcher;
+  #keys;
+  #fetch;
 
   constructor(baseUrl, trust, given) {
-    const known = options('Verifier', KNOWN, given);
-    const { signer, former = [], trustVersion = 1, fetch, ...choices } = known;
-    const fetcher = new Lazy(fetch);
-    const signers = signer ? [signer].flat() : [];
-    super(
-      'verifier_free',
-      abi.make(
-        'verifier_new',
-        ...abi.data(baseUrl),
-        ...abi.data(JSON.stringify(profiles(choices, signers.length > 0))),
-        ...abi.handles(signers),
-        ...abi.handles(former),
-        abi.pointer(trust),
-        abi.count(trustVersion, 'trustVersion'),
-      ),
-    );
+    text(baseUrl, 'Verifier: the base URL');
+    const known = options('Verifier', KNOWN, given, (field, why) => new Misconfigured({ field, why }));
+    if (!known.profiles) throw new TypeError('Verifier: profiles is missing: name those that sessions speak');
+    const [current, former] = [[known.signer ?? []].flat(), known.formerSigners ?? []];
+    check(known, current);
+    super('verifier', made(baseUrl, trust, { ...known, current, former }));
+    this.#baseUrl = baseUrl;
     // Kept, closed or not: their functions may be called for as long as there is a verifier.
-    this.#signers = [...signers, ...former];
-    this.#fetcher = fetcher;
+    this.#signers = [...current, ...former];
+    this.#keys = Signer.published(this.#signers);
+    this.#fetch = known.fetch;
   }
 
+  /** For this package. */
+  static pointer(verifier, what = 'the verifier') {
+    return abi.pointer(verifier, Verifier, what);
+  }
+
+  /** Makes a session from a request: an object, or the JSON that a tenant sent, as text or bytes. */
   createSession(request, given) {
-    const known = ['tenant', 'livemode', 'registration', 'strict', 'now'];
-    const chosen = options('createSession', known, given);
-    const { tenant = '', livemode = true, registration, strict = false, now } = chosen;
-    const asked = [...abi.data(abi.asJson(request)), ...abi.data(tenant), livemode];
-    const [name, registered] =
-      registration === undefined
-        ? ['session_create', []]
-        : ['session_create_registered', [...abi.data(registration), strict]];
-    const parameters = [abi.pointer(this), ...asked, ...registered, abi.millis(now)];
-    return transition(abi.makeStruct(name, ...parameters));
+    const { now, ...session } = options('createSession', CREATED, given);
+    return withRequest('createSession', request, (json) => {
+      const inputs = [Verifier.pointer(this), abi.str(json), newSession('createSession', session), abi.millis(now)];
+      return transition(abi.run('session_create', inputs, abi.STRUCT));
+    });
   }
 
+  /** What becomes of a registration certificate with this request. */
   compareRegistration(registration, request, given) {
-    const known = ['livemode', 'now'];
-    const { livemode = true, now } = options('compareRegistration', known, given);
-    return abi.makeJson(
-      'registration_compare',
-      abi.pointer(this),
-      ...abi.data(registration),
-      ...abi.data(abi.asJson(request)),
-      livemode,
-      abi.millis(now),
-    );
+    const { now, ...session } = options('compareRegistration', COMPARED, given);
+    text(registration, 'compareRegistration: the registration');
+    return withRequest('compareRegistration', request, (json) => {
+      const compared = newSession('compareRegistration', { ...session, registration });
+      const inputs = [Verifier.pointer(this), abi.str(json), compared, abi.millis(now)];
+      return abi.run('registration_compare', inputs, abi.JSON_TEXT);
+    });
   }
 
+  /** The signed request of a session, with what to commit before it is served. */
   requestObject(session, given) {
-    const known = ['offer', 'walletNonce', 'now'];
-    const { offer, walletNonce, now } = options('requestObject', known, given);
-    const [next, jwt] = [{}, {}];
-    abi.call(
-      'offer_request_object',
-      abi.pointer(this),
-      abi.pointer(session),
-      ...abi.data(offer),
-      ...abi.data(walletNonce),
-      abi.millis(now),
-      next,
-      jwt,
-    );
-    return {
-      jwt: abi.take(jwt).toString(),
-      transition: next.session ? transition(next) : null,
-    };
+    const { to, contentType, body, walletNonce, now } = options('requestObject', ASKED, given);
+    text(to, 'requestObject: to');
+    if (walletNonce !== undefined && (contentType !== undefined || body !== undefined)) {
+      throw new TypeError('requestObject: walletNonce is given together with a form, which has it');
+    }
+    const asked = abi.sized('asked', {
+      to: abi.str(to),
+      content_type: abi.str(contentType),
+      body: abi.str(body),
+      wallet_nonce: abi.str(walletNonce),
+    });
+    const inputs = [Verifier.pointer(this), Session.pointer(session), asked, abi.millis(now)];
+    const { reply: http, transition: next } = abi.run('request_object', inputs, abi.STEP);
+    return Object.freeze({ jwt: http.body, http, transition: next && transition(next) });
   }
 
-  begin(session, body, contentType, given) {
-    const { offer, now } = options('begin', ['offer', 'now'], given);
-    return new Verification(
-      abi.make(
-        'offer_verification_begin',
-        abi.pointer(this),
-        abi.pointer(session),
-        ...abi.data(offer),
-        ...abi.data(contentType),
-        ...abi.data(body),
-        abi.millis(now),
-      ),
-      this.#fetcher,
-    );
-  }
-
+  /** What a page passes to its browser. */
   dcApiRequests(session, given) {
-    const { now } = options('dcApiRequests', ['now'], given);
-    const parameters = [abi.pointer(this), abi.pointer(session), abi.millis(now)];
-    return abi.makeJson('dc_api_requests', ...parameters);
-  }
-
-  beginDcApi(session, answer, given) {
-    const { now } = options('beginDcApi', ['now'], given);
-    return new Verification(
-      abi.make(
-        'dc_api_verification_begin',
-        abi.pointer(this),
-        abi.pointer(session),
-        ...abi.data(abi.asJson(answer)),
-        abi.millis(now),
-      ),
-      this.#fetcher,
-    );
-  }
-}
-
-/** A wallet's answer under verification. */
-class Verification extends abi.Handle {
-  #fetcher;
-
-  constructor(pointer, fetcher) {
-    super('verification_free', pointer);
-    this.#fetcher = fetcher;
-  }
-
-  step() {
-    return read(abi.makeStruct('verification_step', abi.pointer(this)));
-  }
-
-  /** The same on a worker thread. */
-  async stepAsync() {
-    const step = {};
-    await abi.callAsync('verification_step', abi.pointer(this), step);
-    return read(step);
-  }
-
-  supply(need, body, now) {
-    const missing = body === null || body === undefined;
-    abi.call(
-      'verification_supply',
-      abi.pointer(this),
-      abi.count(need.index, 'need.index'),
-      missing,
-      ...abi.data(body),
-      abi.millis(now),
-    );
+    const { now } = options('dcApiRequests', NOW, given);
+    const inputs = [Verifier.pointer(this), Session.pointer(session), abi.millis(now)];
+    return abi.run('dc_api_requests', inputs, abi.JSON_TEXT);
   }
 
   /**
-   * Steps to the end on worker threads: commits the hold before the first fetch, and fetches all
-   * needs at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes
-   * the place of the verifier's. Whatever fails after that gives the hold back. The decision's own
-   * transition is yours to commit.
+   * Takes an answer to its verdict, and stores that: commits the hold before the first fetch, fetches status lists and
+   * CRLs, commits the decision. The work is done on worker threads.
    */
-  async decide(world) {
-    const { commit, fetch } = options('decide', ['commit', 'fetch'], world);
-    if (fetch !== undefined && typeof fetch !== 'function') throw new TypeError('decide: fetch is a function');
-    let held = null;
+  async decide(session, answer, store, given) {
+    const { fetch = this.#fetch, now } = options('decide', DECIDED, given);
+    const verification = this.#begin('decide', session, answer, now);
     try {
-      for (;;) {
-        const step = await this.stepAsync();
-        if (step.kind === 'done') return step;
-        if (fetch === undefined && (await recall(this, this.#fetcher))) continue;
-        await commit(step.hold);
-        held = step.hold;
-        if (fetch === undefined) await fetchAll(this, this.#fetcher, step);
-        else await this.#fetchWith(fetch, step);
-      }
-    } catch (problem) {
-      // Who asked hears of the first fault; where somebody else was faster there is nothing to give back.
-      if (held) await givenBack(held, commit).catch(() => {});
-      throw problem;
+      return await decide(verification, store, new Source(fetch), now);
+    } finally {
+      abi.free('verification', verification);
     }
   }
 
-  async #fetchWith(fetch, { needs }) {
-    const bodies = await Promise.all(needs.map((need) => fetch(need)));
-    needs.forEach((need, index) => this.supply(need, bodies[index]));
+  /** The same on this thread, with a store that does not wait either. */
+  decideSync(session, answer, store, given) {
+    const { fetch = this.#fetch, now } = options('decideSync', DECIDED, given);
+    const verification = this.#begin('decideSync', session, answer, now);
+    try {
+      return decideSync(verification, store, new Source(fetch), now);
+    } finally {
+      abi.free('verification', verification);
+    }
+  }
+
+  /** The DID document, for `/.well-known/did.json`; null: no key signs under the DID. */
+  didDocument() {
+    return this.#keys.length === 0 ? null : didDocument(this.#baseUrl, this.#keys);
+  }
+
+  /** The same keys as a JWK Set, for `/.well-known/jwks.json`. */
+  jwks() {
+    return jwks(this.#baseUrl, this.#keys);
+  }
+
+  #begin(what, session, answer, now) {
+    const read = answers.read(what, answer);
+    const inputs = [Verifier.pointer(this), Session.pointer(session), read, abi.millis(now)];
+    return abi.run('verification_begin', inputs, abi.HANDLE);
   }
 }
 
-async function givenBack(hold, commit) {
-  const released = hold.session.released();
-  if (released) await commit(released);
+function newSession(what, { mode, tenant, registration, strict = false }) {
+  if (!mode) throw new TypeError(`${what}: mode is missing: say "live" or "test"`);
+  return abi.sized('new_session', {
+    mode: MODES[mode],
+    strict: strict ? 1 : 0,
+    tenant: abi.str(tenant),
+    registration: abi.str(registration),
+  });
 }
 
-function read(step) {
-  const [told, next] = [abi.takeJson(step.json), transition(step.transition)];
-  if (step.kind === NEED) {
-    const needs = told.needs.map(({ accept_otherwise: acceptOtherwise, ...need }, index) => {
-      return { index, ...need, acceptOtherwise };
-    });
-    return { kind: 'need', hold: next, needs };
+/** Options that do not fit together. */
+function check({ requestMode, profiles, dcApi = 'off' }, current) {
+  const wrong = (field, why) => new Misconfigured({ field, why });
+  if (profiles.length === 0) throw wrong('profiles', 'is empty; name those that sessions speak');
+  if (requestMode === 'jar' && current.length === 0) throw wrong('requestMode', 'is jar, which needs a signer');
+  if (dcApi !== 'off' && profiles.every((profile) => profile === 'draft')) {
+    throw wrong('dcApi', 'needs the profile 1.0 or haip');
   }
-  return {
-    kind: 'done',
-    transition: next,
-    reply: told.reply,
-    body: told.body,
-    redirectUri: told.redirect_uri,
-    status: told.status,
-    reason: told.reason,
-    walletError: told.wallet_error,
-    report: told.report,
-  };
 }
 
-module.exports = { Verification, Verifier };
+function made(baseUrl, trust, known) {
+  const pointer = Trust.pointer(trust);
+  const trustVersion = abi.count(known.trustVersion ?? 0, 'trustVersion');
+  const choices = abi.run('verifier_options_new', [abi.str(baseUrl)], abi.HANDLE);
+  const choose = (name, ...choice) => abi.choose(choices, name, ...choice);
+  try {
+    for (const profile of known.profiles) choose('profile', PROFILES[profile]);
+    for (const one of known.current) choose('signer', Signer.pointer(one));
+    for (const one of known.former) choose('former_signer', Signer.pointer(one));
+    if (known.requestMode) choose('request_mode', REQUEST_MODES[known.requestMode]);
+    if (known.clientId) choose('client_id', CLIENT_IDS[known.clientId]);
+    if (RESPONSE_MODES[known.responseMode]) choose('response_mode', RESPONSE_MODES[known.responseMode]);
+    if (known.requestUriMethod) choose('request_uri_post');
+    if (DC_API[known.dcApi]) choose('dc_api', DC_API[known.dcApi]);
+    choose('trust_version', trustVersion);
+    return abi.run('verifier_new', [choices, pointer], abi.HANDLE);
+  } finally {
+    abi.free('verifier_options', choices);
+  }
+}
+
+module.exports = { Verifier };

@@ -1,51 +1,111 @@
 'use strict';
 
 const abi = require('./abi.js');
-const { IdgateError } = require('./errors.js');
-const { options } = require('./options.js');
+const { Misconfigured, Refused } = require('./errors.js');
+const { NOW, data, is, isPlain, options, text } = require('./options.js');
 
+/** How far a timestamp may be from the present: 5 minutes. */
 const TOLERANCE_MS = 300_000;
+/** Two signatures, either of which is enough. */
+const STANDARD = {
+  headers: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  number: 2,
+  clause: 'Standard Webhooks, signature scheme',
+};
+const OWN = { headers: ['x-timestamp', 'x-signature'], number: 1, clause: 'idgate webhooks, X-Signature' };
 
-/** The headers of one attempt to deliver `body`; `number` counts from 1. */
-function headers(secret, attempt) {
-  const known = ['id', 'number', 'body', 'previousSecret', 'now'];
-  const { id, number, body, previousSecret, now } = options('webhook.headers', known, attempt);
-  return abi.makeJson(
-    'webhook_headers',
-    ...abi.data(secret),
-    ...abi.data(previousSecret),
-    ...abi.data(id),
-    abi.count(number, 'number', 0xffff_ffff),
-    ...abi.data(body),
-    abi.millis(now),
-  );
-}
+/** Notifications of one sender: verified where they arrive, or signed. */
+class Webhook {
+  #secret;
+  #toleranceMs;
 
-/**
- * Believes a notification: by `webhook-signature` when it is there, else by `X-Signature`. Throws
- * an IdgateError when it is not to be believed.
- */
-function verify(secret, headers, body, given) {
-  const { now, toleranceMs = TOLERANCE_MS } = options('webhook.verify', ['now', 'toleranceMs'], given);
-  const received = Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
-  const standard = received['webhook-signature'] !== undefined;
-  const names = standard
-    ? ['webhook-id', 'webhook-timestamp', 'webhook-signature']
-    : ['x-timestamp', 'x-signature'];
-  const missing = names.find((name) => typeof received[name] !== 'string');
-  if (missing) {
-    throw new IdgateError('refused', 'invalid_webhook', `the header ${missing} is missing`);
+  constructor(secret, given) {
+    const { toleranceMs = TOLERANCE_MS } = options('Webhook', { toleranceMs: is.number }, given);
+    this.#secret = text(secret, 'Webhook: the secret');
+    this.#toleranceMs = abi.count(toleranceMs, 'Webhook: toleranceMs');
+    // The library reads the secret, so that a short one is refused before the first notification.
+    try {
+      this.headers('', { id: '', number: 1 });
+    } catch (problem) {
+      throw new Misconfigured({ field: 'secret', why: problem.message });
+    }
   }
-  abi.call(
-    standard ? 'webhook_verify_standard' : 'webhook_verify',
-    ...abi.data(secret),
-    ...names.flatMap((name) => abi.data(received[name])),
-    ...abi.data(body),
-    abi.millis(now),
-    abi.count(toleranceMs, 'toleranceMs'),
-  );
+
+  /**
+   * The notification in `body`, by `webhook-signature` (Standard Webhooks) if there is one, else by `X-Signature`.
+   * Throws `Refused` when it is not to be believed. `body`: exactly as it came.
+   */
+  verify(headers, body, given) {
+    const { now } = options('verify', NOW, given);
+    data(body, 'verify: the body');
+    const received = lookup(headers);
+    const isStandard = received('webhook-signature') !== undefined;
+    const scheme = isStandard ? STANDARD : OWN;
+    const values = scheme.headers.map((name) => only(scheme, name, received(name)));
+    const [signature, timestamp, id] = values.reverse();
+    const arrived = abi.sized('webhook', {
+      scheme: scheme.number,
+      id: abi.str(id),
+      timestamp: abi.str(timestamp),
+      signature: abi.str(signature),
+      body: abi.str(body),
+      tolerance_ms: this.#toleranceMs,
+    });
+    try {
+      abi.run('webhook_verify', [abi.str(this.#secret), arrived, abi.millis(now)]);
+    } catch (problem) {
+      throw problem instanceof Refused ? invalid(scheme, problem.message) : problem;
+    }
+    return parsed(scheme, body);
+  }
+
+  /** The headers of one attempt to deliver `body`; `number` counts from 1. */
+  headers(body, given) {
+    const known = { id: is.text, number: is.number, previousSecret: is.text, ...NOW };
+    const { id, number, previousSecret, now } = options('headers', known, given);
+    const attempt = abi.sized('webhook_attempt', {
+      id: abi.str(text(id, 'headers: id')),
+      number: abi.count(number, 'headers: number', 0xffff_ffff),
+      body: abi.str(data(body, 'headers: the body')),
+      previous_secret: abi.str(previousSecret),
+    });
+    return abi.run('webhook_headers', [abi.str(this.#secret), attempt, abi.millis(now)], abi.JSON_TEXT);
+  }
 }
 
-module.exports = { TOLERANCE_MS, headers, verify };
+/** Gives headers by lower-case name: of fetch (`Headers`), of Node, or of a plain object in any case. */
+function lookup(headers) {
+  if (typeof headers?.get === 'function') return (name) => headers.get(name) ?? undefined;
+  if (!isPlain(headers)) throw new TypeError('verify: the headers are not an object');
+  const all = new Map();
+  for (const [name, value] of Object.entries(headers)) {
+    const known = all.get(name.toLowerCase());
+    all.set(name.toLowerCase(), known === undefined ? value : [known, value]);
+  }
+  return (name) => all.get(name) ?? undefined;
+}
+
+/** The value of a header that is there once. */
+function only(scheme, name, value) {
+  if (typeof value === 'string') return value;
+  throw invalid(scheme, `the header ${name} ${value === undefined ? 'is missing' : 'is there more than once'}`);
+}
+
+function parsed(scheme, body) {
+  try {
+    return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body));
+  } catch {
+    throw invalid(scheme, 'the body is not JSON');
+  }
+}
+
+function invalid({ clause }, message) {
+  return new Refused({
+    reason: 'invalid_webhook',
+    check: 'the sender signed these bytes a short time ago',
+    clause,
+    message,
+  });
+}
+
+module.exports = { Webhook };

@@ -47,7 +47,10 @@ for (const which of ['express', 'fastapi']) {
     });
 
   run('from the click to the boolean by the browser’s own dialogue', async (t, { base, hold, wallet }) => {
-    for (const [adult, words] of [[true, 'Welcome'], [false, 'For adults only']]) {
+    for (const [adult, words] of [
+      [true, 'Welcome'],
+      [false, 'For adults only'],
+    ]) {
       const credential = await hold(adult);
       const answer = (digital, origin) => askBrowser(digital, origin, wallet, credential);
       await says(await open(t, base, answer), words);
@@ -55,7 +58,10 @@ for (const which of ['express', 'fastapi']) {
   });
 
   run('from the click to the boolean by the link', async (t, { base, hold, wallet }) => {
-    for (const [adult, words] of [[true, 'Welcome'], [false, 'For adults only']]) {
+    for (const [adult, words] of [
+      [true, 'Welcome'],
+      [false, 'For adults only'],
+    ]) {
       const page = await open(t, base);
       await page.waitForSelector('#link', { state: 'visible' });
       const link = await page.getAttribute('#link', 'href');

@@ -9,19 +9,18 @@ const cases = require('./cases.js');
 const ISSUER = 'https://issuer.example';
 const SHOP = 'https://shop.example';
 const REQUEST = {
-  credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
-  redirect_uri: 'https://shop.example/back',
+  credentials: [{ format: 'dc+sd-jwt', issuerId: ISSUER, claims: ['given_name'] }],
+  redirectUri: 'https://shop.example/back',
 };
-const PAGE = { ...REQUEST, dc_api: { origins: [SHOP] } };
+const PAGE = { ...REQUEST, dcApi: { origins: [SHOP] } };
+const live = (now) => ({ mode: 'live', now });
 
 /** A verifier with a certificate, and when that is good. */
 function certified(options) {
   const given = cases.certified();
   const now = new Date(given.now_ms);
   const key = new idgate.Signer(cases.BASE_URL, cases.decode(given.key));
-  const trust = new idgate.Trust();
-  trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
-  trust.addJwk(ISSUER, key.publicKey());
+  const trust = new idgate.Trust([{ id: ISSUER, vcts: ['urn:eudi:pid:1'], jwk: key.publicKey() }]);
   const signer = [key, key.certified(cases.decode(given.chain), { now })];
   return { now, verifier: new idgate.Verifier(cases.BASE_URL, trust, { signer, ...options }) };
 }
@@ -31,12 +30,15 @@ test('a page passes on what the verifier signs', () => {
   ['multisigned', 'signed', 'unsigned'].forEach((dcApi, first) => {
     const protocols = names.slice(first);
     const { now, verifier } = certified({ profiles: ['haip'], dcApi });
-    const { session } = verifier.createSession(PAGE, { now });
+    const { session } = verifier.createSession(PAGE, live(now));
     const info = session.info(now);
     assert.deepEqual(info.dcApi, { profile: 'haip', origins: [SHOP], protocols });
     assert.equal(info.offers.length, 1);
     const { requests } = verifier.dcApiRequests(session, { now });
-    assert.deepEqual(requests.map((one) => one.protocol), protocols);
+    assert.deepEqual(
+      requests.map((one) => one.protocol),
+      protocols,
+    );
     const { data } = requests.at(-1);
     assert.equal(data.response_mode, 'dc_api.jwt');
     for (const signed of requests.slice(0, -1)) {
@@ -56,39 +58,38 @@ test('what a page brings back is the result', async () => {
   const [verifier, answer] = [cases.verifierOf(one), JSON.parse(cases.decode(one.body))];
   const { requests } = verifier.dcApiRequests(session, { now });
   assert.ok(requests.some((asked) => asked.protocol === answer.protocol));
+  const given = (asked, dcApi) => [asked, { dcApi }, cases.STORE, { now, fetch: () => null }];
   // As JSON or as a value.
-  for (const given of [JSON.stringify(answer), Buffer.from(JSON.stringify(answer))]) {
-    assert.equal(verifier.beginDcApi(session, given, { now }).step().status, 'VERIFIED');
+  for (const dcApi of [JSON.stringify(answer), Buffer.from(JSON.stringify(answer))]) {
+    assert.equal(verifier.decideSync(...given(session, dcApi)).status, 'VERIFIED');
   }
-  const decision = await verifier
-    .beginDcApi(session, answer, { now })
-    .decide({ commit: () => {}, fetch: () => null });
+  const decision = await verifier.decide(...given(session, answer));
   assert.deepEqual([decision.status, decision.redirectUri], ['VERIFIED', null]);
   const settled = decision.transition.session;
-  const { claims, verificationDetails } = settled.resultFor(null, now);
+  const { claims, verificationDetails } = settled.result({ responseCode: null }, now);
   assert.deepEqual(claims, one.expected.claims);
   assert.equal(verificationDetails.origin, SHOP);
-  const closed = { kind: 'bad_response', code: 'session_not_pending' };
-  assert.throws(() => verifier.beginDcApi(settled, answer, { now }), closed);
-  assert.throws(() => verifier.dcApiRequests(settled, { now }), { kind: 'bad_response' });
+  const closed = { name: 'NotAnAnswer', code: 'session_not_pending', httpStatus: 409 };
+  assert.throws(() => verifier.decideSync(...given(settled, answer)), closed);
+  assert.throws(() => verifier.dcApiRequests(settled, { now }), { name: 'NotAnAnswer' });
 });
 
 test('mdocs are also asked for by org-iso-mdoc, which an answer may be to', () => {
   const verified = cases.load().filter((one) => one.expected.status === 'VERIFIED' && one.dc_api);
   const one = verified.find((candidate) => /^good, .*org-iso-mdoc/.test(candidate.title));
   const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
-  const [verifier, answer] = [cases.verifierOf(one), JSON.parse(cases.decode(one.body))];
-  assert.equal(answer.protocol, 'org-iso-mdoc');
+  const verifier = cases.verifierOf(one);
+  assert.equal(JSON.parse(cases.decode(one.body)).protocol, 'org-iso-mdoc');
   assert.equal(session.info(now).dcApi.protocols.at(-1), 'org-iso-mdoc');
   const { protocol, data } = verifier.dcApiRequests(session, { now }).requests.at(-1);
   assert.equal(protocol, 'org-iso-mdoc');
   assert.deepEqual(Object.keys(data).sort(), ['deviceRequest', 'encryptionInfo']);
   const deviceRequest = cases.decode(data.deviceRequest).toString('latin1');
   assert.ok(deviceRequest.includes('org.iso.18013.5.1.mDL'));
-  const settled = verifier.beginDcApi(session, answer, { now }).step().transition.session;
-  const { claims, verificationDetails } = settled.result(now);
+  const settled = cases.decided(one).transition.session;
+  const { claims, verificationDetails } = settled.result('backend', now);
   assert.deepEqual(claims, one.expected.claims);
-  assert.equal(verificationDetails.credentials[0].session_transcript, 'iso18013-7-annex-c');
+  assert.equal(verificationDetails.credentials[0].sessionTranscript, 'iso18013-7-annex-c');
   // It is encrypted for another page.
   const copied = cases.load().find((candidate) => candidate.title === 'org-iso-mdoc, a copied page');
   assert.deepEqual(cases.outcome(copied), { error: 'decryption_failed' });
@@ -96,25 +97,23 @@ test('mdocs are also asked for by org-iso-mdoc, which an answer may be to', () =
 
 test('a new session asks for an mdoc by org-iso-mdoc, unless the tenant does without', () => {
   const one = cases.load().find((candidate) => /^good, .*org-iso-mdoc/.test(candidate.title));
-  const [{ issuer_id, roots }] = one.trust.filter((entry) => entry.roots);
+  const issuer = cases.issuersOf(one).find(({ iacaRoots }) => iacaRoots.length > 0);
   const now = new Date(one.now_ms);
-  const trust = new idgate.Trust();
-  trust.addIssuer(issuer_id, { revocation: 'off' });
-  trust.addRoots(issuer_id, cases.decode(roots[0]));
+  const trust = new idgate.Trust([issuer]);
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'], dcApi: 'unsigned' });
-  const credentials = [{ format: 'mso_mdoc', issuer_id, claims: ['family_name'] }];
-  const protocols = (dc_api) => {
-    const { session } = verifier.createSession({ credentials, dc_api }, { now, livemode: false });
+  const credentials = [{ format: 'mso_mdoc', issuerId: issuer.id, claims: ['family_name'] }];
+  const protocols = (dcApi) => {
+    const { session } = verifier.createSession({ credentials, dcApi }, { mode: 'test', now });
     return verifier.dcApiRequests(session, { now }).requests.map((asked) => asked.protocol);
   };
   const origins = [SHOP];
   assert.deepEqual(protocols({ origins }), ['openid4vp-v1-unsigned', 'org-iso-mdoc']);
-  assert.deepEqual(protocols({ origins, iso_mdoc: false }), ['openid4vp-v1-unsigned']);
+  assert.deepEqual(protocols({ origins, isoMdoc: false }), ['openid4vp-v1-unsigned']);
 });
 
 test('what is not an answer changes nothing', () => {
   const { now, verifier } = certified({ profiles: ['1.0'], dcApi: 'unsigned' });
-  const { session } = verifier.createSession(PAGE, { now });
+  const { session } = verifier.createSession(PAGE, live(now));
   const protocol = 'openid4vp-v1-unsigned';
   for (const [code, answer] of [
     ['invalid_response', {}],
@@ -122,17 +121,18 @@ test('what is not an answer changes nothing', () => {
     ['invalid_response', { protocol: 'openid4vp-v1-signed', data: { response: 'j' } }],
     ['decryption_failed', { protocol, data: { response: 'a.b.c.d.e' } }],
   ]) {
-    const refused = { kind: 'bad_response', code };
-    assert.throws(() => verifier.beginDcApi(session, answer, { now }), refused);
+    const refused = { name: 'NotAnAnswer', code, httpStatus: 400 };
+    assert.throws(() => verifier.decideSync(session, { dcApi: answer }, cases.STORE, { now }), refused);
   }
 });
 
 test('without the option there is nothing of it', () => {
   const { now, verifier } = certified({ profiles: ['haip'] });
-  const unknown = { kind: 'bad_request', code: 'unknown_field' };
-  assert.throws(() => verifier.createSession(PAGE, { now }), unknown);
-  const { session } = verifier.createSession(REQUEST, { now });
+  const unknown = { name: 'RequestInvalid', code: 'unknown_field', path: 'dcApi' };
+  assert.throws(() => verifier.createSession(PAGE, live(now)), unknown);
+  const { session } = verifier.createSession(REQUEST, live(now));
   assert.equal(session.info(now).dcApi, null);
-  assert.throws(() => verifier.dcApiRequests(session, { now }), { kind: 'bad_response' });
-  assert.throws(() => certified({ dcApi: 'unsigned' }), { kind: 'config' });
+  assert.throws(() => verifier.dcApiRequests(session, { now }), { name: 'NotAnAnswer' });
+  const misconfigured = { name: 'Misconfigured', field: 'dcApi' };
+  assert.throws(() => certified({ profiles: ['draft'], dcApi: 'unsigned' }), misconfigured);
 });

@@ -3,13 +3,17 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { IdgateError, Session, Trust, Verifier } = require('idgate');
+const { NotAnAnswer, Session, Trust, Verifier, Withheld } = require('idgate');
 
 const BASE_URL = 'https://gateway.example';
 const COMMITTED = path.join(__dirname, '..', '..', '..', 'tests', 'it', 'cases');
+const PROFILES = ['draft', '1.0'];
 
 /** The committed ones, or all that IDGATE_CASES points to. */
 const FOLDER = process.env.IDGATE_CASES ?? COMMITTED;
+
+/** A store that keeps nothing. */
+const STORE = { load: () => null, commit: () => true };
 
 function load() {
   const files = fs.readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
@@ -23,58 +27,77 @@ function certified() {
 
 const decode = (text) => Buffer.from(text, 'base64url');
 
+/** The issuers of a case. */
+function issuersOf(test) {
+  return test.trust.map(({ issuer_id, vct, revocation, jwks = [], roots = [], sd_jwt_roots = [] }) => ({
+    id: issuer_id,
+    vcts: vct,
+    revocation,
+    jwk: jwks.length > 0 ? { keys: jwks } : undefined,
+    iacaRoots: roots.map(decode),
+    x5cRoots: sd_jwt_roots.map(decode),
+  }));
+}
+
 function verifierOf(test) {
-  const trust = new Trust();
-  for (const { issuer_id, vct, revocation, jwks = [], roots = [], sd_jwt_roots = [] } of test.trust) {
-    trust.addIssuer(issuer_id, { vct, revocation });
-    if (jwks.length > 0) trust.addJwk(issuer_id, { keys: jwks });
-    for (const root of roots) trust.addRoots(issuer_id, decode(root));
-    for (const root of sd_jwt_roots) trust.addSdJwtRoots(issuer_id, decode(root));
-  }
-  const verifier = new Verifier(BASE_URL, trust);
+  const trust = new Trust(issuersOf(test));
+  const verifier = new Verifier(BASE_URL, trust, { profiles: PROFILES });
   trust.close();
   return verifier;
 }
 
-function begin(test) {
+/** What `decide` and `decideSync` take of a case. */
+function given(test) {
   const session = Session.restore(decode(test.session));
-  const now = new Date(test.now_ms);
-  // Through a browser, or posted to an offer.
-  if (test.dc_api) return verifierOf(test).beginDcApi(session, decode(test.body), { now });
-  const options = { offer: test.offer, now };
-  return verifierOf(test).begin(session, decode(test.body), test.content_type, options);
+  const [body, now] = [decode(test.body), new Date(test.now_ms)];
+  const answer = test.dc_api ? { dcApi: body } : { to: test.offer ?? session.id, body, contentType: test.content_type };
+  return [session, answer, STORE, { now, fetch: () => null }];
 }
 
 function told(test, decision) {
-  const result = decision.transition.session.result(new Date(test.now_ms));
-  return { status: decision.status, reason: decision.reason, claims: result && result.claims };
+  const { status, reason = null, transition } = decision;
+  return { status, reason, claims: claimsOf(transition.session, new Date(test.now_ms)) };
+}
+
+function claimsOf(session, now) {
+  try {
+    return session.result('backend', now).claims;
+  } catch (problem) {
+    if (problem instanceof Withheld) return null;
+    throw problem;
+  }
 }
 
 /** The decision about a case. */
 function decided(test) {
-  const verification = begin(test);
-  for (;;) {
-    const step = verification.step();
-    if (step.kind === 'done') return step;
-    step.needs.forEach((need) => verification.supply(need, null, new Date(test.now_ms)));
-  }
+  return verifierOf(test).decideSync(...given(test));
 }
 
 /** What comes of a case. */
 function outcome(test) {
   try {
     return told(test, decided(test));
-  } catch (error) {
-    if (error instanceof IdgateError && error.kind === 'bad_response') return { error: error.code };
-    throw error;
+  } catch (problem) {
+    if (problem instanceof NotAnAnswer) return { error: problem.code };
+    throw problem;
   }
 }
 
 /** The same on worker threads. */
 async function outcomeAsync(test) {
-  const verification = begin(test);
-  const decision = await verification.decide({ commit: () => {}, fetch: () => null });
-  return told(test, decision);
+  return told(test, await verifierOf(test).decide(...given(test)));
 }
 
-module.exports = { BASE_URL, certified, decided, decode, load, outcome, outcomeAsync, verifierOf };
+module.exports = {
+  BASE_URL,
+  STORE,
+  certified,
+  decided,
+  decode,
+  given,
+  issuersOf,
+  load,
+  outcome,
+  outcomeAsync,
+  verifierOf,
+};

@@ -12,8 +12,10 @@ const PERSON = ['Erika', 'Mustermann', '1984-01-26', '1986-03-22'];
 /** All that a log would have of what comes of it. */
 function said(one) {
   try {
-    const { transition, report, reason, status } = cases.decided(one);
-    return `${util.inspect({ report, reason, status }, { depth: 9 })} ${JSON.stringify(transition.effects)}`;
+    const { transition, report, reply, reason, status } = cases.decided(one);
+    // The session holds the times as well: they stay out.
+    const effects = JSON.stringify(transition.effects, (name, value) => (/^(at|occurredAt)$/.test(name) ? '' : value));
+    return `${util.inspect({ report, reply, reason, status }, { depth: 9 })} ${effects}`;
   } catch (error) {
     return util.inspect(error, { depth: 9 });
   }
@@ -23,7 +25,9 @@ function said(one) {
 function secrets(one) {
   const body = cases.decode(one.body).toString();
   const tokens = body.match(/[\w-]{24,}/g) ?? [];
-  return [cases.decode(one.session).toString(), body, ...tokens.map((token) => cases.decode(token).toString())].join('\n');
+  return [cases.decode(one.session).toString(), body, ...tokens.map((token) => cases.decode(token).toString())].join(
+    '\n',
+  );
 }
 
 test('no refusal says what was presented', () => {
@@ -36,7 +40,11 @@ test('no refusal says what was presented', () => {
     for (const name of PERSON) assert.ok(!text.includes(name), `${one.title}: ${text}`);
     // Names of the standards have no digit; parts of tokens, keys and nonces do.
     const words = (text.match(/[\w-]{12,}/g) ?? []).filter((word) => /[0-9][A-Za-z]|[A-Za-z][0-9]/.test(word));
-    assert.deepEqual(words.filter((word) => own.includes(word)), [], one.title);
+    assert.deepEqual(
+      words.filter((word) => own.includes(word)),
+      [],
+      one.title,
+    );
   }
   assert.ok(seen > 5, 'there is something to say');
 });
@@ -45,42 +53,47 @@ test('what is given and cannot be read is not quoted', () => {
   const secret = '5ecret-0f-the-ca11er';
   const [bytes, issuer] = [Buffer.from(secret), 'https://issuer.example'];
   const jwk = { kty: 'EC', crv: 'P-256', x: secret, y: secret, d: secret };
-  const trust = new idgate.Trust();
-  trust.addIssuer(issuer);
-  const verifier = new idgate.Verifier(cases.BASE_URL, trust);
+  const trust = new idgate.Trust([{ id: issuer }]);
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
   const session = idgate.Session.restore(cases.decode(cases.load()[0].session));
-  const expected = { format: 'vc+sd-jwt', issuerId: issuer, clientId: secret, nonce: secret };
-  const verify = (changed) => trust.verify('a~', { ...expected, ...changed });
+  const expected = { format: 'dc+sd-jwt', issuerId: issuer, clientId: secret, nonce: secret };
+  const verify = (changed) => trust.verifySync('a~', { ...expected, ...changed });
+  const mdoc = { format: 'mso_mdoc', docType: secret, namespace: secret, responseUri: secret };
+  const decide = (answer) => verifier.decideSync(session, answer, cases.STORE);
+  const trusting = (more) => new idgate.Trust([{ id: issuer, ...more }]);
   [
     () => verify({}),
     () => verify({ format: secret }),
     () => verify({ nonce: { is: secret } }),
     () => verify({ alg: secret }),
     () => verify({ claims: [[secret]] }),
-    () => verify({ encKey: { kty: secret } }),
-    () => verify({ encKey: jwk }),
-    () => trust.verify(secret, expected),
-    () => trust.addJwk(issuer, jwk),
-    () => trust.addJwk(issuer, JSON.stringify(secret)),
-    () => trust.addJwk(issuer, { keys: [secret] }),
-    () => trust.addPublicKey(issuer, `-----BEGIN PUBLIC KEY-----\n${secret}\n`),
-    () => trust.addRoots(issuer, secret),
-    () => trust.addIssuer(issuer, { revocation: secret }),
-    () => trust.addIssuer(issuer, { aki: secret }),
+    () => verify({ ...mdoc, encKey: { kty: secret } }),
+    () => verify({ ...mdoc, encKey: jwk }),
+    () => verify({ ...mdoc, apu: secret }),
+    () => trust.verifySync(secret, expected),
+    () => trusting({ jwk }),
+    () => trusting({ jwk: JSON.stringify(secret) }),
+    () => trusting({ jwk: { keys: [secret] } }),
+    () => trusting({ publicKeyPem: `-----BEGIN PUBLIC KEY-----\n${secret}\n` }),
+    () => trusting({ iacaRoots: secret }),
+    () => trusting({ revocation: secret }),
+    () => trusting({ namedInQueries: secret }),
     () => new idgate.Signer(cases.BASE_URL, bytes),
     () => idgate.Signer.external(cases.BASE_URL, jwk, (input) => input),
     () => idgate.didDocument(cases.BASE_URL, [jwk]),
     () => idgate.Session.restore(bytes),
     () => idgate.Session.restore(Buffer.from(JSON.stringify({ nonce: secret }))),
-    () => verifier.begin(session, bytes, 'application/x-www-form-urlencoded'),
-    () => verifier.begin(session, JSON.stringify({ vp_token: secret }), 'application/json'),
-    () => verifier.beginDcApi(session, { protocol: secret, data: secret }),
-    () => verifier.createSession(`{"credentials": "${secret}" "`),
-    () => new idgate.Verifier(cases.BASE_URL, trust, { clientId: secret }),
-    () => idgate.webhook.verify(secret, { 'x-signature': secret }, bytes),
+    () => decide({ to: session.id, body: bytes, contentType: 'application/x-www-form-urlencoded' }),
+    () => decide({ to: session.id, body: JSON.stringify({ vp_token: secret }), contentType: 'application/json' }),
+    () => decide({ dcApi: { protocol: secret, data: secret } }),
+    () => verifier.createSession(`{"credentials": "${secret}" "`, { mode: 'live' }),
+    () => verifier.createSession({ credentials: secret }, { mode: secret }),
+    () => verifier.createSession({ credentials: secret }, { mode: 'live' }),
+    () => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'], clientId: secret }),
+    () => new idgate.Webhook(secret).verify({ 'x-signature': secret }, bytes),
   ].forEach((work, number) => {
     assert.throws(work, (error) => {
-      assert.ok(error instanceof idgate.IdgateError, `${number}: ${error}`);
+      assert.ok(error instanceof idgate.IdgateError || error instanceof TypeError, `${number}: ${error}`);
       // Without the stack, which has this file's own lines.
       const told = { ...error, message: error.message };
       assert.ok(!util.inspect(told).includes(secret), `${number}: ${util.inspect(told)}`);

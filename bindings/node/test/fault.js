@@ -1,8 +1,9 @@
 'use strict';
-// Loaded before a program: its verifications fail with an error of the kind FAULT.
+// Loaded before a program: its verifications fail with the error FAULT.
 
-const { IdgateError, Verification } = require('idgate');
+const idgate = require('idgate');
 
-Verification.prototype.decide = async () => {
-  throw new IdgateError(process.env.FAULT, 'at_fault', 'a fault of the test');
+idgate.Verifier.prototype.decide = async () => {
+  const Fault = idgate[process.env.FAULT] ?? TypeError;
+  throw new Fault({ why: 'a fault of the test', message: 'a fault of the test' });
 };

@@ -16,8 +16,8 @@ const PAGE = path.join(__dirname, '..', '..', '..', 'docs', 'node.md');
 const { publicKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const ISSUER_JWK = publicKey.export({ format: 'jwk' });
 const FAULTS = [
-  ['unavailable', 503, 'temporarily_unavailable', '1'],
-  ...['config', 'misuse', 'internal'].map((kind) => [kind, 500, 'internal_error', null]),
+  ['NotAvailable', 503, 'temporarily_unavailable', '1'],
+  ...['Misconfigured', 'TypeError', 'InternalError'].map((kind) => [kind, 500, 'internal_error', null]),
 ];
 const failing = (kind) => ({ FAULT: kind, NODE_OPTIONS: `--require "${path.join(__dirname, 'fault.js')}"` });
 
@@ -40,7 +40,11 @@ for (const [kind, ...expected] of FAULTS) {
     assert.deepEqual(await told(await decline(link)), expected);
     const [cookie] = begun.headers.get('set-cookie').split(';');
     const body = JSON.stringify({ protocol: 'openid4vp-v1-unsigned', data: { error: 'access_denied' } });
-    const relayed = await fetch(`${base}/age/${id}/dc-api`, { method: 'POST', headers: { origin: base, cookie }, body });
+    const relayed = await fetch(`${base}/age/${id}/dc-api`, {
+      method: 'POST',
+      headers: { origin: base, cookie },
+      body,
+    });
     assert.deepEqual(await told(relayed), expected);
   });
 

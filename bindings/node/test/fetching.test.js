@@ -6,9 +6,11 @@ const crypto = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
+const path = require('node:path');
 const { test } = require('node:test');
 const zlib = require('node:zlib');
 const idgate = require('idgate');
+const abi = require(path.join(path.dirname(require.resolve('idgate')), 'abi.js'));
 const cases = require('./cases.js');
 
 const ISSUER = 'https://issuer.example';
@@ -45,9 +47,7 @@ async function source(t, before = async () => {}) {
 }
 
 function verifierOf(options) {
-  const trust = new idgate.Trust();
-  trust.addIssuer(ISSUER, { vct: VCTS });
-  trust.addJwk(ISSUER, JSON.stringify(issuer.publicKey.export({ format: 'jwk' })));
+  const trust = new idgate.Trust([{ id: ISSUER, vcts: VCTS, jwk: issuer.publicKey.export({ format: 'jwk' }) }]);
   return new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'], ...options });
 }
 
@@ -67,32 +67,32 @@ function presentation(vct, [idx, uri], request) {
   return issued + jwt(holder, 'kb+jwt', { iat: now, aud, nonce, sd_hash });
 }
 
-/** An answer with a credential for each status, under verification. */
-function begun(verifier, statuses) {
+/** An answer with a credential for each status, to a new session. */
+function answered(verifier, statuses) {
   const asked = statuses.map((_, at) => ({
     id: `c${at}`,
-    format: 'vc+sd-jwt',
-    issuer_id: ISSUER,
+    format: 'dc+sd-jwt',
+    issuerId: ISSUER,
     claims: ['given_name'],
   }));
-  const { session } = verifier.createSession({ credentials: asked });
+  const { session } = verifier.createSession({ credentials: asked }, { mode: 'live' });
   const request = new URL(session.info().qrCodeUrl).searchParams;
   const shown = Object.fromEntries(statuses.map((status, at) => [`c${at}`, [presentation(VCTS[at], status, request)]]));
   const body = new URLSearchParams({ state: request.get('state'), vp_token: JSON.stringify(shown) });
-  return verifier.begin(session, Buffer.from(body.toString()), FORM);
+  return [session, { to: session.id, body: body.toString(), contentType: FORM }];
 }
 
-/** What such an answer comes to, and what was committed on the way. */
+/** What such an answer comes to, and the statuses that were committed on the way. */
 async function decide(verifier, statuses, fetch) {
-  const verification = begun(verifier, statuses);
-  const held = [];
-  const commit = (hold) => held.push(hold.session.info().status);
-  try {
-    const { reason } = await verification.decide(fetch ? { commit, fetch } : { commit });
-    return [reason, held];
-  } finally {
-    verification.close();
-  }
+  const { store, committed } = keeping();
+  const { reason = null } = await verifier.decide(...answered(verifier, statuses), store, { fetch });
+  return [reason, committed.slice(0, -1)];
+}
+
+/** A store that takes everything, and the statuses that it took. */
+function keeping() {
+  const committed = [];
+  return { committed, store: { commit: ({ session }) => committed.push(session.info().status) > 0 } };
 }
 
 test('the list decides, and is neither held nor asked while it is fresh', async (t) => {
@@ -165,85 +165,178 @@ test('sources that say nothing hold up nobody who asks nothing', async (t) => {
   assert.ok(isFirst);
 });
 
-const fault = (kind) => Object.assign(new Error('at fault'), { kind });
-
-/** What was committed until `verification` failed as `expected` says. */
-async function failing(verification, expected, world = {}) {
-  const committed = [];
-  const commit = async ({ session }) => void committed.push(session.info().status);
-  await assert.rejects(verification.decide({ commit, ...world }), expected);
-  verification.close();
+/** What was committed until an answer failed as `expected` says. */
+async function failing(verifier, url, expected, options) {
+  const { store, committed } = keeping();
+  await assert.rejects(verifier.decide(...answered(verifier, [[0, url]]), store, options), expected);
   return committed;
 }
 
+test('the same list decides on this thread', async (t) => {
+  const list = await source(t);
+  const verifier = verifierOf({ fetch: new idgate.Fetcher({ allow: LOCAL }) });
+  // Known now: a source within this process could not answer while the thread waits.
+  await decide(verifier, [[0, list.url]]);
+  for (const [index, expected] of [
+    [0, null],
+    [1, 'credential_revoked'],
+  ]) {
+    const { store, committed } = keeping();
+    const { reason = null } = verifier.decideSync(...answered(verifier, [[index, list.url]]), store);
+    assert.deepEqual([reason, committed.length], [expected, 1]);
+  }
+  const own = { fetch: () => Buffer.from(list.token()) };
+  for (const other of [verifierOf(), verifierOf({ fetch: false })]) {
+    const { store, committed } = keeping();
+    assert.equal(other.decideSync(...answered(other, [[0, list.url]]), store, own).reply, 'accepted');
+    assert.deepEqual(committed, ['VERIFYING', 'VERIFIED']);
+  }
+  assert.equal(list.asked, 1);
+});
+
+const EXPECTED = { format: 'dc+sd-jwt', issuerId: ISSUER, clientId: 'x', nonce: 'n', claims: ['given_name'] };
+/** A presentation with that status, outside a session. */
+const captured = (status) => presentation(VCTS[0], status, new URLSearchParams({ client_id: 'x', nonce: 'n' }));
+const trusting = () => new idgate.Trust([{ id: ISSUER, vcts: VCTS, jwk: issuer.publicKey.export({ format: 'jwk' }) }]);
+
+test('the list decides about one presentation, too', async (t) => {
+  const [list, fetch, trust] = [await source(t), new idgate.Fetcher({ allow: LOCAL }), trusting()];
+  const good = await trust.verify(captured([0, list.url]), EXPECTED, { fetch });
+  assert.deepEqual([good.claims, good.facts.revocation], [{ given_name: 'Erika' }, 'good']);
+  const { ok, refused } = await trust.check(captured([1, list.url]), EXPECTED, { fetch });
+  assert.deepEqual([ok, refused.reason, refused.hint], [false, 'credential_revoked', undefined]);
+  // Known now, on this thread as well.
+  assert.deepEqual(trust.verifySync(captured([0, list.url]), EXPECTED, { fetch }), good);
+  assert.equal(trust.checkSync(captured([1, list.url]), EXPECTED, { fetch }).refused.reason, 'credential_revoked');
+  assert.equal(list.asked, 1);
+  const own = { fetch: () => Buffer.from(list.token()) };
+  assert.equal((await trust.check(captured([0, list.url]), EXPECTED, own)).ok, true);
+  assert.equal(trust.checkSync(captured([1, list.url]), EXPECTED, own).refused.reason, 'credential_revoked');
+  assert.equal(list.asked, 1);
+});
+
+test('a status that is not fetched refuses one presentation, and the hint says what to do', async (t) => {
+  const [list, trust] = [await source(t), trusting()];
+  const shown = captured([0, list.url]);
+  for (const verdict of [
+    await trust.check(shown, EXPECTED, { fetch: false }),
+    trust.checkSync(shown, EXPECTED, { fetch: false }),
+  ]) {
+    assert.deepEqual([verdict.ok, verdict.refused.reason], [false, 'revocation_unknown']);
+    assert.match(verdict.refused.hint, /`fetch`/);
+    assert.ok(verdict.refused.message.endsWith(verdict.refused.hint));
+  }
+  // Private addresses are not reached unless allowed.
+  for (const verdict of [await trust.check(shown, EXPECTED), trust.checkSync(shown, EXPECTED)]) {
+    assert.deepEqual([verdict.ok, verdict.refused.reason], [false, 'revocation_unknown']);
+  }
+  assert.equal(list.asked, 0);
+});
+
+test('where this machine cannot ask, one presentation is refused, and the hint says to try again', async (t) => {
+  const [list, fetch, trust] = [await source(t), new idgate.Fetcher({ allow: LOCAL }), trusting()];
+  const { run } = abi;
+  t.mock.method(abi, 'run', (name, ...given) => {
+    if (name === 'verification_fetch') throw new idgate.NotAvailable({ message: 'no file descriptor' });
+    return run(name, ...given);
+  });
+  const shown = captured([0, list.url]);
+  for (const { ok, refused } of [
+    await trust.check(shown, EXPECTED, { fetch }),
+    trust.checkSync(shown, EXPECTED, { fetch }),
+  ]) {
+    assert.deepEqual([ok, refused.reason], [false, 'revocation_unknown']);
+    assert.match(refused.hint, /try again/);
+    assert.ok(refused.message.endsWith(refused.hint));
+  }
+  const verifier = verifierOf({ fetch });
+  const { store, committed } = keeping();
+  await assert.rejects(verifier.decide(...answered(verifier, [[0, list.url]]), store), { name: 'NotAvailable' });
+  assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
+});
+
 test('the hold is given back when the library fails', async (t) => {
   const [list, fetcher] = [await source(t), new idgate.Fetcher({ allow: LOCAL })];
-  const verification = begun(verifierOf({ fetch: fetcher }), [[0, list.url]]);
+  const verifier = verifierOf({ fetch: fetcher });
   const committed = [];
   const commit = ({ session }) => {
     committed.push(session.info().status);
     fetcher.close();
+    return true;
   };
-  await failing(verification, { kind: 'misuse' }, { commit });
+  await assert.rejects(verifier.decide(...answered(verifier, [[0, list.url]]), { commit }), TypeError);
   assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
-  // The same after the last fetch.
-  const closed = begun(verifierOf(), [[0, list.url]]);
-  const supply = closed.supply.bind(closed);
-  closed.supply = (...given) => {
-    supply(...given);
-    closed.close();
-  };
-  assert.deepEqual(await failing(closed, { kind: 'misuse' }, { fetch: () => null }), ['VERIFYING', 'PENDING']);
 });
 
 test('the hold is given back whatever a fetch of the callers own fails with', async () => {
-  for (const problem of [...['unavailable', 'misuse', 'internal', 'bad_response'].map(fault), new TypeError('own')]) {
+  const verifier = verifierOf();
+  for (const problem of [new Error('own'), new TypeError('own'), 'text']) {
     const throwing = () => {
       throw problem;
     };
     for (const fetch of [throwing, async () => throwing()]) {
-      const verification = begun(verifierOf(), [[0, 'https://list.example']]);
-      const committed = await failing(verification, (error) => error === problem, { fetch });
+      const committed = await failing(verifier, 'https://list.example', (error) => error === problem, { fetch });
       assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
     }
+    const { store, committed } = keeping();
+    const given = answered(verifier, [[0, 'https://list.example']]);
+    assert.throws(
+      () => verifier.decideSync(...given, store, { fetch: throwing }),
+      (error) => error === problem,
+    );
+    assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
   }
+  const fetch = async () => 'text';
+  assert.deepEqual(await failing(verifier, 'https://list.example', TypeError, { fetch }), ['VERIFYING', 'PENDING']);
 });
 
-test('what keeps the hold from being given back hides no fault', async () => {
-  const problem = fault('internal');
+test('a store that does not take the hold back hides no fault', async () => {
+  const problem = new Error('own');
+  const verifier = verifierOf();
   const commit = async ({ session }) => {
-    if (session.info().status === 'PENDING') throw new Error('somebody was faster');
+    if (session.info().status === 'PENDING') throw new Error('the store is down');
+    return true;
   };
   const fetch = async () => Promise.reject(problem);
-  await failing(begun(verifierOf(), [[0, 'https://list.example']]), (error) => error === problem, { commit, fetch });
+  const given = answered(verifier, [[0, 'https://list.example']]);
+  await assert.rejects(verifier.decide(...given, { commit }, { fetch }), (error) => error === problem);
 });
 
 test('a hold that was not committed is not given back', async () => {
-  const [problem, committed] = [fault('internal'), []];
+  const [problem, verifier] = [new Error('own'), verifierOf()];
+  const given = answered(verifier, [[0, 'https://list.example']]);
+  const committed = [];
   const commit = async ({ session }) => {
     committed.push(session.info().status);
     throw problem;
   };
-  await failing(begun(verifierOf(), [[0, 'https://list.example']]), (error) => error === problem, { commit });
+  await assert.rejects(verifier.decide(...given, { commit }), (error) => error === problem);
   assert.deepEqual(committed, ['VERIFYING']);
 });
 
+test('a session that went on without this answer is left alone', async () => {
+  const verifier = verifierOf();
+  const committed = [];
+  const commit = ({ session }) => committed.push(session.info().status) === 1;
+  const given = answered(verifier, [[0, 'https://list.example']]);
+  const closed = { name: 'NotAnAnswer', code: 'session_not_pending' };
+  await assert.rejects(verifier.decide(...given, { commit }, { fetch: () => null }), closed);
+  assert.deepEqual(committed, ['VERIFYING', 'FAILED']);
+});
+
 test('a fetch that is none is refused before anything is committed', async () => {
-  for (const fetch of [null, true, 'https://list.example', {}]) {
-    const [verification, committed] = [begun(verifierOf(), [[0, 'https://list.example']]), []];
-    const commit = (transition) => committed.push(transition);
-    await assert.rejects(verification.decide({ commit, fetch }), TypeError);
-    assert.deepEqual(committed, []);
-    verification.close();
+  const verifier = verifierOf();
+  for (const fetch of [1, 'https://list.example', {}]) {
+    assert.deepEqual(await failing(verifier, 'https://list.example', TypeError, { fetch }), []);
   }
 });
 
 test('what a fetcher cannot use is refused', () => {
   for (const wrong of [{ allow: ['localhost'] }, { allow: ['10.0.0.1/8'] }, { roots: 'no certificate' }]) {
-    assert.throws(() => new idgate.Fetcher(wrong), { kind: 'config' });
+    assert.throws(() => new idgate.Fetcher(wrong), { name: 'Misconfigured' });
   }
   for (const wrong of [{ allow: '10.0.0.0/8' }, { allowed: [] }]) {
     assert.throws(() => new idgate.Fetcher(wrong), TypeError);
   }
-  for (const fetch of ['yes', 1, {}, null]) assert.throws(() => verifierOf({ fetch }), TypeError);
+  for (const fetch of ['yes', 1, {}]) assert.throws(() => verifierOf({ fetch }), TypeError);
 });

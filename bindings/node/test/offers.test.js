@@ -8,23 +8,23 @@ const cases = require('./cases.js');
 
 const ISSUER = 'https://issuer.example';
 const REQUEST = {
-  credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
+  credentials: [{ format: 'dc+sd-jwt', issuerId: ISSUER, claims: ['given_name'] }],
 };
+
+const live = (now) => ({ mode: 'live', now });
 
 /** A signer, a certificate for it, and a trust that knows one issuer. */
 function certified() {
   const given = cases.certified();
   const [now, chain] = [new Date(given.now_ms), cases.decode(given.chain)];
   const signer = new idgate.Signer(cases.BASE_URL, cases.decode(given.key));
-  const trust = new idgate.Trust();
-  trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
-  trust.addJwk(ISSUER, signer.publicKey());
+  const trust = new idgate.Trust([{ id: ISSUER, vcts: ['urn:eudi:pid:1'], jwk: signer.publicKey() }]);
   return { now, chain, signer, trust };
 }
 
 function offered(verifier, now) {
-  const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
-  const { session } = verifier.createSession(request, { now });
+  const request = { ...REQUEST, redirectUri: 'https://shop.example/back' };
+  const { session } = verifier.createSession(request, live(now));
   const { offers } = session.info(now);
   assert.equal(offers.length, 1);
   return { session, offer: offers[0] };
@@ -40,22 +40,26 @@ test('a certificate names the verifier and stands in its requests', () => {
   });
   for (const one of [signer, named]) one.close();
   const { session, offer } = offered(verifier, now);
-  assert.deepEqual([offer.id, offer.profile], [null, 'haip']);
+  assert.deepEqual([offer.handle, offer.profile], [session.id, 'haip']);
   assert.ok(offer.clientId.startsWith('x509_hash:'), offer.clientId);
   const query = new URL(offer.deepLinks.haip).searchParams;
   assert.equal(query.get('client_id'), offer.clientId);
   assert.equal(query.get('request_uri'), offer.requestUri);
   assert.equal(query.get('request_uri_method'), 'post');
-  const options = { offer: offer.id, walletNonce: 'w', now };
+  const options = { to: offer.handle, walletNonce: 'w', now };
   const parts = verifier.requestObject(session, options).jwt.split('.');
   const [header, claims] = parts.slice(0, 2).map((part) => JSON.parse(cases.decode(part)));
   assert.deepEqual(header.x5c, [chain.toString('base64')]);
   assert.deepEqual([claims.client_id, claims.wallet_nonce], [offer.clientId, 'w']);
   assert.equal(claims.response_uri, offer.responseUri);
-  const refused = { kind: 'bad_response' };
-  const unknown = { offer: 'off_1', now };
-  assert.throws(() => verifier.requestObject(session, unknown), refused);
-  assert.throws(() => verifier.begin(session, Buffer.from('vp_token=x'), null, unknown), refused);
+  const unknown = { to: 'off_1', now };
+  assert.throws(() => verifier.requestObject(session, unknown), {
+    name: 'NotAnAnswer',
+    code: 'not_found',
+    httpStatus: 404,
+  });
+  const answer = { to: 'off_1', body: Buffer.from('vp_token=x') };
+  assert.throws(() => verifier.decideSync(session, answer, cases.STORE, { now }), { name: 'NotAnAnswer' });
 });
 
 test('a request names its profiles and gets an offer for each', () => {
@@ -65,41 +69,41 @@ test('a request names its profiles and gets an offer for each', () => {
     signer: [signer, signer.certified(chain, { now })],
     profiles: ['1.0', 'draft'],
   });
-  const { session } = verifier.createSession(both, { now });
+  const { session } = verifier.createSession(both, live(now));
   const [own, other] = session.info(now).offers;
-  assert.deepEqual([own.profile, own.id, other.profile], ['draft', null, '1.0']);
-  assert.ok(other.responseUri.endsWith(other.id));
-  const { jwt } = verifier.requestObject(session, { offer: other.id, now });
+  assert.deepEqual([own.profile, own.handle, other.profile], ['draft', session.id, '1.0']);
+  assert.deepEqual(session.handles, [own.handle, other.handle]);
+  assert.ok(other.responseUri.endsWith(other.handle));
+  const { jwt } = verifier.requestObject(session, { to: other.handle, now });
   assert.ok('dcql_query' in JSON.parse(cases.decode(jwt.split('.')[1])));
   const without = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'haip'] });
   for (const profile of ['haip', 'draft']) {
-    const refused = { kind: 'bad_request', code: 'unsupported_profile' };
-    assert.throws(() => without.createSession({ ...REQUEST, profile }, { now }), refused);
+    const refused = { name: 'RequestInvalid', code: 'unsupported_profile' };
+    const request = { ...REQUEST, redirectUri: 'https://shop.example/back', profile };
+    assert.throws(() => without.createSession(request, live(now)), refused);
   }
 });
 
-test('the result is for whoever brings the code of the way back', () => {
+test('the result is for the browser that brings the code of the way back', () => {
   const { decision, now } = verified('haip');
   const settled = decision.transition.session;
   const code = new URL(decision.redirectUri).searchParams.get('response_code');
-  for (const wrong of [null, undefined, '', 'another', code.slice(1)]) {
-    assert.equal(settled.resultFor(wrong, now), null, String(wrong));
-  }
-  assert.deepEqual(settled.resultFor(code, now), settled.result(now));
-  assert.equal(settled.resultFor(code, new Date(now.getTime() + 30_000)), null);
+  const withheld = (reason) => ({ name: 'Withheld', reason });
+  const read = (responseCode, at = now) => settled.result({ responseCode }, at);
+  for (const none of [null, undefined]) assert.throws(() => read(none), withheld('response_code_missing'));
+  for (const wrong of ['another', code.slice(1)]) assert.throws(() => read(wrong), withheld('response_code_wrong'));
+  assert.throws(() => read(''), { name: 'Withheld' });
+  assert.deepEqual(read(code), settled.result('backend', now));
+  assert.throws(() => read(code, new Date(now.getTime() + 30_000)), withheld('redacted'));
   const byValue = verified('1.0 by value');
-  assert.ok(byValue.decision.transition.session.resultFor(null, byValue.now).claims);
+  assert.ok(byValue.decision.transition.session.result({ responseCode: null }, byValue.now).claims);
 });
 
 /** What comes of the first good answer to a link with this in its title, and when. */
 function verified(title) {
   const good = cases.load().filter((one) => one.expected.status === 'VERIFIED');
   const one = good.find((candidate) => candidate.title.includes(title) && !candidate.dc_api);
-  const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
-  const verifier = cases.verifierOf(one);
-  const options = { offer: one.offer, now };
-  const verification = verifier.begin(session, cases.decode(one.body), one.content_type, options);
-  return { decision: verification.step(), now };
+  return { decision: cases.decided(one), now: new Date(one.now_ms) };
 }
 
 /** For a minute; no registrar signs it: wallets would ask. */
@@ -131,31 +135,31 @@ test('a registration certificate goes to wallets, and asking for more is told or
     () => named.checkRegistration('a.b.c', { now }),
     () => signer.checkRegistration(registration, { now }),
   ]) {
-    assert.throws(refused, { kind: 'config' });
+    assert.throws(refused, { name: 'Misconfigured' });
   }
   const options = { signer: [signer, named], profiles: ['haip', 'draft'] };
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, options);
-  const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
+  const request = { ...REQUEST, redirectUri: 'https://shop.example/back' };
   const good = { sent: true, expired: false, beyond: [] };
-  assert.deepEqual(verifier.compareRegistration(registration, request, { now }), good);
-  const { session } = verifier.createSession(request, { registration, strict: true, now });
-  const [, claims] = verifier.requestObject(session, { now }).jwt.split('.');
+  assert.deepEqual(verifier.compareRegistration(registration, request, live(now)), good);
+  const { session } = verifier.createSession(request, { registration, strict: true, ...live(now) });
+  const [, claims] = verifier.requestObject(session, { to: session.id, now }).jwt.split('.');
   const sent = [{ format: 'registration_cert', data: registration }];
   assert.deepEqual(JSON.parse(cases.decode(claims)).verifier_info, sent);
   const other = registrationOf('family_name', now);
-  const { beyond } = verifier.compareRegistration(other, request, { now });
+  const { beyond } = verifier.compareRegistration(other, request, live(now));
   assert.deepEqual(beyond, ['given_name of urn:eudi:pid:1']);
-  verifier.createSession(request, { registration: other, now });
+  verifier.createSession(request, { registration: other, ...live(now) });
   const draft = { ...REQUEST, profile: 'draft' };
-  assert.equal(verifier.compareRegistration(other, draft, { now }).sent, false);
-  const expired = verifier.compareRegistration(registration, request, { now: minute });
+  assert.equal(verifier.compareRegistration(other, draft, live(now)).sent, false);
+  const expired = verifier.compareRegistration(registration, request, live(minute));
   assert.deepEqual([expired.sent, expired.expired], [false, true]);
   for (const [code, given, at] of [
     ['invalid_request', other, now],
     ['unsupported_profile', registration, minute],
   ]) {
-    const strict = { registration: given, strict: true, now: at };
-    assert.throws(() => verifier.createSession(request, strict), { kind: 'bad_request', code });
+    const strict = { registration: given, strict: true, ...live(at) };
+    assert.throws(() => verifier.createSession(request, strict), { name: 'RequestInvalid', code });
   }
 });
 
@@ -178,13 +182,17 @@ test('what does not fit together is refused', () => {
   const other = new idgate.Signer(cases.BASE_URL, idgate.generateSigningKey());
   const san = { profiles: ['1.0'], clientId: 'x509_san_dns', signer: named };
   new idgate.Verifier(cases.BASE_URL, trust, san).close();
-  for (const refused of [
-    () => other.certified(chain, { now }),
-    () => signer.certified(chain, { now: new Date(0) }),
-    () => new idgate.Verifier('https://b.example', trust, san),
-    () => new idgate.Verifier(cases.BASE_URL, trust, { requestMode: 'jar' }),
-    () => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['2.0'] }),
+  const profiles = ['1.0'];
+  for (const [refused, field] of [
+    [() => other.certified(chain, { now })],
+    [() => signer.certified(chain, { now: new Date(0) })],
+    [() => new idgate.Verifier('https://b.example', trust, san)],
+    [() => new idgate.Verifier('ftp://b.example', trust, { profiles })],
+    [() => new idgate.Verifier(cases.BASE_URL, trust, { profiles, requestMode: 'jar' }), 'requestMode'],
+    [() => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['2.0'] }), 'profiles'],
+    [() => new idgate.Verifier(cases.BASE_URL, trust, { profiles: [] }), 'profiles'],
+    [() => new idgate.Verifier(cases.BASE_URL, trust, { profiles, clientId: 'redirect_uri' }), 'clientId'],
   ]) {
-    assert.throws(refused, { kind: 'config' });
+    assert.throws(refused, { name: 'Misconfigured', issuer: null, ...(field && { field }) });
   }
 });

@@ -1,5 +1,5 @@
 'use strict';
-// The first example of README.md, run as it stands there.
+// The first example of README.md, run as it is there.
 
 const assert = require('node:assert/strict');
 const fs = require('node:fs');
@@ -31,8 +31,7 @@ test('the first example of the README goes from the button to the boolean', asyn
     fs: { readFileSync: () => root },
     ownId: 'own',
     answerWith: (answer) => told.push(answer),
-    commit: () => {},
-    fetch: () => null,
+    store: { commit: () => true },
   };
   const { verifier, made } = await run(`${begin}\nreturn { verifier, made };`, world);
   const declined = { protocol: 'openid4vp-v1-unsigned', data: { error: 'access_denied' } };
@@ -42,6 +41,9 @@ test('the first example of the README goes from the button to the boolean', asyn
   const [{ id, link, dc_api }, answered] = told;
   assert.equal(id, 'own');
   assert.match(link, /^openid4vp:\/\/\?/);
-  assert.deepEqual(dc_api.requests.map(({ protocol }) => protocol), ['openid4vp-v1-unsigned', 'org-iso-mdoc']);
+  assert.deepEqual(
+    dc_api.requests.map(({ protocol }) => protocol),
+    ['openid4vp-v1-unsigned', 'org-iso-mdoc'],
+  );
   assert.deepEqual(answered, { adult: false });
 });

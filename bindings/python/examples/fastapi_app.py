@@ -23,17 +23,17 @@ from typing import Annotated, Any
 
 import idgate
 from fastapi import Cookie, Depends, FastAPI, Header, HTTPException, Request, Response
-from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi.responses import FileResponse, StreamingResponse
 from idgate.fastapi import wallet_router
 
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8000")  # the page's origin, too
 BROWSER = Path(__file__).parents[2] / "browser"
 ISSUER = "https://issuer.example"
-REQUEST = {
+REQUEST: idgate.Request = {
     "credentials": [
         {
             "id": "pid",
-            "format": "vc+sd-jwt",
+            "format": "dc+sd-jwt",
             "issuer_id": ISSUER,
             "claims": ["adult"],
             "claim_paths": {"adult": ["age_equal_or_over", "18"]},
@@ -54,9 +54,8 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 
-trust = idgate.Trust()
-trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
-trust.add_jwk(ISSUER, Path(os.environ["IDGATE_ISSUER_JWK"]).read_text())
+issuer_jwk = Path(os.environ["IDGATE_ISSUER_JWK"]).read_text()
+trust = idgate.Trust([idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=issuer_jwk)])
 verifier = idgate.Verifier(BASE_URL, trust, profiles=["1.0"], dc_api="unsigned")
 
 
@@ -96,7 +95,7 @@ class Store:
             if len(self.checks) >= MAX_CHECKS or not self.commit(made):
                 return None
             check_id, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-            check = Check(secret, made.session.info().session_id, now + CHECK_SECONDS)
+            check = Check(secret, made.session.info().id, now + CHECK_SECONDS)
             self.checks[check_id] = check
         return check_id, check
 
@@ -105,23 +104,18 @@ class Store:
         return known and known.session
 
     def commit(self, transition: idgate.Transition) -> bool:
-        info, result = transition.session.info(), transition.session.result()
-        adult = result is not None and result["claims"]["pid"]["adult"] is True
+        info = transition.session.info()
+        try:
+            result = transition.session.result(idgate.Backend())
+            adult = result.credential("pid")["adult"] is True
+        except idgate.Withheld:
+            adult = False
         with self.lock:
-            known = self.stored.get(info.session_id)
+            known = self.stored.get(info.id)
             if (known.revision if known else 0) != transition.from_revision:
                 return False
-            self.stored[info.session_id] = Stored(transition.session, info.revision, adult)
+            self.stored[info.id] = Stored(transition.session, info.revision, adult)
         return True
-
-
-class FasterError(Exception):
-    """Another answer was."""
-
-
-def commit(transition: idgate.Transition) -> None:
-    if not store.commit(transition):
-        raise FasterError
 
 
 store = Store()
@@ -130,10 +124,10 @@ app.include_router(wallet_router(verifier, store))  # where wallets answer that 
 
 
 @app.exception_handler(idgate.NotAvailable)
-def try_again(_: Request, fault: Exception) -> JSONResponse:
-    """It is nobody's answer that is wrong: something here is, and the session is as it was."""
+def try_again(_: Request, fault: idgate.NotAvailable) -> Response:
+    """The answer is not at fault, something here is, and the session is as it was."""
     logging.getLogger("age").error("%s", fault)
-    return JSONResponse({"detail": "temporarily_unavailable"}, 503, {"Retry-After": "1"})
+    return Response(fault.reply.body, fault.reply.status, fault.reply.headers)
 
 
 @app.get("/")
@@ -156,7 +150,7 @@ def from_our_page(origin: Annotated[str | None, Header()] = None) -> None:
 
 @app.post("/age", status_code=201, dependencies=[Depends(from_our_page)])
 def begin(response: Response) -> dict[str, Any]:
-    made = verifier.create_session(REQUEST, livemode=SECURE)
+    made = verifier.create_session(REQUEST, mode="live" if SECURE else "test")
     begun = store.begin(made)
     if begun is None:
         raise HTTPException(503, "temporarily_unavailable", {"Retry-After": "60"})
@@ -186,19 +180,17 @@ async def relay(session_id: SessionId, request: Request) -> dict[str, Any]:
         answer += chunk
         if len(answer) > MAX_ANSWER:
             raise HTTPException(413, "payload_too_large")
+    session = store.stored[session_id].session
     try:
-        session = store.stored[session_id].session
-        decision = await verifier.verify_dc_api(session, answer, commit=commit)
-        commit(decision.transition)
-        if decision.reason:
-            # For the operator's log, and never for the wallet: the reason, and the rule with its clause.
-            logging.getLogger("age").error("refused: %s: %s", decision.reason, decision.report["failed"])
-    except FasterError:
-        pass  # the page asks for the outcome of that one
-    except idgate.Refused as refused:
-        logging.getLogger("age").error("an answer changed nothing: %s: %s", refused.code, refused)
-        if refused.code != "session_not_pending":
-            raise HTTPException(400, refused.code) from refused
+        decision = await verifier.decide_async(session, idgate.Answer.dc_api(answer), store)
+    except idgate.NotAnAnswer as error:
+        logging.getLogger("age").error("an answer changed nothing: %s: %s", error.code, error)
+        if error.code == "session_not_pending":
+            return {}  # another answer was faster, and the page asks for the outcome of that one
+        raise HTTPException(error.http_status, error.code) from error
+    if decision.reason:
+        # For the operator's log, and never for the wallet: the reason, and the rule with its clause.
+        logging.getLogger("age").error("refused: %s: %s", decision.reason, decision.report.failed)
     return {}
 
 

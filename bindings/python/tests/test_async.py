@@ -1,11 +1,13 @@
-"""The same cases in an event loop, and errors by who must act."""
+"""The same cases in an event loop, the examples of the documentation, and sources that are asked at once."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import doctest
 import importlib
-import pickle
+import inspect
+import pkgutil
 import re
 import sys
 import threading
@@ -16,41 +18,45 @@ from typing import Any
 
 import cases
 import idgate
+from idgate import _deciding
+from idgate.fetcher import Fetching
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
 
 from patience import PATIENCE  # noqa: E402
 
-MODULES = ("errors", "session", "signer", "trust", "verification", "verifier", "webhook")
+FORM = "application/x-www-form-urlencoded"
+#: They need a framework that may not be installed.
+FRAMEWORKS = ("django", "fastapi")
 
 
 def load_tests(_: Any, tests: unittest.TestSuite, __: Any) -> unittest.TestSuite:
     """The examples of the documentation are tests, too."""
     names = {name: getattr(idgate, name) for name in idgate.__all__}
-    for name in MODULES:
-        module = importlib.import_module(f"idgate.{name}")
-        tests.addTests(doctest.DocTestSuite(module, extraglobs={**names, **vars(module)}))
+    for found in pkgutil.iter_modules(idgate.__path__):
+        if not found.ispkg and found.name not in FRAMEWORKS:
+            module = importlib.import_module(f"idgate.{found.name}")
+            tests.addTests(doctest.DocTestSuite(module, extraglobs={**names, **vars(module)}))
     return tests
 
 
-async def outcome(case: dict[str, Any], fetch: Any = lambda need: None) -> dict[str, Any]:
-    """What comes of a case, through coroutines."""
+class AsyncStore(cases.Kept):
+    """A store of coroutine functions."""
+
+    async def commit(self, transition: idgate.Transition) -> bool:  # type: ignore[override]
+        return super().commit(transition)
+
+
+async def outcome(case: dict[str, Any]) -> dict[str, Any]:
+    """The outcome of a case, through coroutines."""
     now = cases.at(case["now_ms"])
     session = idgate.Session.restore(cases.decode(case["session"]))
-    held = []
-
-    async def commit(transition: idgate.Transition) -> None:
-        held.append(transition)
-
+    verifier = await asyncio.to_thread(cases.verifier, case)
     try:
-        verification = await asyncio.to_thread(cases.begin, case, session, now)
-    except idgate.Refused as error:
+        decision = await verifier.decide_async(session, cases.answer(case, session), AsyncStore(), now=now)
+    except idgate.NotAnAnswer as error:
         return {"error": error.code}
-    with verification:
-        decision = await verification.decide_async(commit, fetch)
-    result = decision.transition.session.result(now)
-    claims = None if result is None else result["claims"]
-    return {"status": decision.status, "reason": decision.reason, "claims": claims}
+    return cases.told(decision, now)
 
 
 class AsyncTest(unittest.IsolatedAsyncioTestCase):
@@ -60,73 +66,116 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         for case, told in zip(everything, outcomes, strict=True):
             self.assertEqual(told, case["expected"], case["title"])
 
-    async def test_an_answer_is_verified_in_one_call(self) -> None:
-        trust = idgate.Trust()
-        trust.add_issuer("https://issuer.example")
-        trust.add_jwk("https://issuer.example", idgate.Signer("https://a.example", b"7" * 32).public_key())
-        verifier = idgate.Verifier(cases.BASE_URL, trust)
-        asked = {"format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
-        session = verifier.create_session({"credentials": [asked]}).session
-        never = {"commit": lambda hold: self.fail("nothing is asked"), "fetch": lambda need: None}
-        with self.assertRaises(idgate.Refused) as raised:
-            await verifier.verify(session, b"state=x&error=x", "application/x-www-form-urlencoded", **never)
-        self.assertEqual((raised.exception.code, raised.exception.kind), ("state_mismatch", "bad_response"))
-        with self.assertRaises(idgate.Refused):
-            await verifier.verify_dc_api(session, {"protocol": "x"}, **never)
-        state = re.search("state=([^&]*)", session.info().qr_code_url or "")
+    async def test_an_answer_is_decided_and_stored_in_one_call(self) -> None:
+        key = idgate.Signer("https://a.example", b"7" * 32).public_key()
+        trust = idgate.Trust([idgate.Issuer("https://issuer.example", jwk=key)])
+        verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["draft"])
+        request: idgate.Request = {
+            "credentials": [
+                {"format": "dc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
+            ]
+        }
+        session, store = verifier.create_session(request).session, AsyncStore()
+        info = session.info()
+        state = re.search("state=([^&]*)", info.qr_code_url or "")
         assert state is not None
-        body = f"state={state[1]}&error=access_denied".encode()
-        decision = await verifier.verify(session, body, "application/x-www-form-urlencoded", **never)
-        self.assertEqual((decision.reply, decision.wallet_error), ("error_noted", "access_denied"))
-        self.assertEqual(decision.report["credentials"], [])
+
+        def answer(state: str) -> idgate.Answer:
+            body = f"state={state}&error=access_denied".encode()
+            return idgate.Answer(to=info.id, body=body, content_type=FORM)
+
+        with self.assertRaises(idgate.NotAnAnswer) as raised:
+            await verifier.decide_async(session, answer("x"), store)
+        error = raised.exception
+        self.assertEqual((error.code, error.http_status, error.reply.status), ("state_mismatch", 400, 400))
+        with self.assertRaises(idgate.NotAnAnswer):
+            await verifier.decide_async(session, idgate.Answer.dc_api({"protocol": "x"}), store)
+        self.assertEqual(store.transitions, [])
+        decision = await verifier.decide_async(session, answer(state[1]), store)
+        self.assertEqual((decision.reply.status, decision.wallet_error), (200, "access_denied"))
+        self.assertEqual(decision.report.credentials, ())
+        self.assertEqual(store.transitions, [decision.transition])
+        self.assertEqual(decision.transition.from_revision, info.revision)
+        with self.assertRaises(idgate.NotAnAnswer) as raised:
+            await verifier.decide_async(decision.session, answer(state[1]), store)
+        self.assertEqual((raised.exception.code, raised.exception.http_status), ("session_not_pending", 409))
 
     async def test_one_presentation_is_verified(self) -> None:
-        with idgate.Trust() as trust:
-            trust.add_issuer("i")
+        with idgate.Trust([idgate.Issuer("i")]) as trust:
             with self.assertRaises(idgate.Refused):
-                await trust.verify_async("x", format="vc+sd-jwt", issuer_id="i", client_id="c", nonce="n")
+                await trust.verify_async("x", format="dc+sd-jwt", issuer_id="i", client_id="c", nonce="n")
+
+    def test_what_ends_with_async_has_the_parameters_of_the_other(self) -> None:
+        found = 0
+        for kind in vars(idgate).values():
+            for name, method in vars(kind).items() if isinstance(kind, type) else ():
+                if name.endswith("_async"):
+                    plain = getattr(kind, name.removesuffix("_async"))
+                    self.assertEqual(inspect.signature(method), inspect.signature(plain), name)
+                    found += 1
+        self.assertGreaterEqual(found, 2)
+
+    def test_no_public_function_takes_whatever_it_is_given(self) -> None:
+        for name in idgate.__all__:
+            kind = getattr(idgate, name)
+            methods = [kind, *vars(kind).values()] if isinstance(kind, type) else [kind]
+            for method in methods:
+                if inspect.isfunction(method) and method.__module__.startswith("idgate"):
+                    parameters = inspect.signature(method).parameters.values()
+                    kinds = [parameter.kind for parameter in parameters]
+                    self.assertNotIn(inspect.Parameter.VAR_KEYWORD, kinds, f"{name}: {method}")
+
+
+class Steps(idgate.Verification):
+    """A verification that needs three sources, and takes what came of them."""
+
+    def __init__(self, fetch: Any = True) -> None:
+        self.asked, self.supplied, self._pointer = False, {}, None
+        self.fetching = Fetching(fetch)
+
+    def step(self) -> Any:
+        if self.asked:
+            return idgate.Decision("settled", None, "VERIFIED", None, None, None, None)  # type: ignore[arg-type]
+        self.asked = True
+        needs = [idgate.Need(index, "crl", f"https://{index}.example", "*/*") for index in range(3)]
+        return idgate.Ask(hold="hold", needs=tuple(needs))  # type: ignore[arg-type]
+
+    def supply(self, need: idgate.Need, body: Any, now: Any = None) -> None:
+        self.supplied[need.index] = body
 
 
 class FetchTest(unittest.TestCase):
-    """Of an answer that needs several sources, all are fetched at once."""
-
-    class Verification(idgate.Verification):
-        """Needs three sources, and takes what came of them."""
-
-        def __init__(self) -> None:
-            self.asked, self.supplied, self._pointer = False, {}, None
-
-        def step(self) -> Any:
-            if self.asked:
-                return "decided"
-            self.asked = True
-            needs = [idgate.Need(index, "crl", f"https://{index}.example", "*/*") for index in range(3)]
-            return idgate.Ask(hold="hold", needs=needs)  # type: ignore[arg-type]
-
-        def supply(self, need: idgate.Need, body: Any, now: Any = None) -> None:
-            self.supplied[need.index] = body
+    """For an answer that needs several sources, all are fetched at once."""
 
     def test_a_coroutine_function_is_refused_where_nothing_awaits_it(self) -> None:
-        async def commit(_: Any) -> None: ...
-
         async def fetch(_: Any) -> None: ...
 
-        with self.assertRaisesRegex(TypeError, "commit is a coroutine function; await decide_async"):
-            self.Verification().decide(commit, lambda need: None)  # type: ignore[arg-type]
-        with self.assertRaisesRegex(TypeError, "fetch is a coroutine function; await decide_async"):
-            self.Verification().decide(lambda hold: None, fetch)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "commit is a coroutine function: await the method"):
+            _deciding.decide(Steps(lambda need: None), AsyncStore())
+        with self.assertRaisesRegex(TypeError, "fetch is a coroutine function: await the method"):
+            _deciding.decide(Steps(fetch), cases.Kept())
+
+    def test_a_store_that_does_not_say_whether_it_stored_is_a_type_error(self) -> None:
+        class Silent(cases.Kept):
+            def commit(self, transition: idgate.Transition) -> None:  # type: ignore[override]
+                super().commit(transition)
+
+        with self.assertRaisesRegex(TypeError, "commit of the store returns None"):
+            _deciding.decide(Steps(lambda need: None), Silent())  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "commit of the store returns None"):
+            asyncio.run(_deciding.decide_async(Steps(lambda need: None), Silent()))  # type: ignore[arg-type]
 
     def test_on_threads(self) -> None:
-        verification, together = self.Verification(), threading.Barrier(3, timeout=PATIENCE)
+        together, store = threading.Barrier(3, timeout=PATIENCE), cases.Kept()
 
         def fetch(need: idgate.Need) -> bytes:
             together.wait()
             return need.uri.encode()
 
-        held: list[Any] = []
-        self.assertEqual(verification.decide(held.append, fetch), "decided")
+        verification = Steps(fetch)
+        self.assertEqual(_deciding.decide(verification, store).status, "VERIFIED")
         expected = {index: f"https://{index}.example".encode() for index in range(3)}
-        self.assertEqual((held, verification.supplied), (["hold"], expected))
+        self.assertEqual((store.transitions, verification.supplied), (["hold", "settled"], expected))
 
     def test_in_an_event_loop_by_functions_of_either_kind(self) -> None:
         async def both() -> None:
@@ -142,121 +191,72 @@ class FetchTest(unittest.TestCase):
                 threads.wait()
                 return need.uri.encode()
 
-            for work in (fetch, blocking):
-                verification, held = self.Verification(), []
-                self.assertEqual(await verification.decide_async(held.append, work), "decided")
-                self.assertEqual((held, len(verification.supplied)), (["hold"], 3))
+            for work, store in ((fetch, cases.Kept()), (blocking, AsyncStore())):
+                verification = Steps(work)
+                decided = await _deciding.decide_async(verification, store)
+                self.assertEqual(decided.status, "VERIFIED")
+                self.assertEqual((store.transitions, len(verification.supplied)), (["hold", "settled"], 3))
 
         asyncio.run(both())
 
     def test_the_loop_goes_on_while_the_library_works(self) -> None:
         released = threading.Event()
 
-        class Slow(self.Verification):  # type: ignore[name-defined, misc]
+        class Slow(Steps):
             def __init__(self, begins: Callable[[], object]) -> None:
                 super().__init__()
-                self.begins = begins
+                self.begins, self.asked = begins, True
 
             def step(self) -> Any:
                 self.begins()
-                return "decided" if released.wait(PATIENCE) else "the loop stood still"
+                if not released.wait(PATIENCE):
+                    raise AssertionError("the loop stood still")
+                return super().step()
 
         async def both() -> Any:
             begun, loop = asyncio.Event(), asyncio.get_running_loop()
             works = Slow(lambda: loop.call_soon_threadsafe(begun.set))
-            deciding = asyncio.ensure_future(works.decide_async(print, print))
+            deciding = asyncio.ensure_future(_deciding.decide_async(works, cases.Kept()))
             await begun.wait()
             released.set()
             return await deciding
 
-        self.assertEqual(asyncio.run(both()), "decided")
+        self.assertEqual(asyncio.run(both()).status, "VERIFIED")
 
 
-class ErrorTest(unittest.TestCase):
-    def error(self, work: Any) -> idgate.IdgateError:
-        with self.assertRaises(idgate.IdgateError) as raised:
-            work()
-        return raised.exception
-
-    def test_the_class_says_who_must_act(self) -> None:
-        for kind, expected in (
-            ("config", idgate.ConfigurationError),
-            ("misuse", idgate.ConfigurationError),
-            ("bad_request", idgate.ConfigurationError),
-            ("refused", idgate.Refused),
-            ("bad_response", idgate.Refused),
-            ("unavailable", idgate.NotAvailable),
-            ("internal", idgate.NotAvailable),
-        ):
-            made = idgate.IdgateError(kind, "code", "text")
-            self.assertIs(type(made), expected)
-            self.assertIs(type(pickle.loads(pickle.dumps(made))), expected)
-
-    def test_a_signer_that_cannot_sign_is_not_available(self) -> None:
-        key = idgate.Signer(cases.BASE_URL, b"7" * 32)
-        signer = idgate.Signer.external(cases.BASE_URL, key.public_key(), lambda _: b"")
-        with idgate.Trust() as trust:
-            trust.add_issuer("https://i.example")
-            trust.add_jwk("https://i.example", key.public_key())
-            verifier = idgate.Verifier(cases.BASE_URL, trust, signer=signer)
-        asked = {"format": "vc+sd-jwt", "issuer_id": "https://i.example", "claims": ["given_name"]}
-        session = verifier.create_session({"credentials": [asked]}).session
-        self.assertIsInstance(self.error(lambda: verifier.request_object(session)), idgate.NotAvailable)
-
-    def test_errors_speak_python(self) -> None:
-        trust = idgate.Trust()
-        missing = self.error(lambda: trust.add_roots("nobody", b""))
-        self.assertEqual(missing.remedy, "add it with Trust.add_issuer()")
-        trust.add_issuer("i")
-        self.assertIn("test_only=True", str(self.error(lambda: trust.add_vical("i", b"x"))))
-        trust.close()
-        self.assertEqual(str(self.error(lambda: trust.add_issuer("i"))), "this Trust is closed")
-
-    def test_no_text_of_the_library_names_what_only_c_has(self) -> None:
-        sources = Path(__file__).parents[3] / "idgate-ffi" / "src"
-        text = "".join(path.read_text() for path in sources.rglob("*.rs"))
-        said = [text for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text) if " " in text]
-        c_names = re.compile(r"\bidgate_[a-z]\w+|\bIDGATE_[A-Z]\w+")
-        found = {name for text in said for name in c_names.findall(text) if "extern" not in text}
-        # What only a mistake in this package could show.
-        found -= {"idgate_material"}
-        for name in found:
-            self.assertNotIn(name, str(idgate.IdgateError("config", "config", name)))
-        self.assertTrue(found)
-
-    def test_what_to_do_is_said_of_codes_that_there_are(self) -> None:
-        table = Path(__file__).parents[3] / "idgate-core" / "src" / "error" / "code.rs"
-        codes = set(re.findall('=> "([a-z_]+)"', table.read_text()))
-        self.assertLessEqual(set(idgate.errors._REMEDIES), codes)
-
-    def test_refusals_name_their_clause(self) -> None:
-        with idgate.Trust() as trust:
-            trust.add_issuer("i")
-            ask = {"format": "vc+sd-jwt", "issuer_id": "i", "client_id": "c", "nonce": "n"}
-            error = self.error(lambda: trust.verify("not an SD-JWT", **ask))
-        self.assertIsInstance(error, idgate.Refused)
-        self.assertEqual(error.code, "malformed_presentation")
-        self.assertRegex(error.clause or "", "^(RFC|OpenID4VP|SD-JWT|ISO|HAIP|IETF|draft)")
-
-
-class ReprTest(unittest.TestCase):
-    def test_no_repr_shows_nonce_state_or_the_way_back(self) -> None:
-        with idgate.Trust() as trust:
-            trust.add_issuer("https://i.example")
-            key = idgate.Signer(cases.BASE_URL, b"7" * 32).public_key()
-            trust.add_jwk("https://i.example", key)
-            verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["draft", "1.0"])
-        asked = {"format": "vc+sd-jwt", "issuer_id": "https://i.example", "claims": ["given_name"]}
-        made = verifier.create_session({"credentials": [asked], "profiles": ["draft"]})
+class ValueTest(unittest.TestCase):
+    def test_no_repr_shows_nonce_state_claims_or_the_way_back(self) -> None:
+        key = idgate.Signer("https://i.example", b"7" * 32).public_key()
+        trust = idgate.Trust([idgate.Issuer("https://i.example", jwk=key)])
+        verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["draft", "1.0"])
+        request: idgate.Request = {
+            "credentials": [{"format": "dc+sd-jwt", "issuer_id": "https://i.example", "claims": ["given_name"]}],
+            "profiles": ["draft"],
+        }
+        made = verifier.create_session(request)
         info = made.session.info()
         shown = repr((info, info.offers, made))
         secrets = re.findall(r"(?:nonce|state)=([^&]+)", info.qr_code_url or "")
         self.assertEqual(len(secrets), 2)
         for secret in secrets:
             self.assertNotIn(secret, shown)
-        decision = idgate.Decision(made, "accepted", {"redirect_uri": "s3cret"}, "s3cret", "VERIFIED",
-                                   None, None, {"failed": None, "credentials": []})
-        self.assertNotIn("s3cret", repr(decision))
+        reply, report = idgate.Reply(200, b"s3cret"), idgate.Report(None, ())
+        for value in (
+            idgate.Decision(made, reply, "VERIFIED", None, None, "s3cret", report),
+            idgate.Answer(to=info.id, body="s3cret", content_type=FORM),
+            idgate.Answer.dc_api("s3cret"),
+            idgate.Browser("s3cret"),
+            idgate.Result({"pid": {"name": "s3cret"}}, {"response_code": "s3cret"}),
+        ):
+            self.assertNotIn("s3cret", repr(value))
+
+    def test_values_are_frozen_and_have_no_further_attributes(self) -> None:
+        values = [getattr(idgate, name) for name in idgate.__all__]
+        kinds = [kind for kind in values if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+        self.assertGreater(len(kinds), 15)
+        for kind in kinds:
+            self.assertTrue(kind.__dataclass_params__.frozen, kind)
+            self.assertTrue(all("__slots__" in vars(one) for one in kind.__mro__[:-1]), kind)
 
     def test_the_version_is_the_packages(self) -> None:
         self.assertRegex(idgate.__version__, r"^\d+\.\d+\.\d+")

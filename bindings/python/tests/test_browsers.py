@@ -12,7 +12,7 @@ import idgate
 ISSUER = "https://issuer.example"
 SHOP = "https://shop.example"
 REQUEST = {
-    "credentials": [{"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}],
+    "credentials": [{"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}],
     "redirect_uri": "https://shop.example/back",
 }
 PAGE = {**REQUEST, "dc_api": {"origins": [SHOP]}}
@@ -30,9 +30,8 @@ class BrowserTest(unittest.TestCase):
         self.now = cases.at(given["now_ms"])
         self.signer = idgate.Signer(cases.BASE_URL, cases.decode(given["key"]))
         self.certified = self.signer.certified(cases.decode(given["chain"]), now=self.now)
-        self.trust = idgate.Trust()
-        self.trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
-        self.trust.add_jwk(ISSUER, self.signer.public_key())
+        issuer = idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=self.signer.public_key())
+        self.trust = idgate.Trust([issuer])
 
     def verifier(self, **options: Any) -> idgate.Verifier:
         signers = [self.signer, self.certified]
@@ -44,7 +43,7 @@ class BrowserTest(unittest.TestCase):
             verifier = self.verifier(profiles=["haip"], dc_api=ways)
             session = verifier.create_session(PAGE, now=self.now).session
             info = session.info(self.now)
-            self.assertEqual(info.dc_api, idgate.BrowserOffer("haip", [SHOP], protocols))
+            self.assertEqual(info.dc_api, idgate.BrowserOffer("haip", (SHOP,), tuple(protocols)))
             self.assertEqual(len(info.offers), 1)
             requests = verifier.dc_api_requests(session, now=self.now)["requests"]
             self.assertEqual([one["protocol"] for one in requests], protocols)
@@ -63,22 +62,20 @@ class BrowserTest(unittest.TestCase):
         verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
         asked = verifier.dc_api_requests(session, now=now)["requests"]
         self.assertIn(answer["protocol"], [one["protocol"] for one in asked])
-        # As JSON or as a value.
+        # JSON, or a value.
         for given in (answer, json.dumps(answer), json.dumps(answer).encode()):
-            decision = verifier.begin_dc_api(session, given, now=now).step()
-            assert isinstance(decision, idgate.Decision)
+            brought = idgate.Answer.dc_api(given)
+            decision = verifier.decide(session, brought, cases.Kept(), now=now)
             self.assertEqual((decision.status, decision.redirect_uri), ("VERIFIED", None))
-        settled = decision.transition.session
-        result = settled.result_for(None, now)
-        assert result is not None
-        self.assertEqual(result["claims"], case["expected"]["claims"])
-        self.assertEqual(result["verification_details"]["origin"], SHOP)
-        with self.assertRaises(idgate.IdgateError) as raised:
-            verifier.begin_dc_api(settled, answer, now=now)
+        settled = decision.session
+        result = settled.result(idgate.Browser(response_code=None), now)
+        self.assertEqual(result.claims, case["expected"]["claims"])
+        self.assertEqual(result.verification_details["origin"], SHOP)
+        with self.assertRaises(idgate.NotAnAnswer) as raised:
+            verifier.begin(settled, brought, now=now)
         self.assertEqual(raised.exception.code, "session_not_pending")
-        with self.assertRaises(idgate.IdgateError) as raised:
+        with self.assertRaises(idgate.NotAnAnswer) as raised:
             verifier.dc_api_requests(settled, now=now)
-        self.assertEqual(raised.exception.kind, "bad_response")
 
     def test_mdocs_are_also_asked_for_by_org_iso_mdoc_which_an_answer_may_be_to(self) -> None:
         case = good("org-iso-mdoc")
@@ -91,20 +88,16 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(last["protocol"], "org-iso-mdoc")
         self.assertEqual(sorted(last["data"]), ["deviceRequest", "encryptionInfo"])
         self.assertIn(b"org.iso.18013.5.1.mDL", cases.decode(last["data"]["deviceRequest"]))
-        decision = verifier.begin_dc_api(session, answer, now=now).step()
-        assert isinstance(decision, idgate.Decision)
-        result = decision.transition.session.result(now)
-        assert result is not None
-        self.assertEqual(result["claims"], case["expected"]["claims"])
-        credential = result["verification_details"]["credentials"][0]
+        decision = verifier.decide(session, idgate.Answer.dc_api(answer), cases.Kept(), now=now)
+        result = decision.session.result(idgate.Backend(), now)
+        self.assertEqual(result.claims, case["expected"]["claims"])
+        credential = result.verification_details["credentials"][0]
         self.assertEqual(credential["session_transcript"], "iso18013-7-annex-c")
 
     def test_a_new_session_asks_for_an_mdoc_by_org_iso_mdoc_unless_the_tenant_does_without(self) -> None:
         case = good("org-iso-mdoc")
         now, entry = cases.at(case["now_ms"]), next(one for one in case["trust"] if "roots" in one)
-        trust = idgate.Trust()
-        trust.add_issuer(entry["issuer_id"], revocation="off")
-        trust.add_roots(entry["issuer_id"], cases.decode(entry["roots"][0]))
+        trust = idgate.Trust([cases.issuer(entry, revocation="off")])
         verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"], dc_api="unsigned")
         mdl = {"format": "mso_mdoc", "issuer_id": entry["issuer_id"], "claims": ["family_name"]}
         for more, protocols in (
@@ -112,7 +105,7 @@ class BrowserTest(unittest.TestCase):
             ({"iso_mdoc": False}, ["openid4vp-v1-unsigned"]),
         ):
             request = {"credentials": [mdl], "dc_api": {"origins": [SHOP], **more}}
-            session = verifier.create_session(request, livemode=False, now=now).session
+            session = verifier.create_session(request, mode="test", now=now).session
             requests = verifier.dc_api_requests(session, now=now)["requests"]
             self.assertEqual([one["protocol"] for one in requests], protocols)
 
@@ -126,23 +119,21 @@ class BrowserTest(unittest.TestCase):
             ("invalid_response", {"protocol": "openid4vp-v1-signed", "data": {"response": "j"}}),
             ("decryption_failed", {"protocol": protocol, "data": {"response": "a.b.c.d.e"}}),
         ):
-            with self.assertRaises(idgate.IdgateError) as raised:
-                verifier.begin_dc_api(session, answer, now=self.now)
-            self.assertEqual((raised.exception.kind, raised.exception.code), ("bad_response", code))
+            with self.assertRaises(idgate.NotAnAnswer) as raised:
+                verifier.begin(session, idgate.Answer.dc_api(answer), now=self.now)
+            self.assertEqual(raised.exception.code, code)
 
     def test_without_the_option_there_is_nothing_of_it(self) -> None:
         verifier = self.verifier(profiles=["haip"])
-        with self.assertRaises(idgate.IdgateError) as raised:
+        with self.assertRaises(idgate.RequestInvalid) as raised:
             verifier.create_session(PAGE, now=self.now)
         self.assertEqual(raised.exception.code, "unknown_field")
         session = verifier.create_session(REQUEST, now=self.now).session
         self.assertIsNone(session.info(self.now).dc_api)
-        with self.assertRaises(idgate.IdgateError) as raised:
+        with self.assertRaises(idgate.NotAnAnswer):
             verifier.dc_api_requests(session, now=self.now)
-        self.assertEqual(raised.exception.kind, "bad_response")
-        with self.assertRaises(idgate.IdgateError) as raised:
-            self.verifier(dc_api="unsigned")
-        self.assertEqual(raised.exception.kind, "config")
+        with self.assertRaises(idgate.Misconfigured):
+            self.verifier(profiles=["draft"], dc_api="unsigned")
 
 
 if __name__ == "__main__":

@@ -25,16 +25,17 @@ sys.path.insert(0, str(ROOT / "tests" / "harness"))
 from patience import PATIENCE, accepts, eventually, free_port  # noqa: E402
 
 INSTALLED = all(importlib.util.find_spec(name) for name in ("fastapi", "httpx"))
-FAULTS = [
-    *((kind, 503, "temporarily_unavailable", "1") for kind in ("unavailable", "internal")),
-    *((kind, 500, "internal_error", None) for kind in ("config", "misuse")),
+FAULTS: list[tuple[Exception, int, str, str | None]] = [
+    (idgate.NotAvailable("a fault of the test"), 503, "temporarily_unavailable", "1"),
+    (idgate.InternalError("a fault of the test"), 500, "internal_error", None),
+    (ValueError("a fault of the test"), 500, "internal_error", None),
 ]
 #: What the program is run behind.
 FAILING = """
-import idgate, sys
-def decide(*_):
-    raise idgate.IdgateError(sys.argv[1], "at_fault", "a fault of the test")
-idgate.Verification.decide = decide
+import idgate
+def decide(*_, **__):
+    raise {fault}
+idgate.Verifier.decide = decide
 """
 
 
@@ -48,15 +49,16 @@ class PageTest(unittest.TestCase):
     def test_the_program_tells_a_fault_of_its_own_as_one(self) -> None:
         page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
         (program,) = re.findall(r"```python\n# ask\.py\n(.*?)```", page, re.DOTALL)
-        for kind, *expected in FAULTS:
-            with self.subTest(kind=kind):
-                self.assertEqual(self.told(program, kind), tuple(expected))
+        for fault, *expected in FAULTS:
+            with self.subTest(fault=fault):
+                self.assertEqual(self.told(program, fault), tuple(expected))
 
-    def told(self, program: str, kind: str) -> tuple[int, str, str | None]:
+    def told(self, program: str, fault: Exception) -> tuple[int, str, str | None]:
         port = free_port()
-        text = FAILING + program.replace("3000", str(port))
+        name = f"idgate.{type(fault).__name__}" if isinstance(fault, idgate.IdgateError) else type(fault).__name__
+        text = FAILING.format(fault=f"{name}('at fault')") + program.replace("3000", str(port))
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen([sys.executable, "-c", text, kind], text=True, **pipes) as running:
+        with subprocess.Popen([sys.executable, "-c", text], text=True, **pipes) as running:
             try:
                 assert running.stdout
                 url, body = declined(running.stdout.readline().strip())
@@ -94,11 +96,10 @@ class ExampleTest(unittest.TestCase):
 
         origin = {"Origin": self.example.BASE_URL}
         relayed = {"protocol": "openid4vp-v1-unsigned", "data": {"error": "access_denied"}}
-        for kind, status, _, retry_after in FAULTS:
-            fault = idgate.IdgateError(kind, "at_fault", "a fault of the test")
+        for fault, status, _, retry_after in FAULTS:
             with (
-                self.subTest(kind=kind),
-                mock.patch.object(idgate.Verification, "decide_async", side_effect=fault),
+                self.subTest(fault=fault),
+                mock.patch.object(idgate.Verifier, "decide_async", side_effect=fault),
                 TestClient(self.example.app, self.example.BASE_URL, raise_server_exceptions=False) as client,
             ):
                 begun = client.post("/age", headers=origin).json()

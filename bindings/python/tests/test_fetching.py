@@ -27,7 +27,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import cases
 import idgate
-from idgate.fetcher import Lazy
+from idgate.fetcher import Fetching
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
 
@@ -101,20 +101,21 @@ class Flow:
     """A session, and a wallet's answer with a credential for each of `statuses`: index and list."""
 
     def __init__(self, *statuses: tuple[int, str], fetch: Any = True) -> None:
-        trust = idgate.Trust()
-        trust.add_issuer(ISSUER, vct=list(VCTS))
-        trust.add_jwk(ISSUER, ISSUER_KEY.export_public())
-        self.verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"], fetch=fetch)
+        self.trust = idgate.Trust([idgate.Issuer(ISSUER, vcts=VCTS, jwk=ISSUER_KEY.export_public())])
+        self.fetch = fetch
+        self.verifier = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"], fetch=fetch)
         self.statuses = statuses
-        self.held: list[str] = []
+        self.store = cases.Kept()
 
-    def commit(self, transition: idgate.Transition) -> None:
-        self.held.append(transition.session.info().status)
+    @property
+    def stored(self) -> list[str]:
+        """The statuses of the sessions that were committed."""
+        return [transition.session.info().status for transition in self.store.transitions]
 
-    def answered(self) -> tuple[idgate.Session, bytes]:
+    def answered(self) -> tuple[idgate.Session, idgate.Answer]:
         chosen = VCTS[: len(self.statuses)]
-        asked = [
-            {"id": f"c{at}", "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+        asked: list[Any] = [
+            {"id": f"c{at}", "format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
             for at in range(len(chosen))
         ]
         session = self.verifier.create_session({"credentials": asked}).session
@@ -123,7 +124,8 @@ class Flow:
             f"c{at}": [self.presentation(vct, idx, uri, request)]
             for at, (vct, (idx, uri)) in enumerate(zip(chosen, self.statuses, strict=True))
         }
-        return session, f"state={request['state']}&vp_token={quote(json.dumps(shown))}".encode()
+        body = f"state={request['state']}&vp_token={quote(json.dumps(shown))}"
+        return session, idgate.Answer(to=session.info().id, body=body, content_type=FORM)
 
     def presentation(self, vct: str, idx: int, uri: str, request: dict[str, str]) -> str:
         now = int(time.time())
@@ -138,30 +140,50 @@ class Flow:
         return issued + jwt(HOLDER_KEY, "kb+jwt", proof)
 
     def reason(self) -> str | None:
-        session, body = self.answered()
-        with self.verifier.begin(session, body, FORM) as verification:
-            return verification.decide(self.commit).reason
+        return self.verifier.decide(*self.answered(), self.store).reason
 
     async def reason_async(self) -> str | None:
-        session, body = self.answered()
-        return (await self.verifier.verify(session, body, FORM, commit=self.commit)).reason
+        return (await self.verifier.decide_async(*self.answered(), self.store)).reason
+
+    def presented(self) -> tuple[str, dict[str, Any]]:
+        """A presentation without a session, and the terms that it must meet."""
+        ((idx, uri),) = self.statuses
+        request = {"client_id": "redirect_uri:https://shop.example/answer", "nonce": "used once"}
+        expected = {**request, "format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+        return self.presentation(VCTS[0], idx, uri, request), {**expected, "fetch": self.fetch}
+
+    def reason_of_one(self) -> str | None:
+        token, expected = self.presented()
+        try:
+            assert self.trust.verify(token, **expected).revocation == "good"
+        except idgate.Refused as refused:
+            return refused.reason
+        return None
+
+    async def reason_of_one_async(self) -> str | None:
+        token, expected = self.presented()
+        try:
+            assert (await self.trust.verify_async(token, **expected)).claims == {"given_name": "Erika"}
+        except idgate.Refused as refused:
+            return refused.reason
+        return None
 
 
 @unittest.skipUnless(INSTALLED, "jwcrypto and cryptography are not installed")
 class SharedTest(unittest.TestCase):
     def test_verifiers_that_were_given_none_share_one_fetcher(self) -> None:
-        first = Lazy(True).get()
-        self.assertIs(Lazy(True).get(), first)
+        first = Fetching(True).get()
+        self.assertIs(Fetching(True).get(), first)
         own = idgate.Fetcher(allow=LOCAL)
-        self.assertIs(Lazy(own).get(), own)
+        self.assertIs(Fetching(own).get(), own)
 
     @unittest.skipUnless(hasattr(os, "fork"), "a system without fork")
     def test_a_child_of_a_process_that_is_making_it_does_not_wait_for_ever(self) -> None:
-        with Lazy._making:
+        with Fetching._making:
             child = os.fork()
             if child == 0:
                 signal.alarm(int(PATIENCE))
-                Lazy(True).get()
+                Fetching(True).get()
                 os._exit(0)
         _, status = os.waitpid(child, 0)
         self.assertEqual(status, 0)
@@ -178,19 +200,29 @@ class FetchingTest(unittest.TestCase):
         source, fetcher = self.source(), idgate.Fetcher(allow=LOCAL)
         good = Flow((0, source.url), fetch=fetcher)
         # The source is a thread of this process: it answers, so the GIL is free.
-        self.assertEqual((good.reason(), good.held), (None, ["VERIFYING"]))
-        self.assertEqual((good.reason(), good.held), (None, ["VERIFYING"]))
+        self.assertEqual((good.reason(), good.stored), (None, ["VERIFYING", "VERIFIED"]))
+        self.assertEqual((good.reason(), good.stored[2:]), (None, ["VERIFIED"]))
         good.statuses = ((1, source.url),)
         self.assertEqual((good.reason(), source.asked), ("credential_revoked", 1))
         # What another verifier trusts is another question.
         self.assertEqual((Flow((0, source.url), fetch=fetcher).reason(), source.asked), (None, 2))
+
+    def test_the_list_decides_about_one_presentation_without_a_session(self) -> None:
+        for way in (lambda flow: flow.reason_of_one(), lambda flow: asyncio.run(flow.reason_of_one_async())):
+            source, fetcher = self.source(), idgate.Fetcher(allow=LOCAL)
+            good, revoked = Flow((0, source.url), fetch=fetcher), Flow((1, source.url), fetch=fetcher)
+            self.assertEqual((way(good), way(good), source.asked), (None, None, 1))
+            self.assertEqual(way(revoked), "credential_revoked")
+            self.assertEqual(way(Flow((0, source.url), fetch=lambda need: source.token())), None)
+            for fetch in (True, False, lambda need: None):
+                self.assertEqual(way(Flow((0, source.url), fetch=fetch)), "revocation_unknown")
 
     def test_two_lists_are_asked_before_either_answers(self) -> None:
         for way in (lambda flow: flow.reason(), lambda flow: asyncio.run(flow.reason_async())):
             together = threading.Barrier(2, timeout=PATIENCE)
             sources = [self.source(together.wait) for _ in VCTS]
             flow = Flow(*((0, source.url) for source in sources), fetch=idgate.Fetcher(allow=LOCAL))
-            self.assertEqual((way(flow), flow.held), (None, ["VERIFYING"]))
+            self.assertEqual((way(flow), flow.stored), (None, ["VERIFYING", "VERIFIED"]))
 
     def test_private_addresses_are_not_reached_unless_allowed(self) -> None:
         source = self.source()
@@ -209,11 +241,9 @@ class FetchingTest(unittest.TestCase):
 
     def test_a_fetch_of_your_own_takes_its_place(self) -> None:
         source = self.source()
-        flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
-        session, body = flow.answered()
-        with flow.verifier.begin(session, body, FORM) as verification:
-            decision = verification.decide(flow.commit, lambda need: source.token())
-        self.assertEqual((decision.reason, source.asked), (None, 0))
+        flow = Flow((0, source.url), fetch=lambda need: source.token())
+        self.assertEqual((flow.reason(), source.asked), (None, 0))
+        self.assertEqual(flow.stored, ["VERIFYING", "VERIFIED"])
 
     def test_a_list_over_tls_needs_a_root_that_is_trusted(self) -> None:
         certificate, context = certified()
@@ -271,7 +301,7 @@ class FetchingTest(unittest.TestCase):
 
     def test_what_a_fetcher_cannot_use_is_refused(self) -> None:
         for wrong in ({"allow": ["localhost"]}, {"allow": ["10.0.0.1/8"]}, {"roots": "no certificate"}, {"roots": b""}):
-            with self.assertRaises(idgate.ConfigurationError):
+            with self.assertRaises(idgate.Misconfigured):
                 idgate.Fetcher(**wrong)  # type: ignore[arg-type]
         with self.assertRaises(TypeError):
             idgate.Fetcher(allow="10.0.0.0/8")

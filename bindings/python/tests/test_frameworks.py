@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import threading
 import unittest
 from typing import Any
@@ -29,9 +30,9 @@ class Store:
     def commit(self, transition: idgate.Transition) -> bool:
         info = transition.session.info()
         with self.lock:
-            if self.kept.get(info.session_id, (0, None))[0] != transition.from_revision:
+            if self.kept.get(info.id, (0, None))[0] != transition.from_revision:
                 return False
-            names = [info.session_id, *(offer.id for offer in info.offers if offer.id)]
+            names = [info.id, *(offer.handle for offer in info.offers)]
             self.kept.update({name: (info.revision, transition.session) for name in names})
         return True
 
@@ -53,13 +54,12 @@ class Wallets:
     """What both are asked. `ask` makes a request: method, path, body, media type."""
 
     def setUp(self) -> None:
-        trust = idgate.Trust()
-        trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
         self.signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
-        trust.add_jwk(ISSUER, self.signer.public_key())
-        self.store, profiles = Store(), ["draft", "1.0"]
-        self.inline = idgate.Verifier(cases.BASE_URL, trust, profiles=profiles)
-        self.signed = idgate.Verifier(cases.BASE_URL, trust, signer=self.signer, profiles=profiles)
+        issuer = idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=self.signer.public_key())
+        trust, self.store = idgate.Trust([issuer]), Store()
+        profiles: Any = {"profiles": ["draft", "1.0"], "fetch": False}
+        self.inline = idgate.Verifier(cases.BASE_URL, trust, **profiles)
+        self.signed = idgate.Verifier(cases.BASE_URL, trust, signer=self.signer, **profiles)
         self.published = {"base_url": cases.BASE_URL, "keys": [self.signer.public_key()]}
 
     def start(self, verifier: idgate.Verifier) -> None:
@@ -69,28 +69,26 @@ class Wallets:
         raise NotImplementedError
 
     def json(self, *asked: Any) -> tuple[int, Any]:
-        import json
-
         status, _, body = self.ask(*asked)
         return status, json.loads(body)
 
     def made(self, verifier: idgate.Verifier, profiles: list[str]) -> idgate.SessionInfo:
         self.start(verifier)
-        asked = {"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+        asked: Any = {"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
         made = verifier.create_session({"credentials": [asked], "profiles": profiles})
         assert self.store.commit(made)
         return made.session.info()
 
     def test_an_answer_settles_the_session_once(self) -> None:
         info = self.made(self.inline, ["draft"])
-        path = f"/v1/oid4vp/response/{info.session_id}"
+        path = f"/v1/oid4vp/response/{info.id}"
         status, told = self.json("POST", path, b"state=wrong&error=x")
         self.assertEqual((status, told["error"]), (400, "state_mismatch"))
         (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
         declined = f"state={state}&error=access_denied".encode()
         status, headers, body = self.ask("POST", path, declined)
-        self.assertEqual((status, headers["cache-control"], body), (200, "no-store", b'{"status": "ok"}'))
-        self.assertEqual(self.store.kept[info.session_id][1].info().wallet_error, "access_denied")
+        self.assertEqual((status, headers["cache-control"], body), (200, "no-store", b'{"status":"ok"}'))
+        self.assertEqual(self.store.kept[info.id][1].info().wallet_error, "access_denied")
         status, told = self.json("POST", path, declined)
         self.assertEqual((status, told["error"]), (409, "session_not_pending"))
 
@@ -98,16 +96,16 @@ class Wallets:
         info = self.made(self.inline, ["1.0"])
         (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
         body = f'state={state}&vp_token={{"credential_1":["not~an~sd-jwt"]}}'.encode()
-        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", body)
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.id}", body)
         self.assertEqual((status, told["error"]), (400, "invalid_presentation"))
-        self.assertEqual(self.store.kept[info.session_id][1].info().status, "FAILED")
+        self.assertEqual(self.store.kept[info.id][1].info().status, "FAILED")
 
     def test_who_is_too_late_settles_nothing(self) -> None:
         info = self.made(self.inline, ["draft"])
         (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
         self.store.commit = lambda transition: False  # type: ignore[method-assign]
         declined = f"state={state}&error=access_denied".encode()
-        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", declined)
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.id}", declined)
         self.assertEqual((status, told["error"]), (409, "session_not_pending"))
 
     def test_strangers_and_large_bodies_are_turned_away(self) -> None:
@@ -115,16 +113,16 @@ class Wallets:
         status, told = self.json("POST", "/v1/oid4vp/response/ses_nobody", b"state=x")
         self.assertEqual((status, told["error"]), (409, "session_not_pending"))
         large = b"state=" + b"x" * 1024 * 1024
-        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", large)
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.id}", large)
         self.assertEqual((status, told["error"]), (413, "payload_too_large"))
-        self.assertEqual(self.ask("GET", f"/v1/oid4vp/response/{info.session_id}")[0], 405)
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/response/{info.id}")[0], 405)
         status, told = self.json("GET", "/v1/oid4vp/request/ses_nobody")
         self.assertEqual((status, told["error"]), (404, "not_found"))
-        self.assertEqual(self.store.kept[info.session_id][1].info().status, "PENDING")
+        self.assertEqual(self.store.kept[info.id][1].info().status, "PENDING")
 
     def test_signed_requests_are_fetched_again_and_again(self) -> None:
         info = self.made(self.signed, ["draft", "1.0"])
-        for handle in [info.session_id, *(offer.id for offer in info.offers if offer.id)]:
+        for handle in [offer.handle for offer in info.offers]:
             path = f"/v1/oid4vp/request/{handle}"
             status, headers, jwt = self.ask("GET", path)
             self.assertEqual((status, jwt.count(b".")), (200, 2))
@@ -138,14 +136,14 @@ class Wallets:
             status, _, without = self.ask("POST", path, b"wallet_nonce=&wallet_metadata=%7B%7D")
             self.assertEqual(status, 200)
             self.assertNotIn(b"wallet_nonce", cases.decode(without.split(b".")[1].decode()))
-        self.assertEqual(self.store.kept[info.session_id][1].info().status, "PENDING")
+        self.assertEqual(self.store.kept[info.id][1].info().status, "PENDING")
         plain = self.made(self.inline, ["draft"])
-        self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.session_id}")[0], 404)
+        self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.id}")[0], 404)
 
     def test_what_is_no_form_with_one_nonce_gets_no_request(self) -> None:
         info = self.made(self.signed, ["draft"])
-        path = f"/v1/oid4vp/request/{info.session_id}"
-        before = self.store.kept[info.session_id][0]
+        path = f"/v1/oid4vp/request/{info.id}"
+        before = self.store.kept[info.id][0]
         twice, same = b"wallet_nonce=a&wallet_nonce=b", b"wallet_nonce=a&wallet%5Fnonce=a"
         for form in (twice, same, b"wallet_nonce=%zz", b"wallet_nonce=%ff", b"wallet_nonce=\xff"):
             status, told = self.json("POST", path, form)
@@ -154,22 +152,22 @@ class Wallets:
         self.assertEqual((status, told["error"]), (400, "invalid_request"))
         status, told = self.json("POST", path, b"x=" + b"x" * 64 * 1024)
         self.assertEqual((status, told["error"]), (413, "payload_too_large"))
-        self.assertEqual(self.store.kept[info.session_id][0], before)
+        self.assertEqual(self.store.kept[info.id][0], before)
 
     def test_who_only_looks_at_a_request_has_not_fetched_it(self) -> None:
         info = self.made(self.signed, ["draft"])
-        before = self.store.kept[info.session_id][0]
-        status, headers, _ = self.ask("HEAD", f"/v1/oid4vp/request/{info.session_id}")
+        before = self.store.kept[info.id][0]
+        status, headers, _ = self.ask("HEAD", f"/v1/oid4vp/request/{info.id}")
         self.assertEqual((status, headers["allow"]), (405, "GET, POST"))
-        self.assertEqual(self.store.kept[info.session_id][0], before)
+        self.assertEqual(self.store.kept[info.id][0], before)
 
     def test_a_mistake_of_the_servers_own_is_not_told_to_wallets(self) -> None:
         info = self.made(self.inline, ["draft"])
         self.inline.close()
-        with self.assertRaises(idgate.ConfigurationError):
-            self.ask("POST", f"/v1/oid4vp/response/{info.session_id}", b"state=x")
-        with self.assertRaises(idgate.ConfigurationError):
-            self.ask("GET", f"/v1/oid4vp/request/{info.session_id}")
+        with self.assertRaises(ValueError):
+            self.ask("POST", f"/v1/oid4vp/response/{info.id}", b"state=x")
+        with self.assertRaises(ValueError):
+            self.ask("GET", f"/v1/oid4vp/request/{info.id}")
 
     def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
         info = self.made(self.signed, ["draft"])
@@ -183,11 +181,11 @@ class Wallets:
             return commit(transition)
 
         self.store.commit = second  # type: ignore[method-assign]
-        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{info.session_id}")[0], 200)
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{info.id}")[0], 200)
         self.assertEqual(refused, [True])
         again = self.made(self.signed, ["draft"])
         self.store.commit = lambda transition: False  # type: ignore[method-assign]
-        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{again.session_id}")[0], 503)
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{again.id}")[0], 503)
 
     def test_keys_are_published(self) -> None:
         self.start(self.signed)
@@ -211,7 +209,7 @@ class FastApiTest(Wallets, unittest.TestCase):
 
         app = FastAPI()
         store = self.behind(self.store)
-        app.include_router(wallet_router(verifier, store, lambda need: None, **self.published))
+        app.include_router(wallet_router(verifier, store, **self.published))
         self.client = TestClient(app)
         self.assertEqual(app.openapi()["paths"], {}, "they are for wallets")
 
@@ -248,7 +246,7 @@ class DjangoTest(Wallets, unittest.TestCase):
         from idgate.django import wallet_urls
 
         module = types.ModuleType("django_urls_of_test")
-        urls = wallet_urls(verifier, self.store, lambda need: None, **self.published)
+        urls = wallet_urls(verifier, self.store, **self.published)
         module.urlpatterns = urls  # type: ignore[attr-defined]
         sys.modules["django_urls_of_test"] = module
         clear_url_caches()

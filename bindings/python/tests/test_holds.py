@@ -9,41 +9,61 @@ from collections.abc import Callable
 from typing import Any
 
 import idgate
+from idgate import _deciding
 from idgate._web import Endpoints
+from idgate.fetcher import Fetching
 
 FORM = "application/x-www-form-urlencoded"
 
 
+class Stopping(idgate.Verification):
+    """Needs a source, and gets as far as `fault` lets it."""
+
+    def __init__(self, fault: BaseException | None = None, fetch: Any = True) -> None:
+        self._pointer, self.fault, self.fetching = None, fault, Fetching(fetch)
+
+    def step(self) -> Any:
+        return idgate.Ask(hold=Held(), needs=("source",))  # type: ignore[arg-type]
+
+    def recall(self, fetcher: Any) -> bool:
+        return False
+
+    def fetch(self, fetcher: Any) -> None:
+        if self.fault is not None:
+            raise self.fault
+
+    def wait(self, wait_ms: int) -> bool:
+        return False
+
+
+class Store:
+    """Keeps what it is given, unless `faster` says that another answer was."""
+
+    def __init__(self, committed: list[Any], faster: Callable[[Any], bool] = lambda transition: False) -> None:
+        self.committed, self.faster = committed, faster
+
+    def load(self, handle: str) -> Any:
+        return handle
+
+    def commit(self, transition: Any) -> bool:
+        self.committed.append(transition)
+        return not self.faster(transition)
+
+
 class HoldTest(unittest.TestCase):
-    """What fails once the hold is committed gives it back."""
-
-    class Verification(idgate.Verification):
-        """Needs a source, and gets as far as `fault` lets it."""
-
-        def __init__(self, fault: BaseException | None = None) -> None:
-            self._pointer, self.fault = None, fault
-
-        def step(self) -> Any:
-            return idgate.Ask(hold=Held(), needs=["source"])  # type: ignore[arg-type, list-item]
-
-        def _recall(self) -> bool:
-            return False
-
-        def _begin(self, step: idgate.Ask) -> bool:
-            if self.fault is not None:
-                raise self.fault
-            return True
-
-        def _wait(self, wait_ms: int) -> bool:
-            return False
+    """A fault after the hold was committed gives it back."""
 
     FAULTS = (
-        *(idgate.IdgateError(kind, "x", "at fault") for kind in ("unavailable", "misuse", "internal", "config")),
+        idgate.NotAvailable("at fault"),
+        idgate.InternalError("at fault"),
+        idgate.Misconfigured("at fault"),
+        ValueError("at fault"),
         RuntimeError("of the caller"),
     )
 
     def setUp(self) -> None:
         self.committed: list[Any] = []
+        self.store = Store(self.committed)
 
     def kinds(self) -> list[type]:
         kinds = [type(one) for one in self.committed]
@@ -53,52 +73,66 @@ class HoldTest(unittest.TestCase):
     def test_the_hold_is_given_back_whatever_fails(self) -> None:
         for fault in (*self.FAULTS, KeyboardInterrupt()):
             with self.assertRaises(type(fault)) as raised:
-                self.Verification(fault).decide(self.committed.append)
+                _deciding.decide(Stopping(fault), self.store)
             self.assertIs(raised.exception, fault)
             self.assertEqual(self.kinds(), [Held, str])
         for fault in self.FAULTS:
             with self.assertRaises(type(fault)) as raised:
-                asyncio.run(self.Verification(fault).decide_async(self.committed.append))
+                asyncio.run(_deciding.decide_async(Stopping(fault), self.store))
             self.assertIs(raised.exception, fault)
             self.assertEqual(self.kinds(), [Held, str])
+
+    def test_an_answer_that_another_one_overtook_gives_nothing_back(self) -> None:
+        overtaken = idgate.NotAnAnswer("overtaken", code="session_not_pending")
+        for decide in (_deciding.decide, lambda *given: asyncio.run(_deciding.decide_async(*given))):
+            with self.assertRaises(idgate.NotAnAnswer):
+                decide(Stopping(overtaken), self.store)
+            self.assertEqual(self.kinds(), [Held])
+            with self.assertRaises(idgate.NotAnAnswer):
+                decide(Stopping(), Store(self.committed, lambda transition: True))
+            self.assertEqual(self.kinds(), [Held])
 
     def test_the_hold_is_given_back_when_a_fetch_of_the_callers_own_fails(self) -> None:
         def fetch(_: idgate.Need) -> bytes:
             raise RuntimeError("of the caller")
 
         with self.assertRaises(RuntimeError):
-            self.Verification().decide(self.committed.append, fetch)
+            _deciding.decide(Stopping(fetch=fetch), self.store)
         self.assertEqual(self.kinds(), [Held, str])
         with self.assertRaises(RuntimeError):
-            asyncio.run(self.Verification().decide_async(self.committed.append, fetch))
+            asyncio.run(_deciding.decide_async(Stopping(fetch=fetch), self.store))
         self.assertEqual(self.kinds(), [Held, str])
 
     def test_the_hold_is_given_back_when_the_caller_waits_no_longer(self) -> None:
-        class Waiting(self.Verification):  # type: ignore[name-defined, misc]
+        class Waiting(Stopping):
             """Says when it waits for its source."""
 
             def __init__(self, waits: Callable[[], None]) -> None:
                 super().__init__()
                 self.waits = waits
 
-            def _wait(self, wait_ms: int) -> bool:
+            def wait(self, wait_ms: int) -> bool:
                 self.waits()
                 return False
 
         class Commits:
-            """Begin, and end once they may."""
+            """A store whose commits begin, and end once they may."""
 
             def __init__(_) -> None:
                 _.begun, _.may_end = asyncio.Event(), asyncio.Event()
 
-            async def __call__(_, transition: Any) -> None:
+            async def commit(_, transition: Any) -> bool:
                 _.begun.set()
                 await _.may_end.wait()
                 self.committed.append(transition)
+                return True
+
+            async def load(_, handle: str) -> Any:
+                return handle
 
         async def while_committing(again: bool) -> None:
             commit = Commits()
-            deciding = asyncio.create_task(self.Verification().decide_async(commit))
+            deciding = asyncio.create_task(_deciding.decide_async(Stopping(), commit))
             await commit.begun.wait()
             for _ in range(1 + again):
                 deciding.cancel()
@@ -111,7 +145,7 @@ class HoldTest(unittest.TestCase):
         async def while_waiting(again: bool) -> None:
             commit, waits = Commits(), asyncio.Event()
             commit.may_end.set()
-            deciding = asyncio.create_task(Waiting(waits.set).decide_async(commit))
+            deciding = asyncio.create_task(_deciding.decide_async(Waiting(waits.set), commit))
             await waits.wait()
             commit.begun.clear()
             commit.may_end.clear()
@@ -130,7 +164,8 @@ class HoldTest(unittest.TestCase):
             commit, loop = Commits(), asyncio.get_running_loop()
             commit.may_end.set()
             async with asyncio.timeout(None) as limit:
-                await Waiting(lambda: limit.when() or limit.reschedule(loop.time())).decide_async(commit)
+                waiting = Waiting(lambda: limit.when() or limit.reschedule(loop.time()))
+                await _deciding.decide_async(waiting, commit)
 
         for work in (while_committing, while_waiting):
             for again in (False, True):
@@ -141,50 +176,46 @@ class HoldTest(unittest.TestCase):
         self.assertEqual(self.kinds(), [Held, str])
 
     def test_what_keeps_the_hold_from_being_given_back_hides_no_fault(self) -> None:
-        def commit(transition: Any) -> None:
-            if isinstance(transition, str):
-                raise LookupError("somebody was faster")
+        class Failing(Store):
+            def commit(self, transition: Any) -> bool:
+                if isinstance(transition, str):
+                    raise LookupError("the database is down")
+                return True
 
+        store = Failing(self.committed)
         for fault in self.FAULTS:
             with self.assertRaises(type(fault)) as raised:
-                self.Verification(fault).decide(commit)
+                _deciding.decide(Stopping(fault), store)
             self.assertIs(raised.exception, fault)
             self.assertIsInstance(raised.exception.__context__, LookupError)
             with self.assertRaises(type(fault)) as raised:
-                asyncio.run(self.Verification(fault).decide_async(commit))
+                asyncio.run(_deciding.decide_async(Stopping(fault), store))
             self.assertIs(raised.exception, fault)
             self.assertIsInstance(raised.exception.__context__, LookupError)
 
     def test_a_hold_that_was_not_committed_is_not_given_back(self) -> None:
-        def commit(transition: Any) -> None:
-            self.committed.append(transition)
-            raise LookupError("somebody was faster")
+        class Failing(Store):
+            def commit(self, transition: Any) -> bool:
+                super().commit(transition)
+                raise LookupError("the database is down")
 
+        store = Failing(self.committed)
         with self.assertRaises(LookupError):
-            self.Verification().decide(commit)
+            _deciding.decide(Stopping(), store)
         with self.assertRaises(LookupError):
-            asyncio.run(self.Verification().decide_async(commit))
+            asyncio.run(_deciding.decide_async(Stopping(), store))
         self.assertEqual(self.kinds(), [Held, Held])
 
     def test_over_http_it_is_told_as_try_again_later_also_where_another_was_faster(self) -> None:
-        class Store:
-            def __init__(self, faster: bool) -> None:
-                self.faster, self.committed = faster, committed
-
-            def load(self, handle: str) -> Any:
-                return handle
-
-            def commit(self, transition: Any) -> bool:
-                self.committed.append(transition)
-                return not (self.faster and isinstance(transition, str))
+        fault = self.FAULTS[0]
 
         class Verifier:
-            async def verify(_, *__: Any, commit: Any, fetch: Any, offer: Any) -> idgate.Decision:
-                return await self.Verification(self.FAULTS[0]).decide_async(commit, fetch)
+            async def decide_async(self, session: Any, answer: idgate.Answer, store: Any) -> idgate.Decision:
+                return await _deciding.decide_async(Stopping(fault), store)
 
-        committed = self.committed
         for faster in (False, True):
-            endpoints = Endpoints(Verifier(), Store(faster))  # type: ignore[arg-type]
+            store = Store(self.committed, lambda transition: faster and isinstance(transition, str))
+            endpoints = Endpoints(Verifier(), store)  # type: ignore[arg-type]
             reply = asyncio.run(endpoints.answer("ses_x", b"", FORM))
             self.assertEqual((reply.status, reply.headers["Retry-After"]), (503, "1"))
             self.assertEqual(json.loads(reply.body)["error"], "temporarily_unavailable")

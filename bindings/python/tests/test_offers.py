@@ -13,8 +13,8 @@ import cases
 import idgate
 
 ISSUER = "https://issuer.example"
-REQUEST = {
-    "credentials": [{"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}]
+REQUEST: idgate.Request = {
+    "credentials": [{"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}]
 }
 
 
@@ -24,12 +24,11 @@ class OfferTest(unittest.TestCase):
         self.now = cases.at(given["now_ms"])
         self.signer = idgate.Signer(cases.BASE_URL, cases.decode(given["key"]))
         self.chain = cases.decode(given["chain"])
-        self.trust = idgate.Trust()
-        self.trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
-        self.trust.add_jwk(ISSUER, self.signer.public_key())
+        issuer = idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=self.signer.public_key())
+        self.trust = idgate.Trust([issuer])
 
     def offer(self, verifier: idgate.Verifier) -> tuple[idgate.Session, idgate.Offer]:
-        request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
+        request: idgate.Request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         session = verifier.create_session(request, now=self.now).session
         (offer,) = session.info(self.now).offers
         return session, offer
@@ -46,55 +45,65 @@ class OfferTest(unittest.TestCase):
         for signer in (self.signer, certified):
             signer.close()
         session, offer = self.offer(verifier)
-        self.assertEqual((offer.id, offer.profile), (None, "haip"))
+        self.assertEqual((offer.handle, offer.profile), (session.info(self.now).id, "haip"))
         self.assertTrue(offer.client_id.startswith("x509_hash:"), offer.client_id)
         query = parse_qs(urlsplit(offer.deep_links["haip"]).query)
         self.assertEqual(query["client_id"], [offer.client_id])
         self.assertEqual(query["request_uri"], [offer.request_uri])
         self.assertEqual(query["request_uri_method"], ["post"])
-        jwt, _ = verifier.request_object(session, offer=offer.id, wallet_nonce="w", now=self.now)
+        jwt = verifier.request_object(session, offer.handle, wallet_nonce="w", now=self.now).jwt
         header, claims = (json.loads(cases.decode(part)) for part in jwt.split(".")[:2])
         self.assertEqual(header["x5c"], [base64.b64encode(self.chain).decode()])
         self.assertEqual((claims["client_id"], claims["wallet_nonce"]), (offer.client_id, "w"))
         self.assertEqual(claims["response_uri"], offer.response_uri)
-        for known in (verifier.request_object, self.begin(verifier)):
-            with self.assertRaises(idgate.IdgateError) as raised:
-                known(session, offer="off_1", now=self.now)
-            self.assertEqual(raised.exception.kind, "bad_response")
+        with self.assertRaises(idgate.NotAnAnswer) as raised:
+            verifier.request_object(session, "off_1", now=self.now)
+        self.assertEqual((raised.exception.code, raised.exception.http_status), ("not_found", 404))
+        with self.assertRaises(idgate.NotAnAnswer):
+            answer = idgate.Answer(to="off_1", body=b"vp_token=x", content_type=None)
+            verifier.begin(session, answer, now=self.now)
 
     def test_a_request_names_its_profiles_and_gets_an_offer_for_each(self) -> None:
         certified = self.signer.certified(self.chain, now=self.now)
-        both = {**REQUEST, "profiles": ["draft", "1.0"]}
+        both: idgate.Request = {**REQUEST, "profiles": ["draft", idgate.Profile.V1_0]}
         verifier = idgate.Verifier(
             cases.BASE_URL, self.trust, signer=[self.signer, certified], profiles=["1.0", "draft"]
         )
         session = verifier.create_session(both, now=self.now).session
         own, other = session.info(self.now).offers
-        self.assertEqual((own.profile, own.id, other.profile), ("draft", None, "1.0"))
-        assert other.id is not None
-        self.assertTrue(other.response_uri.endswith(other.id))
-        jwt, _ = verifier.request_object(session, offer=other.id, now=self.now)
+        self.assertEqual((own.profile, other.profile), ("draft", "1.0"))
+        self.assertEqual(own.handle, session.info(self.now).id)
+        self.assertNotEqual(other.handle, own.handle)
+        self.assertTrue(other.response_uri.endswith(other.handle))
+        jwt = verifier.request_object(session, other.handle, now=self.now).jwt
         self.assertIn("dcql_query", json.loads(cases.decode(jwt.split(".")[1])))
         without = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
+        back: Any = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         for profile in ("haip", "draft"):
-            with self.assertRaises(idgate.IdgateError) as raised:
-                without.create_session({**REQUEST, "profile": profile}, now=self.now)
+            with self.assertRaises(idgate.RequestInvalid) as raised:
+                without.create_session({**back, "profile": profile}, now=self.now)
             self.assertEqual(raised.exception.code, "unsupported_profile")
 
-    def begin(self, verifier: idgate.Verifier) -> Any:
-        return lambda session, **more: verifier.begin(session, b"vp_token=x", None, **more)
-
-    def test_the_result_is_for_whoever_brings_the_code_of_the_way_back(self) -> None:
+    def test_a_browser_reads_the_result_with_the_code_of_the_way_back(self) -> None:
         haip, now = verified("haip")
         assert haip.redirect_uri is not None
-        settled = haip.transition.session
         (code,) = parse_qs(urlsplit(haip.redirect_uri).query)["response_code"]
-        for wrong in (None, "", "another", code[:-1]):
-            self.assertIsNone(settled.result_for(wrong, now), wrong)
-        self.assertEqual(settled.result_for(code, now), settled.result(now))
-        self.assertIsNone(settled.result_for(code, now + timedelta(seconds=30)))
+        for wrong, reason in (
+            (None, "response_code_missing"),
+            ("", "response_code_wrong"),
+            ("another", "response_code_wrong"),
+            (code[:-1], "response_code_wrong"),
+        ):
+            with self.assertRaises(idgate.Withheld) as raised:
+                haip.session.result(idgate.Browser(response_code=wrong), now)
+            self.assertEqual(raised.exception.reason, reason)
+        shown = haip.session.result(reader=idgate.Browser(response_code=code), now=now)
+        self.assertEqual(shown, haip.session.result(idgate.Backend(), now))
+        with self.assertRaises(idgate.Withheld) as raised:
+            haip.session.result(idgate.Browser(response_code=code), now + timedelta(seconds=30))
+        self.assertEqual(raised.exception.reason, "redacted")
         by_value, now = verified("1.0 by value")
-        self.assertIsNotNone(by_value.transition.session.result_for(None, now))
+        self.assertTrue(by_value.session.result(idgate.Browser(response_code=None), now).claims)
 
     def registration(self, claim: str) -> str:
         """For a minute; no registrar signs it: wallets would ask."""
@@ -120,29 +129,28 @@ class OfferTest(unittest.TestCase):
             lambda: certified.check_registration("a.b.c", now=self.now),
             lambda: self.signer.check_registration(registration, now=self.now),
         ):
-            with self.assertRaises(idgate.IdgateError) as raised:
+            with self.assertRaises(idgate.Misconfigured):
                 refused()
-            self.assertEqual(raised.exception.kind, "config")
         verifier = idgate.Verifier(
             cases.BASE_URL,
             self.trust,
             signer=[self.signer, certified],
             profiles=["haip", "draft"],
         )
-        request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
+        request: idgate.Request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         compared = verifier.compare_registration(registration, request, now=self.now)
-        self.assertEqual(compared, idgate.Comparison(sent=True, expired=False, beyond=[]))
+        self.assertEqual(compared, idgate.Comparison(sent=True, expired=False, beyond=()))
         more: dict[str, Any] = {"registration": registration, "strict": True}
         session = verifier.create_session(request, **more, now=self.now).session
-        jwt, _ = verifier.request_object(session, now=self.now)
+        jwt = verifier.request_object(session, session.info(self.now).id, now=self.now).jwt
         claims = json.loads(cases.decode(jwt.split(".")[1]))
         sent = [{"format": "registration_cert", "data": registration}]
         self.assertEqual(claims["verifier_info"], sent)
         other = self.registration("family_name")
         compared = verifier.compare_registration(other, request, now=self.now)
-        self.assertEqual(compared.beyond, ["given_name of urn:eudi:pid:1"])
+        self.assertEqual(compared.beyond, ("given_name of urn:eudi:pid:1",))
         verifier.create_session(request, registration=other, now=self.now)
-        draft = {**REQUEST, "profile": "draft"}
+        draft: idgate.Request = {**REQUEST, "profile": "draft"}
         self.assertFalse(verifier.compare_registration(other, draft, now=self.now).sent)
         expired = verifier.compare_registration(registration, request, now=later)
         self.assertEqual((expired.sent, expired.expired), (False, True))
@@ -150,9 +158,9 @@ class OfferTest(unittest.TestCase):
             ("invalid_request", other, self.now),
             ("unsupported_profile", registration, later),
         ):
-            with self.assertRaises(idgate.IdgateError) as raised:
+            with self.assertRaises(idgate.RequestInvalid) as raised:
                 verifier.create_session(request, registration=given, strict=True, now=now)
-            self.assertEqual((raised.exception.kind, raised.exception.code), ("bad_request", code))
+            self.assertEqual(raised.exception.code, code)
 
     def test_openid4vp_1_0_goes_by_value_without_a_signer(self) -> None:
         verifier = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"])
@@ -176,12 +184,11 @@ class OfferTest(unittest.TestCase):
             lambda: other.certified(self.chain, now=self.now),
             lambda: self.signer.certified(self.chain, now=self.now - timedelta(days=9000)),
             lambda: idgate.Verifier("https://b.example", self.trust, signer=certified, **san),
-            lambda: idgate.Verifier(cases.BASE_URL, self.trust, request_mode="jar"),
+            lambda: idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"], request_mode="jar"),
             lambda: idgate.Verifier(cases.BASE_URL, self.trust, profiles=["2.0"]),  # type: ignore
         ):
-            with self.assertRaises(idgate.IdgateError) as raised:
+            with self.assertRaises(idgate.Misconfigured):
                 refused()
-            self.assertEqual(raised.exception.kind, "config")
 
 
 def verified(title: str) -> tuple[idgate.Decision, datetime]:
@@ -189,12 +196,8 @@ def verified(title: str) -> tuple[idgate.Decision, datetime]:
     good = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     case = next(case for case in good if title in case["title"] and not case.get("dc_api"))
     now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
-    body, kind = cases.decode(case["body"]), case["content_type"]
-    verifier = cases.verifier(case)
-    with verifier.begin(session, body, kind, offer=case["offer"], now=now) as verification:
-        decision = verification.step()
-    assert isinstance(decision, idgate.Decision)
-    return decision, now
+    answer = cases.answer(case, session)
+    return cases.verifier(case).decide(session, answer, cases.Kept(), now=now), now
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
-"""The first example of README.md, run as it stands there."""
+"""The examples of README.md: the first one is run as it is there."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import contextlib
+import io
 import json
 import os
 import re
@@ -13,6 +16,7 @@ from textwrap import indent
 from typing import Any
 
 import cases
+import idgate
 
 README = Path(__file__).parents[1] / "README.md"
 PARTS = ("# POST /age/{own_id}/dc-api", "# GET /age/{own_id}")
@@ -42,12 +46,13 @@ class ReadmeTest(unittest.TestCase):
     def test_the_first_example_goes_from_the_button_to_the_boolean(self) -> None:
         told: list[dict[str, Any]] = []
         world: dict[str, Any] = {"own_id": "own", "answer_with": told.append}
-        world |= {"commit": lambda transition: None, "fetch": lambda need: None}
+        world["store"] = store = cases.Kept()
         begin, relay, outcome = first_example()
         exec(begin, world)
         world |= {"session": world["made"].session, "request_body": json.dumps(DECLINED)}
         exec(f"async def relay():\n{indent(relay, '    ')}\n    return decision", world)
-        world["session"] = asyncio.run(world["relay"]()).transition.session
+        world["session"] = asyncio.run(world["relay"]()).session
+        self.assertEqual([one.from_revision for one in store.transitions], [0, 1])
         exec(outcome, world)
         begun, answered = told
         self.assertEqual(begun["id"], "own")
@@ -55,6 +60,22 @@ class ReadmeTest(unittest.TestCase):
         protocols = [one["protocol"] for one in begun["dc_api"]["requests"]]
         self.assertEqual(protocols, ["openid4vp-v1-unsigned", "org-iso-mdoc"])
         self.assertEqual(answered, {"adult": False})
+
+
+    def test_every_example_compiles_and_names_what_there_is(self) -> None:
+        examples = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+        self.assertGreater(len(examples), 8)
+        for example in examples:
+            compile(example, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            for name in re.findall(r"\bidgate\.([A-Za-z_]+)", example):
+                self.assertTrue(hasattr(idgate, name) or name in ("fastapi", "django"), name)
+
+    def test_the_example_of_a_fault_says_what_is_printed(self) -> None:
+        (example,) = re.findall(r"```python\n(try:\n    idgate\.Trust.*?)```", README.read_text(), re.DOTALL)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(example, {"idgate": idgate})
+        expected = re.findall(r"print\(.*?\) +# (.*)", example)
+        self.assertEqual(printed.getvalue().splitlines(), expected)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,34 @@
 //! Trust material: what a file brings to an entry.
 
+use std::fmt;
+
+use idgate_core::Issuer;
 use idgate_core::UnixMillis;
-use idgate_core::crypto::PublicKey;
+use idgate_core::shell::VerifiedCrl;
 use idgate_core::shell::{
-    ImportedList, Jwk, ListAnchors, ListMark, ListRules, ListTerms, PinnedSigner, TrustAnchor,
-    TrustEntry, TrustedKey, TrustedList, VerifiedCrl, import_master_list, import_trusted_list,
-    import_vical, pem_or_der, roots_from_file,
+    ImportedList, ListAnchors, ListMark, ListRules, ListTerms, TrustAnchor, TrustEntry,
+    TrustMaterialError, TrustedList, import_master_list, import_trusted_list, import_vical,
+    pem_or_der, roots_from_file,
 };
-use idgate_core::trust::ListType;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use idgate_core::trust::{Field, ListType};
 
 use super::{IDGATE_ALLOW_STALE, IDGATE_TEST_ONLY, idgate_material};
+use crate::choice::choices;
 use crate::failure::Failure;
+use crate::issuer;
 use crate::provider::PROVIDER;
 
-const LACKS_SIGNER_CA: &str =
-    "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have made the list";
+choices! {
+    idgate_material: IDGATE_JWK, IDGATE_PUBLIC_KEY_PEM, IDGATE_IACA_ROOTS, IDGATE_MDOC_SIGNERS,
+        IDGATE_MASTER_LIST, IDGATE_VICAL, IDGATE_CRLS, IDGATE_STATUS_ROOTS, IDGATE_X5C_ROOTS,
+        IDGATE_X5C_SIGNERS, IDGATE_TRUSTED_LIST;
+}
 
-/// What the next trusted list of an entry is measured by. It stays as long as the collection, also where
-/// the entry is replaced.
+const LACKS_SIGNER_CA: &str =
+    "needs the CA of its signer: without it anyone could have made the list";
+
+/// The next trusted list of an issuer is held to this. It stays as long as the collection, also where the
+/// issuer is replaced.
 #[derive(Clone)]
 pub(super) struct Former {
     mark: ListMark,
@@ -37,85 +46,95 @@ impl Former {
     }
 }
 
-pub(super) struct Material<'a> {
-    pub(super) kind: idgate_material,
-    file: &'a [u8],
-    signer_ca: &'a [u8],
-    test_only: bool,
-    allow_stale: bool,
+/// Material as a caller gives it.
+pub(super) struct Given<'a> {
+    pub(super) issuer_id: &'a str,
+    pub(super) file: &'a [u8],
+    pub(super) signer_ca: &'a [u8],
+    pub(super) flags: u64,
     pub(super) now: UnixMillis,
 }
 
+pub(super) struct Material<'a> {
+    pub(super) kind: idgate_material,
+    given: Given<'a>,
+    test_only: bool,
+    allow_stale: bool,
+}
+
 impl<'a> Material<'a> {
-    pub(super) fn new(
-        kind: i32,
-        file: &'a [u8],
-        signer_ca: &'a [u8],
-        flags: u32,
-        now: UnixMillis,
-    ) -> Result<Self, Failure> {
-        use idgate_material::*;
-        let kinds = [
-            IDGATE_JWK,
-            IDGATE_PUBLIC_KEY,
-            IDGATE_ROOT,
-            IDGATE_PINNED_SIGNER,
-            IDGATE_MASTER_LIST,
-            IDGATE_VICAL,
-            IDGATE_CRL,
-            IDGATE_STATUS_ROOT,
-            IDGATE_SD_JWT_ROOT,
-            IDGATE_SD_JWT_SIGNER,
-            IDGATE_TRUSTED_LIST,
-        ];
-        let kind = kinds.into_iter().find(|known| *known as i32 == kind);
-        let kind = kind.ok_or_else(|| Failure::misuse("material is not an idgate_material"))?;
-        if flags & !(IDGATE_TEST_ONLY | IDGATE_ALLOW_STALE) != 0 {
+    pub(super) fn new(kind: i32, given: Given<'a>) -> Result<Self, Failure> {
+        let kind = idgate_material::of(kind, "material")?;
+        if given.flags & !(IDGATE_TEST_ONLY | IDGATE_ALLOW_STALE) != 0 {
             return Err(Failure::misuse("flags has a bit that means nothing"));
         }
-        let test_only = flags & IDGATE_TEST_ONLY != 0;
-        let allow_stale = flags & IDGATE_ALLOW_STALE != 0;
-        Ok(Self { kind, file, signer_ca, test_only, allow_stale, now })
+        let test_only = given.flags & IDGATE_TEST_ONLY != 0;
+        let allow_stale = given.flags & IDGATE_ALLOW_STALE != 0;
+        Ok(Self { kind, given, test_only, allow_stale })
     }
 
-    /// What became of a list, when it is one.
+    /// Adds it; what became of a list comes back.
     pub(super) fn add_to(&self, entry: &mut TrustEntry) -> Result<Option<ImportedList>, Failure> {
+        use idgate_material::*;
         match self.kind {
-            idgate_material::IDGATE_JWK => entry.keys.extend(self.jwks()?),
-            idgate_material::IDGATE_PUBLIC_KEY => entry.keys.push(self.public_key()?),
-            idgate_material::IDGATE_ROOT => entry.roots.extend(self.roots()?),
-            idgate_material::IDGATE_PINNED_SIGNER => entry.pinned_signers.extend(self.signers()?),
-            idgate_material::IDGATE_SD_JWT_ROOT => entry.sd_jwt_roots.extend(self.roots()?),
-            idgate_material::IDGATE_SD_JWT_SIGNER => entry.sd_jwt_signers.extend(self.signers()?),
-            idgate_material::IDGATE_MASTER_LIST | idgate_material::IDGATE_VICAL => {
+            IDGATE_MASTER_LIST | IDGATE_VICAL => {
                 let list = self.list()?;
                 entry.roots.extend(list.roots.iter().cloned().map(|root| self.mark(root)));
                 return Ok(Some(list));
             }
-            // What it brings depends on what was taken before.
-            idgate_material::IDGATE_TRUSTED_LIST => {}
-            idgate_material::IDGATE_STATUS_ROOT => entry.status_roots.extend(self.roots()?),
-            idgate_material::IDGATE_CRL => {
-                let roots =
-                    [entry.roots.as_slice(), &entry.sd_jwt_roots, &entry.status_roots].concat();
-                for der in pem_or_der(self.file, "X509 CRL")? {
-                    let crl = VerifiedCrl::from_der(&PROVIDER, &der, &roots);
-                    entry.crls.push(crl.map_err(Failure::config)?);
-                }
+            IDGATE_CRLS => self.add_crls(entry)?,
+            _ => {
+                let read = issuer::read(self.issuer())?;
+                entry.keys.extend(read.keys);
+                entry.roots.extend(read.roots);
+                entry.pinned_signers.extend(read.pinned_signers);
+                entry.sd_jwt_roots.extend(read.sd_jwt_roots);
+                entry.sd_jwt_signers.extend(read.sd_jwt_signers);
+                entry.status_roots.extend(read.status_roots);
             }
         }
         Ok(None)
     }
 
+    /// An issuer with this material alone.
+    fn issuer(&self) -> Issuer {
+        use idgate_material::*;
+        let issuer = Issuer::new(self.given.issuer_id);
+        let issuer = if self.test_only { issuer.test_only() } else { issuer };
+        let file = self.given.file;
+        match self.kind {
+            IDGATE_JWK => issuer.jwk(file),
+            IDGATE_PUBLIC_KEY_PEM => issuer.public_key_pem(file),
+            IDGATE_IACA_ROOTS => issuer.iaca_roots(file),
+            IDGATE_MDOC_SIGNERS => issuer.mdoc_signers(file),
+            IDGATE_X5C_ROOTS => issuer.x5c_roots(file),
+            IDGATE_X5C_SIGNERS => issuer.x5c_signers(file),
+            IDGATE_STATUS_ROOTS => issuer.status_roots(file),
+            // These are read together with the material that the issuer has.
+            IDGATE_CRLS | IDGATE_MASTER_LIST | IDGATE_VICAL | IDGATE_TRUSTED_LIST => issuer,
+        }
+    }
+
+    fn add_crls(&self, entry: &mut TrustEntry) -> Result<(), Failure> {
+        let roots = [entry.roots.as_slice(), &entry.sd_jwt_roots, &entry.status_roots].concat();
+        for der in pem_or_der(self.given.file, "X509 CRL").map_err(|why| self.fault(why.0))? {
+            let crl = VerifiedCrl::from_der(&PROVIDER, &der, &roots);
+            entry.crls.push(crl.map_err(|why| self.fault(why.0))?);
+        }
+        Ok(())
+    }
+
     pub(super) fn trusted_list(&self, former: Option<&Former>) -> Result<TrustedList, Failure> {
-        let anchors = match self.signer_ca {
+        let anchors = match self.given.signer_ca {
             [] => None,
-            file => Some(ListAnchors::from_file(&PROVIDER, file)?),
+            file => {
+                Some(ListAnchors::from_file(&PROVIDER, file).map_err(|why| self.ca_fault(&why))?)
+            }
         };
         let mut rules = match &anchors {
             Some(anchors) => ListRules::new(anchors),
             None if self.test_only => ListRules::for_tests(),
-            None => return Err(Failure::config(LACKS_SIGNER_CA)),
+            None => return Err(self.fault(LACKS_SIGNER_CA)),
         };
         rules.test_only = self.test_only;
         rules.allow_stale = self.allow_stale;
@@ -123,7 +142,8 @@ impl<'a> Material<'a> {
             (rules.mark, rules.list_type) = (Some(mark), Some(*list_type));
             rules.organization = organization.as_deref();
         }
-        import_trusted_list(&PROVIDER, self.file, &rules, self.now).map_err(Failure::config)
+        let (file, now) = (self.given.file, self.now()?);
+        import_trusted_list(&PROVIDER, file, &rules, now).map_err(|error| self.fault(error.why))
     }
 
     pub(super) fn take(&self, list: &TrustedList, entry: &mut TrustEntry) {
@@ -135,72 +155,47 @@ impl<'a> Material<'a> {
     }
 
     fn list(&self) -> Result<ImportedList, Failure> {
-        let cas = match self.signer_ca {
+        let Given { file, signer_ca, .. } = self.given;
+        let cas = match signer_ca {
             [] if self.test_only => None,
-            [] => return Err(Failure::config(LACKS_SIGNER_CA)),
-            file => Some(roots_from_file(&PROVIDER, file)?),
+            [] => return Err(self.fault(LACKS_SIGNER_CA)),
+            ca => Some(roots_from_file(&PROVIDER, ca).map_err(|why| self.ca_fault(&why))?),
         };
-        let cas = cas.as_deref();
-        Ok(match self.kind {
+        let (cas, now) = (cas.as_deref(), self.now()?);
+        let imported = match self.kind {
             idgate_material::IDGATE_VICAL => {
-                import_vical(&PROVIDER, self.file, cas, self.allow_stale, self.now)?
+                import_vical(&PROVIDER, file, cas, self.allow_stale, now)
             }
-            _ => import_master_list(&PROVIDER, self.file, cas, self.now)?,
-        })
-    }
-
-    fn roots(&self) -> Result<impl Iterator<Item = TrustAnchor>, Failure> {
-        let roots = roots_from_file(&PROVIDER, self.file)?;
-        Ok(roots.into_iter().map(|root| self.mark(root)))
-    }
-
-    fn signers(&self) -> Result<Vec<PinnedSigner>, Failure> {
-        let mut signers = Vec::new();
-        for der in pem_or_der(self.file, "CERTIFICATE")? {
-            let signer = PinnedSigner::from_der(&PROVIDER, &der)?;
-            signers.push(if self.test_only { signer.for_test_only() } else { signer });
-        }
-        Ok(signers)
+            _ => import_master_list(&PROVIDER, file, cas, now),
+        };
+        imported.map_err(|why| self.fault(why.0))
     }
 
     fn mark(&self, root: TrustAnchor) -> TrustAnchor {
         if self.test_only { root.for_test_only() } else { root }
     }
 
-    fn public_key(&self) -> Result<TrustedKey, Failure> {
-        let pem =
-            std::str::from_utf8(self.file).map_err(|_| Failure::config("the key is not PEM"))?;
-        let key =
-            PublicKey::from_pem(pem).map_err(|why| Failure::config(format!("the key {why}")))?;
-        self.trusted(key, None)
+    /// The present, which lists have dates for.
+    fn now(&self) -> Result<UnixMillis, Failure> {
+        match self.given.now {
+            UnixMillis(0) => Err(self.fault("needs now_ms, the present time")),
+            now => Ok(now),
+        }
     }
 
-    /// One JWK, or the members of a JWK Set (RFC 7517 5).
-    fn jwks(&self) -> Result<Vec<TrustedKey>, Failure> {
-        #[derive(Deserialize)]
-        struct Set<'s> {
-            #[serde(borrow)]
-            keys: Vec<&'s RawValue>,
-        }
-        let one = |text: &[u8]| {
-            let jwk = Jwk::parse(text).map_err(|why| Failure::config(format!("the JWK {why}")))?;
-            self.trusted(jwk.key, jwk.kid)
+    fn ca_fault(&self, why: &TrustMaterialError) -> Failure {
+        self.fault(format_args!("has a signer_ca that {}", why.0))
+    }
+
+    /// Of what is not read by the core's [`Issuer`].
+    fn fault(&self, why: impl fmt::Display) -> Failure {
+        use idgate_material::*;
+        let field = match self.kind {
+            IDGATE_CRLS => Field::Crls,
+            IDGATE_MASTER_LIST => Field::MasterList,
+            IDGATE_VICAL => Field::Vical,
+            _ => Field::TrustedList,
         };
-        match serde_json::from_slice::<Set<'_>>(self.file) {
-            Ok(set) if set.keys.is_empty() => Err(Failure::config("the JWK Set has no keys")),
-            Ok(set) => set.keys.iter().map(|key| one(key.get().as_bytes())).collect(),
-            Err(_) => Ok(vec![one(self.file)?]),
-        }
-    }
-
-    /// Refuses a key that could never verify anything.
-    fn trusted(&self, key: PublicKey, kid: Option<String>) -> Result<TrustedKey, Failure> {
-        PROVIDER
-            .check_key(&key)
-            .map_err(|_| Failure::config("the key is not a point on its curve"))?;
-        let mut trusted = TrustedKey::new(key);
-        trusted.kid = kid;
-        trusted.test_only = self.test_only;
-        Ok(trusted)
+        Failure::of_issuer(self.given.issuer_id, field.name(), None, why)
     }
 }

@@ -1,11 +1,9 @@
 /* A registration certificate: checked, compared with requests, shown to wallets. */
 #include "common.h"
 
-static const char *const OPTIONS = "{\"profiles\":[\"haip\",\"draft\"]}";
-
 static idgate_status check(const idgate_signer *signer, struct file jwt, uint64_t now,
                            idgate_bytes *told, idgate_error **err) {
-    return idgate_registration_check(signer, (char *)jwt.ptr, jwt.len, now, told, err);
+    return idgate_registration_check(signer, GIVEN(jwt), now, told, err);
 }
 
 /* It is the party's of the certificate, and in force. */
@@ -25,13 +23,18 @@ static void it_is_checked_before_it_is_put_to_use(const idgate_signer *bare,
     IS(IDGATE_CONFIG, check(certified, half, NOW, &told, &err));
 }
 
+/* A tenant with a registration certificate. */
+static idgate_new_session party(struct file jwt, uint32_t strict) {
+    return (idgate_new_session){.size = sizeof(idgate_new_session), .mode = IDGATE_MODE_LIVE, .strict = strict,
+                                .tenant = IDGATE_STR("shop"), .registration = GIVEN(jwt)};
+}
+
 static idgate_bytes compared(const idgate_verifier *verifier, struct file jwt, struct file request,
                              uint64_t now) {
     idgate_error *err = NULL;
     idgate_bytes told;
-    IS(IDGATE_OK, idgate_registration_compare(verifier, (char *)jwt.ptr, jwt.len,
-                                              (char *)request.ptr, request.len, true, now, &told,
-                                              &err));
+    idgate_new_session shop = party(jwt, 0);
+    IS(IDGATE_OK, idgate_registration_compare(verifier, GIVEN(request), &shop, now, &told, &err));
     return told;
 }
 
@@ -49,23 +52,25 @@ static void it_is_compared_with_requests(const idgate_verifier *verifier, struct
     idgate_bytes_free(told);
 }
 
-static idgate_status create(const idgate_verifier *verifier, struct file request, struct file jwt,
-                            bool strict, uint64_t now, idgate_transition *made, idgate_error **err) {
-    return idgate_session_create_registered(verifier, (char *)request.ptr, request.len, "shop", 4,
-                                            true, (char *)jwt.ptr, jwt.len, strict, now, made, err);
+static idgate_status registered(const idgate_verifier *verifier, struct file request, struct file jwt,
+                                uint32_t strict, uint64_t now, idgate_transition *made, idgate_error **err) {
+    idgate_new_session shop = party(jwt, strict);
+    return idgate_session_create(verifier, GIVEN(request), &shop, now, made, err);
 }
 
 /* The claims of the Request Object of a session, as they stand in the JWT: base64url. */
 static int goes_with(const idgate_verifier *verifier, idgate_transition made, struct file jwt,
                      uint64_t now) {
     idgate_error *err = NULL;
-    idgate_transition next;
-    idgate_bytes object;
-    IS(IDGATE_OK, idgate_session_request_object(verifier, made.session, NULL, 0, now, &next, &object,
-                                                &err));
-    char *claims = memchr(object.ptr, '.', object.len);
+    idgate_bytes info;
+    idgate_step *step = NULL;
+    IS(IDGATE_OK, idgate_session_info(made.session, now, &info, &err));
+    idgate_asked asked = {.size = sizeof asked, .to = after(GIVEN(info), "\"handle\":\"")};
+    IS(IDGATE_OK, idgate_request_object(verifier, made.session, &asked, now, &step, &err));
+    idgate_str object = reply_of(step).body;
+    const char *claims = memchr(object.ptr, '.', object.len);
     CHECK(claims != NULL);
-    size_t room = object.len - (size_t)((uint8_t *)++claims - object.ptr), len = 0;
+    size_t room = object.len - (size_t)(++claims - (const char *)object.ptr), len = 0;
     char *text = calloc(1, room);
     CHECK(text != NULL);
     const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -78,8 +83,8 @@ static int goes_with(const idgate_verifier *verifier, idgate_transition made, st
     }
     int found = strstr(text, (char *)jwt.ptr) != NULL && strstr(text, "\"verifier_info\":[{") != NULL;
     free(text);
-    idgate_bytes_free(object);
-    transition_free(next);
+    idgate_bytes_free(info);
+    step_free(step);
     return found;
 }
 
@@ -88,49 +93,44 @@ static void it_goes_to_wallets(const idgate_verifier *verifier, struct file jwt,
                                struct file request) {
     idgate_error *err = NULL;
     idgate_transition made;
-    idgate_bytes code, message;
     struct file half = {jwt.ptr, jwt.len / 2};
-    for (int strict = 0; strict < 2; strict++) {
-        IS(IDGATE_OK, create(verifier, request, jwt, strict, NOW, &made, &err));
+    for (uint32_t strict = 0; strict < 2; strict++) {
+        IS(IDGATE_OK, registered(verifier, request, jwt, strict, NOW, &made, &err));
         CHECK(goes_with(verifier, made, jwt, NOW));
         transition_free(made);
-        IS(IDGATE_CONFIG, create(verifier, request, half, strict, NOW, &made, &err));
+        IS(IDGATE_CONFIG, registered(verifier, request, half, strict, NOW, &made, &err));
     }
-    IS(IDGATE_OK, create(verifier, request, another, false, NOW, &made, &err));
+    IS(IDGATE_OK, registered(verifier, request, another, 0, NOW, &made, &err));
     CHECK(goes_with(verifier, made, another, NOW));
     transition_free(made);
-    CHECK(create(verifier, request, another, true, NOW, &made, &err) == IDGATE_BAD_REQUEST);
-    CHECK(idgate_error_code(err, &code) == IDGATE_OK && has(code, "invalid_request"));
-    CHECK(idgate_error_message(err, &message) == IDGATE_OK && has(message, "given_name of urn:"));
-    idgate_bytes_free(code);
-    idgate_bytes_free(message);
+    CHECK(registered(verifier, request, another, 1, NOW, &made, &err) == IDGATE_BAD_REQUEST);
+    CHECK(contains(idgate_error_code(err), "invalid_request"));
+    CHECK(contains(idgate_error_message(err), "given_name of urn:"));
     idgate_error_free(err);
     err = NULL;
-    IS(IDGATE_OK, create(verifier, request, jwt, false, NOW + 60000, &made, &err));
+    IS(IDGATE_OK, registered(verifier, request, jwt, 0, NOW + 60000, &made, &err));
     CHECK(!goes_with(verifier, made, jwt, NOW + 60000));
     transition_free(made);
-    CHECK(create(verifier, request, jwt, true, NOW + 60000, &made, &err) == IDGATE_BAD_REQUEST);
-    CHECK(idgate_error_code(err, &code) == IDGATE_OK && has(code, "unsupported_profile"));
-    idgate_bytes_free(code);
+    CHECK(registered(verifier, request, jwt, 1, NOW + 60000, &made, &err) == IDGATE_BAD_REQUEST);
+    CHECK(contains(idgate_error_code(err), "unsupported_profile"));
     idgate_error_free(err);
 }
 
 int main(int argc, char **argv) {
     idgate_error *err = NULL;
     idgate_signer *signer = NULL, *certified = NULL;
-    idgate_verifier *verifier = NULL;
     CHECK(argc == 2);
     struct file scalar = load(argv[1], "offers/scalar"), chain = load(argv[1], "offers/chain.der");
     struct file jwt = load(argv[1], "offers/registration.jwt");
     struct file another = load(argv[1], "offers/another.jwt");
     struct file request = load(argv[1], "offers/request.json");
     idgate_trust *trust = trust_of_offers(argv[1]);
-    IS(IDGATE_OK, idgate_signer_new(BASE_URL, strlen(BASE_URL), scalar.ptr, scalar.len, &signer,
-                                    &err));
-    IS(IDGATE_OK, idgate_signer_certified(signer, chain.ptr, chain.len, NOW, &certified, &err));
-    const idgate_signer *const signers[] = {certified};
-    IS(IDGATE_OK, idgate_verifier_new(BASE_URL, strlen(BASE_URL), OPTIONS, strlen(OPTIONS), signers,
-                                      1, NULL, 0, trust, 1, &verifier, &err));
+    IS(IDGATE_OK, idgate_signer_new(BASE_URL, GIVEN(scalar), &signer, &err));
+    IS(IDGATE_OK, idgate_signer_certified(signer, GIVEN(chain), NOW, &certified, &err));
+    idgate_verifier_options *options = OPTIONS(IDGATE_PROFILE_HAIP, IDGATE_PROFILE_DRAFT);
+    CHECK(idgate_verifier_options_request_mode(options, IDGATE_REQUEST_INLINE) == IDGATE_OK);
+    CHECK(idgate_verifier_options_signer(options, certified) == IDGATE_OK);
+    idgate_verifier *verifier = verifier_of_options(options, trust);
     it_is_checked_before_it_is_put_to_use(signer, certified, jwt);
     it_is_compared_with_requests(verifier, jwt, another, request);
     it_goes_to_wallets(verifier, jwt, another, request);

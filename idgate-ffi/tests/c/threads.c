@@ -18,14 +18,10 @@ static void *verify(void *unused) {
     for (int round = 0; round < ROUNDS; round++) {
         idgate_error *err = NULL;
         idgate_verification *own = NULL;
-        idgate_step step;
-        IS(IDGATE_OK, idgate_verification_begin(verifier, session, (char *)answer.content_type.ptr,
-                                                answer.content_type.len, answer.body.ptr,
-                                                answer.body.len, NOW, &own, &err));
-        IS(IDGATE_OK, idgate_verification_step(own, &step, &err));
-        CHECK(has(step.json, "\"VERIFIED\""));
-        transition_free(step.transition);
-        idgate_bytes_free(step.json);
+        IS(IDGATE_OK, begin(verifier, session, NULL, answer, &own, &err));
+        idgate_step *step = step_of(own);
+        CHECK(contains(idgate_step_json(step), "\"VERIFIED\""));
+        step_free(step);
         IS(IDGATE_OK, idgate_verification_free(own));
     }
     return NULL;
@@ -34,12 +30,12 @@ static void *verify(void *unused) {
 /* Exactly one thread gets the decision of the shared verification. */
 static void *race(void *unused) {
     (void)unused;
-    idgate_step step;
+    idgate_step *step = NULL;
     idgate_status status = idgate_verification_step(shared, &step, NULL);
     CHECK(status == IDGATE_OK || status == IDGATE_MISUSE);
     if (status == IDGATE_OK) {
-        transition_free(step.transition);
-        idgate_bytes_free(step.json);
+        idgate_session_free(session_after(step));
+        step_free(step);
         pthread_mutex_lock(&lock);
         decided++;
         pthread_mutex_unlock(&lock);
@@ -65,11 +61,9 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     verifier = verifier_for(argv[1], "https://issuer.example", IDGATE_JWK, "sd_jwt/key.json");
     answer = answer_of(argv[1], "sd_jwt");
-    IS(IDGATE_OK, idgate_session_restore(answer.session.ptr, answer.session.len, &session, &err));
+    IS(IDGATE_OK, idgate_session_restore(GIVEN(answer.session), &session, &err));
     together(verify);
-    IS(IDGATE_OK, idgate_verification_begin(verifier, session, (char *)answer.content_type.ptr,
-                                            answer.content_type.len, answer.body.ptr,
-                                            answer.body.len, NOW, &shared, &err));
+    IS(IDGATE_OK, begin(verifier, session, NULL, answer, &shared, &err));
     together(race);
     CHECK(decided == 1);
     together(release);

@@ -1,5 +1,7 @@
 //! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 #[allow(clippy::indexing_slicing)]
 mod iso_mdoc;
 #[allow(clippy::indexing_slicing)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::{Future, ready};
 #[cfg(unix)]
 use std::io;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::{
@@ -101,8 +101,10 @@ fn pid() -> Issuer {
     Issuer::new(ISSUER).jwk(samples::issuer_key(Curve::P256).public_jwk().to_string())
 }
 
+/// One trust for all: a list that was fetched under one serves under no other.
 fn trust() -> Trust {
-    Trust::new(PROVIDER, [pid()]).unwrap()
+    static TRUST: LazyLock<Trust> = LazyLock::new(|| Trust::new(PROVIDER, [pid()]).unwrap());
+    TRUST.clone()
 }
 
 /// A presentation of the sample credential with that status, which answers this request.
@@ -118,11 +120,14 @@ fn shown(request: &AuthorizationRequest, status: Option<(u64, &str)>) -> String 
 
 impl Flow {
     fn new(status: Option<(u64, &str)>) -> Self {
-        Self::of(pid(), status)
+        Self::under(trust(), status)
     }
 
     fn of(issuer: Issuer, status: Option<(u64, &str)>) -> Self {
-        let trust = Trust::new(PROVIDER, [issuer]).unwrap();
+        Self::under(Trust::new(PROVIDER, [issuer]).unwrap(), status)
+    }
+
+    fn under(trust: Trust, status: Option<(u64, &str)>) -> Self {
         let builder = Verifier::builder(trust).profiles([Profile::Draft]);
         let verifier = builder.unsigned("https://gateway.example").build().unwrap();
         let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
@@ -130,7 +135,7 @@ impl Flow {
         let request = Request::from_json(asked).unwrap();
         let new = NewSession::live();
         let made = verifier.create_session(&request, new, &mut Zeros, now()).unwrap();
-        let uri = made.session.invitation().qr_code_url;
+        let uri = made.session.info(now()).qr_code_url.unwrap();
         let request = AuthorizationRequest::parse(&uri).unwrap();
         let answer = Answer::new(&request, vec![shown(&request, status)]);
         let body = Body::form(&answer.parameters());
@@ -166,7 +171,7 @@ async fn the_hold_is_stored_before_the_fetch_and_the_verdict_after_it() {
         let flow = Flow::new(Some((idx, &source.url())));
         let store = One::of(&flow.session);
         let decision = fetcher.decide(flow.begin(), &store).await.unwrap();
-        assert_eq!(decision.transition.session.reason_at(now()), reason);
+        assert_eq!(decision.transition.session.info(now()).reason, reason);
         // The second answer needs no fetch, so it needs no hold.
         let settled = if reason.is_none() { Status::Verified } else { Status::Failed };
         let expected = if idx == 0 { vec![Status::Verifying, settled] } else { vec![settled] };
@@ -192,7 +197,7 @@ async fn a_source_that_is_down_is_a_verdict() {
     let flow = Flow::new(Some((0, &source.url())));
     let store = One::of(&flow.session);
     let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
-    assert_eq!(decision.transition.session.reason_at(now()), Some(Reason::RevocationUnknown));
+    assert_eq!(decision.transition.session.info(now()).reason, Some(Reason::RevocationUnknown));
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
@@ -238,7 +243,7 @@ async fn a_second_round_is_under_the_same_hold() {
     let store = One::of(&flow.session);
     let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
     // The CRL of the list's signer is at a name that is not reached.
-    assert_eq!(decision.transition.session.reason_at(now()), Some(Reason::RevocationUnknown));
+    assert_eq!(decision.transition.session.info(now()).reason, Some(Reason::RevocationUnknown));
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 

@@ -1,4 +1,4 @@
-"""The C ABI as Python values. No checks of its own: the library decides.
+"""The C ABI as Python values: handles, calls, bytes, times and errors. ``_library`` calls it.
 
 Every call releases the GIL while the library works.
 """
@@ -9,41 +9,56 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from idgate._native import ffi, lib
 
-from .errors import IdgateError
+from . import _checks
+from .codes import ErrorCodeText, ReasonText
+from .errors import (
+    HINTS,
+    InternalError,
+    Misconfigured,
+    NotAnAnswer,
+    NotAvailable,
+    Refused,
+    RequestInvalid,
+)
+from .reply import Reply
 
 ABI_VERSION = 1
 if lib.idgate_abi_version() != ABI_VERSION:
     raise ImportError(f"this package needs ABI {ABI_VERSION} of the native library")
 
-_KINDS = {
-    1: "refused",
-    2: "bad_request",
-    3: "bad_response",
-    4: "config",
-    5: "misuse",
-    6: "unavailable",
-    7: "nothing",
-    8: "internal",
-}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 # The library's texts have no space around them to be skipped.
 _decode = json.JSONDecoder().raw_decode
 
-Buffer = bytes | bytearray | memoryview
+
+class NothingError(Exception):
+    """The library has no such thing."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Handle:
     """Something in the library that is given back: by ``with``, ``close()`` or in the end."""
 
     _free: Callable[[Any], int]
+    _pointer: Any
 
     def __init__(self, pointer: Any) -> None:
         self._pointer = pointer
+
+    @property
+    def pointer(self) -> Any:
+        """For the library."""
+        if not self._pointer:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        return self._pointer
 
     def close(self) -> None:
         """Gives it back now. What was made with it goes on working."""
@@ -66,12 +81,53 @@ class Handle:
             self.close()
 
 
+class Struct:
+    """A struct for the library, and the values that its fields point to."""
+
+    __slots__ = ("_held", "pointer")
+
+    def __init__(self, kind: str, **fields: Any) -> None:
+        """Texts and bytes become ``idgate_str``, lists of texts an array with its length; ``None`` is left out."""
+        held: list[Any] = []
+        values: dict[str, Any] = {"size": ffi.sizeof(kind)}
+        for name, value in fields.items():
+            if isinstance(value, (str, bytes)):
+                values[name] = _text(value, held)
+            elif isinstance(value, list):
+                texts = ffi.new("idgate_str[]", [_text(text, held) for text in value])
+                held.append(texts)
+                values[name], values[f"{name}_len"] = texts, len(value)
+            elif value is not None:
+                values[name] = value
+        self.pointer, self._held = ffi.new(f"{kind} *", values), held
+
+
 def call(function: Callable[..., int], *arguments: Any) -> None:
-    """Calls, and raises what the library says is wrong."""
+    """Calls, and raises what the library says is wrong. Texts and bytes become ``idgate_str``, also ``None``."""
+    held: list[Any] = []
+    given = [_argument(argument, held) for argument in arguments]
     error = ffi.new("idgate_error **")
-    status = function(*arguments, error)
+    status = function(*given, error)
     if status != 0:
         raise _exception(status, error[0])
+
+
+def _argument(argument: Any, held: list[Any]) -> Any:
+    if isinstance(argument, Struct):
+        return argument.pointer
+    if argument is None or isinstance(argument, (str, bytes)):
+        text = ffi.new("idgate_str *", () if argument is None else _text(argument, held))
+        held.append(text)
+        return text[0]
+    return argument
+
+
+def _text(value: str | bytes, held: list[Any]) -> tuple[Any, int]:
+    """The value as the fields of an ``idgate_str``. It lives as long as ``held``."""
+    encoded = value.encode() if isinstance(value, str) else value
+    buffer = ffi.from_buffer(encoded)
+    held.append(buffer)
+    return buffer, len(encoded)
 
 
 def make(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
@@ -83,9 +139,12 @@ def make(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
 
 def make_bytes(function: Callable[..., int], *arguments: Any) -> bytes:
     """Calls for bytes."""
-    out = ffi.new("idgate_bytes *")
-    call(function, *arguments, out)
-    return take(out[0])
+    return take(make("idgate_bytes", function, *arguments))
+
+
+def make_json(function: Callable[..., int], *arguments: Any) -> Any:
+    """Calls for JSON."""
+    return take_json(make("idgate_bytes", function, *arguments))
 
 
 def take(given: Any) -> bytes:
@@ -104,33 +163,25 @@ def take_json(given: Any) -> Any:
         lib.idgate_bytes_free(given)
 
 
-def json_of(text: bytes) -> Any:
-    """The JSON value."""
-    return json.loads(text)
+def string(given: Any) -> str:
+    """The text of an ``idgate_str``, which the library keeps."""
+    return str(ffi.buffer(given.ptr, given.len), "utf-8") if given.len else ""
 
 
-def data(value: str | Buffer | None) -> tuple[Any, int]:
-    """Pointer and length of text or bytes."""
-    if value is None:
-        return ffi.NULL, 0
-    # A copy of what others could change while the library reads it.
-    encoded = value.encode() if isinstance(value, str) else bytes(memoryview(value))
-    return ffi.from_buffer(encoded), len(encoded)
-
-
-def as_json(value: Any) -> str | Buffer:
-    """JSON as it is, or made of a value."""
-    if isinstance(value, (str, bytes, bytearray, memoryview)):
-        return value
-    return json.dumps(value)
+def reply(function: Callable[..., int], owner: Any) -> Reply:
+    """The reply of a step."""
+    given = Struct("idgate_reply")
+    call(function, owner, given)
+    told = given.pointer
+    body = bytes(ffi.buffer(told.body.ptr, told.body.len)) if told.body.len else b""
+    return Reply(told.status, body, string(told.content_type), told.retry_after_s or None)
 
 
 def millis(time: datetime | None) -> int:
     """The time, or now, as the library counts."""
-    if time is None:
-        time = datetime.now(UTC)
-    if time.tzinfo is None:
-        raise ValueError("the time has no time zone; write datetime.now(timezone.utc)")
+    time = datetime.now(UTC) if time is None else _checks.moment(time)
+    if time < _EPOCH:
+        raise ValueError("a time is before 1970")
     return (time - _EPOCH) // _MILLISECOND
 
 
@@ -147,22 +198,58 @@ def instant_or_none(ms: int | None) -> datetime | None:
     return None if ms is None else instant(ms)
 
 
-def _exception(status: int, error: Any) -> IdgateError:
+def _exception(status: int, error: Any) -> Exception:
     try:
-        code, message, path, clause = (
-            _text(part, error)
-            for part in (
-                lib.idgate_error_code,
-                lib.idgate_error_message,
-                lib.idgate_error_path,
-                lib.idgate_error_clause,
-            )
-        )
+        return _raised(status, *(string(part(error)) for part in _PARTS))
     finally:
         lib.idgate_error_free(error)
-    return IdgateError(_KINDS.get(status, "internal"), code, message, path, clause)
 
 
-def _text(part: Callable[[Any, Any], int], error: Any) -> str:
-    out = ffi.new("idgate_bytes *")
-    return take(out[0]).decode() if part(error, out) == 0 else ""
+_PARTS = (
+    lib.idgate_error_code,
+    lib.idgate_error_message,
+    lib.idgate_error_path,
+    lib.idgate_error_issuer,
+    lib.idgate_error_field,
+    lib.idgate_error_check,
+    lib.idgate_error_clause,
+    lib.idgate_error_hint,
+    lib.idgate_error_remedy,
+)
+
+
+def _raised(
+    status: int,
+    code: str,
+    text: str,
+    path: str,
+    issuer: str,
+    field: str,
+    check: str,
+    clause: str,
+    hint: str,
+    remedy: str,
+) -> Exception:
+    match status:
+        case lib.IDGATE_NOTHING:
+            return NothingError(code, text)
+        case lib.IDGATE_REFUSED:
+            reason = cast(ReasonText, code)
+            return Refused(text, reason=reason, check=check or None, clause=clause or None, hint=HINTS.get(remedy))
+        case lib.IDGATE_BAD_REQUEST:
+            rule = text.removeprefix(f"{path}: " if path else "the request body ")
+            return RequestInvalid(path, rule, code=cast(ErrorCodeText, code), hint=hint or None)
+        case lib.IDGATE_BAD_RESPONSE:
+            return NotAnAnswer(text, code=cast(ErrorCodeText, code))
+        case lib.IDGATE_CONFIG:
+            field = _FIELDS.get(field, field)
+            return Misconfigured(text, issuer=issuer or None, field=field or None, hint=hint or None)
+        case lib.IDGATE_MISUSE:
+            return ValueError(text)
+        case lib.IDGATE_UNAVAILABLE:
+            return NotAvailable(text)
+    return InternalError(text)
+
+
+#: Fields of an issuer that have another name here.
+_FIELDS = {"vct": "vcts", "issuer_id": "id"}

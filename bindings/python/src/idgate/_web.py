@@ -1,65 +1,30 @@
-"""What wallets ask of a server, whichever framework it is made with: `idgate.fastapi` and
-`idgate.django` put it behind their routes."""
+"""The routes that wallets use, for any framework: `idgate.fastapi` and `idgate.django` serve them."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-from urllib.parse import parse_qsl
+from typing import Any
 
-from .errors import ConfigurationError, IdgateError, NotAvailable
-from .session import Session, Transition
+from ._deciding import awaited
+from .errors import NotAnAnswer, NotAvailable
+from .reply import Reply
 from .signer import did_document, jwks
-from .verification import Need, awaited
+from .store import Store
+from .verification import Answer
 from .verifier import Verifier
 
-#: What a wallet may post, in bytes.
+#: The largest answer that a wallet may post, in bytes.
 MAX_BODY = 1024 * 1024
-#: What it may post to get a request, in bytes.
-_MAX_FORM = 64 * 1024
-_FORM = "application/x-www-form-urlencoded"
 #: How often a request is read again when another fetch of it was first: only the first one commits.
 _ATTEMPTS = 3
-
-#: Gets the body of a need, or ``None`` when nothing that can be used came in time; it raises nothing. In
-#: place of the verifier's own.
-Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
+_CLOSED = Reply.refusal(409, "session_not_pending", "the session no longer accepts a response")
 
 
-class Store(Protocol):
-    """Where you keep sessions. Its methods may be coroutine functions, which run in the event loop; others run
-    on threads. Both may wait for a database."""
-
-    def load(self, handle: str) -> Awaitable[Session | None] | Session | None:
-        """The session with that id, or the one that has an offer with it."""
-
-    def commit(self, transition: Transition) -> Awaitable[bool] | bool:
-        """Stores ``transition.session`` where the stored revision still is ``from_revision``
-        (0: there is none yet); else false: another answer was faster."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer over HTTP."""
-
-    status: int
-    body: bytes
-    content_type: str = "application/json"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Never to be kept by anybody between."""
-        told = {"Cache-Control": "no-store", "Content-Type": self.content_type}
-        return {**told, "Retry-After": "1"} if self.status == 503 else told
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Route:
-    """What stands at a path below the root, with ``{handle}`` where sessions are told apart."""
+    """A path below the root, in which ``{handle}`` names the session, and its answers."""
 
     path: str
     methods: tuple[str, ...]
@@ -68,18 +33,14 @@ class Route:
 
 
 def routes(
-    verifier: Verifier,
-    store: Store,
-    fetch: Fetch | None,
-    base_url: str | None,
-    keys: Sequence[Mapping[str, Any]],
+    verifier: Verifier, store: Store, base_url: str | None, keys: Sequence[Mapping[str, Any]]
 ) -> list[Route]:
     """All of them; with ``base_url`` also the documents under ``/.well-known/``."""
-    endpoints = Endpoints(verifier, store, fetch)
+    endpoints = Endpoints(verifier, store)
     documents = {} if base_url is None else _published(base_url, keys)
     return [
         Route("v1/oid4vp/response/{handle}", ("POST",), endpoints.answer),
-        # Not HEAD: who looks at a link does not fetch the request, and the session would say so.
+        # Not HEAD: a look at a link does not fetch the request, and the session would say so.
         Route("v1/oid4vp/request/{handle}", ("GET", "POST"), endpoints.request_object),
         *(
             Route(f".well-known/{name}", ("GET", "HEAD"), _always(reply))
@@ -88,80 +49,51 @@ def routes(
     ]
 
 
-class _TakenError(Exception):
-    """Somebody else committed first."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Endpoints:
     """The endpoints of a verifier."""
 
     verifier: Verifier
     store: Store
-    fetch: Fetch | None = None
 
     async def answer(self, handle: str, body: bytes, content_type: str | None) -> Reply:
         """``POST /v1/oid4vp/response/{handle}``: a wallet's answer."""
         if len(body) > MAX_BODY:
-            return _error(413, "payload_too_large", "the answer is larger than 1 MiB")
+            return Reply.refusal(413, "payload_too_large", "the answer is larger than 1 MiB")
         session = await awaited(self.store.load, handle)
         if session is None:
-            return _error(409, "session_not_pending", "this session takes no answer")
+            return _CLOSED
+        answer = Answer(to=handle, body=body, content_type=content_type)
         try:
-            decision = await self.verifier.verify(
-                session,
-                body,
-                content_type,
-                commit=self._commit,
-                fetch=self.fetch,
-                offer=_offer(handle),
-            )
-            await self._commit(decision.transition)
-        except _TakenError:
-            return _error(409, "session_not_pending", "this session takes no answer")
-        except IdgateError as error:
-            return _refusal(error, {"session_not_pending": 409, "payload_too_large": 413})
-        if decision.reply == "refused":
-            return _error(400, "invalid_presentation", "the presentation was refused")
-        return _json(200, decision.body)
+            decision = await self.verifier.decide_async(session, answer, self.store)
+        except (NotAnAnswer, NotAvailable) as error:
+            return error.reply
+        return decision.reply
 
     async def request_object(self, handle: str, form: bytes, content_type: str | None) -> Reply:
         """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
-        if len(form) > _MAX_FORM:
-            return _error(413, "payload_too_large", "the form is larger than 64 KiB")
-        if form and (content_type or "").partition(";")[0].strip().lower() != _FORM:
-            return _error(400, "invalid_request", f"Content-Type must be {_FORM}")
-        try:
-            nonce = _wallet_nonce(form)
-        except ValueError:
-            return _error(400, "invalid_request", "the body is no UTF-8 form with one wallet_nonce")
+        # A POST without a body asks for the same as a GET.
+        body, kind = (form, content_type) if form else (None, None)
         for _ in range(_ATTEMPTS):
             session = await awaited(self.store.load, handle)
             if session is None:
-                return _error(404, "not_found", "there is no such request")
+                return Reply.refusal(404, "not_found", "the session has no Request Object to fetch")
             try:
-                jwt, transition = await asyncio.to_thread(
-                    self.verifier.request_object, session, offer=_offer(handle), wallet_nonce=nonce
+                made = await asyncio.to_thread(
+                    self.verifier.request_object, session, handle, form=body, content_type=kind
                 )
-                if transition is not None:
-                    await self._commit(transition)
-            except _TakenError:
-                continue
-            except IdgateError as error:
-                return _refusal(error, {"not_found": 404})
-            return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
-        return _later()
-
-    async def _commit(self, transition: Transition) -> None:
-        if not await awaited(self.store.commit, transition):
-            raise _TakenError
+            except (NotAnAnswer, NotAvailable) as error:
+                return error.reply
+            if made.transition is None or await awaited(self.store.commit, made.transition):
+                return made.reply
+        return Reply.try_again()
 
 
 def _published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Reply]:
     """The documents under ``/.well-known/``, of the signer in use and of former ones."""
     return {
-        "did.json": _json(200, did_document(base_url, keys)),
-        "jwks.json": _json(200, jwks(base_url, keys)),
+        "did.json": Reply.json(did_document(base_url, keys)),
+        "jwks.json": Reply.json(jwks(base_url, keys)),
     }
 
 
@@ -170,39 +102,3 @@ def _always(reply: Reply) -> Callable[[str, bytes, str | None], Awaitable[Reply]
         return reply
 
     return answer
-
-
-def _wallet_nonce(form: bytes) -> str | None:
-    """The one of a form; without a value it counts as left out (RFC 6749 3.1)."""
-    text = form.decode()
-    if re.search("%(?![0-9A-Fa-f]{2})", text):
-        raise ValueError("not a form")
-    pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
-    given = [value for name, value in pairs if name == "wallet_nonce"]
-    if len(given) > 1:
-        raise ValueError("wallet_nonce is given twice")
-    return given[0] or None if given else None
-
-
-def _offer(handle: str) -> str | None:
-    return handle if handle.startswith("off_") else None
-
-
-def _refusal(error: IdgateError, statuses: dict[str, int]) -> Reply:
-    if isinstance(error, ConfigurationError):
-        raise error  # it is for whoever runs this, not for a wallet
-    if isinstance(error, NotAvailable):
-        return _later()
-    return _error(statuses.get(error.code, 400), error.code, str(error))
-
-
-def _later() -> Reply:
-    return _error(503, "temporarily_unavailable", "try again later")
-
-
-def _error(status: int, code: str, message: str) -> Reply:
-    return _json(status, {"error": code, "message": message})
-
-
-def _json(status: int, value: Any) -> Reply:
-    return Reply(status, json.dumps(value).encode())

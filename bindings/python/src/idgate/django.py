@@ -12,30 +12,29 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 
-from ._web import MAX_BODY, Fetch, Route, Store, routes
+from ._web import MAX_BODY, Route, routes
+from .store import Store
 from .verifier import Verifier
 
-__all__ = ["Fetch", "Store", "wallet_urls"]
+__all__ = ["wallet_urls"]
 
 
 def wallet_urls(
     verifier: Verifier,
     store: Store,
-    fetch: Fetch | None = None,
     *,
     base_url: str | None = None,
     keys: Sequence[Mapping[str, Any]] = (),
 ) -> list[URLPattern]:
     """Patterns for answers and signed requests, for the root of ``urlpatterns``.
 
-    The views are asynchronous; Django runs them under WSGI and ASGI. The verifier fetches status
-    lists and CRLs, unless ``fetch`` does, which may be a coroutine function. With ``base_url`` and
+    The views are asynchronous; Django runs them under WSGI and ASGI. With ``base_url`` and
     ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
     ``/.well-known/`` that wallets find them in.
     """
     return [
         path(route.path.replace("{handle}", "<str:handle>"), csrf_exempt(_view(route)))
-        for route in routes(verifier, store, fetch, base_url, keys)
+        for route in routes(verifier, store, base_url, keys)
     ]
 
 

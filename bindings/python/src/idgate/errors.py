@@ -1,110 +1,179 @@
-"""The exceptions of this package, by who must act.
+"""The exceptions of this package.
 
 >>> import idgate
->>> with idgate.Trust() as trust:
-...     try:
-...         trust.add_roots("https://dmv.example", b"not a certificate")
-...     except idgate.ConfigurationError as error:
-...         print(error.code, "-", error.remedy)
-config - add it with Trust.add_issuer()
+>>> dmv = idgate.Issuer("https://dmv.example", iaca_roots=b"not a certificate")
+>>> try:
+...     idgate.Trust([dmv])
+... except idgate.Misconfigured as wrong:
+...     print(wrong.issuer, wrong.field)
+https://dmv.example iaca_roots
+
+A call on an object that is closed is a ``ValueError``, and an argument of a wrong type a ``TypeError``.
 """
 
 from __future__ import annotations
 
-import re
+from typing import Any, Final, Literal, cast
+
+from .codes import (
+    HTTP_STATUS,
+    ErrorCode,
+    ErrorCodeText,
+    Reason,
+    ReasonText,
+    WithheldReason,
+    WithheldReasonText,
+)
+from .reply import Reply
 
 
 class IdgateError(Exception):
-    """Something is refused or wrong; the class says who must act.
+    """Every exception of this package. Texts are for people; they never have claim values, tokens, keys or
+    nonces."""
 
-    ``code`` is stable and the same that the gateway uses, as ``nonce_mismatch``. The text is for
-    people and never carries claim values, tokens, keys or nonces.
+    #: The stable code, the same in every language, for example ``nonce_mismatch``.
+    code: str = "internal_error"
+    #: What you can do about it; ``None``: the text says all there is.
+    hint: str | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).__new__, (type(self), *self.args), vars(self)
+
+
+class RequestInvalid(IdgateError):
+    """A request breaks a rule.
+
+    >>> wrong = RequestInvalid("redirect_uri", "must be an https URL")
+    >>> print(wrong)
+    redirect_uri: must be an https URL
     """
 
-    #: ``refused``, ``bad_request``, ``bad_response``, ``config``, ``misuse``, ``unavailable``,
-    #: ``nothing`` or ``internal``: what it is, more closely than the class.
-    kind: str
-    #: The stable code.
-    code: str
-    #: The field of a request that breaks a rule, as ``credentials[0].claims[2]``; else empty.
-    path: str
-    #: The clause of the standard that demands it, as ``RFC 9901 7.3``; ``None``: it is no such rule.
-    clause: str | None
-    #: What to do; ``None``: nothing but what the text says.
-    remedy: str | None
+    def __init__(
+        self, path: str, rule: str, *, code: ErrorCodeText = "invalid_request", hint: str | None = None
+    ) -> None:
+        super().__init__(f"{path}: {rule}" if path else f"the request body {rule}")
+        self.code = ErrorCode(code)
+        #: The field, for example ``credentials[0].claims[2]``; empty: the body as a whole.
+        self.path = path
+        #: The rule, and what to do.
+        self.rule = rule
+        self.hint = hint
 
-    def __new__(cls, kind: str, *rest: str | None) -> IdgateError:
-        return super().__new__(_CLASSES.get(kind, cls) if cls is IdgateError else cls)
+
+class Misconfigured(IdgateError):
+    """Trust, keys or options that you gave cannot be used."""
+
+    code = "config"
 
     def __init__(
-        self, kind: str, code: str, message: str, path: str = "", clause: str | None = None
+        self, why: str, *, issuer: str | None = None, field: str | None = None, hint: str | None = None
     ) -> None:
-        message = _in_python(message)
-        super().__init__(message)
-        self.kind = kind
-        self.code = code
-        self.path = path
-        self.clause = clause or None
-        self.remedy = _REMEDIES.get(code) or _what_to_do(message, kind)
-
-    def __reduce__(self) -> tuple[type[IdgateError], tuple[str, str, str, str, str | None]]:
-        return IdgateError, (self.kind, self.code, str(self), self.path, self.clause)
-
-
-class ConfigurationError(IdgateError):
-    """You must act: what was given to this package is wrong, or a request breaks a rule."""
+        super().__init__(why)
+        #: The issuer, by its name in the trust.
+        self.issuer = issuer
+        #: The argument, for example ``iaca_roots``.
+        self.field = field
+        self.hint = hint
 
 
 class Refused(IdgateError):
-    """Nobody must act: what came from outside is not accepted, and ``code`` says why."""
+    """A presentation or a notification was checked, and is not accepted."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        reason: ReasonText | Literal["invalid_webhook"],
+        check: str | None = None,
+        clause: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        #: Why, by its word in the API: a :class:`Reason`.
+        self.reason = reason if reason == "invalid_webhook" else cast(ReasonText, Reason(reason))
+        self.code = self.reason
+        #: The check that failed, for example ``nonce``.
+        self.check = check
+        #: The clause of the standard that demands it, for example ``RFC 9901 7.3``.
+        self.clause = clause
+        self.hint = hint or HINTS.get(reason)
+
+
+class NotAnAnswer(IdgateError):
+    """A wallet's answer or question changes nothing: store nothing, and answer with :attr:`reply`."""
+
+    def __init__(self, text: str, *, code: ErrorCodeText, hint: str | None = None) -> None:
+        super().__init__(text)
+        self.code = ErrorCode(code)
+        self.hint = hint
+
+    @property
+    def http_status(self) -> int:
+        """The status of HTTP to answer with."""
+        return HTTP_STATUS.get(self.code, 400)
+
+    @property
+    def reply(self) -> Reply:
+        """The answer to the wallet."""
+        return Reply.refusal(self.http_status, self.code, str(self))
+
+
+class Withheld(IdgateError):
+    """This reader gets no result."""
+
+    def __init__(self, text: str, *, reason: WithheldReasonText) -> None:
+        super().__init__(text)
+        #: Why, by its word in the API: a :class:`WithheldReason`.
+        self.reason = cast(WithheldReasonText, WithheldReason(reason))
+        self.code = self.reason
 
 
 class NotAvailable(IdgateError):
-    """Whoever runs this must act: something that is needed cannot be used now, as a key in an HSM."""
+    """Something is needed that cannot be used now, for example a key in an HSM. Nothing is decided: a wallet may
+    come again."""
+
+    code = "temporarily_unavailable"
+
+    def __init__(self, text: str, *, retry_after: int = 1, hint: str | None = None) -> None:
+        super().__init__(text)
+        #: After how many seconds.
+        self.retry_after = retry_after
+        self.hint = hint
+
+    @property
+    def reply(self) -> Reply:
+        """The answer to a wallet."""
+        return Reply.try_again(self.retry_after)
 
 
-_CLASSES: dict[str, type[IdgateError]] = {
-    "refused": Refused,
-    "bad_request": ConfigurationError,
-    "bad_response": Refused,
-    "config": ConfigurationError,
-    "misuse": ConfigurationError,
-    "unavailable": NotAvailable,
-    "nothing": NotAvailable,
-    "internal": NotAvailable,
+class InternalError(IdgateError):
+    """A fault of idgate: please report it."""
+
+
+class ClaimsError(IdgateError):
+    """Claims are not as your type has them. The text has names of claims, and no values."""
+
+    code = "claims"
+
+    def __init__(self, path: str, rule: str) -> None:
+        super().__init__(f"{path}: {rule}" if path else rule)
+        #: The claim, for example ``address.locality``.
+        self.path = path
+        #: The rule that it breaks.
+        self.rule = rule
+
+
+#: Remedies, by the name of the remedy, and for refusals that are often not the wallet's fault by their reason.
+HINTS: Final[dict[str, str]] = {
+    "add_issuer": "name the issuer in Trust, with its keys or roots",
+    "supply_status": "leave fetch out, or pass a Fetcher, so that the status is fetched",
+    Reason.NONCE_MISMATCH: "pass the nonce of the request that was answered; each is good for one answer",
+    Reason.AUDIENCE_MISMATCH: "pass client_id exactly as the request had it, with its prefix",
+    Reason.UNTRUSTED_ISSUER: "to trust this issuer, name it in Trust, with its keys or roots",
+    Reason.TYPE_MISMATCH: "to accept this type, name it in vct or doc_types of the Issuer",
+    Reason.CLAIM_MISSING: "ask for claims that the wallet has, or treat the claim as not given",
+    Reason.DEVICE_AUTH_INVALID: "pass client_id, nonce and response_uri exactly as the request had them; for an "
+    "encrypted answer also enc_key or apu",
+    Reason.KB_JWT_STALE: "pass requested_at, and check the clock of this machine",
+    Reason.REVOCATION_UNKNOWN: "check that the sources of status lists and CRLs can be reached from here",
 }
-
-#: What Python calls what the library names.
-_WORDS = [
-    (re.compile(r"idgate_(\w+) \* is NULL"), lambda found: f"this {found[1].title()} is closed"),
-    (re.compile(r"idgate_trust_add_entry"), lambda _: "Trust.add_issuer()"),
-    (re.compile(r"IDGATE_TEST_ONLY"), lambda _: "test_only=True"),
-]
-
-#: What to do about a refusal that is often not the wallet's fault.
-_REMEDIES = {
-    "nonce_mismatch": "pass the nonce of the request that was answered; each is good for one",
-    "audience_mismatch": "pass client_id exactly as the request had it, prefix and all",
-    "untrusted_issuer": "if the issuer is to be trusted, add its keys or roots with Trust.add_jwk(), "
-    "Trust.add_roots() or Trust.add_sd_jwt_roots()",
-    "type_mismatch": "if the type is to be accepted, name it in vct or doc_types of Trust.add_issuer()",
-    "claim_missing": "ask for what the wallet has, or treat it as not given",
-    "device_auth_invalid": "pass client_id, nonce and response_uri exactly as the request had them; "
-    "of an encrypted answer also enc_key or apu",
-    "kb_jwt_stale": "pass requested_at, and see that the clock of this machine is right",
-    "revocation_unknown": "see that the sources of status lists and CRLs can be reached",
-    "session_not_pending": "answer 409: another answer was first, or the time is over",
-}
-
-
-def _in_python(message: str) -> str:
-    for pattern, word in _WORDS:
-        message = pattern.sub(word, message)
-    return message
-
-
-def _what_to_do(message: str, kind: str) -> str | None:
-    """The part of a text that says what to do. Texts of refusals end with check and clause."""
-    if kind == "refused":
-        return None
-    return message.partition("; ")[2] or None

@@ -10,28 +10,27 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ._web import MAX_BODY, Fetch, Route, Store, routes
+from ._web import MAX_BODY, Route, routes
+from .store import Store
 from .verifier import Verifier
 
-__all__ = ["Fetch", "Store", "wallet_router"]
+__all__ = ["wallet_router"]
 
 
 def wallet_router(
     verifier: Verifier,
     store: Store,
-    fetch: Fetch | None = None,
     *,
     base_url: str | None = None,
     keys: Sequence[Mapping[str, Any]] = (),
 ) -> APIRouter:
     """Routes for answers and signed requests, to be included without a prefix.
 
-    The verifier fetches status lists and CRLs, unless ``fetch`` does, which may be a coroutine
-    function. With ``base_url`` and ``keys``, the public JWKs of the signer in use and of former ones,
-    also the documents under ``/.well-known/`` that wallets find them in.
+    With ``base_url`` and ``keys``, the public JWKs of the signer in use and of former ones, also the
+    documents under ``/.well-known/`` that wallets find them in.
     """
     router = APIRouter()
-    for route in routes(verifier, store, fetch, base_url, keys):
+    for route in routes(verifier, store, base_url, keys):
         methods = list(route.methods)
         router.add_route(f"/{route.path}", _endpoint(route), methods, include_in_schema=False)
     return router

@@ -1,21 +1,30 @@
-"""Sessions: immutable values that you store. What changes is a new session to commit."""
+"""Sessions: immutable values that you store. Each change is a new session to commit."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Self, TypedDict
+from types import MappingProxyType
+from typing import Any, Literal, Self, TypeVar, cast, overload
 
-from idgate._native import lib
+from . import _abi, _checks, _claims, _library
+from ._checks import Buffer
+from .codes import (
+    Profile,
+    ProfileText,
+    Reason,
+    ReasonText,
+    Status,
+    StatusText,
+    WalletError,
+    WalletErrorText,
+)
 
-from . import _abi
-from ._abi import Buffer
-from .errors import IdgateError
+T = TypeVar("T")
 
-
-#: What a request speaks: ``draft``, OpenID4VP 1.0, or that within HAIP 1.0.
-Profile = Literal["draft", "1.0", "haip"]
+#: Whether a session counts. Material and keys for tests serve test-mode sessions only.
+Mode = Literal["live", "test"]
 
 #: A protocol of the Digital Credentials API.
 Protocol = Literal[
@@ -23,203 +32,279 @@ Protocol = Literal[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Offer:
-    """One request of a session. The first answer to any of them settles the session."""
+    """A request of a session that a link carries. The first answer to any of them settles the session."""
 
-    #: What ``request_object`` and ``begin`` take as ``offer``; ``None``: the session's own.
-    id: str | None
-    profile: Profile
-    #: Whom a holder's proof is for.
+    #: The last segment of its paths: the id of the session, or one of its own.
+    handle: str
+    profile: ProfileText
+    #: The audience of the answer.
     client_id: str
-    #: Where the wallet posts its answer.
+    #: Where wallets post the answer.
     response_uri: str
-    #: Where the wallet fetches the Request Object; ``None``: the request travels by value.
+    #: Where wallets fetch the request; ``None``: it travels by value.
     request_uri: str | None
-    #: This request by scheme, while a wallet can answer.
-    deep_links: dict[str, str] = field(repr=False)
+    #: Its links, by scheme; empty: the session takes no answer any more.
+    deep_links: Mapping[str, str] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BrowserOffer:
-    """What a page passes to its browser: ``Verifier.dc_api_requests`` gives it."""
+    """The request that a page passes to its browser: :meth:`Verifier.dc_api_requests` gives it."""
 
-    profile: Profile
+    profile: ProfileText
     #: Where the page may be from.
-    origins: list[str]
-    #: What it passes on, in that order.
-    protocols: list[Protocol]
+    origins: tuple[str, ...]
+    #: The protocols of its requests, in that order.
+    protocols: tuple[Protocol, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What can be said of a session at a time."""
+    """The facts of a session at one time, without claims."""
 
-    session_id: str
+    id: str
     tenant: str
-    livemode: bool
-    #: CREATED, PENDING, VERIFYING, VERIFIED, FAILED or EXPIRED.
-    status: str
-    #: Why it ended, when FAILED or EXPIRED.
-    reason: str | None
-    #: What the wallet said, when the reason is ``wallet_error``: a name of OpenID4VP 8.5, as
-    #: ``access_denied``, or ``other``.
-    wallet_error: str | None
-    #: Counts commits.
+    mode: Mode
+    #: A :class:`Status`.
+    status: StatusText
+    #: Why it is FAILED or EXPIRED: a :class:`Reason`.
+    reason: ReasonText | None
+    #: The error that the wallet reported, where that is the reason: a :class:`WalletError`.
+    wallet_error: WalletErrorText | None
+    #: The number of its commits.
     revision: int
     created_at: datetime
     expires_at: datetime
     settled_at: datetime | None
-    #: For a QR code, while a wallet can answer.
+    #: The ``version`` of the trust that decided, once it did.
+    trust_version: int | None
+    #: The link of its first request, for a QR code, while a wallet can answer.
     qr_code_url: str | None = field(repr=False)
-    #: By scheme, ``openid4vp``, ``eudi-wallet``, ``haip``, the request for wallets that have it.
-    deep_links: dict[str, str] = field(repr=False)
-    #: Its requests behind links, in the order of their profiles.
-    offers: list[Offer]
+    #: The same behind each scheme of wallets, ``openid4vp``, ``eudi-wallet``, ``haip``, while a wallet can answer.
+    deep_links: Mapping[str, str] = field(repr=False)
+    #: Its requests that links carry, in the order of their profiles.
+    offers: tuple[Offer, ...]
     #: Its request to browsers, when it was made with ``dc_api``.
     dc_api: BrowserOffer | None
 
 
-class Result(TypedDict):
-    """What a VERIFIED session came to."""
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """The person's browser reads, with the ``response_code`` that its address has, ``None`` when it has none. Where
+    the person has to come back into the session that asked, the code is the proof that they did."""
 
-    claims: dict[str, Any]
-    verification_details: dict[str, Any]
+    response_code: str | None = field(repr=False)
 
 
-class Effect(TypedDict, total=False):
-    """Something to do after a commit; ``type`` says what."""
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A program of yours reads that shows nothing of the result to the browser that asks for it: that one may belong
+    to another person than the one who answered."""
 
-    type: str
-    status: str
-    reason: str | None
-    wallet_error: str | None
-    occurred_at_ms: int
-    at_ms: int
+
+#: The reader of a result.
+Reader = Browser | Backend
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a VERIFIED session."""
+
+    #: By the ids of the request, the claims that were asked for.
+    claims: dict[str, dict[str, Any]] = field(repr=False)
+    verification_details: dict[str, Any] = field(repr=False)
+
+    @overload
+    def credential(self, id: str) -> dict[str, Any]: ...
+    @overload
+    def credential(self, id: str, kind: type[T]) -> T: ...
+    def credential(self, id: str, kind: type[T] | None = None) -> dict[str, Any] | T:
+        """The claims of one credential; with ``kind`` as that dataclass, TypedDict or pydantic model.
+
+        :raises KeyError: no credential came under that id.
+        :raises ClaimsError: the claims are not as ``kind`` has them.
+        """
+        claims = self.claims[id]
+        return claims if kind is None else _claims.read(claims, kind)
+
+    def claims_as(self, kind: type[T]) -> T:
+        """All claims as that dataclass, TypedDict or pydantic model, whose members are the ids of the request.
+
+        :raises ClaimsError: the claims are not as ``kind`` has them.
+        """
+        return _claims.read(self.claims, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishStatus:
+    """Publish the new status."""
+
+    status: StatusText
+    reason: ReasonText | None
+    wallet_error: WalletErrorText | None
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireAt:
+    """Look then at :meth:`Session.due`."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedactClaimsAt:
+    """Erase the result then."""
+
+    at: datetime
+
+
+#: Something to do after a commit.
+Effect = PublishStatus | ExpireAt | RedactClaimsAt
 
 
 class Session(_abi.Handle):
     """One verification at one revision."""
 
-    _free = lib.idgate_session_free
+    _free = _library.FREE_SESSION
 
     @classmethod
     def restore(cls, snapshot: Buffer, result: Buffer | None = None) -> Self:
         """The session of :meth:`snapshot`, with its result when you kept that."""
-        session = cls(
-            _abi.make("idgate_session *", lib.idgate_session_restore, *_abi.data(snapshot))
-        )
+        session = cls(_library.restored(_checks.octets(snapshot, "snapshot")))
         if result is None:
             return session
         with session:
-            return cls(
-                _abi.make(
-                    "idgate_session *",
-                    lib.idgate_session_restore_result,
-                    session._pointer,
-                    *_abi.data(result),
-                )
-            )
+            return cls(_library.with_result(session.pointer, _checks.octets(result, "result")))
 
     def snapshot(self) -> bytes:
         """The session for your database. It holds nonce, state and keys: seal it."""
-        return _abi.make_bytes(lib.idgate_session_snapshot, self._pointer)
+        return _library.snapshot(self.pointer)
 
     def result_snapshot(self, now: datetime | None = None) -> bytes | None:
         """The result, to survive a restart. It holds claims: seal it, erase it after 30 s."""
-        return self._or_none(lib.idgate_session_result_snapshot, now)
+        return _library.result_snapshot(self.pointer, now)
 
     def info(self, now: datetime | None = None) -> SessionInfo:
-        """What can be said of it at this time."""
-        text = _abi.make_bytes(lib.idgate_session_info, self._pointer, _abi.millis(now))
-        told = json.loads(text)
-        for name in ("created_at", "expires_at", "settled_at"):
-            told[name] = _abi.instant_or_none(told.pop(f"{name}_ms"))
-        told.setdefault("qr_code_url", None)
-        told.setdefault("deep_links", {})
-        told["offers"] = [Offer(**{"deep_links": {}, **offer}) for offer in told["offers"]]
-        told["dc_api"] = told["dc_api"] and BrowserOffer(**told["dc_api"])
-        return SessionInfo(**told)
+        """The facts at this time."""
+        return _info(_library.info(self.pointer, now))
 
-    def result(self, now: datetime | None = None) -> Result | None:
-        """Claims and details of a VERIFIED session, until 30 seconds after verification. Whose
-        browser they are for is not asked: see :meth:`result_for`."""
-        text = self._or_none(lib.idgate_session_result, now)
-        if text is None:
-            return None
-        result: Result = json.loads(text)
-        return result
+    def result(self, reader: Reader, now: datetime | None = None) -> Result:
+        """Claims and details of a VERIFIED session, until 30 seconds after verification. Say who reads:
+        ``Browser(response_code=…)`` or ``Backend()``.
 
-    def result_for(
-        self, response_code: str | None, now: datetime | None = None
-    ) -> Result | None:
-        """The same for whoever brings ``response_code``: what the person's browser had in the query
-        of your ``redirect_uri``, ``None`` when it had none.
+        Some sessions have to end in the browser that they began in: those that offer ``haip``, unless
+        ``same_device`` is false in the request, and those where it is true. A browser reads the result of these with
+        the code in the query of your ``redirect_uri``; others need none.
 
-        Where the person has to come back into the session that asked (every session that offers
-        ``haip`` but with ``same_device`` false in the request, and wherever that is true), there is
-        no result for a code that is missing or another. Other sessions need none.
+        :raises Withheld: this reader gets none; ``reason`` says why.
         """
-        try:
-            text = _abi.make_bytes(
-                lib.idgate_session_result_for,
-                self._pointer,
-                *_abi.data(response_code),
-                _abi.millis(now),
-            )
-        except IdgateError as error:
-            if error.kind == "nothing":
-                return None
-            raise
-        result: Result = json.loads(text)
-        return result
+        match reader:
+            case Backend():
+                told = _library.result_for_backend(self.pointer, now)
+            case Browser(response_code):
+                code = _checks.optional_text(response_code, "response_code")
+                told = _library.result_for_browser(self.pointer, code, now)
+            case _:
+                raise TypeError("reader must be Browser(response_code=…) or Backend()")
+        return Result(told["claims"], told["verification_details"])
 
     def followed(self, now: datetime | None = None) -> Transition | None:
         """The person followed the link: CREATED becomes PENDING."""
-        return self._transition(lib.idgate_session_followed, now)
+        return Transition.of(_library.followed(self.pointer, now))
 
     def due(self, now: datetime | None = None) -> Transition | None:
-        """What the time has made of it: EXPIRED, or PENDING after a verification given up."""
-        return self._transition(lib.idgate_session_due, now)
+        """The change that is due at this time: EXPIRED, or PENDING after a verification that was given up."""
+        return Transition.of(_library.due(self.pointer, now))
 
     def released(self, now: datetime | None = None) -> Transition | None:
-        """Gives up a verification of yours before its time is over, by a fault of your own: PENDING
-        again, or EXPIRED, so that the same answer is taken later. Of the session of :class:`Ask`'s
-        ``hold``, once that was committed."""
-        return self._transition(lib.idgate_session_released, now)
-
-    def _or_none(self, function: Any, now: datetime | None) -> bytes | None:
-        try:
-            return _abi.make_bytes(function, self._pointer, _abi.millis(now))
-        except IdgateError as error:
-            if error.kind == "nothing":
-                return None
-            raise
-
-    def _transition(self, function: Any, now: datetime | None) -> Transition | None:
-        try:
-            made = _abi.make("idgate_transition", function, self._pointer, _abi.millis(now))
-        except IdgateError as error:
-            if error.kind == "nothing":
-                return None
-            raise
-        return Transition.take(made)
+        """Gives up a verification of yours before its time is over, by a fault of your own: PENDING again, or
+        EXPIRED, so that the same answer is taken later. Of the session of :class:`Ask`'s ``hold``, once that was
+        committed."""
+        return Transition.of(_library.released(self.pointer, now))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Transition:
     """A change to commit.
 
     Store ``session.snapshot()`` where the stored revision still is ``from_revision`` (0: insert).
-    Where it is another, somebody else was faster: give this one up.
+    Where it is another, another answer was faster: give this one up.
     """
 
     from_revision: int
     session: Session
-    effects: list[Effect]
+    effects: tuple[Effect, ...]
 
+    @overload
     @classmethod
-    def take(cls, made: Any) -> Self:
-        """From what the library made."""
-        session = Session(made.session)
-        return cls(int(getattr(made, "from")), session, _abi.take_json(made.effects))
+    def of(cls, change: _library.Change) -> Self: ...
+    @overload
+    @classmethod
+    def of(cls, change: _library.Change | None) -> Self | None: ...
+    @classmethod
+    def of(cls, change: _library.Change | None) -> Self | None:
+        """From the library."""
+        if change is None:
+            return None
+        revision, session, effects = change
+        return cls(revision, Session(session), tuple(_effect(effect) for effect in effects))
+
+
+def _effect(told: dict[str, Any]) -> Effect:
+    match told["type"]:
+        case "publish_status":
+            return PublishStatus(*outcome(told), _abi.instant(told["occurred_at_ms"]))
+        case "expire_at":
+            return ExpireAt(_abi.instant(told["at_ms"]))
+    return RedactClaimsAt(_abi.instant(told["at_ms"]))
+
+
+def outcome(told: dict[str, Any]) -> tuple[StatusText, ReasonText | None, WalletErrorText | None]:
+    """Status, reason and the wallet's error."""
+    reason, wallet_error = told["reason"], told["wallet_error"]
+    return (
+        cast(StatusText, Status(told["status"])),
+        cast(ReasonText, Reason(reason)) if reason else None,
+        cast(WalletErrorText, WalletError(wallet_error)) if wallet_error else None,
+    )
+
+
+def _info(told: dict[str, Any]) -> SessionInfo:
+    dc_api = told["dc_api"]
+    return SessionInfo(
+        told["session_id"],
+        told["tenant"],
+        told["mode"],
+        *outcome(told),
+        told["revision"],
+        _abi.instant(told["created_at_ms"]),
+        _abi.instant(told["expires_at_ms"]),
+        _abi.instant_or_none(told["settled_at_ms"]),
+        told["trust_version"],
+        told.get("qr_code_url"),
+        _links(told),
+        tuple(_offer(offer) for offer in told["offers"]),
+        dc_api and BrowserOffer(_profile(dc_api), tuple(dc_api["origins"]), tuple(dc_api["protocols"])),
+    )
+
+
+def _offer(told: dict[str, Any]) -> Offer:
+    return Offer(
+        told["handle"],
+        _profile(told),
+        told["client_id"],
+        told["response_uri"],
+        told["request_uri"],
+        _links(told),
+    )
+
+
+def _profile(told: dict[str, Any]) -> ProfileText:
+    return cast(ProfileText, Profile(told["profile"]))
+
+
+def _links(told: dict[str, Any]) -> Mapping[str, str]:
+    return MappingProxyType(told.get("deep_links", {}))

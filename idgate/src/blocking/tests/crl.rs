@@ -1,6 +1,5 @@
 //! CRLs of the certificate that signed a credential.
 
-use idgate_core::shell::{RootOrigin, TrustAnchor};
 use idgate_testkit::status::Crl;
 use idgate_testkit::time::{DAY_MS, compact_utc};
 use idgate_testkit::x509::{
@@ -18,11 +17,10 @@ fn flow(root: &Identity, url: &str) -> Flow {
     let signer = root.issuer_of_sd_jwts(&key, NOW.0).builder;
     let signer = signer.set(CRL_DISTRIBUTION_POINTS, false, points);
     let signer = signer.with(|own| own.serial = SERIAL.to_vec()).sign(&root.key);
-    let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
-    let anchor = TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root.der, RootOrigin::RootFile);
-    entry.sd_jwt_roots.push(anchor.unwrap());
+    let issuer = Issuer::new(ISSUER).x5c_roots(&*root.der);
+    let trust = Trust::new(aws_lc_rs::PROVIDER, [issuer]).unwrap();
     let credential = samples::identity(&samples::holder_key(Curve::P256), NOW.0);
-    Flow::with(entry, vec![credential.plain("vct", VCTS[0]).x5c(&[signer])])
+    Flow::under(trust, vec![credential.plain("vct", VCTS[0]).x5c(&[signer])])
 }
 
 /// A CRL of `issuer`.

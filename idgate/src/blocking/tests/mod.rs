@@ -4,13 +4,13 @@ mod crl;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use idgate_core::crypto::aws_lc_rs;
-use idgate_core::shell::{Jwk, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::{
-    CredentialFormat, Entropy, EntropyUnavailable, IssuerId, NewSession, Reason, Request, Session,
-    Status, TenantId, Trust, Verifier,
+    CredentialFormat, Entropy, EntropyUnavailable, Issuer, IssuerId, NewSession, Reason, Request,
+    Session, Status, TenantId, Trust, Verifier,
 };
 use idgate_testkit::gzip::gzip;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -50,21 +50,21 @@ struct Flow {
 impl Flow {
     /// Each of `statuses`: an index, and the list that it is of.
     fn new(statuses: &[(u64, &str)]) -> Self {
-        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
-        let key = samples::issuer_key(Curve::P256);
-        let jwk = Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap();
-        entry.keys.push(TrustedKey::new(jwk.key));
+        /// One trust for all: a list that was fetched under one serves under no other.
+        static TRUST: LazyLock<Trust> = LazyLock::new(|| {
+            let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+            Trust::new(aws_lc_rs::PROVIDER, [Issuer::new(ISSUER).jwk(jwk)]).unwrap()
+        });
         let named = VCTS.iter().zip(statuses).map(|(vct, (idx, uri))| {
             let credential = samples::identity(&samples::holder_key(Curve::P256), NOW.0);
             credential.plain("vct", *vct).plain("status", status_claim(*idx, uri))
         });
-        Self::with(entry, named.collect())
+        Self::under(TRUST.clone(), named.collect())
     }
 
     /// Credentials of the types [`VCTS`], in their order.
-    fn with(entry: TrustEntry, credentials: Vec<CredentialBuilder>) -> Self {
-        let trust = Arc::new(TrustSnapshot::new(1, [entry]));
-        let builder = Verifier::builder(Trust::of_snapshot(aws_lc_rs::PROVIDER, trust))
+    fn under(trust: Trust, credentials: Vec<CredentialBuilder>) -> Self {
+        let builder = Verifier::builder(trust)
             .profiles([idgate_core::Profile::Draft])
             .unsigned("https://gateway.example");
         let verifier = builder.build().unwrap();
@@ -78,7 +78,7 @@ impl Flow {
             .create_session(&request, NewSession::live().tenant(tenant), &mut Zeros, NOW)
             .unwrap();
         let (key, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
-        let uri = made.session.invitation().qr_code_url;
+        let uri = made.session.info(NOW).qr_code_url.unwrap();
         let request = idgate_testkit::request::AuthorizationRequest::parse(&uri).unwrap();
         let tokens = credentials.into_iter().map(|credential| {
             let credential = credential.issue(&key);
@@ -112,7 +112,7 @@ impl Flow {
 
     fn reason(&self, fetcher: &BlockingFetcher, now: u64) -> Option<Reason> {
         let decision = self.decide(fetcher, now).0.unwrap();
-        decision.transition.session.reason_at(UnixMillis(now))
+        decision.transition.session.info(UnixMillis(now)).reason
     }
 }
 
@@ -148,7 +148,7 @@ async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
         assert_eq!(committed, [Status::Verifying], "held before the fetch");
         // Known: nothing is asked, and nothing is held.
         let (decided, committed) = good.decide(&fetcher, NOW.0 + HOUR_MS / 2);
-        assert!(decided.unwrap().transition.session.reason_at(NOW).is_none());
+        assert!(decided.unwrap().transition.session.info(NOW).reason.is_none());
         assert_eq!(committed, []);
         let revoked = Flow::new(&[(1, &url)]);
         assert_eq!(revoked.reason(&fetcher, NOW.0), Some(Reason::CredentialRevoked));

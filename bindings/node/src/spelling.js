@@ -1,0 +1,101 @@
+'use strict';
+// A field has two spellings: JavaScript's own, and that of the JSON that travels.
+
+const { RequestInvalid } = require('./errors.js');
+
+const WIRE_NAME = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
+
+const isObject = (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+
+/** The fields of an object, each with its name in JSON, and with the fields of its value where these are known. */
+class Fields {
+  #wire = new Map();
+  #own = new Map();
+  #isOpen;
+
+  /** `members`: by their names in JavaScript. Of an open object, other members travel as they are. */
+  constructor(members, { isOpen = false } = {}) {
+    this.#isOpen = isOpen;
+    for (const [own, given] of Object.entries(members)) {
+      const [wire, inner] = [given].flat();
+      this.#wire.set(own, { name: wire, inner });
+      this.#own.set(wire, { name: own, inner });
+    }
+  }
+
+  /** By their names in JavaScript: the name in JSON, and the fields of the value. */
+  entries() {
+    return [...this.#wire].map(([own, { name, inner }]) => [own, name, inner]);
+  }
+
+  /** `value` in the spelling of JSON. The library refuses a value that is not an object. */
+  toWire(value, path = '') {
+    if (!isObject(value)) return value;
+    const made = Object.create(null);
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      const at = path === '' ? name : `${path}.${name}`;
+      const field = this.#wire.get(name);
+      if (field) made[field.name] = field.inner ? field.inner.toWire(member, at) : member;
+      else if (this.#isOpen && !this.#own.has(name)) made[name] = member;
+      else throw this.#unknown(name, at);
+    }
+    return made;
+  }
+
+  /** A value that came, in JavaScript's spelling. */
+  fromWire(value) {
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([wire, member]) => {
+        const field = this.#own.get(wire);
+        return [field?.name ?? wire, field?.inner ? field.inner.fromWire(member) : member];
+      }),
+    );
+  }
+
+  /** The path to a field as JavaScript writes it: `credentials[0].issuerId`. Keys of maps stay as they are. */
+  path(wire) {
+    const [name] = /^\w*/.exec(wire);
+    const field = this.#own.get(name);
+    if (!field) return wire;
+    const [, indexes, rest] = /^((?:\[\d+\])*\.?)(.*)$/s.exec(wire.slice(name.length));
+    return field.name + indexes + (field.inner ? field.inner.path(rest) : rest);
+  }
+
+  /** A sentence that names fields, which are looked up one by one. */
+  text(wire) {
+    const names = this.names();
+    return wire.replace(WIRE_NAME, (name) => names.get(name) ?? name);
+  }
+
+  /** By the name in JSON, the name in JavaScript, of fields within fields too. */
+  names(found = new Map()) {
+    for (const [wire, { name, inner }] of this.#own) {
+      found.set(wire, name);
+      inner?.names(found);
+    }
+    return found;
+  }
+
+  #unknown(name, path) {
+    const own = this.#own.get(name)?.name;
+    const rule = `is not a field of this request; ${own ? `write ${own}` : 'remove it'}`;
+    return new RequestInvalid({ code: 'unknown_field', path, rule });
+  }
+}
+
+/** An array of objects with those fields. */
+function each(fields) {
+  return {
+    entries: () => fields.entries(),
+    toWire: (value, path) =>
+      Array.isArray(value) ? value.map((one, index) => fields.toWire(one, `${path}[${index}]`)) : value,
+    fromWire: (value) => (Array.isArray(value) ? value.map((one) => fields.fromWire(one)) : value),
+    path: (wire) => fields.path(wire),
+    names: (found) => fields.names(found),
+  };
+}
+
+module.exports = { Fields, each };

@@ -1,0 +1,50 @@
+"""A verification that goes step by step, and the bodies that answer its needs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from . import _abi, _checks, _library
+from ._checks import Buffer
+from .fetcher import Fetching, Need
+
+
+class Steps(_abi.Handle):
+    """Something under verification, with the way that it fetches."""
+
+    _free = _library.FREE_VERIFICATION
+    fetching: Fetching
+    #: The present; ``None``: the clock's.
+    now: datetime | None
+
+    def __init__(self, pointer: Any, fetching: Fetching, now: datetime | None = None) -> None:
+        super().__init__(pointer)
+        self.fetching, self.now = fetching, now
+
+    def supply(self, need: Need, body: Buffer | None, now: datetime | None = None) -> None:
+        """Answers a need; ``None``: nothing that can be used came in time."""
+        given = None if body is None else _checks.octets(body, "body")
+        index = _checks.instance(need, Need, "need").index
+        _library.supply(self.pointer, index, given, self.now if now is None else now)
+
+    def recall(self, fetcher: Any) -> bool:
+        """Whether the fetcher knew an answer to a need."""
+        return _library.recall(self.pointer, fetcher, self.now)
+
+    def fetch(self, fetcher: Any) -> None:
+        """Begins to fetch all needs."""
+        _library.fetch(self.pointer, fetcher)
+
+    def wait(self, wait_ms: int) -> bool:
+        """Whether everything came in that time."""
+        return _library.wait(self.pointer, wait_ms)
+
+    def settle(self) -> None:
+        """Answers the needs with the bodies that came."""
+        _library.settle(self.pointer, self.now)
+
+
+def needs_of(told: Any) -> tuple[Need, ...]:
+    """The needs of a step."""
+    return tuple(Need(index, **need) for index, need in enumerate(told["needs"]))

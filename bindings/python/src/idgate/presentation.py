@@ -1,0 +1,112 @@
+"""One presentation that was verified outside a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from . import _abi, _claims
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check that was made, with the clause that demands it."""
+
+    group: str
+    check: str
+    clause: str
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RevocationDetails:
+    """How revocation was settled: ``good``, ``not_published`` or ``off``."""
+
+    credential: str
+    #: Of the certificate that signed the credential; a bare key publishes nothing.
+    signer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProvider:
+    """A provider of a trusted list."""
+
+    name: str
+    identifier: str | None
+    country: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The issuer by a trusted list: one provider, or several where the list gives one certificate to them."""
+
+    candidates: tuple[ListedProvider, ...]
+    list_type: Literal["pid", "mdl", "pub-eaa"]
+    list_sequence: int
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Provider:
+        """From what the library says."""
+        candidates = told.get("candidates") or [told]
+        listed = tuple(ListedProvider(it["name"], it["identifier"], it["country"]) for it in candidates)
+        return cls(listed, told["list_type"], told["list_sequence"])
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """A presentation that passed every check: the claims that were asked for, and the facts."""
+
+    claims: dict[str, Any] = field(repr=False)
+    #: vct or docType.
+    credential_type: str
+    #: ``iss``, or the subject of a certificate (RFC 4514).
+    issuer: str | None
+    alg: str
+    #: ``kb_jwt``, ``device_signature`` or ``device_mac``.
+    holder_binding: str
+    #: The reason for trust: ``issuer_key``, ``x5chain``, ``pinned_signer`` or ``listed_signer``.
+    trust: str
+    #: Of a trusted list.
+    provider: Provider | None
+    #: Of an mdoc.
+    session_transcript: str | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    #: ``good``, ``signer_good``, ``not_published`` or ``off``.
+    revocation: str
+    revocation_details: RevocationDetails
+    #: Whether ``issuing_country_unbound`` of the issuer was made use of.
+    issuing_country_unbound: bool
+    #: Every check that was made, if you asked for them; all of them passed.
+    checks: tuple[Check, ...] = field(repr=False)
+
+    def claims_as(self, kind: type[T]) -> T:
+        """The claims as that dataclass, TypedDict or pydantic model.
+
+        :raises ClaimsError: they are not as ``kind`` has them.
+        """
+        return _claims.read(self.claims, kind)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Presentation:
+        """From what the library says."""
+        provider = told.get("provider")
+        return cls(
+            claims=told["claims"],
+            credential_type=told["credential_type"],
+            issuer=told["issuer"],
+            alg=told["alg"],
+            holder_binding=told["holder_binding"],
+            trust=told["trust"],
+            provider=Provider.of(provider) if provider else None,
+            session_transcript=told["session_transcript"],
+            valid_from=_abi.instant_or_none(told["valid_from_ms"]),
+            valid_until=_abi.instant_or_none(told["valid_until_ms"]),
+            revocation=told["revocation"],
+            revocation_details=RevocationDetails(**told["revocation_details"]),
+            issuing_country_unbound=bool(told.get("issuing_country_unbound")),
+            checks=tuple(Check(**check) for check in told.get("checks", ())),
+        )

@@ -1,0 +1,64 @@
+"""Python's types of requests have the members that the interface description has."""
+
+import ast
+import pathlib
+import unittest
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TYPES = ROOT / "bindings/python/src/idgate/request.py"
+DESCRIPTION = ROOT / "idgate-server/openapi.yaml"
+
+
+def is_optional(annotation):
+    return isinstance(annotation, ast.Subscript) and annotation.value.id == "NotRequired"
+
+
+def members_of_python():
+    """Of each TypedDict: its members, and those of its base, by whether they may be left out."""
+    found = {}
+    for node in ast.parse(TYPES.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            members = {it.target.id: is_optional(it.annotation) for it in node.body if isinstance(it, ast.AnnAssign)}
+            for base in node.bases:
+                members |= found.get(base.id, {})
+            found[node.name] = members
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name, members = node.value.args
+            found[name.value] = {
+                key.value: is_optional(value) for key, value in zip(members.keys, members.values)
+            }
+    return found
+
+
+def members_of_description(schemas, name, without=()):
+    schema = schemas[name]
+    required = schema.get("required", ())
+    return {member: member not in required for member in schema["properties"] if member not in without}
+
+
+@unittest.skipIf(yaml is None, "no PyYAML")
+class RequestsTest(unittest.TestCase):
+    def test_the_types_of_python_have_the_members_of_the_description(self):
+        schemas = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["components"]["schemas"]
+        found = members_of_python()
+        sets = schemas["CreateSessionByCredential"]["properties"]["credential_sets"]["items"]
+        for name, expected in {
+            "Request": members_of_description(schemas, "CreateSessionByCredential"),
+            "RequestOfIssuer": members_of_description(schemas, "CreateSessionByIssuer"),
+            "SdJwtVc": members_of_description(schemas, "CredentialRequest", ("doc_type", "namespace")),
+            "Mdoc": members_of_description(schemas, "CredentialRequest", ("claim_paths",)),
+            "ClaimFilter": members_of_description(schemas, "ClaimFilter"),
+            "Pages": members_of_description(schemas, "DcApiPages"),
+            "CredentialSet": members_of_description({"set": sets}, "set"),
+        }.items():
+            with self.subTest(name):
+                self.assertEqual(found[name], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
