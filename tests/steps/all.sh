@@ -73,6 +73,8 @@ site() {
         cd tests/docs && python3 -m unittest -v test_site
 }
 
+has_nightly() { cargo +nightly --version >/dev/null 2>&1; }
+
 # interop: with the peer that links OpenSSL where its headers are.
 interop() {
     local features=''
@@ -241,6 +243,10 @@ only_with find_mdbook 'cargo could not install mdbook (log: mdbook.log)'
 beside
 wider 'programs outside the workspace' python3 tests/outside/run.py
 on "$library_paths examples tests/outside tests/testkit"
+beside
+wider 'items that rustdoc shows of the library' python3 tests/outside/items.py
+on "$library_paths tests/outside"
+only_with has_nightly 'no nightly compiler; rustup toolchain install nightly'
 beside
 wider 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop
 on "$library_paths tests/interop tests/testkit"
