@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use idgate_core::{Decision, Need, Step, Transition, UnixMillis, Verification};
+use idgate_core::{Decision, Need, Session, Step, Transition, UnixMillis, Verification};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -83,6 +83,7 @@ impl BlockingFetcher {
         mut commit: impl FnMut(Transition) -> Result<(), E>,
     ) -> Result<Decision, NotDecided<E>> {
         let mut allowance = self.allowance;
+        let mut held: Option<Session> = None;
         loop {
             let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
                 Step::Done(decision) => return Ok(*decision),
@@ -91,12 +92,15 @@ impl BlockingFetcher {
             if self.recall(verification, &needs, now()) {
                 continue;
             }
-            let held = hold.session.clone();
-            commit(*hold).map_err(NotDecided::Store)?;
+            // That of a second round changes nothing.
+            if held.is_none() {
+                held = Some(hold.session.clone());
+                commit(*hold).map_err(NotDecided::Store)?;
+            }
             match self.ask(verification, needs, allowance, &now) {
                 Ok(left) => allowance = left,
                 Err(not_asked) => {
-                    if let Some(released) = held.released(now()) {
+                    if let Some(released) = held.and_then(|held| held.released(now())) {
                         commit(released).map_err(NotDecided::Store)?;
                     }
                     return Err(NotDecided::NotAsked(not_asked));

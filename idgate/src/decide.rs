@@ -56,8 +56,7 @@ impl Fetcher {
     ///
     /// Reply to the wallet once this is done. Run it to its end, on a task of its own: a wallet that hangs up drops the
     /// handler of its request, and a decision that is dropped leaves the session VERIFYING until its lease is over.
-    /// It computes between its awaits: signatures, and lists that are inflated. The number of the trust
-    /// must differ whenever trust does.
+    /// It computes between its awaits: signatures, and lists that are inflated.
     ///
     /// # Errors
     /// There is no decision. The hold, if there was one, is given back.

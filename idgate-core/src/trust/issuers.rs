@@ -80,7 +80,7 @@ impl Trust {
     }
 
     /// The same under a number of yours. Sessions record the number that decided, and a status list that was
-    /// fetched under one number does not serve another.
+    /// verified under one number is not reused under another: give no two trusts one number.
     #[must_use]
     pub fn with_version(mut self, version: u64) -> Self {
         self.snapshot = Arc::new(self.snapshot.numbered(version));

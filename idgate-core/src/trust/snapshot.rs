@@ -21,7 +21,7 @@ pub struct TrustSnapshot {
 
 impl TrustSnapshot {
     /// A snapshot of `entries`; a later entry of the same name replaces an earlier one. Give each snapshot another
-    /// `version`: a status list that was fetched under one serves all others with that number.
+    /// `version`: a status list that was verified under one is reused under others with that number.
     pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
         let placed = |mut entry: TrustEntry| {
             entry.places = Places::of(&entry);

@@ -65,6 +65,8 @@ pub struct Ready {
     profiles: ProfileOptions,
     /// Whether `profiles` says how the verifier names itself.
     is_named: bool,
+    /// Whether each profile must have its signers now; a shell's may get theirs later.
+    is_complete: bool,
     base_url: String,
     draft: RequestShape,
     /// Its own, in the order in which they are asked.
@@ -115,8 +117,9 @@ impl VerifierBuilder<WantsIdentity> {
         own: Vec<Arc<dyn RequestSigner>>,
     ) -> VerifierBuilder<Ready> {
         let WantsIdentity { profiles } = self.state;
-        let (base_url, named, is_named) = (base_url.into(), Vec::new(), false);
-        let state = Ready { profiles, is_named, base_url, draft, own, named };
+        let (base_url, named) = (base_url.into(), Vec::new());
+        let (is_named, is_complete) = (false, true);
+        let state = Ready { profiles, is_named, is_complete, base_url, draft, own, named };
         VerifierBuilder { trust: self.trust, state }
     }
 }
@@ -171,11 +174,13 @@ impl VerifierBuilder<Ready> {
         self
     }
 
-    /// The profiles again, with every choice in them made.
+    /// The profiles again, with every choice in them made. Their signers may be missing: a request for such a
+    /// profile is refused.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn profile_options(mut self, profiles: ProfileOptions) -> Self {
         self.state.profiles = profiles;
         self.state.is_named = true;
+        self.state.is_complete = false;
         self
     }
 
@@ -184,7 +189,7 @@ impl VerifierBuilder<Ready> {
     /// # Errors
     /// They do not; the text says which.
     pub fn build(self) -> Result<Verifier, ConfigError> {
-        let Ready { mut profiles, is_named, base_url, draft, own, named } = self.state;
+        let Ready { mut profiles, is_named, is_complete, base_url, draft, own, named } = self.state;
         let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
         let signers = Signers::new(self.trust.provider(), &did, own, named)?;
@@ -192,6 +197,9 @@ impl VerifierBuilder<Ready> {
             profiles.client_id_form = ClientIdForm::X509Hash;
         }
         profiles.check(&draft, &signers)?;
+        if is_complete {
+            profiles.check_signers(&signers)?;
+        }
         let host = Verifier::host_name(&base_url);
         Ok(Verifier { trust: self.trust, base_url, host, draft, profiles, did, signers })
     }

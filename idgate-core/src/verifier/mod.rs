@@ -159,6 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_that_is_always_signed_needs_its_signer_when_the_verifier_is_built() {
+        use crate::request::Profile;
+        let with = |profile| {
+            let trust = Trust::of_snapshot(fixtures::NO_CRYPTO, Arc::new(fixtures::trust()));
+            Verifier::builder(trust).profiles([profile])
+        };
+        let haip = with(Profile::Haip).unsigned("https://gateway.example").build();
+        let why = "the profiles have haip, which needs a signer with a certificate";
+        assert_eq!(haip.unwrap_err().to_string(), why);
+        let pages =
+            |dc_api| with(Profile::V1_0).unsigned("https://gateway.example").dc_api(dc_api).build();
+        assert!(pages(DcApi::Unsigned).is_ok());
+        for signed in [DcApi::Signed, DcApi::Multisigned] {
+            assert!(matches!(pages(signed), Err(ConfigError::Signer(_))), "{signed:?}");
+        }
+    }
+
+    #[test]
     fn a_signer_of_another_host_is_refused_in_either_profile() {
         use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();

@@ -104,6 +104,20 @@ impl ProfileOptions {
         Ok(())
     }
 
+    /// That the profiles which are always signed have their signers, so that no tenant meets a request that nothing
+    /// can sign.
+    pub(super) fn check_signers(&self, signers: &Signers) -> Result<(), ConfigError> {
+        if self.enabled.contains(&Profile::Haip) && !signers.have_certificate() {
+            return Err(ConfigError::Profiles(
+                "have haip, which needs a signer with a certificate",
+            ));
+        }
+        if matches!(self.dc_api, DcApi::Signed | DcApi::Multisigned) && signers.is_empty() {
+            return Err(ConfigError::Signer("of requests to browsers is missing: give one"));
+        }
+        Ok(())
+    }
+
     /// What the offers of `request` speak, in their order, each once.
     pub(super) fn of(&self, request: &PresentationRequest) -> Result<Vec<Profile>, RequestError> {
         let first = self.enabled.first().copied().unwrap_or(Profile::Draft);

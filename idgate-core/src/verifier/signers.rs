@@ -110,6 +110,15 @@ impl Signers {
         self.own.iter().any(|known| known.certificate.is_some())
     }
 
+    /// Whether any signs under a certificate, be it for sessions that name it alone.
+    pub(super) fn have_certificate(&self) -> bool {
+        self.own.iter().chain(&self.named).any(|known| known.certificate.is_some())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.named.is_empty()
+    }
+
     /// The keys that sign under the DID, for its document: those of the verifier first, then those that sessions name.
     pub(super) fn published(&self) -> impl Iterator<Item = PublishedKey> {
         let all = self.own.iter().chain(&self.named);

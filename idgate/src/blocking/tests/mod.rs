@@ -19,6 +19,7 @@ use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
 use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
+use idgate_testkit::x509::Identity;
 use serde_json::{Value, json};
 
 use super::*;
@@ -337,4 +338,26 @@ async fn a_fork_begins_anew() {
     *fetcher.engine.lock().unwrap() = Some(Arc::new(of_another));
     let child = fetcher.engine().unwrap();
     assert!(child.is_of_this_process() && !Arc::ptr_eq(&child.fetcher, &parent.fetcher));
+}
+
+#[tokio::test]
+async fn a_second_round_is_under_the_same_hold() {
+    let root = Identity::iaca(Curve::P256, NOW.0);
+    let signer = root.document_signer(Curve::P256, NOW.0);
+    let source = Loopback::start().await;
+    let list = StatusJwt::new(&StatusList::new(1, 8), &source.url(), numeric_date(NOW.0));
+    let list = list.with_header("x5c", idgate_testkit::jws::x5c(&[&signer.der]));
+    source.give(list.sign(&signer.key).as_bytes());
+    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    let issuer = Issuer::new(ISSUER).jwk(jwk).status_roots(&*root.der);
+    let trust = Trust::new(aws_lc_rs::PROVIDER, [issuer]).unwrap();
+    let credential = samples::identity(&samples::holder_key(Curve::P256), NOW.0);
+    let credential =
+        credential.plain("vct", VCTS[0]).plain("status", status_claim(0, &source.url()));
+    let flow = Flow::under(trust, vec![credential]);
+    let (decided, committed) = apart(move || flow.decide(&local(), NOW.0)).await;
+    // The CRL of the list's signer is at a name that is not reached.
+    let decided = decided.unwrap().transition.session;
+    assert_eq!(decided.info(NOW).reason, Some(Reason::RevocationUnknown));
+    assert_eq!(committed, [Status::Verifying]);
 }
