@@ -878,7 +878,8 @@ export class Verifier implements Closable {
    * and goes unchanged. Commit the session before you show its link. `registration`,
    * a registration certificate, goes to wallets as `verifier_info` where `compareRegistration` says
    * so; with `strict` a request that asks for more, or whose certificate has expired, is refused.
-   * Throws `RequestInvalid`.
+   * Throws `RequestInvalid`, and a `TypeError` for a value that JSON does not have: `undefined` leaves out an optional
+   * field of a request or a credential, and is refused within filters, paths and transaction data.
    */
   createSession(
     request: SessionRequest | Data,

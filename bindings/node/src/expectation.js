@@ -2,17 +2,18 @@
 // Expectations of a presentation, and the request that it answers.
 
 const abi = require('./abi.js');
-const { is, isPlain, options } = require('./options.js');
+const { isRecord, write } = require('./json.js');
+const { is, options } = require('./options.js');
 
 const isPath = (path) =>
   Array.isArray(path) && is.text.fits(path[0]) && path.every((step) => step === null || is.text.fits(step));
 const paths = {
   name: 'an object of paths, for example { city: ["address", "locality"] }',
-  fits: (value) => isPlain(value) && Object.values(value).every(isPath),
+  fits: (value) => isRecord(value) && Object.values(value).every(isPath),
 };
 const jwk = {
   name: 'a JWK with kty, crv, x and y',
-  fits: (value) => isPlain(value) && ['kty', 'crv', 'x', 'y'].every((member) => is.text.fits(value[member])),
+  fits: (value) => isRecord(value) && ['kty', 'crv', 'x', 'y'].every((member) => is.text.fits(value[member])),
 };
 
 const COMMON = {
@@ -64,7 +65,7 @@ function read(what, given, checks) {
     sent_at_ms: expected.sentAt ? abi.millis(expected.sentAt) : 0,
     claims: claims.length > 0 ? claims.map(abi.str) : null,
     claims_len: claims.length,
-    claim_paths: abi.str(claimPaths && JSON.stringify(claimPaths)),
+    claim_paths: abi.str(claimPaths && write(claimPaths, `${what}: claimPaths`)),
     mode: MODES[expected.mode] ?? 0,
     checks: checks ? 1 : 0,
     alg: abi.str(expected.alg),
@@ -72,7 +73,7 @@ function read(what, given, checks) {
     name_space: abi.str(expected.namespace),
     response_uri: abi.str(expected.responseUri),
     origin: abi.str(expected.origin),
-    enc_key: abi.str(encKey && JSON.stringify(encKey)),
+    enc_key: abi.str(encKey && write(encKey, `${what}: encKey`)),
     apu: abi.str(expected.apu),
   });
 }

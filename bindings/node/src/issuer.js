@@ -2,6 +2,7 @@
 // One issuer as it is written: its fields, and how the library takes each.
 
 const { Misconfigured } = require('./errors.js');
+const { isRecord } = require('./json.js');
 const { is, isPlain, options } = require('./options.js');
 const { Fields } = require('./spelling.js');
 
@@ -13,7 +14,7 @@ const key = {
 const list = { name: 'bytes, or an object with `file`', fits: (value) => is.data.fits(value) || isPlain(value) };
 const paths = {
   name: 'an object of paths, for example { city: ["address", "locality"] }',
-  fits: (value) => isPlain(value) && Object.values(value).every((path) => Array.isArray(path) && path.every(isStep)),
+  fits: (value) => isRecord(value) && Object.values(value).every((path) => Array.isArray(path) && path.every(isStep)),
 };
 
 /** Statements: what each must be, and its name in JSON. */
@@ -83,7 +84,7 @@ function read(issuer, index) {
   const statements = Object.fromEntries(Object.keys(STATEMENTS).map((name) => [name, given[name]]));
   return {
     id,
-    json: JSON.stringify(SPELLING.toWire(statements)),
+    json: JSON.stringify(SPELLING.toWire(statements, what)),
     material: materialOf(given, what),
     testOnly: given.testOnly ?? false,
   };

@@ -13,35 +13,45 @@ const TRANSACTION_DATA = new Fields(
   { isOpen: true },
 );
 
-const CREDENTIAL = new Fields({
-  id: 'id',
-  format: 'format',
-  issuerId: 'issuer_id',
-  docType: 'doc_type',
-  namespace: 'namespace',
-  claims: 'claims',
-  claimPaths: 'claim_paths',
-  claimFilters: 'claim_filters',
-  subjectClaimPaths: 'subject_claim_paths',
-  alg: 'alg',
-});
+const CREDENTIAL = new Fields(
+  {
+    id: 'id',
+    format: 'format',
+    issuerId: 'issuer_id',
+    docType: 'doc_type',
+    namespace: 'namespace',
+    claims: 'claims',
+    claimPaths: 'claim_paths',
+    claimFilters: 'claim_filters',
+    subjectClaimPaths: 'subject_claim_paths',
+    alg: 'alg',
+  },
+  { needed: ['format', 'issuerId', 'claims'] },
+);
+
+const SET = new Fields({ options: 'options', required: 'required' }, { needed: ['options'] });
+
+const PAGES = new Fields({ origins: 'origins', isoMdoc: 'iso_mdoc' }, { needed: ['origins'] });
 
 /** `CreateSessionRequest` of the interface description: both of its forms. */
-const REQUEST = new Fields({
-  issuerId: 'issuer_id',
-  format: 'format',
-  credentials: ['credentials', each(CREDENTIAL)],
-  credentialSets: ['credential_sets', each(new Fields({ options: 'options', required: 'required' }))],
-  distinctCredentials: 'distinct_credentials',
-  sameSubjectGroups: 'same_subject_groups',
-  profile: 'profile',
-  profiles: 'profiles',
-  redirectUri: 'redirect_uri',
-  sameDevice: 'same_device',
-  ttlMs: 'ttl_ms',
-  transactionData: ['transaction_data', each(TRANSACTION_DATA)],
-  dcApi: ['dc_api', new Fields({ origins: 'origins', isoMdoc: 'iso_mdoc' })],
-});
+const REQUEST = new Fields(
+  {
+    issuerId: 'issuer_id',
+    format: 'format',
+    credentials: ['credentials', each(CREDENTIAL)],
+    credentialSets: ['credential_sets', each(SET)],
+    distinctCredentials: 'distinct_credentials',
+    sameSubjectGroups: 'same_subject_groups',
+    profile: 'profile',
+    profiles: 'profiles',
+    redirectUri: 'redirect_uri',
+    sameDevice: 'same_device',
+    ttlMs: 'ttl_ms',
+    transactionData: ['transaction_data', each(TRANSACTION_DATA)],
+    dcApi: ['dc_api', PAGES],
+  },
+  { needed: ['issuerId', 'credentials'] },
+);
 
 const isWire = (request) => typeof request === 'string' || ArrayBuffer.isView(request);
 

@@ -2,6 +2,7 @@
 // A field has two spellings: JavaScript's own, and that of the JSON that travels.
 
 const { RequestInvalid } = require('./errors.js');
+const json = require('./json.js');
 
 const WIRE_NAME = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
 
@@ -13,10 +14,15 @@ class Fields {
   #wire = new Map();
   #own = new Map();
   #isOpen;
+  #needed;
 
-  /** `members`: by their names in JavaScript. Of an open object, other members travel as they are. */
-  constructor(members, { isOpen = false } = {}) {
+  /**
+   * `members`: by their names in JavaScript. Of an open object, other members travel as they are. `needed`: those that
+   * undefined does not leave out; of an open object all are.
+   */
+  constructor(members, { isOpen = false, needed = [] } = {}) {
     this.#isOpen = isOpen;
+    this.#needed = needed;
     for (const [own, given] of Object.entries(members)) {
       const [wire, inner] = [given].flat();
       this.#wire.set(own, { name: wire, inner });
@@ -29,17 +35,20 @@ class Fields {
     return [...this.#wire].map(([own, { name, inner }]) => [own, name, inner]);
   }
 
-  /** `value` in the spelling of JSON. The library refuses a value that is not an object. */
+  /**
+   * `value` in the spelling of JSON; throws a TypeError where JSON does not have it. The library refuses a value that is
+   * not an object.
+   */
   toWire(value, path = '') {
-    if (!isObject(value)) return value;
+    if (!isObject(value)) return json.plain(value, path);
     const made = Object.create(null);
-    for (const [name, member] of Object.entries(value)) {
-      if (member === undefined) continue;
-      const at = path === '' ? name : `${path}.${name}`;
+    for (const [name, member] of json.members(value, path)) {
+      const at = json.below(path, name);
       const field = this.#wire.get(name);
-      if (field) made[field.name] = field.inner ? field.inner.toWire(member, at) : member;
-      else if (this.#isOpen && !this.#own.has(name)) made[name] = member;
-      else throw this.#unknown(name, at);
+      const isOther = !field && this.#isOpen && !this.#own.has(name);
+      if (!field && !isOther) throw this.#unknown(name, at);
+      if (member === undefined && !this.#isOpen && !this.#needed.includes(name)) continue;
+      made[field?.name ?? name] = field?.inner ? field.inner.toWire(member, at) : json.plain(member, at);
     }
     return made;
   }
@@ -91,7 +100,9 @@ function each(fields) {
   return {
     entries: () => fields.entries(),
     toWire: (value, path) =>
-      Array.isArray(value) ? value.map((one, index) => fields.toWire(one, `${path}[${index}]`)) : value,
+      Array.isArray(value)
+        ? Array.from(value, (one, index) => fields.toWire(one, `${path}[${index}]`))
+        : json.plain(value, path),
     fromWire: (value) => (Array.isArray(value) ? value.map((one) => fields.fromWire(one)) : value),
     path: (wire) => fields.path(wire),
     names: (found) => fields.names(found),

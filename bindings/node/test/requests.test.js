@@ -248,6 +248,79 @@ test('undefined is left out, and a request of a wrong type is a TypeError', () =
   }
 });
 
+test('what JSON does not have is refused wherever it is, and no condition is dropped with it', () => {
+  const using = verifier();
+  const shared = { given_name: { const: 'Erika' } };
+  class Filters {
+    given_name = { const: 'Erika' };
+  }
+  const cyclic = {};
+  cyclic.given_name = cyclic;
+  const values = [
+    [undefined, /^credentials\[0\]\.claimFilters\.given_name is undefined/],
+    [() => ({ const: 1 }), /\.given_name is a function/],
+    [Symbol('const'), /\.given_name is a symbol/],
+    [1n, /\.given_name is a bigint/],
+    [NaN, /\.given_name is infinite or NaN/],
+    [{ minimum: -Infinity }, /\.given_name\.minimum is infinite or NaN/],
+    [{ const: undefined }, /\.given_name\.const is undefined/],
+    [{ enum: ['Erika', undefined] }, /\.given_name\.enum\[1\] is undefined/],
+    [{ enum: Array(1) }, /\.given_name\.enum\[0\] is undefined/],
+    [{ enum: Object.assign(['Erika'], { more: 1 }) }, /\.given_name\.enum is an array with other members/],
+    [{ pattern: /^E/ }, /\.given_name\.pattern is of the class RegExp/],
+    [{ const: new Date() }, /\.given_name\.const is of the class Date/],
+    [{ const: new String('Erika') }, /\.given_name\.const is of the class String/],
+    [{ enum: new Set(['Erika']) }, /\.given_name\.enum is of the class Set/],
+    [{ enum: new Uint8Array(1) }, /\.given_name\.enum is of the class Uint8Array/],
+    [{ const: 'Erika', toJSON: () => ({}) }, /\.given_name\.toJSON is a function/],
+    [{ [Symbol('const')]: 'Erika' }, /\.given_name has a member/],
+    [Object.defineProperty({}, 'const', { value: 'Erika' }), /\.given_name has a member/],
+    [{ const: '\ud800' }, /\.given_name\.const has a lone surrogate/],
+    [{ '\udc00': 1 }, /^a name in credentials\[0\]\.claimFilters\.given_name has a lone surrogate/],
+    [cyclic, /is nested more than 128 times$/],
+  ].map(([value, message]) => [credential({ claimFilters: { given_name: value } }), message]);
+  const whole = [
+    new Map(Object.entries(shared)),
+    Object.create(shared),
+    new Filters(),
+    Object.create(Object.create(null, { given_name: { value: {}, enumerable: true } })),
+  ];
+  const agreement = (more) => asked({ transactionData: [{ type: 't', credentialIds: ['a'], ...more }] });
+  for (const [request, message] of [
+    ...values,
+    ...whole.map((claimFilters) => [credential({ claimFilters }), /^credentials\[0\]\.claimFilters is /]),
+    [credential({ claimPaths: { given_name: ['a', undefined] } }), /claimPaths\.given_name\[1\] is undefined/],
+    [credential({ claimPaths: { 'a b': ['a', , 'b'] } }), /claimPaths\["a b"\]\[1\] is undefined/],
+    [credential({ claims: undefined }), /^credentials\[0\]\.claims is undefined/],
+    [credential({ issuerId: '\ud800' }), /^credentials\[0\]\.issuerId has a lone surrogate/],
+    [{ issuerId: ISSUER, credentials: undefined }, /^credentials is undefined/],
+    [{ credentials: [, own] }, /^credentials\[0\] is undefined/],
+    [{ credentials: new Set([own]) }, /^credentials is of the class Set/],
+    [asked({ sameSubjectGroups: new Set([['a']]) }), /^sameSubjectGroups is of the class Set/],
+    [asked({ dcApi: { origins: undefined } }), /^dcApi\.origins is undefined/],
+    [agreement({ amount: undefined }), /^transactionData\[0\]\.amount is undefined/],
+    [
+      agreement({ transactionDataHashesAlg: undefined }),
+      /^transactionData\[0\]\.transactionDataHashesAlg is undefined/,
+    ],
+    [agreement({ payee: { name: () => 'x' } }), /^transactionData\[0\]\.payee\.name is a function/],
+    [Object.create(asked({})), /^the request is an object of a class/],
+  ]) {
+    assert.throws(() => using.createSession(request, LIVE), { name: 'TypeError', message });
+    assert.throws(() => using.compareRegistration('a.b.c', request, LIVE), { name: 'TypeError', message });
+  }
+  const foreign = require('node:vm').runInNewContext(`(${JSON.stringify(credential({ claimFilters: shared }))})`);
+  assert.deepEqual(kept(using, foreign), kept(using, credential({ claimFilters: shared })));
+});
+
+test('paths of an issuer and of an expectation are plain JSON', () => {
+  for (const claimPaths of [new Map([['given_name', ['a']]]), { given_name: ['a', , 'b'] }]) {
+    assert.throws(() => new Trust([{ id: ISSUER, claimPaths }]), TypeError);
+    const expected = { format: 'dc+sd-jwt', issuerId: ISSUER, clientId: 'c', nonce: 'n', claimPaths };
+    assert.throws(() => new Trust([]).verifySync('x', expected), TypeError);
+  }
+});
+
 /** The names of the members of a schema of the interface description. */
 function members(description, schema) {
   const [, body] = new RegExp(`\n    ${schema}:\n((?:      .*\n|\n)+)`).exec(description);
