@@ -265,16 +265,16 @@ function takeJson(given) {
   }
 }
 
-/** A step in parts. The library keeps nothing of it. */
+/** A step in parts. The library keeps nothing of it, and no error is made where it has no reply. */
 function takeStep(pointer) {
   try {
     const transition = {};
-    const made = lib.step_transition(pointer, transition, [null]) === 0 && transition.session !== null;
+    const made = lib.step_transition(pointer, transition, null) === 0 && transition.session !== null;
     const json = textOf(stepJson(pointer));
     return {
       kind: stepKind(pointer),
       transition: made ? transition : null,
-      reply: replyOf((reply) => lib.step_reply(pointer, reply, [null])),
+      reply: replyOf((reply) => lib.step_reply(pointer, reply, null)),
       told: json === '' ? null : JSON.parse(json),
     };
   } finally {

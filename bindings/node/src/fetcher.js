@@ -3,6 +3,7 @@
 
 const abi = require('./abi.js');
 const { is, options } = require('./options.js');
+const { unawaited } = require('./promises.js');
 
 /** Between two looks at a fetch: twice as long each time. No thread waits for sources. */
 const FIRST_PAUSE_MS = 1;
@@ -83,7 +84,8 @@ class Source {
         now,
       );
     if (this.#function) {
-      const bodies = await Promise.all(needs.map((need) => this.#function(told(need))));
+      // Async, so that one that throws leaves no other unhandled.
+      const bodies = await Promise.all(needs.map(async (need) => this.#function(told(need))));
       return Source.supply(verification, bodies, now);
     }
     abi.run('verification_fetch', [verification, await this.pointer()]);
@@ -101,12 +103,15 @@ class Source {
         needs.map(() => null),
         now,
       );
-    if (this.#function)
-      return Source.supply(
-        verification,
-        needs.map((need) => this.#function(told(need))),
-        now,
-      );
+    if (this.#function) {
+      const bodies = [];
+      try {
+        for (const need of needs) bodies.push(this.#function(told(need)));
+        return Source.supply(verification, bodies, now);
+      } finally {
+        bodies.forEach(unawaited);
+      }
+    }
     abi.run('verification_fetch', [verification, this.pointerSync()]);
     while (!abi.run('verification_wait', [verification, PATIENCE_MS], abi.FLAG));
     return abi.run('verification_settle', [verification, abi.millis(now)]);

@@ -3,6 +3,7 @@
 
 const abi = require('./abi.js');
 const { NotAnAnswer } = require('./errors.js');
+const { unawaited } = require('./promises.js');
 const { transition } = require('./session.js');
 
 const NEED = 1;
@@ -19,11 +20,16 @@ async function decide(pointer, given, source, now) {
         stored(await store.commit(next));
         return decided(step, next);
       }
-      if (await source.recall(pointer, now)) continue;
+      if (await source.recall(pointer, now)) {
+        next.session.close();
+        continue;
+      }
       // The hold of a second round changes nothing.
       if (held === null) {
-        stored(await store.commit(next));
-        held = next.session;
+        const committed = await store.commit(next);
+        // A store that says neither yes nor no may have stored it.
+        if (committed !== false) held = next.session;
+        stored(committed);
       }
       await source.fetch(pointer, step.told.needs, now);
     }
@@ -50,17 +56,21 @@ function decideSync(pointer, given, source, now) {
         stored(store.commit(next));
         return decided(step, next);
       }
-      if (source.recallSync(pointer, now)) continue;
+      if (source.recallSync(pointer, now)) {
+        next.session.close();
+        continue;
+      }
       if (held === null) {
-        stored(store.commit(next));
-        held = next.session;
+        const committed = store.commit(next);
+        if (committed !== false) held = next.session;
+        stored(committed);
       }
       source.fetchSync(pointer, step.told.needs, now);
     }
   } catch (problem) {
     const released = givenBack(problem, held, now);
     try {
-      if (released) store.commit(released);
+      if (released) unawaited(store.commit(released));
     } catch {
       // As above.
     }
@@ -77,6 +87,7 @@ function checked(store) {
 function stored(committed) {
   if (committed === true) return;
   if (committed === false) throw NotAnAnswer.sessionClosed();
+  unawaited(committed);
   throw new TypeError('commit of the store must give true, or false where another revision is stored');
 }
 

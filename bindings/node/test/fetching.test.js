@@ -2,7 +2,6 @@
 // Status lists that the package fetches itself: a wallet's answer, and sources on real sockets.
 
 const assert = require('node:assert/strict');
-const crypto = require('node:crypto');
 const { once } = require('node:events');
 const http = require('node:http');
 const net = require('node:net');
@@ -12,22 +11,9 @@ const zlib = require('node:zlib');
 const idgate = require('idgate');
 const abi = require(path.join(path.dirname(require.resolve('idgate')), 'abi.js'));
 const cases = require('./cases.js');
+const { EXPECTED, answered, b64, captured, issuer, jwt, seconds, trusting, verifierOf } = require('./status_wallet.js');
 
-const ISSUER = 'https://issuer.example';
-const VCTS = ['urn:one', 'urn:two'];
-const FORM = 'application/x-www-form-urlencoded';
 const LOCAL = ['127.0.0.0/8'];
-const [issuer, holder] = [1, 2].map(() => crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' }));
-
-const b64 = (data) => Buffer.from(data).toString('base64url');
-const seconds = () => Math.floor(Date.now() / 1000);
-
-function jwt({ privateKey }, typ, payload) {
-  const input = [{ alg: 'ES256', typ }, payload].map((part) => b64(JSON.stringify(part))).join('.');
-  const signature = crypto.sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${input}.${b64(signature)}`;
-}
-
 /** A status list on loopback: revoked at 1. `before` is waited for before it answers. */
 async function source(t, before = async () => {}) {
   const made = { asked: 0 };
@@ -44,42 +30,6 @@ async function source(t, before = async () => {}) {
   made.token = () =>
     jwt(issuer, 'statuslist+jwt', { sub: made.url, iat: seconds(), ttl: 3600, status_list: { bits: 2, lst } });
   return made;
-}
-
-function verifierOf(options) {
-  const trust = new idgate.Trust([{ id: ISSUER, vcts: VCTS, jwk: issuer.publicKey.export({ format: 'jwk' }) }]);
-  return new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'], ...options });
-}
-
-function presentation(vct, [idx, uri], request) {
-  const now = seconds();
-  const issued = `${jwt(issuer, 'dc+sd-jwt', {
-    iss: ISSUER,
-    vct,
-    iat: now,
-    exp: now + 3600,
-    given_name: 'Erika',
-    cnf: { jwk: holder.publicKey.export({ format: 'jwk' }) },
-    status: { status_list: { idx, uri } },
-  })}~`;
-  const sd_hash = b64(crypto.createHash('sha256').update(issued).digest());
-  const [aud, nonce] = [request.get('client_id'), request.get('nonce')];
-  return issued + jwt(holder, 'kb+jwt', { iat: now, aud, nonce, sd_hash });
-}
-
-/** An answer with a credential for each status, to a new session. */
-function answered(verifier, statuses) {
-  const asked = statuses.map((_, at) => ({
-    id: `c${at}`,
-    format: 'dc+sd-jwt',
-    issuerId: ISSUER,
-    claims: ['given_name'],
-  }));
-  const { session } = verifier.createSession({ credentials: asked }, { mode: 'live' });
-  const request = new URL(session.info().qrCodeUrl).searchParams;
-  const shown = Object.fromEntries(statuses.map((status, at) => [`c${at}`, [presentation(VCTS[at], status, request)]]));
-  const body = new URLSearchParams({ state: request.get('state'), vp_token: JSON.stringify(shown) });
-  return [session, { to: session.id, body: body.toString(), contentType: FORM }];
 }
 
 /** What such an answer comes to, and the statuses that were committed on the way. */
@@ -194,11 +144,6 @@ test('the same list decides on this thread', async (t) => {
   assert.equal(list.asked, 1);
 });
 
-const EXPECTED = { format: 'dc+sd-jwt', issuerId: ISSUER, clientId: 'x', nonce: 'n', claims: ['given_name'] };
-/** A presentation with that status, outside a session. */
-const captured = (status) => presentation(VCTS[0], status, new URLSearchParams({ client_id: 'x', nonce: 'n' }));
-const trusting = () => new idgate.Trust([{ id: ISSUER, vcts: VCTS, jwk: issuer.publicKey.export({ format: 'jwk' }) }]);
-
 test('the list decides about one presentation, too', async (t) => {
   const [list, fetch, trust] = [await source(t), new idgate.Fetcher({ allow: LOCAL }), trusting()];
   const good = await trust.verify(captured([0, list.url]), EXPECTED, { fetch });
@@ -312,6 +257,49 @@ test('a hold that was not committed is not given back', async () => {
   };
   await assert.rejects(verifier.decide(...given, { commit }), (error) => error === problem);
   assert.deepEqual(committed, ['VERIFYING']);
+});
+
+test('a hold is given back where the store does not say whether it took it', async () => {
+  const verifier = verifierOf({ fetch: () => null });
+  for (const said of [undefined, 'stored', {}]) {
+    const { store, committed } = keeping();
+    const commit = (transition) => (store.commit(transition), said);
+    const given = () => [...answered(verifier, [[0, 'https://list.example']]), { commit }];
+    await assert.rejects(verifier.decide(...given()), TypeError);
+    assert.throws(() => verifier.decideSync(...given()), TypeError);
+    assert.deepEqual(committed, ['VERIFYING', 'PENDING', 'VERIFYING', 'PENDING']);
+  }
+});
+
+test('what fails later than another fetch, or without being waited for, ends no process', async (t) => {
+  const unhandled = [];
+  const note = (problem) => unhandled.push(problem);
+  process.on('unhandledRejection', note);
+  t.after(() => process.off('unhandledRejection', note));
+  const verifier = verifierOf();
+  const statuses = ['https://one.example', 'https://two.example'].map((uri) => [0, uri]);
+  const rejected = [];
+  const late = () => {
+    const promise = new Promise((_, reject) => setImmediate(() => reject(new Error('late'))));
+    rejected.push(promise);
+    return promise;
+  };
+  let asked = 0;
+  const mixed = () => {
+    asked += 1;
+    if (asked % 2 === 0) throw new Error('at once');
+    return late();
+  };
+  const store = { commit: () => true };
+  await assert.rejects(verifier.decide(...answered(verifier, statuses), store, { fetch: mixed }), /at once/);
+  assert.throws(() => verifier.decideSync(...answered(verifier, statuses), store, { fetch: mixed }), /at once/);
+  assert.throws(() => verifier.decideSync(...answered(verifier, statuses), store, { fetch: late }), TypeError);
+  assert.throws(() => verifier.decideSync(...answered(verifier, statuses), { commit: late }), TypeError);
+  assert.throws(() => trusting().checkSync(captured(statuses[0]), EXPECTED, { fetch: late }), TypeError);
+  // Rejections are told after the promises of a turn.
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(rejected.length >= 6, `${rejected.length}`);
+  assert.deepEqual(unhandled, []);
 });
 
 test('a session that went on without this answer is left alone', async () => {
