@@ -143,7 +143,8 @@ app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, re
 });
 
 const statusOf = (sessionId) => stored.get(sessionId).session.info().status;
-const isOpen = (status) => status === 'CREATED' || status === 'PENDING';
+// VERIFYING: a wallet answered, and a status list is fetched. That is no outcome.
+const isOpen = (status) => status === 'CREATED' || status === 'PENDING' || status === 'VERIFYING';
 
 app.get('/age/:id/events', ofThisBrowser, (request, response) => {
   response.set('Content-Type', 'text/event-stream');

@@ -296,7 +296,7 @@ test('what fails later than another fetch, or without being waited for, ends no 
   assert.throws(() => verifier.decideSync(...answered(verifier, statuses), store, { fetch: late }), TypeError);
   assert.throws(() => verifier.decideSync(...answered(verifier, statuses), { commit: late }), TypeError);
   assert.throws(() => trusting().checkSync(captured(statuses[0]), EXPECTED, { fetch: late }), TypeError);
-  // Rejections are told after the promises of a turn.
+  // Node reports a rejection at the end of a turn.
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   assert.ok(rejected.length >= 6, `${rejected.length}`);
   assert.deepEqual(unhandled, []);

@@ -37,13 +37,14 @@ test('the first example of the README goes from the button to the boolean', asyn
   const declined = { protocol: 'openid4vp-v1-unsigned', data: { error: 'access_denied' } };
   const asked = { ...world, verifier, session: made.session, requestBody: JSON.stringify(declined) };
   const decision = await run(`${relay}\nreturn decision;`, asked);
-  await run(outcome, { ...world, session: decision.transition.session });
-  const [{ id, link, dc_api }, answered] = told;
+  for (const { session } of [made, decision.transition]) await run(outcome, { ...world, session });
+  const [{ id, link, dc_api }, early, answered] = told;
   assert.equal(id, 'own');
   assert.match(link, /^openid4vp:\/\/\?/);
   assert.deepEqual(
     dc_api.requests.map(({ protocol }) => protocol),
     ['openid4vp-v1-unsigned', 'org-iso-mdoc'],
   );
+  assert.deepEqual(early, { error: 'no_answer_yet' });
   assert.deepEqual(answered, { adult: false });
 });

@@ -26,7 +26,7 @@ function verifierOf(options) {
 }
 
 /** A presentation whose credential names that place of a status list, where one is given. */
-function presentation(vct, status, request) {
+function presentation(vct, status, request, claims = { given_name: 'Erika' }) {
   const now = seconds();
   const listed = status && { status: { status_list: { idx: status[0], uri: status[1] } } };
   const issued = `${jwt(issuer, 'dc+sd-jwt', {
@@ -34,7 +34,7 @@ function presentation(vct, status, request) {
     vct,
     iat: now,
     exp: now + 3600,
-    given_name: 'Erika',
+    ...claims,
     cnf: { jwk: holder.publicKey.export({ format: 'jwk' }) },
     ...listed,
   })}~`;
