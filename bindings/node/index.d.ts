@@ -943,10 +943,10 @@ export type FetchHandler = (request: FetchRequest) => Promise<FetchResponse>;
 export interface WalletsOptions {
   /** As that of `decide`. */
   fetch?: Fetch;
-  /** An answer was refused. `decision.report` is for your log. */
-  onRefused?(decision: RefusedAnswer): void;
-  /** The store, the signer, a source or idgate failed; none: `console.error`. */
-  onFault?(problem: unknown): void;
+  /** An answer was refused. `decision.report` is for your log. It is not waited for; its failure goes to `onFault`. */
+  onRefused?(decision: RefusedAnswer): void | Promise<void>;
+  /** The store, the signer, a source or idgate failed; none: `console.error`, which also gets a failure of this one. */
+  onFault?(problem: unknown): void | Promise<void>;
 }
 
 /**
@@ -982,7 +982,7 @@ interface NodeResponse {
 
 /**
  * The handler for Express or node:http. In Express, paths that are not its own go on to the next handler. Use it before
- * anything that reads bodies.
+ * anything that reads bodies; behind a parser, it takes `request.body` where that is bytes or text.
  */
 export function toNodeHandler(
   handler: FetchHandler & { serves?(path: string): boolean },

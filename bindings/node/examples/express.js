@@ -143,7 +143,7 @@ app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, re
 });
 
 const statusOf = (sessionId) => stored.get(sessionId).session.info().status;
-// VERIFYING: a wallet answered, and a status list is fetched. That is no outcome.
+// A wallet's answer is open as well while a status list is fetched.
 const isOpen = (status) => status === 'CREATED' || status === 'PENDING' || status === 'VERIFYING';
 
 app.get('/age/:id/events', ofThisBrowser, (request, response) => {

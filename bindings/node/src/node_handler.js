@@ -1,17 +1,21 @@
 'use strict';
 // A handler of `Request` and `Response` behind Express, or in a server of node:http.
 
+/** Methods that a `Request` cannot have. In their place goes one that no path has either. */
+const WITHOUT_REQUEST = ['CONNECT', 'TRACE', 'TRACK'];
+const NO_METHOD = 'UNKNOWN';
+
 /**
- * `handler` as `(request, response, next)`. With `next`, as Express gives it, paths that are not its own go on. Use it
- * before anything that reads bodies.
+ * `handler` as `(request, response, next)`. With `next`, as Express gives it, paths that are not its own go on, with
+ * their body as it is. Use it before anything that reads bodies.
  */
 function toNodeHandler(handler) {
   if (typeof handler !== 'function') throw new TypeError('toNodeHandler: the handler is not a function');
   return async (request, response, next) => {
     try {
-      const asked = fromNode(request);
-      if (next && handler.serves && !handler.serves(new URL(asked.url).pathname)) return next();
-      await send(await handler(asked), response);
+      const url = urlOf(request);
+      if (next && handler.serves && !handler.serves(url.pathname)) return next();
+      await send(await handler(fromNode(request, url)), response);
     } catch (problem) {
       if (next) return next(problem);
       console.error(problem);
@@ -21,15 +25,19 @@ function toNodeHandler(handler) {
   };
 }
 
-function fromNode(request) {
+function urlOf(request) {
+  // Express cuts the place where a handler is mounted from `url`. The host is of no use, and not to be believed.
+  const path = request.originalUrl ?? request.url;
+  return new URL(`http://localhost${path.startsWith('/') ? path : '/'}`);
+}
+
+function fromNode(request, url) {
   const headers = new Headers();
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
     // Those of HTTP/2 that begin with a colon are not headers here.
     if (!request.rawHeaders[at].startsWith(':')) headers.append(request.rawHeaders[at], request.rawHeaders[at + 1]);
   }
-  // Express cuts the place where a handler is mounted from `url`. The host is of no use, and not to be believed.
-  const path = request.originalUrl ?? request.url;
-  const url = `http://localhost${path.startsWith('/') ? path : '/'}`;
+  if (WITHOUT_REQUEST.includes(request.method)) return new Request(url, { method: NO_METHOD, headers });
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
   return new Request(url, {
     method: request.method,
@@ -39,10 +47,7 @@ function fromNode(request) {
 }
 
 function bodyOf(request) {
-  if (Buffer.isBuffer(request.body)) return request.body;
-  if (request.readableEnded) {
-    throw new Error('the body was read before: put toNodeHandler before the parsers of bodies');
-  }
+  if (request.readableDidRead ?? request.readableEnded) return readBefore(request);
   let parts;
   return new ReadableStream(
     {
@@ -59,6 +64,14 @@ function bodyOf(request) {
       },
     },
     { highWaterMark: 0 },
+  );
+}
+
+/** The body that a parser left, where it is still as it came. */
+function readBefore({ body }) {
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return body;
+  throw new Error(
+    'the body was read before, and request.body is not its bytes or text: put toNodeHandler before the parsers of bodies',
   );
 }
 

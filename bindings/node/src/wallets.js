@@ -88,11 +88,11 @@ class Routes {
 
   /** The verdict is stored: whatever a log does, the wallet gets its reply. */
   #refused(decision) {
-    try {
-      this.#world.onRefused(decision);
-    } catch (problem) {
-      this.#world.onFault(problem);
-    }
+    tell(this.#world.onRefused, decision, (problem) => this.#fault(problem));
+  }
+
+  #fault(fault) {
+    tell(this.#world.onFault, fault, (problem) => console.error(fault, problem));
   }
 
   async #request(to, request) {
@@ -115,9 +115,18 @@ class Routes {
 
   #refusal(problem) {
     if (problem instanceof NotAnAnswer) return response(problem.http);
-    this.#world.onFault(problem instanceof StoreFailed ? problem.cause : problem);
+    this.#fault(problem instanceof StoreFailed ? problem.cause : problem);
     if (problem instanceof StoreFailed || problem instanceof NotAvailable) return response(TRY_AGAIN);
     return response(refusal(500, 'internal_error', 'a fault of this service'));
+  }
+}
+
+/** Calls a function of the caller that is not waited for. Its failure, at once or later, goes to `failed`. */
+function tell(listener, told, failed) {
+  try {
+    Promise.resolve(listener(told)).catch(failed);
+  } catch (problem) {
+    failed(problem);
   }
 }
 

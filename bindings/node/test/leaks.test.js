@@ -1,5 +1,5 @@
 'use strict';
-// What the library counts as in use returns to the number before: nothing is left behind by an outcome.
+// The library counts its objects in use. After each kind of work, it counts as many as before.
 
 const assert = require('node:assert/strict');
 const v8 = require('node:v8');

@@ -117,6 +117,36 @@ test('a log that fails does not keep the reply from the wallet', async () => {
   assert.deepEqual(own.faults, [problem]);
 });
 
+test('a log that fails, at once or later, ends no process and keeps no reply back', async (t) => {
+  const [unhandled, printed] = [[], []];
+  const note = (problem) => unhandled.push(problem);
+  process.on('unhandledRejection', note);
+  t.after(() => process.off('unhandledRejection', note));
+  t.mock.method(console, 'error', (...told) => printed.push(...told));
+  const problem = new Error('the log is down');
+  const atOnce = () => {
+    throw problem;
+  };
+  const later = async () => Promise.reject(problem);
+  for (const onFault of [atOnce, later]) {
+    for (const onRefused of [atOnce, later]) {
+      const own = shop({ onFault, onRefused });
+      const { response, session } = await begun(own);
+      const state = new URL(session.info().qrCodeUrl).searchParams.get('state');
+      const body = new URLSearchParams({ state, vp_token: '{"credential_0":["x~"]}' }).toString();
+      assert.deepEqual(await refusal(await post(own.handle, response, body)), [400, 'invalid_presentation']);
+      own.store.isDown = true;
+      const reply = await post(own.handle, response, body);
+      assert.deepEqual(await refusal(reply), [503, 'temporarily_unavailable']);
+    }
+  }
+  // Node reports a rejection at the end of a turn.
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(unhandled, []);
+  assert.equal(printed.filter((told) => told === problem).length, 12);
+  assert.equal(printed.filter(({ message }) => message === 'down').length, 4);
+});
+
 test('a signed request is fetched by GET and by POST', async () => {
   const own = shop({ isSigned: true });
   const { id, request } = await begun(own);
@@ -343,7 +373,53 @@ test('a body that was read before is named, and a raw one serves', async (t) => 
   const second = await begun(own);
   const reply = await fetch(base + second.response, { method: 'POST', headers, body: declined(second.session) });
   assert.equal(reply.status, 500);
-  assert.match(told[0], /before the parsers of bodies/);
+  assert.match(told[0], /request\.body is not its bytes or text: put toNodeHandler before the parsers of bodies/);
+});
+
+test('paths of others go on with the body that a parser read', async (t) => {
+  const express = require('express');
+  const app = express().use(express.json(), idgate.toNodeHandler(shop().handle));
+  app.all('/mine', (request, response) => response.json({ method: request.method, body: request.body }));
+  const base = await listening(t, app);
+  const headers = { 'content-type': 'application/json' };
+  const reply = await fetch(`${base}/mine`, { method: 'POST', headers, body: '{"a":1}' });
+  assert.deepEqual(await reply.json(), { method: 'POST', body: { a: 1 } });
+  assert.deepEqual(await (await traced(`${base}/mine`)).json(), { method: 'TRACE' });
+});
+
+test('a body that a parser left as text serves', async (t) => {
+  const express = require('express');
+  const own = shop();
+  const base = await listening(t, express().use(express.text({ type: () => true }), idgate.toNodeHandler(own.handle)));
+  const { response, session } = await begun(own);
+  const headers = { 'content-type': FORM };
+  const reply = await fetch(base + response, { method: 'POST', headers, body: declined(session) });
+  assert.deepEqual([reply.status, await reply.json()], [200, {}]);
+});
+
+/** The reply to TRACE, which fetch does not send. */
+async function traced(url) {
+  const [reply] = await once(http.request(url, { method: 'TRACE' }).end(), 'response');
+  const body = Buffer.concat(await reply.toArray());
+  return new Response(body, { status: reply.statusCode, headers: reply.headers });
+}
+
+test('a method that fetch does not have is 405 as well', async (t) => {
+  const express = require('express');
+  const own = shop();
+  const handler = idgate.toNodeHandler(own.handle);
+  const { request, response } = await begun(own);
+  for (const base of [await listening(t, handler), await listening(t, express().use(handler))]) {
+    for (const [path, allow] of [
+      [request, 'GET, POST'],
+      [response, 'POST'],
+      ['/.well-known/jwks.json', 'GET, HEAD'],
+    ]) {
+      const reply = await traced(base + path);
+      assert.equal(reply.headers.get('allow'), allow);
+      assert.deepEqual(await refusal(reply), [405, 'method_not_allowed']);
+    }
+  }
 });
 
 test('what is no verifier or store is refused at once', () => {
