@@ -45,6 +45,8 @@ export class RequestInvalid extends IdgateError {
   readonly path: string;
   /** The rule that is broken, and what to do. */
   readonly rule: string;
+  /** What you can do, where that is something of yours: the trust, or an option of the verifier. */
+  readonly hint?: string;
 }
 
 /** Trust, a key, a certificate or an option cannot be used. */
@@ -56,6 +58,8 @@ export class Misconfigured extends IdgateError {
   readonly field: string | null;
   /** The fault, for example `is neither PEM nor DER`. */
   readonly why: string;
+  /** What you can do, where that is known. */
+  readonly hint?: string;
 }
 
 /** A presentation or a notification was evaluated, and is not to be believed. */
@@ -571,6 +575,7 @@ export interface VerifiedSession extends SessionOfAny {
 
 export interface EndedSession extends SessionOfAny {
   readonly status: 'FAILED' | 'EXPIRED';
+  /** Of a session that ended with its time: that time. */
   readonly settledAt: Date;
   readonly reason: Reason;
   /** What the wallet said, where the reason is `wallet_error`. */

@@ -13,20 +13,22 @@ class IdgateError extends Error {
 
 /** The request breaks a rule. */
 class RequestInvalid extends IdgateError {
-  constructor({ code = 'invalid_request', path = '', rule }) {
+  constructor({ code = 'invalid_request', path = '', rule, hint }) {
     super(code, `${path === '' ? 'the request' : `${path}:`} ${rule}`);
     this.path = path;
     this.rule = rule;
+    if (hint) this.hint = hint;
   }
 }
 
 /** Trust, a key, a certificate or an option cannot be used. */
 class Misconfigured extends IdgateError {
-  constructor({ issuer = null, field = null, why }) {
+  constructor({ issuer = null, field = null, why, hint }) {
     super('config', [issuer, field, why].filter((part) => part !== null && part !== '').join(': '));
     this.issuer = issuer;
     this.field = field;
     this.why = why;
+    if (hint) this.hint = hint;
   }
 }
 
@@ -73,8 +75,8 @@ class Withheld extends IdgateError {
 
 /** The random source, the signer or a status source could not be asked by a fault of this machine. */
 class NotAvailable extends IdgateError {
-  constructor({ code = 'unavailable', message, reply = TRY_AGAIN }) {
-    super(code, message);
+  constructor({ message, reply = TRY_AGAIN }) {
+    super('temporarily_unavailable', message);
     /** In seconds. */
     this.retryAfter = Number(reply.headers['retry-after'] ?? 1);
     hidden(this, 'http', reply);

@@ -40,31 +40,39 @@ function unlessNothing(work, otherwise = () => null) {
   }
 }
 
-/** What to do about a refusal, in the words of this package. */
+/** What to do about an error, in the words of this package. The library's own words serve for all others. */
 const HINTS = {
   add_issuer: 'give the Trust an issuer with that id',
   supply_status: 'a status list or a CRL is needed: let it be fetched, by leaving `fetch` on or by a Fetcher',
   try_again: 'a status source could not be asked by a fault of this machine; try again',
+  add_vct: 'give the issuer `vcts`',
+  add_doc_type: 'give the issuer `docTypes`',
 };
 
-function refused({ code, check, clause, remedy, hint, message }) {
+/** The hint, and the message, which ends with it. */
+function hinted({ remedy, hint, message }) {
   const own = HINTS[remedy] ?? hint;
-  const told = hint !== '' && message.endsWith(hint) ? message.slice(0, -hint.length) + own : message;
-  return new Refused({ reason: code, check, clause, hint: own, message: told });
+  const isLast = hint !== '' && message.endsWith(hint);
+  return { hint: own, message: isLast ? message.slice(0, -hint.length) + own : message };
 }
 
-function requestInvalid({ code, path, message, remedy }) {
+function refused({ code, check, clause, ...told }) {
+  return new Refused({ reason: code, check, clause, ...hinted(told) });
+}
+
+function requestInvalid({ code, path, ...told }) {
+  const { hint, message } = hinted(told);
   const subject = path === '' ? 'the request body ' : `${path}: `;
   const rule = message.startsWith(subject) ? message.slice(subject.length) : message;
-  return new RequestInvalid({ code, path, rule, remedy });
+  return new RequestInvalid({ code, path, rule, hint });
 }
 
 /** The fields of an issuer are those of an object in JavaScript. */
-function misconfigured({ message, issuer, path }) {
-  if (issuer === '') return new Misconfigured({ why: message });
+function misconfigured({ message, issuer, path, hint }) {
+  if (issuer === '') return new Misconfigured({ why: message, hint });
   const subject = `${issuer}: ${path}: `;
   const why = message.startsWith(subject) ? message.slice(subject.length) : message;
-  return new Misconfigured({ issuer, field: path || null, why });
+  return new Misconfigured({ issuer, field: path || null, why, hint });
 }
 
 module.exports = { HINTS, failure, unlessNothing };

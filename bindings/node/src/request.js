@@ -66,8 +66,8 @@ function withRequest(what, request, work) {
     return work(json);
   } catch (problem) {
     if (!(problem instanceof RequestInvalid)) throw problem;
-    const { code, path, rule } = problem;
-    throw new RequestInvalid({ code, path: REQUEST.path(path), rule: REQUEST.text(rule) });
+    const { code, path, rule, hint } = problem;
+    throw new RequestInvalid({ code, path: REQUEST.path(path), rule: REQUEST.text(rule), hint });
   }
 }
 

@@ -138,7 +138,8 @@ function ofStatus(told) {
     };
   }
   if (told.status === 'VERIFYING') return {};
-  const settledAt = dateOrNull(told.settled_at_ms);
+  // One that is over and was not stored since says only when that was.
+  const settledAt = new Date(told.settled_at_ms ?? told.expires_at_ms);
   if (told.status === 'VERIFIED') return { settledAt };
   return { settledAt, reason: told.reason, ...(told.wallet_error && { walletError: told.wallet_error }) };
 }

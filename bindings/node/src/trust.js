@@ -142,7 +142,7 @@ function named(id, field, work) {
   } catch (problem) {
     if (!(problem instanceof Misconfigured)) throw problem;
     const own = field ?? (problem.field && issuer.SPELLING.path(problem.field));
-    throw new Misconfigured({ issuer: id, field: own, why: issuer.SPELLING.text(problem.why) });
+    throw new Misconfigured({ issuer: id, field: own, why: issuer.SPELLING.text(problem.why), hint: problem.hint });
   }
 }
 

@@ -101,3 +101,38 @@ test('what is given and cannot be read is not quoted', () => {
     });
   });
 });
+
+test('an error says what can be done about it, in the words of this package', () => {
+  const jwk = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
+  const trust = new idgate.Trust([{ id: 'no-type', jwk }]);
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
+  const asking = (more) => ({
+    credentials: [{ format: 'dc+sd-jwt', issuerId: 'no-type', claims: ['given_name'] }],
+    ...more,
+  });
+  for (const [request, hint] of [
+    [asking({}), /^give the issuer `vcts`$/],
+    [asking({ profiles: ['draft'] }), /^name one of 1\.0$/],
+  ]) {
+    assert.throws(
+      () => verifier.createSession(request, { mode: 'live' }),
+      (problem) => {
+        assert.equal(problem.name, 'RequestInvalid');
+        assert.match(problem.hint, hint);
+        assert.ok(problem.message.endsWith(problem.hint), problem.message);
+        return true;
+      },
+    );
+  }
+  assert.throws(
+    () => verifier.createSession({}, { mode: 'live' }),
+    (problem) => !('hint' in problem),
+  );
+  const told = new idgate.Misconfigured({ why: 'no', hint: 'do' });
+  assert.equal(told.hint, 'do');
+});
+
+test('a fault of this machine has the code of the gateway', () => {
+  const { code, http } = new idgate.NotAvailable({ code: 'unavailable', message: 'no' });
+  assert.deepEqual([code, JSON.parse(http.body).error], ['temporarily_unavailable', code]);
+});

@@ -31,6 +31,9 @@ test('a session is made, stored and expires', () => {
   assert.ok(info.qrCodeUrl.startsWith('openid4vp://?'));
   assert.deepEqual(Object.keys(info.deepLinks).sort(), ['eudi-wallet', 'haip', 'openid4vp']);
   assert.equal(session.due(NOW), null);
+  // Not stored as EXPIRED yet, it has ended nevertheless.
+  const over = session.info(new Date(info.expiresAt.getTime() + 3_600_000));
+  assert.deepEqual([over.status, over.settledAt], ['EXPIRED', info.expiresAt]);
   const expired = session.due(info.expiresAt);
   assert.equal(expired.fromRevision, 1);
   const ended = expired.session.info(info.expiresAt);
