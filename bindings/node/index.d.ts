@@ -232,7 +232,7 @@ type Some<T> = T | T[];
 export interface ListFile {
   file: Data;
   /** The CA below which its signer must be. Without it the list is for a `testOnly` issuer. */
-  signerCa?: Data;
+  signedBelow?: Data;
   /** Take a VICAL or a trusted list although a newer one is due. */
   allowStale?: boolean;
   now?: Date;
@@ -1010,7 +1010,7 @@ export type ReceivedHeaders =
 
 /** Notifications of one sender. */
 export class Webhook {
-  /** `toleranceMs`: how far a timestamp may be from the present; none: 5 minutes. */
+  /** `toleranceMs`: how far a timestamp may be from the present, 1 or more; none: 5 minutes. */
   constructor(secret: string, options?: { toleranceMs?: number });
   /**
    * The notification in `body`, by `webhook-signature` (Standard Webhooks) if there is one, else by `X-Signature`.

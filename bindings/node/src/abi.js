@@ -1,6 +1,7 @@
 'use strict';
 // The C ABI as JavaScript values: every call of the library goes through `run`, `runAsync` or a reader of one fact.
 
+const { types } = require('node:util');
 const koffi = require('koffi');
 const { failure } = require('./failure.js');
 const native = require('./library.js');
@@ -23,15 +24,22 @@ const HANDLES = [
   'verifier',
   'verifier_options',
 ];
-for (const name of HANDLES) koffi.opaque(`idgate_${name}`);
-koffi.struct('idgate_bytes', { ptr: 'void *', len: 'size_t' });
-koffi.struct('idgate_str', { ptr: 'const void *', len: 'size_t' });
-koffi.struct('idgate_transition', {
+/** What the names of types end with: koffi keeps each name once, also where a program has this package twice. */
+const COPY = copy();
+/** A declaration of C, with the types of this copy. */
+const own = (declaration) => declaration.replace(/\bidgate_\w+/g, (name) => name + COPY);
+const struct = (name, members) =>
+  koffi.struct(own(name), Object.fromEntries(Object.entries(members).map(([member, type]) => [member, own(type)])));
+
+for (const name of HANDLES) koffi.opaque(own(`idgate_${name}`));
+struct('idgate_bytes', { ptr: 'void *', len: 'size_t' });
+struct('idgate_str', { ptr: 'const void *', len: 'size_t' });
+struct('idgate_transition', {
   from: 'uint64_t',
   session: 'idgate_session *',
   effects: 'idgate_bytes',
 });
-koffi.proto('int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)');
+koffi.proto(own('int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)'));
 
 /** Structs that begin with their size; a member that is left out is zero. */
 const SIZED = {
@@ -102,13 +110,14 @@ const SIZED = {
   },
 };
 for (const [name, members] of Object.entries(SIZED)) {
-  koffi.struct(`idgate_${name}`, { size: 'size_t', ...members });
+  struct(`idgate_${name}`, { size: 'size_t', ...members });
 }
 
 const ERR = '_Out_ idgate_error **';
 const BYTES_OUT = '_Out_ idgate_bytes *';
 const TRANSITION_OUT = '_Out_ idgate_transition *';
-const define = (name, parameters, result = 'int32_t') => library.func(`${result} idgate_${name}(${parameters})`);
+const define = (name, parameters, result = 'int32_t') =>
+  library.func(`${own(result)} idgate_${name}(${own(parameters)})`);
 
 /** Functions that may fail, without the place for the error, which comes last. */
 const FUNCTIONS = {
@@ -182,6 +191,24 @@ const PARTS = ['code', 'message', 'path', 'issuer', 'field', 'check', 'clause', 
   part,
   define(`error_${part}`, 'idgate_error *', 'idgate_str'),
 ]);
+
+/** The first ending that no other copy of this package has taken in this koffi. */
+function copy() {
+  for (let number = 1; ; number += 1) {
+    const ending = number === 1 ? '' : `_${number}`;
+    try {
+      koffi.opaque(`idgate_copy${ending}`);
+      return ending;
+    } catch (fault) {
+      if (!/^Duplicate type name/.test(fault.message)) throw fault;
+    }
+  }
+}
+
+/** Registers `callback`, a function that signs, until koffi.unregister. */
+function signing(callback) {
+  return koffi.register(callback, own('idgate_sign *'));
+}
 
 /** Kinds of outputs, each with a place for the library to write to and a way to read it. */
 const HANDLE = { place: () => [null], read: ([pointer]) => pointer };
@@ -309,16 +336,16 @@ function str(value) {
 
 /** A struct that begins with its size. */
 function sized(name, members) {
-  return { size: koffi.sizeof(`idgate_${name}`), ...members };
+  return { size: koffi.sizeof(own(`idgate_${name}`)), ...members };
 }
 
 /** Runs `work` with a place for bytes, and gives those bytes as JSON. */
 function withReport(work) {
-  const place = koffi.alloc('idgate_bytes', 1);
+  const place = koffi.alloc(own('idgate_bytes'), 1);
   try {
-    koffi.encode(place, 'idgate_bytes', { ptr: null, len: 0 });
+    koffi.encode(place, own('idgate_bytes'), { ptr: null, len: 0 });
     work(place);
-    return takeJson(koffi.decode(place, 'idgate_bytes'));
+    return takeJson(koffi.decode(place, own('idgate_bytes')));
   } finally {
     koffi.free(place);
   }
@@ -326,13 +353,15 @@ function withReport(work) {
 
 /** The time, or now, as the library counts. */
 function millis(time) {
-  return count(time === null || time === undefined ? Date.now() : time.getTime(), 'the time');
+  if (time === null || time === undefined) return Date.now();
+  if (!types.isDate(time)) throw new TypeError('now is not a Date');
+  return count(time.getTime(), 'the time');
 }
 
 /** A number as C can take it, which koffi would cut to size. */
-function count(value, name, most = Number.MAX_SAFE_INTEGER) {
-  if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
-  throw new RangeError(`${name} is not a whole number from 0 to ${most}`);
+function count(value, name, { least = 0, most = Number.MAX_SAFE_INTEGER } = {}) {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(`${name} is not a whole number from ${least} to ${most}`);
 }
 
 function thrown(status, handle) {
@@ -395,6 +424,7 @@ module.exports = {
   pointer: Handle.pointer,
   run,
   runAsync,
+  signing,
   sized,
   str,
   takeJson,

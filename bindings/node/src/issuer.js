@@ -40,7 +40,7 @@ const STATEMENTS = {
 const SPELLING = new Fields({
   ...Object.fromEntries(Object.entries(STATEMENTS).map(([name, [, wire]]) => [name, wire])),
   // Errors name these fields of lists as well.
-  signerCa: 'signer_ca',
+  signedBelow: 'signer_ca',
   allowStale: 'allow_stale',
 });
 
@@ -59,7 +59,7 @@ const MATERIAL = {
   crls: [is.data, 7],
 };
 
-const LIST = { file: is.data, signerCa: is.data, allowStale: is.flag, now: is.date };
+const LIST = { file: is.data, signedBelow: is.data, allowStale: is.flag, now: is.date };
 
 const KNOWN = {
   ...Object.fromEntries(Object.entries(STATEMENTS).map(([name, [type]]) => [name, type])),

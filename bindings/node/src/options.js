@@ -1,6 +1,8 @@
 'use strict';
 // Options objects: their names, and the types of their values.
 
+const { types } = require('node:util');
+
 /**
  * The options `given` to `what`. One that is not among `known` may be a typing mistake that widens trust, and is
  * refused. `known`: by name, what a value must be (`is`); null and undefined count as left out. `wrong` makes the error
@@ -38,7 +40,7 @@ const is = {
   text: { name: 'text', fits: isText },
   flag: { name: 'true or false', fits: (value) => typeof value === 'boolean' },
   number: { name: 'a number', fits: (value) => typeof value === 'number' },
-  date: { name: 'a Date', fits: (value) => value instanceof Date },
+  date: { name: 'a Date', fits: types.isDate },
   data: { name: 'text or bytes', fits: (value) => isText(value) || isBytes(value) },
   texts: { name: 'an array of texts', fits: (value) => Array.isArray(value) && value.every(isText) },
   object: { name: 'an object', fits: isPlain },

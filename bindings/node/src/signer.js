@@ -33,7 +33,7 @@ class Signer extends abi.Handle {
     const url = abi.str(text(baseUrl, 'Signer.external: the base URL'));
     const key = abi.str(json(publicKey, 'Signer.external: the public key'));
     if (!is.function.fits(sign)) throw new TypeError('Signer.external: sign is not a function');
-    const callback = koffi.register(calling(sign), 'idgate_sign *');
+    const callback = abi.signing(calling(sign));
     try {
       const made = abi.run('signer_new_external', [url, key, callback, null], abi.HANDLE);
       const signer = new Signer(baseUrl, new Made(made));

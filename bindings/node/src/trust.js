@@ -146,12 +146,12 @@ function named(id, field, work) {
   }
 }
 
-function added(pointer, id, { kind, file, isList, signerCa, allowStale, now }, testOnly) {
+function added(pointer, id, { kind, file, isList, signedBelow, allowStale, now }, testOnly) {
   const add = (place) => {
     const choices = abi.sized('material_options', {
       flags: (testOnly ? TEST_ONLY : 0) | (allowStale ? ALLOW_STALE : 0),
       now_ms: abi.millis(now),
-      signer_ca: abi.str(signerCa),
+      signer_ca: abi.str(signedBelow),
       report_out: place,
     });
     abi.run('trust_add_material', [pointer, abi.str(id), kind, abi.str(file), choices]);

@@ -22,7 +22,7 @@ class Webhook {
   constructor(secret, given) {
     const { toleranceMs = TOLERANCE_MS } = options('Webhook', { toleranceMs: is.number }, given);
     this.#secret = text(secret, 'Webhook: the secret');
-    this.#toleranceMs = abi.count(toleranceMs, 'Webhook: toleranceMs');
+    this.#toleranceMs = abi.count(toleranceMs, 'Webhook: toleranceMs', { least: 1 });
     // The library reads the secret, so that a short one is refused before the first notification.
     try {
       this.headers('', { id: '', number: 1 });
@@ -65,7 +65,7 @@ class Webhook {
     const { id, number, previousSecret, now } = options('headers', known, given);
     const attempt = abi.sized('webhook_attempt', {
       id: abi.str(text(id, 'headers: id')),
-      number: abi.count(number, 'headers: number', 0xffff_ffff),
+      number: abi.count(number, 'headers: number', { least: 1, most: 0xffff_ffff }),
       body: abi.str(data(body, 'headers: the body')),
       previous_secret: abi.str(previousSecret),
     });

@@ -100,6 +100,17 @@ test('numbers that C cannot take are refused, not cut to size', () => {
   assert.throws(() => createSession({ now: new Date(NaN) }), RangeError);
 });
 
+test('a time that is not a Date is named', () => {
+  const { session } = cases.verifierOf(cases.load()[0]).createSession(REQUEST, LIVE);
+  const message = 'now is not a Date';
+  for (const now of [Date.now(), '2026-11-21', {}]) {
+    for (const call of ['info', 'due', 'followed', 'released', 'resultSnapshot']) {
+      assert.throws(() => session[call](now), { name: 'TypeError', message });
+    }
+    assert.throws(() => session.result('backend', now), { name: 'TypeError', message });
+  }
+});
+
 test('what is not an options object is refused', () => {
   const trust = new idgate.Trust([]);
   for (const wrong of ['1.0', 1, ['1.0'], true]) {

@@ -31,7 +31,7 @@ test('a session is made, stored and expires', () => {
   assert.ok(info.qrCodeUrl.startsWith('openid4vp://?'));
   assert.deepEqual(Object.keys(info.deepLinks).sort(), ['eudi-wallet', 'haip', 'openid4vp']);
   assert.equal(session.due(NOW), null);
-  // Not stored as EXPIRED yet, it has ended nevertheless.
+  // It is over before it is stored as EXPIRED.
   const over = session.info(new Date(info.expiresAt.getTime() + 3_600_000));
   assert.deepEqual([over.status, over.settledAt], ['EXPIRED', info.expiresAt]);
   const expired = session.due(info.expiresAt);

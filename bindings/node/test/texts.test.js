@@ -88,7 +88,7 @@ function* issuers() {
     for (const value of VALUES) yield () => new idgate.Trust([{ id: ISSUER, [field]: value }]);
   }
   for (const list of ['vical', 'masterList', 'trustedList']) {
-    for (const more of [{}, { signerCa: 'x' }, { allowStale: true }]) {
+    for (const more of [{}, { signedBelow: 'x' }, { allowStale: true }]) {
       for (const testOnly of [false, true]) {
         yield () => new idgate.Trust([{ id: ISSUER, testOnly, [list]: { file: 'x', ...more } }]);
       }

@@ -61,16 +61,17 @@ test('one that is changed, late, incomplete or repeated is refused', () => {
 test('a tolerance of your own counts', () => {
   const patient = new Webhook(SECRET, { toleranceMs: 600_000 });
   patient.verify(sent, BODY, { now: later(301_000) });
+  assert.throws(() => new Webhook(SECRET, { toleranceMs: 1 }).verify(sent, BODY, { now: later(2000) }), refused);
   assert.throws(() => patient.verify(sent, BODY, { now: later(601_000) }), refused);
 });
 
 test('what cannot be used is told when the object is made', () => {
   assert.throws(() => new Webhook('short'), { name: 'Misconfigured', field: 'secret' });
   for (const wrong of [undefined, 1, Buffer.from(SECRET)]) assert.throws(() => new Webhook(wrong), TypeError);
-  for (const toleranceMs of [-1, NaN, Infinity, 1.5, 2 ** 64]) {
+  for (const toleranceMs of [-1, 0, NaN, Infinity, 1.5, 2 ** 64]) {
     assert.throws(() => new Webhook(SECRET, { toleranceMs }), RangeError, String(toleranceMs));
   }
-  for (const number of [-1, 2 ** 32 + 1]) {
+  for (const number of [-1, 0, 2 ** 32 + 1]) {
     assert.throws(() => hook.headers(BODY, { id: 'whf_1', number }), RangeError);
   }
   for (const headers of [undefined, 'x-signature: 1', ['x']])
