@@ -42,7 +42,8 @@ const is = {
   number: { name: 'a number', fits: (value) => typeof value === 'number' },
   date: { name: 'a Date', fits: types.isDate },
   data: { name: 'text or bytes', fits: (value) => isText(value) || isBytes(value) },
-  texts: { name: 'an array of texts', fits: (value) => Array.isArray(value) && value.every(isText) },
+  // A spread reads an element that is not there as undefined, and every would pass over it.
+  texts: { name: 'an array of texts', fits: (value) => Array.isArray(value) && [...value].every(isText) },
   object: { name: 'an object', fits: isPlain },
   function: { name: 'a function', fits: (value) => typeof value === 'function' },
   /** One of a few texts. */

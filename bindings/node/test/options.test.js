@@ -54,9 +54,11 @@ test('an option with an unknown name is refused in every options object', async 
 });
 
 test('an option of a wrong type is named', async () => {
-  const { 'issuers[0]': issuer, Verifier, createSession, decide, check, Webhook, requestObject } = calls();
+  const { 'issuers[0]': issuer, Verifier, createSession, decide, check, verify, Webhook, requestObject } = calls();
   for (const [call, wrong] of [
     [issuer, { docTypes: ['a', 1] }],
+    [issuer, { docTypes: Array(1) }],
+    [verify, { claims: Array(1) }],
     [Verifier, { profiles: '1.0' }],
     [Verifier, { signer: 'key' }],
     [Verifier, { signer: [Buffer.alloc(32)] }],
