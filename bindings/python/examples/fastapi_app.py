@@ -186,6 +186,8 @@ async def relay(session_id: SessionId, request: Request) -> dict[str, Any]:
     except idgate.NotAnAnswer as error:
         logging.getLogger("age").error("an answer changed nothing: %s: %s", error.code, error)
         if error.code == "session_not_pending":
+            while status_of(session_id) == "VERIFYING":
+                await asyncio.sleep(0.5)
             return {}  # another answer was faster, and the page asks for the outcome of that one
         raise HTTPException(error.http_status, error.code) from error
     if decision.reason:
@@ -199,7 +201,8 @@ def status_of(session_id: str) -> str:
 
 
 def is_open(status: str) -> bool:
-    return status in ("CREATED", "PENDING")
+    """Whether there is no outcome yet. While it is VERIFYING, a status list is fetched."""
+    return status in ("CREATED", "PENDING", "VERIFYING")
 
 
 @app.get("/age/{check_id}/events")

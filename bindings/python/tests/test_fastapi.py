@@ -5,6 +5,7 @@ Its wallet is that of tests/wallets/python, on the sd-jwt package.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -15,7 +16,8 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from unittest import mock
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "bindings" / "python" / "examples"
@@ -91,9 +93,11 @@ class FastApiTest(unittest.TestCase):
         check: dict[str, Any] = response.json()
         return check
 
-    def present(self, request: dict[str, Any], audience: str, adult: bool, nonce: str | None = None) -> str:
+    def present(
+        self, request: dict[str, Any], audience: str, adult: bool, nonce: str | None = None, **more: Any
+    ) -> str:
         """What the wallet shows of its credential: that, and no name."""
-        claims = {SDObj("given_name"): "Erika", "age_equal_or_over": {SDObj("18"): adult}}
+        claims = {SDObj("given_name"): "Erika", "age_equal_or_over": {SDObj("18"): adult}, **more}
         credential = self.issuer.issue(self.wallet, claims)
         asked = {"client_id": audience, "nonce": nonce or request["nonce"]}
         (query,) = request["dcql_query"]["credentials"]
@@ -232,6 +236,45 @@ class FastApiTest(unittest.TestCase):
         path = f"/age/{self.begin(browser)['id']}"
         declined = {"protocol": UNSIGNED, "data": {"error": "access_denied"}}
         self.assertEqual(browser.post(f"{path}/dc-api", json=declined).status_code, 200)
+        self.assertEqual(browser.get(path).json(), {"adult": False})
+
+    def test_there_is_no_outcome_while_a_status_list_is_fetched(self) -> None:
+        from fastapi.testclient import TestClient
+
+        sys.path.insert(0, str(EXAMPLES))
+        self.addCleanup(sys.path.remove, str(EXAMPLES))
+        base = "http://127.0.0.1:8000"
+        with mock.patch.dict(os.environ, {"BASE_URL": base, "IDGATE_ISSUER_JWK": self.issuer_jwk}):
+            import fastapi_app as app
+        browser = TestClient(app.app, base_url=base, headers={"Origin": base})
+        check = self.begin(browser)
+        path, session_id = f"/age/{check['id']}", session_of(check)
+        listed = {"status_list": {"idx": 0, "uri": "https://issuer.example/list"}}
+        request = parameters(check["link"])
+        shown = self.present(request, request["client_id"], True, status=listed)
+        body = urlencode({"vp_token": shown, "state": request["state"]}).encode()
+        answer = app.idgate.Answer(to=session_id, body=body, content_type="application/x-www-form-urlencoded")
+
+        async def told() -> list[str]:
+            """What the page is told, in whose middle the fetch ends."""
+            response = await app.events(session_id)
+            events = [str(await anext(response.body_iterator))]
+            verification.supply(asked.needs[0], None)
+            decision = verification.step()
+            self.assertIsInstance(decision, app.idgate.Decision)
+            self.assertTrue(app.store.commit(decision.transition))
+            return [*events, *[str(event) async for event in response.body_iterator]]
+
+        with app.verifier.begin(app.store.load(session_id), answer) as verification:
+            asked = verification.step()
+            self.assertIsInstance(asked, app.idgate.Ask)
+            self.assertTrue(app.store.commit(asked.hold))
+            early = browser.get(path)
+            self.assertEqual((early.status_code, early.json()), (409, {"detail": "no_answer_yet"}))
+            verifying, failed, end = asyncio.run(told())
+        self.assertIn("VERIFYING", verifying)
+        self.assertIn("FAILED", failed)
+        self.assertIn("event: end", end)
         self.assertEqual(browser.get(path).json(), {"adult": False})
 
 
