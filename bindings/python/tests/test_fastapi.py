@@ -256,7 +256,7 @@ class FastApiTest(unittest.TestCase):
         answer = app.idgate.Answer(to=session_id, body=body, content_type="application/x-www-form-urlencoded")
 
         async def told() -> list[str]:
-            """What the page is told, in whose middle the fetch ends."""
+            """The events for the page; in their middle the fetch ends."""
             response = await app.events(session_id)
             events = [str(await anext(response.body_iterator))]
             verification.supply(asked.needs[0], None)

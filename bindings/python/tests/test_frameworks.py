@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
+import re
 import threading
 import unittest
+from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 import cases
 import idgate
+from idgate import _web
 
 ISSUER = "https://issuer.example"
 FORM = "application/x-www-form-urlencoded"
+ROOT = Path(__file__).parents[3]
 
 
 class Store:
@@ -22,8 +29,10 @@ class Store:
     def __init__(self) -> None:
         self.kept: dict[str, tuple[int, idgate.Session]] = {}
         self.lock = threading.Lock()
+        self.asked: list[str] = []
 
     def load(self, handle: str) -> idgate.Session | None:
+        self.asked.append(handle)
         kept = self.kept.get(handle)
         return kept and kept[1]
 
@@ -71,6 +80,15 @@ class Wallets:
     def json(self, *asked: Any) -> tuple[int, Any]:
         status, _, body = self.ask(*asked)
         return status, json.loads(body)
+
+    def refused(self, *asked: Any) -> tuple[int, str, dict[str, str]]:
+        """The status, the code and the headers of a refusal, which is as all are."""
+        status, headers, body = self.ask(*asked)
+        self.assertEqual(headers["content-type"], "application/json", asked)
+        self.assertEqual(headers["cache-control"], "no-store", asked)
+        told = json.loads(body)
+        self.assertEqual(list(told), ["error", "message"], asked)
+        return status, told["error"], headers
 
     def made(self, verifier: idgate.Verifier, profiles: list[str]) -> idgate.SessionInfo:
         self.start(verifier)
@@ -164,10 +182,71 @@ class Wallets:
     def test_a_mistake_of_the_servers_own_is_not_told_to_wallets(self) -> None:
         info = self.made(self.inline, ["draft"])
         self.inline.close()
-        with self.assertRaises(ValueError):
-            self.ask("POST", f"/v1/oid4vp/response/{info.id}", b"state=x")
-        with self.assertRaises(ValueError):
-            self.ask("GET", f"/v1/oid4vp/request/{info.id}")
+        for asked in (
+            ("POST", f"/v1/oid4vp/response/{info.id}", b"state=x"),
+            ("GET", f"/v1/oid4vp/request/{info.id}"),
+        ):
+            with self.assertLogs("idgate", "ERROR") as logged:
+                status, code, _ = self.refused(*asked)
+            self.assertEqual((status, code), (500, "internal_error"))
+            self.assertIn("this Verifier is closed", logged.output[0])
+
+    def test_a_store_that_fails_is_503_and_the_wallet_may_come_again(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        plain = self.made(self.inline, ["draft"])
+        (state,) = parse_qs(urlsplit(plain.qr_code_url or "").query)["state"]
+        declined = ("POST", f"/v1/oid4vp/response/{plain.id}", f"state={state}&error=access_denied".encode())
+        for name in ("load", "commit"):
+            for verifier, asked in ((self.signed, ("GET", f"/v1/oid4vp/request/{info.id}")), (self.inline, declined)):
+                self.start(verifier)
+                with mock.patch.object(self.store, name, side_effect=LookupError("the database is down")):
+                    with self.assertLogs("idgate", "ERROR") as logged:
+                        status, code, headers = self.refused(*asked)
+                self.assertEqual((status, code, headers["retry-after"]), (503, "temporarily_unavailable", "1"))
+                self.assertIn(f"the store failed at {name}", logged.output[0])
+                self.assertIn("the database is down", logged.output[0])
+        self.assertEqual(self.ask(*declined)[0], 200)
+
+    def test_other_methods_are_405_and_say_which_there_are(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        for method, path, allow in (
+            ("GET", f"/v1/oid4vp/response/{info.id}", "POST"),
+            ("PUT", f"/v1/oid4vp/response/{info.id}", "POST"),
+            ("OPTIONS", f"/v1/oid4vp/request/{info.id}", "GET, POST"),
+            ("DELETE", "/.well-known/jwks.json", "GET, HEAD"),
+            ("POST", "/.well-known/did.json", "GET, HEAD"),
+        ):
+            status, code, headers = self.refused(method, path)
+            self.assertEqual((status, code, headers["allow"]), (405, "method_not_allowed", allow))
+
+    def test_a_post_for_a_request_is_a_form_also_where_it_is_empty(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        path = f"/v1/oid4vp/request/{info.id}"
+        for kind in ("", "application/json", "text/plain"):
+            status, code, _ = self.refused("POST", path, b"", kind)
+            self.assertEqual((status, code), (400, "invalid_request"), kind)
+        self.assertEqual(self.ask("POST", path, b"", FORM)[0], 200)
+
+    def test_what_is_no_handle_is_404_and_the_store_does_not_see_it(self) -> None:
+        self.made(self.signed, ["draft"])
+        self.store.asked.clear()
+        for handle in ("a" * 65, "%00", "a%3Fb", "a.b", "%C3%A4", "a%0A", "a%20", "a'b"):
+            for method, kind in (("POST", "response"), ("GET", "response"), ("GET", "request"), ("PUT", "request")):
+                status, code, _ = self.refused(method, f"/v1/oid4vp/{kind}/{handle}")
+                self.assertEqual((status, code), (404, "not_found"), handle)
+        self.assertEqual(self.store.asked, [])
+        longest = "aZ_-" * 16
+        self.assertEqual(self.refused("POST", f"/v1/oid4vp/response/{longest}")[:2], (409, "session_not_pending"))
+        self.assertEqual(set(self.store.asked), {longest})
+
+    def test_a_body_that_is_too_large_is_told_as_the_library_tells_it(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        for kind, size, text in (
+            ("response", _web.MAX_ANSWER, "the response is larger than 1 MiB"),
+            ("request", _web.MAX_FORM, "the form is larger than 64 KiB"),
+        ):
+            status, told = self.json("POST", f"/v1/oid4vp/{kind}/{info.id}", b"x" * (size + 1))
+            self.assertEqual((status, told), (413, {"error": "payload_too_large", "message": text}))
 
     def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
         info = self.made(self.signed, ["draft"])
@@ -192,6 +271,92 @@ class Wallets:
         status, told = self.json("GET", "/.well-known/did.json")
         self.assertEqual((status, told["id"]), (200, "did:web:gateway.example"))
         self.assertEqual(len(self.json("GET", "/.well-known/jwks.json")[1]["keys"]), 1)
+        for name in ("did.json", "jwks.json"):
+            for method in ("GET", "HEAD"):
+                status, headers, _ = self.ask(method, f"/.well-known/{name}")
+                self.assertEqual((status, headers["content-type"]), (200, "application/json"))
+                self.assertEqual(headers["cache-control"], "public, max-age=300")
+                self.assertEqual(headers["access-control-allow-origin"], "*")
+
+
+class BodyTest(unittest.TestCase):
+    """Bodies that do not come as they should."""
+
+    def setUp(self) -> None:
+        signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
+        issuer = idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=signer.public_key())
+        verifier = idgate.Verifier(cases.BASE_URL, idgate.Trust([issuer]), profiles=["1.0"], signer=signer, fetch=False)
+        self.store, self.pulled = Store(), 0
+        made = verifier.create_session({"credentials": [{"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["a"]}]})
+        self.assertTrue(self.store.commit(made))
+        self.session_id = made.session.info().id
+        self.response, self.request, *_ = _web.routes(verifier, self.store, None, ())
+
+    def post(self, route: _web.Route, handle: str, *parts: Any) -> tuple[int, str, str]:
+        """Posts a body of these parts: bytes, errors, and `None`, which does not come."""
+
+        async def body() -> AsyncGenerator[bytes, None]:
+            for part in parts:
+                self.pulled += 1
+                if part is None:
+                    await asyncio.Event().wait()
+                if isinstance(part, Exception):
+                    raise part
+                yield part
+
+        reply = asyncio.run(route.answer(_web.Asked("POST", handle, FORM, body)))
+        told = json.loads(reply.body)
+        return reply.status, told["error"], told["message"]
+
+    def test_nothing_is_read_of_a_body_without_a_session_that_waits_for_it(self) -> None:
+        closed = (409, "session_not_pending", "the session no longer accepts a response")
+        nothing = (404, "not_found", "the session has no Request Object to fetch")
+        self.assertEqual(self.post(self.response, "ses_0", b"x"), closed)
+        self.assertEqual(self.post(self.request, "ses_0", b"x"), nothing)
+        revision, session = self.store.kept[self.session_id]
+        expired = session.due(session.info().expires_at)
+        assert expired is not None
+        self.store.kept[self.session_id] = (revision + 1, expired.session)
+        self.assertEqual(self.post(self.response, self.session_id, b"x"), closed)
+        self.assertEqual(self.post(self.request, self.session_id, b"x"), nothing)
+        self.assertEqual(self.pulled, 0)
+
+    def test_a_body_is_bounded_while_it_is_read(self) -> None:
+        for route, room in ((self.response, _web.MAX_ANSWER), (self.request, _web.MAX_FORM)):
+            self.pulled = 0
+            status, code, _ = self.post(route, self.session_id, *[b"x" * (room // 2)] * 10)
+            self.assertEqual((status, code, self.pulled), (413, "payload_too_large", 3))
+
+    def test_a_body_that_does_not_come_is_not_waited_for(self) -> None:
+        with mock.patch.object(_web, "BODY_SECONDS", 0):
+            for route in (self.response, self.request):
+                late = (400, "invalid_response", "the body did not arrive in time")
+                self.assertEqual(self.post(route, self.session_id, b"x", None), late)
+        for route in (self.response, self.request):
+            incomplete = (400, "invalid_response", "the body is incomplete")
+            self.assertEqual(self.post(route, self.session_id, b"x", _web.cut()), incomplete)
+
+    def test_replies_and_bounds_are_those_of_the_crate(self) -> None:
+        sources = (
+            "idgate/src/wallets.rs",
+            "idgate/src/wallets/service.rs",
+            "idgate/src/limits.rs",
+            "idgate-core/src/error/mod.rs",
+            "idgate-core/src/limits/mod.rs",
+            "idgate-core/src/reply.rs",
+        )
+        rust = "\n".join((ROOT / source).read_text() for source in sources)
+        own = "\n".join((Path(_web.__file__).with_name(name)).read_text() for name in ("_web.py", "reply.py"))
+        texts = re.findall(r'"((?:there is nothing|this path|the session|the body|a fault of this|try again)[^"]*)"', own)
+        self.assertGreaterEqual(len(texts), 8, texts)
+        for text in texts:
+            self.assertIn(f'"{text}"', rust)
+        for header in ("public, max-age=300", "GET, POST", "GET, HEAD"):
+            self.assertIn(f'"{header}"', rust)
+        self.assertIn(f"BODY_TIME: Duration = Duration::from_secs({_web.BODY_SECONDS:.0f});", rust)
+        self.assertIn("MAX_HANDLE_BYTES: usize = 64;", rust)
+        self.assertIn("MAX_RESPONSE_BYTES: usize = 1024 * 1024;", rust)
+        self.assertIn("MAX_FETCH_FORM_BYTES: usize = 64 * 1024;", rust)
 
 
 @unittest.skipUnless(
@@ -253,7 +418,7 @@ class DjangoTest(Wallets, unittest.TestCase):
         self.client = Client(enforce_csrf_checks=True)
 
     def ask(self, method: str, path: str, body: bytes = b"", kind: str = FORM) -> tuple[int, dict[str, str], bytes]:
-        answer = self.client.generic(method, path, body, content_type=kind)
+        answer = self.client.generic(method, path, body, content_type=kind, CONTENT_TYPE=kind)
         headers = {name.lower(): value for name, value in answer.headers.items()}
         return answer.status_code, headers, answer.content
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import unittest
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import idgate
 from idgate import _deciding
-from idgate._web import Endpoints
+from idgate._web import Asked, Endpoints
 from idgate.fetcher import Fetching
 
 FORM = "application/x-www-form-urlencoded"
@@ -43,7 +43,7 @@ class Store:
         self.committed, self.faster = committed, faster
 
     def load(self, handle: str) -> Any:
-        return handle
+        return Open()
 
     def commit(self, transition: Any) -> bool:
         self.committed.append(transition)
@@ -216,10 +216,26 @@ class HoldTest(unittest.TestCase):
         for faster in (False, True):
             store = Store(self.committed, lambda transition: faster and isinstance(transition, str))
             endpoints = Endpoints(Verifier(), store)  # type: ignore[arg-type]
-            reply = asyncio.run(endpoints.answer("ses_x", b"", FORM))
+            with self.assertLogs("idgate", "ERROR"):
+                reply = asyncio.run(endpoints.answer(Asked("POST", "ses_x", FORM, nothing)))
             self.assertEqual((reply.status, reply.headers["Retry-After"]), (503, "1"))
             self.assertEqual(json.loads(reply.body)["error"], "temporarily_unavailable")
             self.assertEqual(self.kinds(), [Held, str])
+
+
+async def nothing() -> AsyncGenerator[bytes, None]:
+    """An empty body."""
+    for part in ():
+        yield part
+
+
+class Open:
+    """A session that takes an answer."""
+
+    status = "PENDING"
+
+    def info(self) -> Open:
+        return self
 
 
 class Held:

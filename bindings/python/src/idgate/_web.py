@@ -1,25 +1,62 @@
-"""The routes that wallets use, for any framework: `idgate.fastapi` and `idgate.django` serve them."""
+"""The routes that wallets use, for any framework: `idgate.fastapi` and `idgate.django` serve them. Replies are those of
+the gateway."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
 
 from ._deciding import awaited
+from .codes import HTTP_STATUS, ErrorCode, ErrorCodeText
 from .errors import NotAnAnswer, NotAvailable
 from .reply import Reply
+from .session import Session, Transition
 from .signer import did_document, jwks
 from .store import Store
 from .verification import Answer
 from .verifier import Verifier
 
-#: The largest answer that a wallet may post, in bytes.
-MAX_BODY = 1024 * 1024
-#: How often a request is read again when another fetch of it was first: only the first one commits.
-_ATTEMPTS = 3
-_CLOSED = Reply.refusal(409, "session_not_pending", "the session no longer accepts a response")
+#: The largest answer, and the largest form of a fetch, in bytes.
+MAX_ANSWER: Final = 1024 * 1024
+MAX_FORM: Final = 64 * 1024
+#: For a body: a wallet on a slow network sends the largest answer in that time.
+BODY_SECONDS: Final = 30.0
+#: A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does.
+_TRIES: Final = 3
+_HANDLE: Final = re.compile("[A-Za-z0-9_-]{1,64}")
+_LOG: Final = logging.getLogger("idgate")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request over HTTP, whose body is not read yet."""
+
+    method: str
+    #: The last segment of its path.
+    handle: str
+    content_type: str | None
+    #: Gives the body in parts, and raises :func:`cut` where it does not come to its end.
+    body: Callable[[], AsyncGenerator[bytes, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, reply: Reply, headers: Mapping[str, str] = MappingProxyType({})) -> Response:
+        """A reply, with these headers."""
+        return cls(reply.status, {**reply.headers, **headers}, reply.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +65,16 @@ class Route:
 
     path: str
     methods: tuple[str, ...]
-    #: Of the handle, the body of a POST, and its media type.
-    answer: Callable[[str, bytes, str | None], Awaitable[Reply]]
+    _answer: Callable[[Asked], Awaitable[Response]]
+
+    async def answer(self, asked: Asked) -> Response:
+        """The answer to a request for this path."""
+        if "{handle}" in self.path and not _HANDLE.fullmatch(asked.handle):
+            return _NO_SUCH_PATH
+        if asked.method not in self.methods:
+            reply = _refusal("method_not_allowed", "this path has other methods")
+            return Response.of(reply, {"Allow": ", ".join(self.methods)})
+        return await self._answer(asked)
 
 
 def routes(
@@ -43,62 +88,144 @@ def routes(
         # Not HEAD: a look at a link does not fetch the request, and the session would say so.
         Route("v1/oid4vp/request/{handle}", ("GET", "POST"), endpoints.request_object),
         *(
-            Route(f".well-known/{name}", ("GET", "HEAD"), _always(reply))
-            for name, reply in documents.items()
+            Route(f".well-known/{name}", ("GET", "HEAD"), _always(document))
+            for name, document in documents.items()
         ),
     ]
 
 
-@dataclass(frozen=True, slots=True)
+def cut() -> NotAnAnswer:
+    """The wallet hung up before the end of its body."""
+    return NotAnAnswer("the body is incomplete", code="invalid_response")
+
+
+class StoreFailedError(Exception):
+    """The store failed; its own error is the cause."""
+
+
 class Endpoints:
     """The endpoints of a verifier."""
 
-    verifier: Verifier
-    store: Store
+    def __init__(self, verifier: Verifier, store: Store) -> None:
+        self._verifier = verifier
+        self._store = _Guarded(store)
 
-    async def answer(self, handle: str, body: bytes, content_type: str | None) -> Reply:
+    async def answer(self, asked: Asked) -> Response:
         """``POST /v1/oid4vp/response/{handle}``: a wallet's answer."""
-        if len(body) > MAX_BODY:
-            return Reply.refusal(413, "payload_too_large", "the answer is larger than 1 MiB")
-        session = await awaited(self.store.load, handle)
+        return await self._replied(self._decide, asked)
+
+    async def request_object(self, asked: Asked) -> Response:
+        """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
+        return await self._replied(self._fetch, asked)
+
+    async def _decide(self, asked: Asked) -> Reply:
+        body = b""
+        # Nothing is read of a body that is of no use.
+        if await self._open(asked.handle) is not None:
+            body = await _read(asked, MAX_ANSWER)
+        session = await self._open(asked.handle)
         if session is None:
-            return _CLOSED
-        answer = Answer(to=handle, body=body, content_type=content_type)
-        try:
-            decision = await self.verifier.decide_async(session, answer, self.store)
-        except (NotAnAnswer, NotAvailable) as error:
-            return error.reply
+            raise NotAnAnswer("the session no longer accepts a response", code="session_not_pending")
+        answer = Answer(to=asked.handle, body=body, content_type=asked.content_type)
+        decision = await self._verifier.decide_async(session, answer, self._store)
+        if decision.report.failed is not None:
+            # Names the check and its clause, never what was presented.
+            _LOG.info("%s: refused: %s", asked.handle, decision.report.failed)
         return decision.reply
 
-    async def request_object(self, handle: str, form: bytes, content_type: str | None) -> Reply:
-        """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
-        # A POST without a body asks for the same as a GET.
-        body, kind = (form, content_type) if form else (None, None)
-        for _ in range(_ATTEMPTS):
-            session = await awaited(self.store.load, handle)
+    async def _fetch(self, asked: Asked) -> Reply:
+        given: dict[str, Any] | None = None
+        for _ in range(_TRIES):
+            session = await self._open(asked.handle)
             if session is None:
-                return Reply.refusal(404, "not_found", "the session has no Request Object to fetch")
-            try:
-                made = await asyncio.to_thread(
-                    self.verifier.request_object, session, handle, form=body, content_type=kind
-                )
-            except (NotAnAnswer, NotAvailable) as error:
-                return error.reply
-            if made.transition is None or await awaited(self.store.commit, made.transition):
+                return _refusal("not_found", "the session has no Request Object to fetch")
+            if given is None:
+                given = await _form(asked)
+            made = await asyncio.to_thread(self._verifier.request_object, session, asked.handle, **given)
+            if made.transition is None or await self._store.commit(made.transition):
                 return made.reply
         return Reply.try_again()
 
+    async def _open(self, handle: str) -> Session | None:
+        """The session with that handle while it takes an answer."""
+        session = await self._store.load(handle)
+        return session if session is not None and session.info().status in ("CREATED", "PENDING") else None
 
-def _published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Reply]:
-    """The documents under ``/.well-known/``, of the signer in use and of former ones."""
-    return {
-        "did.json": Reply.json(did_document(base_url, keys)),
-        "jwks.json": Reply.json(jwks(base_url, keys)),
-    }
+    async def _replied(self, work: Callable[[Asked], Awaitable[Reply]], asked: Asked) -> Response:
+        try:
+            return Response.of(await work(asked))
+        except NotAnAnswer as error:
+            return Response.of(error.reply)
+        except NotAvailable as error:
+            _LOG.error("%s: not decided: %s", asked.handle, error)
+            return Response.of(error.reply)
+        except StoreFailedError as error:
+            _LOG.error("%s: %s", asked.handle, error, exc_info=error.__cause__)
+            return Response.of(Reply.try_again())
+        except Exception:
+            _LOG.exception("%s: a fault of this service", asked.handle)
+            return Response.of(_refusal("internal_error", "a fault of this service"))
 
 
-def _always(reply: Reply) -> Callable[[str, bytes, str | None], Awaitable[Reply]]:
-    async def answer(_: str, __: bytes, ___: str | None) -> Reply:
-        return reply
+class _Guarded:
+    """A store whose faults are known as its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def load(self, handle: str) -> Session | None:
+        try:
+            session: Session | None = await awaited(self._store.load, handle)
+        except Exception as error:
+            raise StoreFailedError("the store failed at load") from error
+        return session
+
+    async def commit(self, transition: Transition) -> bool:
+        try:
+            stored: bool = await awaited(self._store.commit, transition)
+        except Exception as error:
+            raise StoreFailedError("the store failed at commit") from error
+        return stored
+
+
+async def _form(asked: Asked) -> dict[str, Any]:
+    """The form of a POST, also where it is empty."""
+    if asked.method == "GET":
+        return {}
+    return {"form": await _read(asked, MAX_FORM), "content_type": asked.content_type}
+
+
+async def _read(asked: Asked, room: int) -> bytes:
+    """The body. One that is larger is read until that shows, and the library refuses it."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS), aclosing(asked.body()) as parts:
+            async for part in parts:
+                body += part
+                if len(body) > room:
+                    break
+    except TimeoutError:
+        raise NotAnAnswer("the body did not arrive in time", code="invalid_response") from None
+    return bytes(body)
+
+
+def _published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Response]:
+    """The documents under ``/.well-known/``, of the signer in use and of former ones. Anybody may read them, from pages
+    too."""
+    documents = {"did.json": did_document(base_url, keys), "jwks.json": jwks(base_url, keys)}
+    public = {"Cache-Control": "public, max-age=300", "Access-Control-Allow-Origin": "*"}
+    return {name: Response.of(Reply.json(document), public) for name, document in documents.items()}
+
+
+def _always(response: Response) -> Callable[[Asked], Awaitable[Response]]:
+    async def answer(_: Asked) -> Response:
+        return response
 
     return answer
+
+
+def _refusal(code: ErrorCodeText, message: str) -> Reply:
+    return Reply.refusal(HTTP_STATUS[ErrorCode(code)], code, message)
+
+
+_NO_SUCH_PATH = Response.of(_refusal("not_found", "there is nothing at this path"))

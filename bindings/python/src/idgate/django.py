@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 
-from ._web import MAX_BODY, Route, routes
+from . import _web
 from .store import Store
 from .verifier import Verifier
 
 __all__ = ["wallet_urls"]
+
+#: Of a body, at a time.
+_PART = 64 * 1024
 
 
 def wallet_urls(
@@ -31,25 +35,31 @@ def wallet_urls(
     The views are asynchronous; Django runs them under WSGI and ASGI. With ``base_url`` and
     ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
     ``/.well-known/`` that wallets find them in.
+
+    A body is read for a session that takes an answer, up to 1 MiB and for 30 seconds; under ASGI Django has taken it
+    before, so that its size is for your server to bound. Faults of the store and of this program go to the logger
+    ``idgate``, and wallets are told 503 or 500.
     """
     return [
         path(route.path.replace("{handle}", "<str:handle>"), csrf_exempt(_view(route)))
-        for route in routes(verifier, store, base_url, keys)
+        for route in _web.routes(verifier, store, base_url, keys)
     ]
 
 
-def _view(route: Route) -> Callable[..., Awaitable[HttpResponse]]:
+def _view(route: _web.Route) -> Callable[..., Awaitable[HttpResponse]]:
     async def view(request: HttpRequest, handle: str = "") -> HttpResponse:
-        if request.method not in route.methods:
-            return HttpResponseNotAllowed(route.methods)
-        body = _body(request) if request.method == "POST" else b""
-        reply = await route.answer(handle, body, request.headers.get("content-type"))
+        method, kind = request.method or "", request.headers.get("content-type")
+        reply = await route.answer(_web.Asked(method, handle, kind, lambda: _parts(request)))
         return HttpResponse(reply.body, status=reply.status, headers=reply.headers)
 
     return view
 
 
-def _body(request: HttpRequest) -> bytes:
-    """The body, or the beginning of one that is too large. ``request.body`` has a limit of the
-    project's own, whose error is a page in HTML."""
-    return bytes(request.read(MAX_BODY + 1))
+async def _parts(request: HttpRequest) -> AsyncGenerator[bytes, None]:
+    """Read directly: ``request.body`` has a limit of the project's own, whose error is a page in HTML. It may wait for
+    the wallet, under WSGI."""
+    try:
+        while part := await asyncio.to_thread(request.read, _PART):
+            yield part
+    except OSError:
+        raise _web.cut() from None

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
+from starlette.requests import ClientDisconnect
 
-from ._web import MAX_BODY, Route, routes
+from . import _web
 from .store import Store
 from .verifier import Verifier
 
@@ -28,32 +29,29 @@ def wallet_router(
 
     With ``base_url`` and ``keys``, the public JWKs of the signer in use and of former ones, also the
     documents under ``/.well-known/`` that wallets find them in.
+
+    A body is read for a session that takes an answer, up to 1 MiB and for 30 seconds. Faults of the store and of this
+    program go to the logger ``idgate``, and wallets are told 503 or 500.
     """
     router = APIRouter()
-    for route in routes(verifier, store, base_url, keys):
-        methods = list(route.methods)
-        router.add_route(f"/{route.path}", _endpoint(route), methods, include_in_schema=False)
+    for route in _web.routes(verifier, store, base_url, keys):
+        # Without methods Starlette passes on all of them, and the route refuses what it does not have.
+        router.add_route(f"/{route.path}", _endpoint(route), [], include_in_schema=False)
     return router
 
 
-def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: _web.Route) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        # Starlette takes HEAD wherever it takes GET.
-        if request.method not in route.methods:
-            raise HTTPException(405, headers={"Allow": ", ".join(route.methods)})
-        body = await _body(request) if request.method == "POST" else b""
         handle, kind = request.path_params.get("handle", ""), request.headers.get("content-type")
-        reply = await route.answer(handle, body, kind)
+        reply = await route.answer(_web.Asked(request.method, handle, kind, lambda: _parts(request)))
         return Response(reply.body, reply.status, reply.headers)
 
     return endpoint
 
 
-async def _body(request: Request) -> bytes:
-    """The body, or the beginning of one that is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            break
-    return bytes(body)
+async def _parts(request: Request) -> AsyncGenerator[bytes, None]:
+    try:
+        async for part in request.stream():
+            yield part
+    except ClientDisconnect:
+        raise _web.cut() from None
