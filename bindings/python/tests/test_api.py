@@ -390,7 +390,7 @@ class WebhookTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.webhook = idgate.Webhook(self.SECRET)
-        self.headers = self.webhook.sign(self.BODY, id="whf_1", now=NOW)
+        self.headers = self.webhook.headers(self.BODY, id="whf_1", number=1, now=NOW)
 
     def test_both_signatures_are_believed_whatever_the_case_of_the_headers(self) -> None:
         own = {name: self.headers[name] for name in ("X-Timestamp", "X-Signature")}
@@ -400,7 +400,7 @@ class WebhookTest(unittest.TestCase):
 
     def test_a_replaced_secret_signs_as_well(self) -> None:
         other = idgate.Webhook("whsec_" + base64.b64encode(b"a secret of thirty-two bytes too").decode())
-        headers = other.sign(self.BODY, id="whf_1", previous_secret=self.SECRET, now=NOW)
+        headers = other.headers(self.BODY, id="whf_1", number=1, previous_secret=self.SECRET, now=NOW)
         self.assertEqual(self.webhook.verify(headers, self.BODY, now=NOW), {"sessionId": "ses_1"})
 
     def test_what_is_changed_late_or_missing_is_refused(self) -> None:
@@ -416,6 +416,36 @@ class WebhookTest(unittest.TestCase):
             self.assertEqual(raised.exception.code, "invalid_webhook")
         patient = idgate.Webhook(self.SECRET, tolerance=timedelta(minutes=6))
         self.assertEqual(patient.verify(self.headers, self.BODY, now=late), {"sessionId": "ses_1"})
+
+    def test_a_refusal_says_which_check_failed_and_which_clause_demands_it(self) -> None:
+        own = {name: self.headers[name] for name in ("X-Timestamp", "X-Signature")}
+        standard, gateway = "Standard Webhooks, signature scheme", "idgate webhooks, X-Signature"
+        for given, body, clause in (
+            (self.headers, b"{}", standard),
+            (own, b"{}", gateway),
+            ({}, self.BODY, gateway),
+            ({"webhook-signature": "v1,"}, self.BODY, standard),
+            (self.webhook.headers(b"[]", id="whf_1", number=1, now=NOW), b"[]", standard),
+        ):
+            with self.assertRaises(idgate.Refused) as raised:
+                self.webhook.verify(given, body, now=NOW)
+            refused = raised.exception
+            self.assertEqual((refused.code, refused.clause), ("invalid_webhook", clause))
+            self.assertEqual(refused.check, "the sender signed these bytes a short time ago")
+        node = (Path(__file__).parents[2] / "node" / "src" / "webhook.js").read_text()
+        for text in (standard, gateway, str(refused.check)):
+            self.assertIn(f"'{text}'", node)
+
+    def test_a_header_that_is_there_twice_in_another_case_is_refused(self) -> None:
+        for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+            with self.assertRaisesRegex(idgate.Refused, f"the header {name} is there more than once"):
+                self.webhook.verify({**self.headers, name.title(): "another"}, self.BODY, now=NOW)
+
+    def test_a_secret_that_cannot_be_used_is_misconfigured_at_once(self) -> None:
+        for secret in ("x", "", "whsec_", "whsec_!"):
+            with self.assertRaises(idgate.Misconfigured) as raised:
+                idgate.Webhook(secret)
+            self.assertEqual(raised.exception.field, "secret")
 
     def test_the_secret_is_in_no_repr(self) -> None:
         self.assertNotIn(self.SECRET, repr(self.webhook))

@@ -328,11 +328,11 @@ class WrongInputTest(unittest.TestCase):
         yield lambda: genuine.verify([], b"{}")  # type: ignore[arg-type]
         yield lambda: genuine.verify({"X-Timestamp": 5}, b"{}")  # type: ignore[dict-item]
         yield lambda: genuine.verify({"webhook-signature": SECRET}, b"{}")
-        yield lambda: genuine.verify(genuine.sign(SECRET, id="whd_1"), SECRET)
-        yield lambda: genuine.verify(genuine.sign("{}", id="whd_1"), {})  # type: ignore[arg-type]
-        yield lambda: genuine.sign(b"{}", id="whd_1", number=0)
-        yield lambda: genuine.sign(b"{}", id="whd_1", number=1 << 32)
-        yield lambda: genuine.sign(b"{}", id="whd_1", previous_secret="")
+        yield lambda: genuine.verify(genuine.headers(SECRET, id="whd_1", number=1), SECRET)
+        yield lambda: genuine.verify(genuine.headers("{}", id="whd_1", number=1), {})  # type: ignore[arg-type]
+        yield lambda: genuine.headers(b"{}", id="whd_1", number=0)
+        yield lambda: genuine.headers(b"{}", id="whd_1", number=1 << 32)
+        yield lambda: genuine.headers(b"{}", id="whd_1", number=1, previous_secret="")
         yield lambda: webhook.Webhook(SECRET, tolerance=5)  # type: ignore[arg-type]
         yield lambda: webhook.Webhook(SECRET, tolerance=timedelta(minutes=-1))
         for handle in (idgate.Trust(), idgate.Signer(cases.BASE_URL, b"7" * 32), idgate.Fetcher()):

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from . import _checks, _library
 from ._checks import Buffer
-from .errors import Refused
+from .errors import IdgateError, Misconfigured, Refused
 
 TOLERANCE = timedelta(minutes=5)
-#: The headers of each scheme.
-_STANDARD = {"id": "webhook-id", "timestamp": "webhook-timestamp", "signature": "webhook-signature"}
-_OWN = {"timestamp": "x-timestamp", "signature": "x-signature"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheme:
+    """One of two signatures, either of which is enough."""
+
+    is_standard: bool
+    headers: Mapping[str, str]
+    clause: str
+
+    def refused(self, text: str) -> Refused:
+        check = "the sender signed these bytes a short time ago"
+        return Refused(text, reason="invalid_webhook", check=check, clause=self.clause)
+
+
+_STANDARD = _Scheme(
+    True,
+    {"id": "webhook-id", "timestamp": "webhook-timestamp", "signature": "webhook-signature"},
+    "Standard Webhooks, signature scheme",
+)
+_OWN = _Scheme(
+    False, {"timestamp": "x-timestamp", "signature": "x-signature"}, "idgate webhooks, X-Signature"
+)
 
 
 class Webhook:
     """The notifications of one endpoint.
 
     >>> webhook = Webhook("whsec_" + "a" * 43 + "=")
-    >>> headers = webhook.sign(b'{"type": "test"}', id="whd_1")
+    >>> headers = webhook.headers(b'{"type": "test"}', id="whd_1", number=1)
     >>> webhook.verify(headers, b'{"type": "test"}')
     {'type': 'test'}
     >>> webhook.verify(headers, b'{"type": "another"}')
@@ -33,12 +54,20 @@ class Webhook:
     __slots__ = ("_secret", "_tolerance_ms")
 
     def __init__(self, secret: str, *, tolerance: timedelta = TOLERANCE) -> None:
-        """``secret``: the endpoint's. ``tolerance``: how far a timestamp may be from the present."""
+        """``secret``: the endpoint's. ``tolerance``: how far a timestamp may be from the present.
+
+        :raises Misconfigured: the secret cannot be used.
+        """
         self._secret = _checks.text(secret, "secret")
         tolerance_ms = _checks.instance(tolerance, timedelta, "tolerance") // timedelta(milliseconds=1)
         if not 0 < tolerance_ms < 1 << 63:
             raise ValueError("tolerance must be a positive time")
         self._tolerance_ms = tolerance_ms
+        # The library reads the secret, so that a short one is refused before the first notification.
+        try:
+            self.headers(b"", id="", number=1)
+        except (IdgateError, ValueError) as error:
+            raise Misconfigured(str(error), field="secret") from None
 
     def verify(self, headers: Mapping[str, str], body: str | Buffer, *, now: datetime | None = None) -> dict[str, Any]:
         """The notification, once its signature is good: that of Standard Webhooks (``webhook-signature``) where it is
@@ -49,24 +78,25 @@ class Webhook:
         """
         if not isinstance(headers, Mapping):
             raise TypeError("headers must be a mapping of names to values")
-        given = {_checks.text(name, "a header").lower(): value for name, value in headers.items()}
-        is_standard = "webhook-signature" in given
-        names = _STANDARD if is_standard else _OWN
-        for header in names.values():
-            if header not in given:
-                raise Refused(f"the header {header} is missing", reason="invalid_webhook")
-        values = {name: _checks.text(given[header], header) for name, header in names.items()}
+        received: dict[str, list[str]] = {}
+        for name, value in headers.items():
+            received.setdefault(_checks.text(name, "a header").lower(), []).append(value)
+        scheme = _STANDARD if "webhook-signature" in received else _OWN
+        values = {name: _only(scheme, header, received.get(header, [])) for name, header in scheme.headers.items()}
         octets = _checks.octets(body, "body")
         notification = {**values, "body": octets, "tolerance_ms": self._tolerance_ms}
-        _library.webhook_verify(self._secret, is_standard, notification, now)
-        return _object(octets)
+        try:
+            _library.webhook_verify(self._secret, scheme.is_standard, notification, now)
+        except Refused as refused:
+            raise scheme.refused(str(refused)) from None
+        return _object(scheme, octets)
 
-    def sign(
+    def headers(
         self,
         body: str | Buffer,
         *,
         id: str,
-        number: int = 1,
+        number: int,
         previous_secret: str | None = None,
         now: datetime | None = None,
     ) -> dict[str, str]:
@@ -87,11 +117,18 @@ class Webhook:
         return "Webhook(***)"
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _only(scheme: _Scheme, header: str, values: list[str]) -> str:
+    """The value of a header that is there once."""
+    if len(values) != 1:
+        raise scheme.refused(f"the header {header} is {'there more than once' if values else 'missing'}")
+    return _checks.text(values[0], header)
+
+
+def _object(scheme: _Scheme, body: bytes) -> dict[str, Any]:
     try:
         told = json.loads(body)
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        raise Refused("the body is genuine, and is not a JSON object", reason="invalid_webhook")
+        raise scheme.refused("the body is genuine, and is not a JSON object")
     return told
