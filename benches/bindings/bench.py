@@ -71,7 +71,7 @@ def sd_jwt() -> Work:
         client_id=MANIFEST["aud"],
         nonce=MANIFEST["nonce"],
         claims=claims,
-        requested_at=presented,
+        sent_at=presented,
         now=presented,
     )
 

@@ -47,7 +47,7 @@ class SessionTest(unittest.TestCase):
         self.verifier = cases.verifier(good_case())
 
     def test_a_session_is_made_stored_and_expires(self) -> None:
-        made = self.verifier.create_session(REQUEST, tenant="shop", now=NOW)
+        made = self.verifier.create_session(REQUEST, mode="live", tenant="shop", now=NOW)
         self.assertEqual(made.from_revision, 0)
         session = idgate.Session.restore(made.session.snapshot())
         info = session.info(NOW)
@@ -76,7 +76,7 @@ class SessionTest(unittest.TestCase):
 
     def test_the_error_of_the_wallet_is_noted(self) -> None:
         for said, told in (("access_denied", "access_denied"), ("its own words", "other")):
-            session = self.verifier.create_session(REQUEST, now=NOW).session
+            session = self.verifier.create_session(REQUEST, mode="live", now=NOW).session
             info = session.info(NOW)
             assert info.qr_code_url is not None
             self.assertIsNone(info.wallet_error)
@@ -112,14 +112,21 @@ class SessionTest(unittest.TestCase):
 
     def test_a_bad_request_names_its_field(self) -> None:
         with self.assertRaises(idgate.RequestInvalid) as raised:
-            self.verifier.create_session({"credentials": [{"format": "x"}]})  # type: ignore[typeddict-item]
+            wrong: Any = {"credentials": [{"format": "x"}]}
+            self.verifier.create_session(wrong, mode="live")
         error = raised.exception
         self.assertTrue(error.path.startswith("credentials[0]"), error.path)
         self.assertEqual(str(error), f"{error.path}: {error.rule}")
 
+    def test_whether_a_session_is_live_or_a_test_is_never_silent(self) -> None:
+        silent: Any = self.verifier
+        for work in (lambda: silent.create_session(REQUEST), lambda: silent.compare_registration("x", REQUEST)):
+            with self.assertRaisesRegex(TypeError, "'mode'"):
+                work()
+
     def test_times_need_a_zone(self) -> None:
         with self.assertRaises(ValueError):
-            self.verifier.create_session(REQUEST, now=datetime(2026, 1, 1))
+            self.verifier.create_session(REQUEST, mode="live", now=datetime(2026, 1, 1))
 
 
 class HandleTest(unittest.TestCase):
@@ -134,7 +141,7 @@ class HandleTest(unittest.TestCase):
         for name, work in (
             ("Trust", lambda: trust.verify("x", format="dc+sd-jwt", **expected)),
             ("Trust", lambda: idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"])),
-            ("Verifier", lambda: verifier.create_session(REQUEST)),
+            ("Verifier", lambda: verifier.create_session(REQUEST, mode="live")),
             ("Session", lambda: session.info()),
         ):
             with self.assertRaisesRegex(ValueError, f"^this {name} is closed$"):
@@ -330,7 +337,7 @@ class SignerTest(unittest.TestCase):
     def request_object(self, signer: idgate.Signer, trust: idgate.Trust) -> list[str]:
         verifier = idgate.Verifier(cases.BASE_URL, trust, signer=signer, profiles=["draft", "1.0"])
         signer.close()
-        made = verifier.create_session(REQUEST, now=NOW)
+        made = verifier.create_session(REQUEST, mode="live", now=NOW)
         query = parse_qs(urlsplit(made.session.info(NOW).qr_code_url or "").query)
         self.assertEqual(set(query), {"client_id", "request_uri"})
         handle = made.session.info(NOW).id

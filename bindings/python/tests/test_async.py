@@ -75,7 +75,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
                 {"format": "dc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
             ]
         }
-        session, store = verifier.create_session(request).session, AsyncStore()
+        session, store = verifier.create_session(request, mode="live").session, AsyncStore()
         info = session.info()
         state = re.search("state=([^&]*)", info.qr_code_url or "")
         assert state is not None
@@ -233,7 +233,7 @@ class ValueTest(unittest.TestCase):
             "credentials": [{"format": "dc+sd-jwt", "issuer_id": "https://i.example", "claims": ["given_name"]}],
             "profiles": ["draft"],
         }
-        made = verifier.create_session(request)
+        made = verifier.create_session(request, mode="live")
         info = made.session.info()
         shown = repr((info, info.offers, made))
         secrets = re.findall(r"(?:nonce|state)=([^&]+)", info.qr_code_url or "")

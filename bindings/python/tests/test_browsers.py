@@ -41,7 +41,7 @@ class BrowserTest(unittest.TestCase):
         names = ["openid4vp-v1-multisigned", "openid4vp-v1-signed", "openid4vp-v1-unsigned"]
         for ways, protocols in (("multisigned", names), ("signed", names[1:]), ("unsigned", names[2:])):
             verifier = self.verifier(profiles=["haip"], dc_api=ways)
-            session = verifier.create_session(PAGE, now=self.now).session
+            session = verifier.create_session(PAGE, mode="live", now=self.now).session
             info = session.info(self.now)
             self.assertEqual(info.dc_api, idgate.BrowserOffer("haip", (SHOP,), tuple(protocols)))
             self.assertEqual(len(info.offers), 1)
@@ -111,7 +111,7 @@ class BrowserTest(unittest.TestCase):
 
     def test_what_is_not_an_answer_changes_nothing(self) -> None:
         verifier = self.verifier(profiles=["1.0"], dc_api="unsigned")
-        session = verifier.create_session(PAGE, now=self.now).session
+        session = verifier.create_session(PAGE, mode="live", now=self.now).session
         protocol = "openid4vp-v1-unsigned"
         for code, answer in (
             ("invalid_response", {}),
@@ -126,9 +126,9 @@ class BrowserTest(unittest.TestCase):
     def test_without_the_option_there_is_nothing_of_it(self) -> None:
         verifier = self.verifier(profiles=["haip"])
         with self.assertRaises(idgate.RequestInvalid) as raised:
-            verifier.create_session(PAGE, now=self.now)
+            verifier.create_session(PAGE, mode="live", now=self.now)
         self.assertEqual(raised.exception.code, "unknown_field")
-        session = verifier.create_session(REQUEST, now=self.now).session
+        session = verifier.create_session(REQUEST, mode="live", now=self.now).session
         self.assertIsNone(session.info(self.now).dc_api)
         with self.assertRaises(idgate.NotAnAnswer):
             verifier.dc_api_requests(session, now=self.now)

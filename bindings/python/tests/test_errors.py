@@ -83,7 +83,8 @@ class WrongInputTest(unittest.TestCase):
         self.trust = idgate.Trust([issuer, idgate.Issuer("https://empty.example")])
         self.verifier = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"], dc_api="unsigned")
         self.asked = {"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
-        self.session = self.verifier.create_session({"credentials": [self.asked]}).session  # type: ignore[list-item]
+        request: Any = {"credentials": [self.asked]}
+        self.session = self.verifier.create_session(request, mode="live").session
         self.signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
 
     def issuers(self) -> Iterator[Callable[[], Any]]:
@@ -156,8 +157,8 @@ class WrongInputTest(unittest.TestCase):
             {"mode": SECRET},
             {"mode": True},
             {"profile": "2.0"},
-            {"requested_at": datetime(2026, 1, 1)},
-            {"requested_at": 5},
+            {"sent_at": datetime(2026, 1, 1)},
+            {"sent_at": 5},
             {"now": "now"},
             {"fetch": SECRET},
             {"format": "mso_mdoc"},
@@ -196,7 +197,7 @@ class WrongInputTest(unittest.TestCase):
             {"dc_api": SECRET},
             {"signer": SECRET},
             {"signer": [SECRET]},
-            {"former": 5},
+            {"former_signers": 5},
             {"fetch": SECRET},
         ):
             yield lambda changed=changed: verifier(**changed)  # type: ignore[misc]
@@ -250,7 +251,7 @@ class WrongInputTest(unittest.TestCase):
             {"credentials": [good], "transaction_data": [{"type": "t", "credential_ids": ["x"]}]},
             {"issuer_id": SECRET},
         ):
-            yield lambda request=request: self.verifier.create_session(request)  # type: ignore[misc]
+            yield lambda request=request: self.verifier.create_session(request, mode="live")  # type: ignore[misc]
         asked: Any = {"credentials": [good]}
         for changed in (
             {"mode": "production"},
@@ -262,8 +263,9 @@ class WrongInputTest(unittest.TestCase):
             {"now": datetime(2026, 1, 1)},
             {"livemode": True},
         ):
-            yield lambda changed=changed: self.verifier.create_session(asked, **changed)  # type: ignore[misc]
-        yield lambda: self.verifier.compare_registration(SECRET, asked)
+            yield lambda changed=changed: self.verifier.create_session(asked, **{"mode": "live", **changed})  # type: ignore[misc]
+        yield lambda: self.verifier.create_session(asked)  # type: ignore[call-arg]
+        yield lambda: self.verifier.compare_registration(SECRET, asked, mode="live")
         yield lambda: self.verifier.dc_api_requests(self.session)
         yield lambda: self.verifier.dc_api_requests(SECRET)  # type: ignore[arg-type]
         yield lambda: self.verifier.request_object(self.session, SECRET)
@@ -375,7 +377,7 @@ class WrongInputTest(unittest.TestCase):
             lambda: idgate.ListFile(path),
             lambda: idgate.Fetcher(roots=path),
             lambda: self.signer.certified(path),
-            lambda: self.verifier.create_session(path),
+            lambda: self.verifier.create_session(path, mode="live"),
         ):
             with self.assertRaisesRegex(TypeError, r"\.read_bytes\(\)"):
                 work()

@@ -118,7 +118,7 @@ class Flow:
             {"id": f"c{at}", "format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
             for at in range(len(chosen))
         ]
-        session = self.verifier.create_session({"credentials": asked}).session
+        session = self.verifier.create_session({"credentials": asked}, mode="live").session
         request = {name: one for name, (one,) in parse_qs(urlsplit(session.info().qr_code_url or "").query).items()}
         shown = {
             f"c{at}": [self.presentation(vct, idx, uri, request)]

@@ -93,7 +93,7 @@ class Wallets:
     def made(self, verifier: idgate.Verifier, profiles: list[str]) -> idgate.SessionInfo:
         self.start(verifier)
         asked: Any = {"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
-        made = verifier.create_session({"credentials": [asked], "profiles": profiles})
+        made = verifier.create_session({"credentials": [asked], "profiles": profiles}, mode="live")
         assert self.store.commit(made)
         return made.session.info()
 
@@ -287,7 +287,8 @@ class BodyTest(unittest.TestCase):
         issuer = idgate.Issuer(ISSUER, vcts=["urn:eudi:pid:1"], jwk=signer.public_key())
         verifier = idgate.Verifier(cases.BASE_URL, idgate.Trust([issuer]), profiles=["1.0"], signer=signer, fetch=False)
         self.store, self.pulled = Store(), 0
-        made = verifier.create_session({"credentials": [{"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["a"]}]})
+        asked: Any = {"format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["a"]}
+        made = verifier.create_session({"credentials": [asked]}, mode="live")
         self.assertTrue(self.store.commit(made))
         self.session_id = made.session.info().id
         self.response, self.request, *_ = _web.routes(verifier, self.store, None, ())

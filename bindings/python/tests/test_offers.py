@@ -29,7 +29,7 @@ class OfferTest(unittest.TestCase):
 
     def offer(self, verifier: idgate.Verifier) -> tuple[idgate.Session, idgate.Offer]:
         request: idgate.Request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
-        session = verifier.create_session(request, now=self.now).session
+        session = verifier.create_session(request, mode="live", now=self.now).session
         (offer,) = session.info(self.now).offers
         return session, offer
 
@@ -69,7 +69,7 @@ class OfferTest(unittest.TestCase):
         verifier = idgate.Verifier(
             cases.BASE_URL, self.trust, signer=[self.signer, certified], profiles=["1.0", "draft"]
         )
-        session = verifier.create_session(both, now=self.now).session
+        session = verifier.create_session(both, mode="live", now=self.now).session
         own, other = session.info(self.now).offers
         self.assertEqual((own.profile, other.profile), ("draft", "1.0"))
         self.assertEqual(own.handle, session.info(self.now).id)
@@ -81,7 +81,7 @@ class OfferTest(unittest.TestCase):
         back: Any = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         for profile in ("haip", "draft"):
             with self.assertRaises(idgate.RequestInvalid) as raised:
-                without.create_session({**back, "profile": profile}, now=self.now)
+                without.create_session({**back, "profile": profile}, mode="live", now=self.now)
             self.assertEqual(raised.exception.code, "unsupported_profile")
 
     def test_a_browser_reads_the_result_with_the_code_of_the_way_back(self) -> None:
@@ -138,28 +138,28 @@ class OfferTest(unittest.TestCase):
             profiles=["haip", "draft"],
         )
         request: idgate.Request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
-        compared = verifier.compare_registration(registration, request, now=self.now)
+        compared = verifier.compare_registration(registration, request, mode="live", now=self.now)
         self.assertEqual(compared, idgate.Comparison(sent=True, expired=False, beyond=()))
         more: dict[str, Any] = {"registration": registration, "strict": True}
-        session = verifier.create_session(request, **more, now=self.now).session
+        session = verifier.create_session(request, mode="live", **more, now=self.now).session
         jwt = verifier.request_object(session, session.info(self.now).id, now=self.now).jwt
         claims = json.loads(cases.decode(jwt.split(".")[1]))
         sent = [{"format": "registration_cert", "data": registration}]
         self.assertEqual(claims["verifier_info"], sent)
         other = self.registration("family_name")
-        compared = verifier.compare_registration(other, request, now=self.now)
+        compared = verifier.compare_registration(other, request, mode="live", now=self.now)
         self.assertEqual(compared.beyond, ("given_name of urn:eudi:pid:1",))
-        verifier.create_session(request, registration=other, now=self.now)
+        verifier.create_session(request, mode="live", registration=other, now=self.now)
         draft: idgate.Request = {**REQUEST, "profile": "draft"}
-        self.assertFalse(verifier.compare_registration(other, draft, now=self.now).sent)
-        expired = verifier.compare_registration(registration, request, now=later)
+        self.assertFalse(verifier.compare_registration(other, draft, mode="live", now=self.now).sent)
+        expired = verifier.compare_registration(registration, request, mode="live", now=later)
         self.assertEqual((expired.sent, expired.expired), (False, True))
         for code, given, now in (
             ("invalid_request", other, self.now),
             ("unsupported_profile", registration, later),
         ):
             with self.assertRaises(idgate.RequestInvalid) as raised:
-                verifier.create_session(request, registration=given, strict=True, now=now)
+                verifier.create_session(request, mode="live", registration=given, strict=True, now=now)
             self.assertEqual(raised.exception.code, code)
 
     def test_openid4vp_1_0_goes_by_value_without_a_signer(self) -> None:

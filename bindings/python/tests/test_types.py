@@ -60,10 +60,10 @@ RIGHT = """
         "dc_api": {"origins": ["https://shop.example"]},
     }, mode="test")
     verifier.create_session('{"credentials": []}', mode="live")
-    verifier.create_session(b"{}", tenant="shop")
-    verifier.create_session({"issuer_id": "i"})
+    verifier.create_session(b"{}", mode="live", tenant="shop")
+    verifier.create_session({"issuer_id": "i"}, mode="live")
     asked: Request = {"credentials": [{"format": "dc+sd-jwt", "issuer_id": "i", "claims": []}]}
-    verifier.create_session(asked)
+    verifier.create_session(asked, mode="live")
     for effect in made.effects:
         match effect:
             case idgate.PublishStatus(status, reason, _, occurred_at):
@@ -107,20 +107,24 @@ async def in_a_loop(trust: Trust, verifier: Verifier, session: idgate.Session, a
 SD_JWT = '"format": "dc+sd-jwt", "issuer_id": "i", "claims": ["a"]'
 #: Each line is a program. Where a program has several lines, the wrong one is marked.
 WRONG = {
-    "a key that a request does not have": f'verifier.create_session({{"credential": [{{{SD_JWT}}}]}})',
-    "a request of another key": f'asked: Request = {{"credential": [{{{SD_JWT}}}]}}; verifier.create_session(asked)',
+    "a key that a request does not have": f'verifier.create_session({{"credential": [{{{SD_JWT}}}]}}, mode="live")',
+    "a request of another key": (
+        f'asked: Request = {{"credential": [{{{SD_JWT}}}]}}; verifier.create_session(asked, mode="live")'
+    ),
+    "a session that is neither live nor a test": f'verifier.create_session({{"credentials": [{{{SD_JWT}}}]}})',
     "a format that does not exist": (
-        'verifier.create_session({"credentials": [{"format": "sd-jwt", "issuer_id": "i", "claims": ["a"]}]})'
+        'verifier.create_session({"credentials": [{"format": "sd-jwt", "issuer_id": "i", "claims": ["a"]}]}, '
+        'mode="live")'
     ),
     "paths of an mdoc": (
         'verifier.create_session({"credentials": [{"format": "mso_mdoc", "issuer_id": "i", "claims": ["a"], '
-        '"claim_paths": {"a": ["b"]}}]})'
+        '"claim_paths": {"a": ["b"]}}]}, mode="live")'
     ),
     "a credential without an issuer": (
-        'verifier.create_session({"credentials": [{"format": "mso_mdoc", "claims": ["a"]}]})'
+        'verifier.create_session({"credentials": [{"format": "mso_mdoc", "claims": ["a"]}]}, mode="live")'
     ),
     "a mode that does not exist": 'verifier.create_session("{}", mode="production")',
-    "a flag where the mode is": 'verifier.create_session("{}", livemode=True)',
+    "a flag where the mode is": 'verifier.create_session("{}", mode="live", livemode=True)',
     "an unknown argument of verify_async": (
         'print(trust.verify_async("x", formt="dc+sd-jwt", issuer_id="i", client_id="c", nonce="n"))'
     ),
@@ -157,7 +161,7 @@ WRONG = {
             assert_never(status)  # wrong
     """,
     "a dictionary of old": 'print(session.result(Backend())["claims"])',
-    "an effect of another kind": "print([effect.at for effect in verifier.create_session('{}').effects])",
+    "an effect of another kind": "print([effect.at for effect in verifier.create_session('{}', mode='live').effects])",
     "a notification without its headers": 'Webhook("secret").verify(b"{}")',
     "a store that does not say whether it stored": """
     class Mute:

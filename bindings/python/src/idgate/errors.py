@@ -174,6 +174,6 @@ HINTS: Final[dict[str, str]] = {
     Reason.CLAIM_MISSING: "ask for claims that the wallet has, or treat the claim as not given",
     Reason.DEVICE_AUTH_INVALID: "pass client_id, nonce and response_uri exactly as the request had them; for an "
     "encrypted answer also enc_key or apu",
-    Reason.KB_JWT_STALE: "pass requested_at, and check the clock of this machine",
+    Reason.KB_JWT_STALE: "pass sent_at, and check the clock of this machine",
     Reason.REVOCATION_UNKNOWN: "check that the sources of status lists and CRLs can be reached from here",
 }

@@ -66,7 +66,7 @@ class Trust(_abi.Handle):
         nonce: str,
         claims: Sequence[str] = (),
         claim_paths: Mapping[str, Sequence[str | None]] | None = None,
-        requested_at: datetime | None = None,
+        sent_at: datetime | None = None,
         doc_type: str | None = None,
         namespace: str | None = None,
         response_uri: str | None = None,
@@ -84,7 +84,7 @@ class Trust(_abi.Handle):
         JWT, or a DeviceResponse in base64url.
 
         ``client_id`` and ``nonce`` are compared exactly as you sent them; whether the nonce was used before is for you
-        to know. The key binding JWT of an SD-JWT VC must not be from before ``requested_at``. ``claims`` must be there,
+        to know. The key binding JWT of an SD-JWT VC must not be from before ``sent_at``. ``claims`` must be there,
         and only these come back; ``claim_paths`` has the paths of those that are not members of the payload by their
         name.
 
@@ -110,7 +110,7 @@ class Trust(_abi.Handle):
         """
         expected = _expected(
             format=format, issuer_id=issuer_id, client_id=client_id, nonce=nonce, claims=claims,
-            claim_paths=claim_paths, requested_at=requested_at, doc_type=doc_type, namespace=namespace,
+            claim_paths=claim_paths, sent_at=sent_at, doc_type=doc_type, namespace=namespace,
             response_uri=response_uri, origin=origin, profile=profile, enc_key=enc_key, apu=apu, alg=alg,
             mode=mode, checks=checks,
         )  # fmt: skip
@@ -127,7 +127,7 @@ class Trust(_abi.Handle):
         nonce: str,
         claims: Sequence[str] = (),
         claim_paths: Mapping[str, Sequence[str | None]] | None = None,
-        requested_at: datetime | None = None,
+        sent_at: datetime | None = None,
         doc_type: str | None = None,
         namespace: str | None = None,
         response_uri: str | None = None,
@@ -144,7 +144,7 @@ class Trust(_abi.Handle):
         """:meth:`verify` in an event loop: the library works on a thread, and none waits for sources."""
         expected = _expected(
             format=format, issuer_id=issuer_id, client_id=client_id, nonce=nonce, claims=claims,
-            claim_paths=claim_paths, requested_at=requested_at, doc_type=doc_type, namespace=namespace,
+            claim_paths=claim_paths, sent_at=sent_at, doc_type=doc_type, namespace=namespace,
             response_uri=response_uri, origin=origin, profile=profile, enc_key=enc_key, apu=apu, alg=alg,
             mode=mode, checks=checks,
         )  # fmt: skip
@@ -166,7 +166,7 @@ def _expected(
     mode: Any,
     claims: Any,
     claim_paths: Any,
-    requested_at: Any,
+    sent_at: Any,
     enc_key: Any,
     alg: Any,
     checks: Any,
@@ -180,7 +180,7 @@ def _expected(
         "mode": _library.MODES[_checks.one_of(mode, _library.MODES, "mode")],
         "claims": _checks.texts(claims, "claims"),
         "claim_paths": json.dumps(_checks.paths(claim_paths, "claim_paths")) if claim_paths else None,
-        "sent_at_ms": None if requested_at is None else _abi.millis(_checks.moment(requested_at, "requested_at")),
+        "sent_at_ms": None if sent_at is None else _abi.millis(_checks.moment(sent_at, "sent_at")),
         "checks": _checks.flag(checks, "checks"),
         "alg": None if alg is None else _checks.one_of(alg, ("ES256", "ES384", "ES512"), "alg"),
         "enc_key": None if enc_key is None else _checks.json_octets(enc_key, "enc_key"),

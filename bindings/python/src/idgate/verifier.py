@@ -73,7 +73,7 @@ class Verifier(_abi.Handle):
         *,
         profiles: Sequence[Profile | ProfileText],
         signer: Signer | Sequence[Signer] | None = None,
-        former: Sequence[Signer] = (),
+        former_signers: Sequence[Signer] = (),
         request_mode: Literal["inline", "jar"] | None = None,
         client_id: Literal["did", "x509_san_dns", "x509_hash"] | None = None,
         response_mode: Literal["direct_post", "direct_post.jwt"] | None = None,
@@ -87,7 +87,7 @@ class Verifier(_abi.Handle):
         >>> trust = Trust([Issuer("https://issuer.example", vcts=["urn:eudi:pid:1"], jwk=key)])
         >>> verifier = Verifier("https://shop.example", trust, profiles=["1.0"])
         >>> asked = {"format": "dc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["birthdate"]}
-        >>> made = verifier.create_session({"credentials": [asked]}, tenant="shop")
+        >>> made = verifier.create_session({"credentials": [asked]}, mode="live", tenant="shop")
         >>> made.session.info().status == "PENDING"
         True
 
@@ -108,7 +108,7 @@ class Verifier(_abi.Handle):
         in ``haip`` under ``x509_hash``, and multi-signed in ``1.0`` under each that a signer can
         sign. Sessions are made with ``dc_api`` then: see :meth:`dc_api_requests`.
 
-        Of several signers the first that fits signs; ``former`` sign for the sessions that were
+        Of several signers the first that fits signs; ``former_signers`` sign for the sessions that were
         made with them.
 
         ``fetch``: the library fetches status lists and CRLs that credentials name, from public addresses. With a
@@ -120,7 +120,7 @@ class Verifier(_abi.Handle):
         self._fetching = Fetching(fetch)
         signers = _signers([] if signer is None else signer, "signer")
         # Verifiers may sign after a signer is closed.
-        self._signers = [*signers, *_signers(former, "former")]
+        self._signers = [*signers, *_signers(former_signers, "former_signers")]
         given = {
             "request_mode": request_mode,
             "client_id": client_id,
@@ -152,14 +152,15 @@ class Verifier(_abi.Handle):
         self,
         request: Request | RequestOfIssuer | str | Buffer,
         *,
-        mode: Mode = "live",
+        mode: Mode,
         tenant: str = "",
         registration: str | None = None,
         strict: bool = False,
         now: datetime | None = None,
     ) -> Transition:
         """Makes a session from a request, which may also be the body of ``CreateSessionRequest`` in JSON. Commit it
-        before you show its link. ``tenant`` is your name for its owner.
+        before you show its link. ``mode`` says whether it counts: material and keys for tests serve ``test`` alone.
+        ``tenant`` is your name for its owner.
 
         ``registration``: a registration certificate, which goes to wallets as ``verifier_info``
         where :meth:`compare_registration` says so. With ``strict`` a request that asks for more
@@ -184,7 +185,7 @@ class Verifier(_abi.Handle):
         registration: str,
         request: Request | RequestOfIssuer | str | Buffer,
         *,
-        mode: Mode = "live",
+        mode: Mode,
         now: datetime | None = None,
     ) -> Comparison:
         """Compares a registration certificate with this request.
