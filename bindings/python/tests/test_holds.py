@@ -6,6 +6,7 @@ import asyncio
 import json
 import unittest
 from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import idgate
@@ -19,8 +20,10 @@ FORM = "application/x-www-form-urlencoded"
 class Stopping(idgate.Verification):
     """Needs a source, and gets as far as `fault` lets it."""
 
-    def __init__(self, fault: BaseException | None = None, fetch: Any = True) -> None:
-        self._pointer, self.fault, self.fetching = None, fault, Fetching(fetch)
+    def __init__(
+        self, fault: BaseException | None = None, fetch: Any = True, now: datetime | None = None
+    ) -> None:
+        self._pointer, self.fault, self.fetching, self.now = None, fault, Fetching(fetch), now
 
     def step(self) -> Any:
         return idgate.Ask(hold=Held(), needs=("source",))  # type: ignore[arg-type]
@@ -81,6 +84,16 @@ class HoldTest(unittest.TestCase):
                 asyncio.run(_deciding.decide_async(Stopping(fault), self.store))
             self.assertIs(raised.exception, fault)
             self.assertEqual(self.kinds(), [Held, str])
+
+    def test_the_hold_is_given_back_at_the_time_that_the_caller_named(self) -> None:
+        fault, now = self.FAULTS[0], datetime(2026, 1, 1, tzinfo=UTC)
+        for named in (now, None):
+            with self.assertRaises(type(fault)):
+                _deciding.decide(Stopping(fault, now=named), self.store)
+            with self.assertRaises(type(fault)):
+                asyncio.run(_deciding.decide_async(Stopping(fault, now=named), self.store))
+            self.assertEqual(self.committed[1::2], [f"released at {named}"] * 2)
+            self.committed.clear()
 
     def test_an_answer_that_another_one_overtook_gives_nothing_back(self) -> None:
         overtaken = idgate.NotAnAnswer("overtaken", code="session_not_pending")
@@ -245,8 +258,8 @@ class Held:
     def session(self) -> Held:
         return self
 
-    def released(self) -> str:
-        return "released"
+    def released(self, now: datetime | None) -> str:
+        return f"released at {now}"
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def decide(verification: Verification, store: Store) -> Decision:
         raise  # the session went on without this answer
     except BaseException as error:
         try:
-            if held and (released := held.session.released()):
+            if held and (released := held.session.released(verification.now)):
                 _done([store.commit(released)], "commit")
         except Exception:
             raise error  # the caller hears of the first fault, in the context of this one
@@ -68,7 +68,7 @@ async def decide_async(verification: Verification, store: Store) -> Decision:
         raise
     except BaseException as error:
         try:
-            if holding and _succeeded(holding[1]) and (released := holding[0].session.released()):
+            if holding and _succeeded(holding[1]) and (released := holding[0].session.released(verification.now)):
                 await _ended(asyncio.ensure_future(awaited(store.commit, released)))
         except Exception:
             raise error
