@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import dataclasses
 import gc
 import json
 import os
+import pickle
 import re
 import threading
 import unittest
@@ -17,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import cases
@@ -130,6 +133,29 @@ class SessionTest(unittest.TestCase):
 
 
 class HandleTest(unittest.TestCase):
+    def test_what_an_issuer_states_is_copied_and_pickled(self) -> None:
+        file = idgate.ListFile(b"list", signed_below=b"ca", allow_stale=True, now=NOW)
+        issuer = idgate.Issuer(ISSUER, iaca_roots=b"root", vical=file, test_only=True)
+        for copied in (copy.copy(issuer), copy.deepcopy(issuer), pickle.loads(pickle.dumps(issuer))):
+            self.assertEqual((copied.id, copied.entry, copied.test_only), (issuer.id, issuer.entry, True))
+            (_, _, again) = copied.material[1]
+            self.assertEqual((again.content, again.signed_below, again.now), (b"list", b"ca", NOW))
+            with self.assertRaises(AttributeError):
+                copied.id = "another"
+
+    def test_a_handle_is_neither_copied_nor_pickled(self) -> None:
+        with idgate.Trust() as trust:
+            for work in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "this Trust cannot be copied or pickled: pass it on as it is"):
+                    work(trust)
+
+    def test_the_last_handle_is_given_back_when_names_of_the_module_are_gone(self) -> None:
+        trust = idgate.Trust()
+        with mock.patch.object(_abi, "ffi", None):
+            trust.__del__()
+        with self.assertRaises(ValueError):
+            trust.pointer
+
     def test_a_closed_object_is_a_value_error(self) -> None:
         trust = idgate.Trust([idgate.Issuer(ISSUER)])
         verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"])

@@ -49,6 +49,8 @@ class Handle:
 
     _free: Callable[[Any], int]
     _pointer: Any
+    #: Bound here: at the exit of the interpreter the names of this module may be gone before the last handle.
+    _closed: Any = ffi.NULL
 
     def __init__(self, pointer: Any) -> None:
         self._pointer = pointer
@@ -62,8 +64,11 @@ class Handle:
 
     def close(self) -> None:
         """Gives it back now. What was made with it goes on working."""
-        pointer, self._pointer = self._pointer, ffi.NULL
+        pointer, self._pointer = self._pointer, self._closed
         type(self)._free(pointer)
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise TypeError(f"this {type(self).__name__} cannot be copied or pickled: pass it on as it is")
 
     def __enter__(self) -> Self:
         return self

@@ -23,6 +23,10 @@ class Frozen:
         for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Of a copy, or of what was pickled."""
+        self._set(**state[1])
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} does not change: make a new one")
 
