@@ -24,7 +24,7 @@ class Frozen:
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Of a copy, or of what was pickled."""
+        """For copies, also by pickle."""
         self._set(**state[1])
 
     def __setattr__(self, name: str, value: Any) -> None:
