@@ -1,5 +1,6 @@
 """Clients that generators make of the served description walk a whole verification."""
 
+import base64
 import json
 import os
 import pathlib
@@ -15,9 +16,9 @@ sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 
 from gateway import PATIENCE, Gateway, urllib  # noqa: E402
 from sd_jwt.common import SDObj  # noqa: E402
-from tools import (FLOWS, GO, NODE, OAPI_CODEGEN, OGEN, OGEN_MODULE, PLUGIN, WORK, cargo_build,  # noqa: E402
-                   cargo_flow, fresh, go_build, go_flow, go_tool, maven, needs, node_packages, openapi_generator,
-                   run)
+from sandbox import Sandbox  # noqa: E402
+from tools import (FLOWS, GO, NODE, OGEN, OGEN_MODULE, WORK, cargo_build, cargo_flow, fresh, go_build,  # noqa: E402
+                   go_example, go_flow, go_tool, java_example, needs, node_packages, openapi_generator, run)
 from wallet import Issuer, Wallet, read_request  # noqa: E402
 
 # The settings of a gateway with everything on.
@@ -43,8 +44,8 @@ class ClientsTest(unittest.TestCase):
                 kept.write_bytes(answer.read())
         return gateway, *described
 
-    def walk(self, *command, cwd=WORK, **environment):
-        """Has the client ask, answers as a wallet, and hears what the client then read."""
+    def walk(self, *command, cwd=WORK, last=("Erika", "not_found"), **environment):
+        """Has the client ask, answers as a wallet, and reads the last two words that the client then prints."""
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=cwd,
@@ -66,7 +67,7 @@ class ClientsTest(unittest.TestCase):
             shown = self.wallet.present(credential, {"given_name": True}, request)
             self.assertEqual(self.wallet.answer(request, [shown])[0], 200)
             told, _ = process.communicate("answered\n", timeout=5 * PATIENCE)
-        self.assertEqual((process.returncode, told.split()), (0, ["Erika", "not_found"]))
+        self.assertEqual((process.returncode, told.split()[-2:]), (0, list(last)))
 
 
 class PythonTest(ClientsTest):
@@ -133,12 +134,6 @@ class GoTest(ClientsTest):
         shutil.copy(FLOWS / "generator_go.go", folder / "flow/main.go")
         self.walk(go_build(folder, "./flow"))
 
-    def test_oapi_codegen(self):
-        generator = go_tool(OAPI_CODEGEN)
-        folder, client = go_flow("oapi_codegen.go")
-        run(generator, "-generate", "types,client", "-package", "client", "-o", client / "client.go", self.older)
-        self.walk(go_build(folder))
-
     def test_ogen(self):
         generator = go_tool(OGEN)
         # It finds the imports of its own code only in a module that requires it.
@@ -169,22 +164,72 @@ class RustTest(ClientsTest):
 
 @needs("java", "javac", "mvn")
 class JavaTest(ClientsTest):
-    def test_openapi_generator(self):
-        # By default it sends an empty list for each that is not set, which says something else.
-        self.java("--additional-properties", "containerDefaultToNull=true")
-
     def test_openapi_generator_as_it_is_where_draft_alone_is_spoken(self):
-        self.gateway, self.description, self.older = self.serve("draft", {"IDGATE_PROFILES": "draft"})
-        self.java()
+        self.gateway, *_ = self.serve("draft", {"IDGATE_PROFILES": "draft"})
+        # The example without what only newer profiles need. Its last line has the claim.
+        classes = java_example(self.gateway.url, ("pom.xml", "containerDefaultToNull>true"),
+                               ("src/main/java/Verify.java", "Profile"))
+        self.walk("java", "-cp", classes, "Verify", last=("given_name:", "Erika"),
+                  GATEWAY_URL=self.gateway.url, API_KEY=self.gateway.api_key)
 
-    def java(self, *options):
-        folder = openapi_generator("java", self.description, "--library", "native", *options)
-        libraries = folder / "libraries"
-        maven(f"{PLUGIN}:copy-dependencies", "-f", folder / "pom.xml", f"-DoutputDirectory={libraries}",
-              "-DincludeScope=compile")
-        sources = [*(folder / "src/main/java").rglob("*.java"), FLOWS / "Flow.java"]
-        run("javac", "-nowarn", "-d", folder / "classes", "-cp", f"{libraries}/*", *sources)
-        self.walk("java", "-cp", f"{folder / 'classes'}{os.pathsep}{libraries}/*", "Flow")
+
+class ExamplesTest(unittest.TestCase):
+    """The programs of examples/clients at a sandbox, whose wallet answers."""
+
+    @needs("go")
+    def test_go_with_oapi_codegen(self):
+        sandbox = self.sandbox()
+        programs = go_example(sandbox.url)
+        self.verify(sandbox, programs / "verify")
+        self.receive(sandbox, programs / "receive")
+
+    @needs("java", "javac", "mvn")
+    def test_java_with_openapi_generator(self):
+        sandbox = self.sandbox()
+        program = ("java", "-cp", java_example(sandbox.url))
+        self.verify(sandbox, *program, "Verify")
+        self.receive(sandbox, *program, "Receive")
+
+    def sandbox(self):
+        WORK.mkdir(parents=True, exist_ok=True)
+        sandbox = Sandbox(EVERYTHING)
+        self.addCleanup(sandbox.stop)
+        return sandbox
+
+    def start(self, *command, **environment):
+        process = subprocess.Popen([str(part) for part in command], env={**os.environ, **environment},
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # The last that was added is done first.
+        for done in (process.stdout.close, process.stderr.close, process.wait, process.kill):
+            self.addCleanup(done)
+        return process
+
+    def verify(self, sandbox, *program):
+        """The program shows a link, waits for the answer and prints the claim, or why the gateway refused it."""
+        settings = {"GATEWAY_URL": sandbox.url, "API_KEY": sandbox.api_key, "ISSUER_ID": "https://issuer.example"}
+        process = self.start(*program, **settings)
+        sandbox.answer(process.stdout.readline().strip())
+        told, why = process.communicate(timeout=5 * PATIENCE)
+        self.assertEqual((process.returncode, why), (0, ""))
+        self.assertRegex(told, r"\AVERIFIED 20\S+Z\ngiven_name: Erika\n\Z")
+        refused = self.start(*program, **settings | {"API_KEY": "sk_test_unknown"})
+        told, why = refused.communicate(timeout=5 * PATIENCE)
+        self.assertEqual((refused.returncode, told), (1, ""))
+        self.assertRegex(why, r"\Ainvalid_api_key: .+\n\Z")
+
+    def receive(self, sandbox, *program):
+        """The program prints what the gateway signed, once, and refuses what another signed."""
+        process = self.start(*program, PORT="0", SIGNING_SECRET=sandbox.signing_secret)
+        address = process.stdout.readline().strip()
+        self.addCleanup(sandbox.listen(address))
+        session_id = sandbox.settle()
+        self.assertEqual(process.stdout.readline(), f"VERIFIED {session_id}\n")
+        other = "whsec_" + base64.b64encode(bytes(32)).decode()
+        notified = [("first", other), ("first", sandbox.signing_secret), ("first", sandbox.signing_secret),
+                    ("second", sandbox.signing_secret)]
+        self.assertEqual([sandbox.notify(address, *it) for it in notified], [400, 204, 204, 204])
+        told = [process.stdout.readline() for _ in range(2)]
+        self.assertEqual(told, ["FAILED ses_first\n", "FAILED ses_second\n"])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ tool cannot be installed."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,12 @@ sys.path.insert(0, str(HERE.parent / "harness"))
 from patience import PATIENCE  # noqa: E402
 
 FLOWS = HERE / "clients"
+# The programs that people copy.
+EXAMPLES = ROOT / "examples" / "clients"
 # Everything that is generated, fetched or built.
 WORK = pathlib.Path(os.environ.get("IDGATE_CLIENTS", ROOT / "target" / "clients"))
 NODE = WORK / "node"
 GENERATOR = "7.17.0"
-OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
 OGEN_MODULE = "github.com/ogen-go/ogen@v1.24.0"
 OGEN = OGEN_MODULE.replace("@", "/cmd/ogen@")
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
@@ -113,6 +115,37 @@ def go_flow(flow, *modules):
         installed(module, "go", "get", module, cwd=folder, times=5, **GO)
     shutil.copy(FLOWS / flow, folder / "main.go")
     return folder, folder / "client"
+
+
+def go_example(url):
+    """The folder with the programs of the Go example, whose client is of the gateway at this address."""
+    folder = WORK / "example-go"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(EXAMPLES / "go", folder, ignore=shutil.ignore_patterns("client.go"))
+    generate = (folder / "client/generate.go").read_text(encoding="utf-8")
+    go_tool(re.search(r"^//go:generate go run (\S+)", generate, re.MULTILINE)[1])
+    installed("what the Go example needs", "go", "mod", "download", cwd=folder, times=5, **GO)
+    run("go", "generate", "./...", cwd=folder, GATEWAY_URL=url, **GO)
+    (folder / "bin").mkdir()
+    run("go", "build", "-o", folder / "bin", "./verify", "./receive", cwd=folder, **GO)
+    return folder / "bin"
+
+
+def java_example(url, *edits):
+    """The class path of the programs of the Java example, whose client is of the gateway at this address. Each edit
+    is a file and a pattern of lines, which are left out."""
+    folder = WORK / "example-java"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(EXAMPLES / "java", folder, ignore=shutil.ignore_patterns("target"))
+    for name, lines in edits:
+        file = folder / name
+        text, found = re.subn(rf"^.*{lines}.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if not found:
+            raise AssertionError(f"{name} has no line with {lines}")
+        file.write_text(text, encoding="utf-8")
+    maven(f"{PLUGIN}:go-offline", "-f", folder / "pom.xml")
+    run("mvn", "-q", "-B", f"-Dmaven.repo.local={WORK / 'maven'}", "compile", cwd=folder, GATEWAY_URL=url)
+    return f"{folder / 'target/classes'}{os.pathsep}{folder / 'target/libraries'}/*"
 
 
 def cargo_flow(flow):

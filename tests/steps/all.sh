@@ -276,7 +276,7 @@ after 'build'
 on 'idgate-server/openapi.yaml idgate-server/build idgate-server/src/http tests/openapi'
 wider 'generated clients: Python, TypeScript, Go, Rust, Java' generated_clients
 after 'build'
-on 'idgate-server/openapi.yaml idgate-server/build tests/openapi'
+on 'idgate-server/openapi.yaml idgate-server/build examples/clients tests/openapi'
 wider 'nginx in front, as the example has it' in_front nginx
 after 'build'
 on 'examples/deploy tests/front tests/harness idgate-server/src/http'
