@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     delete_session(&gateway, &made.session_id).await?;
     let gone = read_session(&gateway, &made.session_id, None).await;
-    let Err(openapi::apis::Error::NotAnAnswer(gone)) = gone else { return Err("it is still there".into()) };
+    let Err(openapi::apis::Error::ResponseError(gone)) = gone else { return Err("it is still there".into()) };
     // All refusals have one type, so the client takes each for the first of them; the status is right.
     let (404, Some(ReadSessionError::Status400(gone))) = (gone.status.as_u16(), gone.entity) else {
         return Err("it is refused otherwise".into());
