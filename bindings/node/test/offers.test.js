@@ -76,7 +76,9 @@ test('a request names its profiles and gets an offer for each', () => {
   assert.ok(other.responseUri.endsWith(other.handle));
   const { jwt } = verifier.requestObject(session, { to: other.handle, now });
   assert.ok('dcql_query' in JSON.parse(cases.decode(jwt.split('.')[1])));
-  const without = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'haip'] });
+  const nothing = { name: 'Misconfigured', message: /haip, which needs a signer with a certificate/ };
+  assert.throws(() => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'haip'] }), nothing);
+  const without = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
   for (const profile of ['haip', 'draft']) {
     const refused = { name: 'RequestInvalid', code: 'unsupported_profile' };
     const request = { ...REQUEST, redirectUri: 'https://shop.example/back', profile };

@@ -45,6 +45,9 @@ pub(super) fn verifiers(told: &mut Told) {
     let drafts = with(1);
     ok(idgate_verifier_options_dc_api(drafts, 1));
     refused(told, drafts);
+    let unsigned = options("https://shop.example");
+    ok(idgate_verifier_options_profile(unsigned, 3));
+    refused(told, unsigned);
     let by_address = options("http://[::1]");
     ok(idgate_verifier_options_profile(by_address, 2));
     ok(idgate_verifier_options_client_id(by_address, 2));
