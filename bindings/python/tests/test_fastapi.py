@@ -243,6 +243,7 @@ class FastApiTest(unittest.TestCase):
 
         sys.path.insert(0, str(EXAMPLES))
         self.addCleanup(sys.path.remove, str(EXAMPLES))
+        # reason: an address that nothing asks
         base = "http://127.0.0.1:8000"
         with mock.patch.dict(os.environ, {"BASE_URL": base, "IDGATE_ISSUER_JWK": self.issuer_jwk}):
             import fastapi_app as app
