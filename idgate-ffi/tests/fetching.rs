@@ -22,11 +22,10 @@ use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
 use idgate_testkit::x509::Identity;
 use serde_json::{Value, json};
 
-use self::shared::{add, add_issuer, code_of, ok, taken};
+use self::shared::{NONE, add, add_issuer, code_of, expected, ok, taken};
 
 const NOW: u64 = SAMPLE_NOW_MS;
 const LOCAL: &[&str] = &["127.0.0.0/8"];
-const NONE: idgate_str = idgate_str::NONE;
 
 /// A status list on loopback: revoked at 1.
 struct Source {
@@ -305,7 +304,7 @@ fn what_did_not_come_yet_is_unavailable_and_the_hold_can_be_given_back() {
 fn presented(trust: *const idgate_trust, idx: u64, uri: &str) -> *mut idgate_verification {
     let (client_id, nonce) = ("redirect_uri:https://shop.example", "the nonce");
     let (presentation, claims) = (presentation(idx, uri, client_id, nonce), ["given_name".into()]);
-    let expected = expectation(client_id, nonce, &claims);
+    let expected = expected(ISSUER, client_id, nonce, &claims);
     let mut begun = ptr::null_mut();
     // SAFETY: every pointer is to a live value of its length.
     ok(unsafe {
@@ -326,30 +325,6 @@ fn presentation(idx: u64, uri: &str, client_id: &str, nonce: &str) -> String {
         ..AuthorizationRequest::default()
     };
     present(&shown, Some(&KbJwt::new(&holder, &shown, &request, NOW).sign()))
-}
-
-fn expectation(client_id: &str, nonce: &str, claims: &[idgate_str]) -> idgate_expected {
-    idgate_expected {
-        size: size_of::<idgate_expected>(),
-        format: idgate_format::IDGATE_FORMAT_SD_JWT_VC as i32,
-        profile: 0,
-        issuer_id: ISSUER.into(),
-        client_id: client_id.into(),
-        nonce: nonce.into(),
-        sent_at_ms: 0,
-        claims: claims.as_ptr(),
-        claims_len: claims.len(),
-        claim_paths: NONE,
-        mode: 0,
-        checks: 0,
-        alg: NONE,
-        doc_type: NONE,
-        name_space: NONE,
-        response_uri: NONE,
-        origin: NONE,
-        enc_key: NONE,
-        apu: NONE,
-    }
 }
 
 /// The outcome of one presentation: its claims, or the code of its refusal, and whether something was fetched.
@@ -413,7 +388,7 @@ fn a_status_that_is_not_fetched_is_unknown_and_the_hint_says_how_to_fetch_it() {
     let (client_id, nonce) = ("redirect_uri:https://shop.example", "the nonce");
     let text = presentation(0, "https://status.example/1", client_id, nonce);
     let claims = ["given_name".into()];
-    let expected = expectation(client_id, nonce, &claims);
+    let expected = expected(ISSUER, client_id, nonce, &claims);
     let mut error = ptr::null_mut();
     let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
     // SAFETY: every pointer is to a live value of its length.

@@ -19,13 +19,12 @@ use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 use serde_json::{Value, json};
 
-use self::shared::{add, add_issuer, code_of, ok, taken};
+use self::shared::{NONE, add, add_issuer, code_of, ok, taken};
 
 const CLIENT_ID: &str = "did:web:gateway.example";
 const NONCE: &str = "the nonce";
 const RESPONSE_URI: &str = "https://gateway.example/r";
 const WALLETS_NONCE: &str = "the wallet's nonce";
-const NONE: idgate_str = idgate_str::NONE;
 
 /// Verifies a good mdoc after `change`, with an expectation after `known`; gives status and text.
 fn verify(
@@ -53,29 +52,8 @@ fn request() -> AuthorizationRequest {
     }
 }
 
-/// The expectation of an SD-JWT VC in live mode.
 fn expected(issuer_id: &str, claims: &[idgate_str]) -> idgate_expected {
-    idgate_expected {
-        size: size_of::<idgate_expected>(),
-        format: idgate_format::IDGATE_FORMAT_SD_JWT_VC as i32,
-        profile: 0,
-        issuer_id: issuer_id.into(),
-        client_id: CLIENT_ID.into(),
-        nonce: NONCE.into(),
-        sent_at_ms: 0,
-        claims: claims.as_ptr(),
-        claims_len: claims.len(),
-        claim_paths: NONE,
-        mode: 0,
-        checks: 0,
-        alg: NONE,
-        doc_type: NONE,
-        name_space: NONE,
-        response_uri: NONE,
-        origin: NONE,
-        enc_key: NONE,
-        apu: NONE,
-    }
+    shared::expected(issuer_id, CLIENT_ID, NONCE, claims)
 }
 
 /// Asks for an mdoc in the profile `draft`.

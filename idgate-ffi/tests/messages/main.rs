@@ -19,10 +19,9 @@ use idgate_ffi::idgate_status::{self, *};
 use idgate_ffi::*;
 use idgate_testkit::time::SAMPLE_NOW_MS;
 
-use self::shared::ok;
+use self::shared::{NONE, ok};
 
 const NOW: u64 = SAMPLE_NOW_MS;
-const NONE: idgate_str = idgate_str::NONE;
 
 /// Of a command line, of C, of JSON that the program never saw, and of a service with an operator.
 const FOREIGN: [&str; 8] =

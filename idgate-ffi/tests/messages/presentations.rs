@@ -5,7 +5,7 @@ use std::ptr;
 use idgate_ffi::*;
 use idgate_testkit::samples::ISSUER;
 
-use super::shared::ok;
+use super::shared::{expected, ok};
 use super::trust::trusting;
 use super::{NONE, NOW, Told, bytes};
 
@@ -13,27 +13,8 @@ pub(super) fn presentations(told: &mut Told) {
     let trust = trusting();
     let mut out = bytes();
     let claims = ["given_name".into()];
-    let good = idgate_expected {
-        size: size_of::<idgate_expected>(),
-        format: 1,
-        profile: 0,
-        issuer_id: ISSUER.into(),
-        client_id: "redirect_uri:https://shop.example".into(),
-        nonce: "the nonce".into(),
-        sent_at_ms: 0,
-        claims: claims.as_ptr(),
-        claims_len: 1,
-        claim_paths: NONE,
-        mode: 0,
-        checks: 0,
-        alg: NONE,
-        doc_type: NONE,
-        name_space: NONE,
-        response_uri: NONE,
-        origin: NONE,
-        enc_key: NONE,
-        apu: NONE,
-    };
+    let client_id = "redirect_uri:https://shop.example";
+    let good = expected(ISSUER, client_id, "the nonce", &claims);
     let mdoc = idgate_expected {
         format: 2,
         doc_type: "org.iso.18013.5.1.mDL".into(),

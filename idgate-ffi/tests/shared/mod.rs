@@ -7,11 +7,14 @@ use std::ptr;
 use idgate_ffi::idgate_status::{self, IDGATE_OK};
 use idgate_ffi::{
     idgate_bytes, idgate_bytes_free, idgate_error, idgate_error_code, idgate_error_free,
-    idgate_error_message, idgate_material, idgate_material_options, idgate_str, idgate_trust,
-    idgate_trust_add_issuer, idgate_trust_add_material, idgate_trust_new, idgate_verifier,
-    idgate_verifier_new, idgate_verifier_options_free, idgate_verifier_options_new,
-    idgate_verifier_options_profile,
+    idgate_error_message, idgate_expected, idgate_format, idgate_material, idgate_material_options,
+    idgate_str, idgate_trust, idgate_trust_add_issuer, idgate_trust_add_material, idgate_trust_new,
+    idgate_verifier, idgate_verifier_new, idgate_verifier_options_free,
+    idgate_verifier_options_new, idgate_verifier_options_profile,
 };
+
+/// No text.
+pub(crate) const NONE: idgate_str = idgate_str::NONE;
 
 pub(crate) fn ok(status: idgate_status) {
     assert_eq!(status, IDGATE_OK);
@@ -71,10 +74,43 @@ pub(crate) fn verifier(
     made
 }
 
+/// The expectation of an SD-JWT VC in live mode.
+pub(crate) fn expected(
+    issuer_id: &str,
+    client_id: &str,
+    nonce: &str,
+    claims: &[idgate_str],
+) -> idgate_expected {
+    idgate_expected {
+        size: size_of::<idgate_expected>(),
+        format: idgate_format::IDGATE_FORMAT_SD_JWT_VC as i32,
+        profile: 0,
+        issuer_id: issuer_id.into(),
+        client_id: client_id.into(),
+        nonce: nonce.into(),
+        sent_at_ms: 0,
+        claims: claims.as_ptr(),
+        claims_len: claims.len(),
+        claim_paths: NONE,
+        mode: 0,
+        checks: 0,
+        alg: NONE,
+        doc_type: NONE,
+        name_space: NONE,
+        response_uri: NONE,
+        origin: NONE,
+        enc_key: NONE,
+        apu: NONE,
+    }
+}
+
 /// The bytes, which are freed.
 pub(crate) fn taken(given: idgate_bytes) -> Vec<u8> {
-    // SAFETY: the library gave them, and they are freed only here.
-    let bytes = unsafe { std::slice::from_raw_parts(given.ptr, given.len) }.to_vec();
+    let bytes = match given.len {
+        0 => Vec::new(),
+        // SAFETY: the library gave them, and they are freed only here.
+        len => unsafe { std::slice::from_raw_parts(given.ptr, len) }.to_vec(),
+    };
     ok(idgate_bytes_free(given));
     bytes
 }
