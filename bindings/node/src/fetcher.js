@@ -77,12 +77,7 @@ class Source {
 
   /** Answers all needs of the last step. Without a way to fetch, nothing came of them. */
   async fetch(verification, needs, now) {
-    if (!this.isOn)
-      return Source.supply(
-        verification,
-        needs.map(() => null),
-        now,
-      );
+    if (!this.isOn) return Source.supplyNothing(verification, needs, now);
     if (this.#function) {
       // Async, so that one that throws leaves no other unhandled.
       const bodies = await Promise.all(needs.map(async (need) => this.#function(told(need))));
@@ -97,12 +92,7 @@ class Source {
   }
 
   fetchSync(verification, needs, now) {
-    if (!this.isOn)
-      return Source.supply(
-        verification,
-        needs.map(() => null),
-        now,
-      );
+    if (!this.isOn) return Source.supplyNothing(verification, needs, now);
     if (this.#function) {
       const bodies = [];
       try {
@@ -115,6 +105,11 @@ class Source {
     abi.run('verification_fetch', [verification, this.pointerSync()]);
     while (!abi.run('verification_wait', [verification, PATIENCE_MS], abi.FLAG));
     return abi.run('verification_settle', [verification, abi.millis(now)]);
+  }
+
+  /** Tells the library that nothing came of any need of the last step. */
+  static supplyNothing(verification, needs, now) {
+    Source.supply(verification, new Array(needs.length).fill(null), now);
   }
 
   /** Gives the library a body, or null, for each need of the last step. */

@@ -25,7 +25,8 @@ impl Webhook {
     }
 
     /// Verifies a notification by its headers, names in any case, and the exact bytes of its body, before any
-    /// parsing. The headers of Standard Webhooks decide where they are, else `X-Timestamp` and `X-Signature`.
+    /// parsing. The headers of Standard Webhooks decide where they are, else `X-Timestamp` and `X-Signature`. A header
+    /// that came twice with two values is none: receivers differ over which of them counts.
     ///
     /// # Errors
     /// The notification is not genuine, or it is more than five minutes from `now`.
@@ -40,8 +41,10 @@ impl Webhook {
         let mut values = [None; 5];
         for (name, value) in headers {
             let known = names.iter().zip(&mut values);
-            if let Some((_, slot)) = known.into_iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
-                *slot = Some(value);
+            if let Some((_, slot)) = known.into_iter().find(|(n, _)| n.eq_ignore_ascii_case(name))
+                && slot.replace(value).is_some_and(|before| before != value)
+            {
+                return Err(InvalidWebhook::Headers);
             }
         }
         let received = Received { body, now, tolerance_ms: WEBHOOK_TOLERANCE_MS };
@@ -97,6 +100,18 @@ mod tests {
         let forged = headers.iter_mut().find(|(name, _)| *name == "webhook-signature");
         forged.unwrap().1 = "v1,forged".into();
         assert_eq!(verdict(&headers, BODY), Err(InvalidWebhook::Signature));
+    }
+
+    #[test]
+    fn a_header_that_came_twice_with_two_values_is_refused() {
+        for name in ["Webhook-Id", "x-signature"] {
+            let mut headers = sent();
+            headers.push((name, "another".into()));
+            assert_eq!(verdict(&headers, BODY), Err(InvalidWebhook::Headers), "{name}");
+        }
+        let mut headers = sent();
+        headers.push(("Webhook-Id", "whf_1".into()));
+        assert_eq!(verdict(&headers, BODY), Ok(()));
     }
 
     #[test]

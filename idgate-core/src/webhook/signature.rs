@@ -85,7 +85,7 @@ pub struct Received<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidWebhook {
-    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` came.
+    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` came, or one came twice.
     Headers,
     /// The timestamp is not a whole number of digits.
     Timestamp,
@@ -99,7 +99,7 @@ impl fmt::Display for InvalidWebhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Headers => {
-                "the webhook's signature is missing; pass on every header that came with it"
+                "the webhook's signature is missing or came twice; pass on every header once"
             }
             Self::Timestamp => "the webhook's timestamp is not a number",
             Self::Stale => "the webhook's timestamp is too far from the present; compare clocks",
