@@ -63,8 +63,8 @@ impl<'a> Wanted<'a> {
     pub(crate) fn session(&self) -> NewSession {
         let new = NewSession::of(self.mode).tenant(TenantId::new(self.tenant));
         match &self.registration {
-            Some(certificate) if self.strict => new.registration(certificate),
-            Some(certificate) => new.registration_where_it_covers(certificate),
+            Some(certificate) if self.strict => new.strict_registration(certificate),
+            Some(certificate) => new.registration(certificate),
             None => new,
         }
     }

@@ -203,7 +203,7 @@ mod tests {
     fn a_session_that_asks_for_more_than_its_tenant_registered_is_refused_if_that_is_strict() {
         use crate::error::CreateError;
         use crate::verifier::NewSession;
-        let new = NewSession::live().registration(&registered("family_name"));
+        let new = NewSession::live().strict_registration(&registered("family_name"));
         let mut entropy = fixtures::CountingEntropy::default();
         let request = fixtures::one_credential();
         let made = haip().create_resolved_session(request, new, &mut entropy, NOW);

@@ -63,16 +63,16 @@ impl NewSession {
     }
 
     /// A registration certificate of the tenant, which goes to wallets with requests that are signed under
-    /// `x509_hash`. A request that asks for more than is registered is refused, and so is every request once the
-    /// certificate has expired.
+    /// `x509_hash`, while it is in force. It goes with a request that asks for more than is registered, too: the
+    /// wallet may then refuse or warn.
     pub fn registration(self, certificate: &RegistrationCertificate) -> Self {
-        self.registered(certificate, true)
+        self.registered(certificate, false)
     }
 
-    /// The same, but a request that the certificate does not cover goes out without it: the wallet may then refuse
-    /// or warn.
-    pub fn registration_where_it_covers(self, certificate: &RegistrationCertificate) -> Self {
-        self.registered(certificate, false)
+    /// The same, but a request that asks for more than is registered is refused, and so is every request once the
+    /// certificate has expired.
+    pub fn strict_registration(self, certificate: &RegistrationCertificate) -> Self {
+        self.registered(certificate, true)
     }
 
     fn registered(mut self, certificate: &RegistrationCertificate, strict: bool) -> Self {

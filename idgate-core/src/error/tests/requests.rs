@@ -273,7 +273,7 @@ fn a_registration_certificate_that_has_ended_is_refused_with_the_remedy() {
     let registrar = SigningKey::from_seed(Curve::P256, "registrar");
     let text = sign_jws(&registrar, header, &claims.to_string());
     let registration = RegistrationCertificate::import(&text, None, NOW).unwrap();
-    let new = || NewSession::live().registration(&registration);
+    let new = || NewSession::live().strict_registration(&registration);
     let verifier = verifier(Profile::Haip, ClientIdForm::X509Hash, DcApi::Off, Some(certified()));
     let asked = body(json!({}), json!({}));
     let refused = not_made(&verifier, &asked, new(), NOW.plus(DAY_MS));

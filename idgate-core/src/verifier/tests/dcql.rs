@@ -15,8 +15,9 @@ use self::support::*;
 use super::super::*;
 use crate::codec::base64url;
 use crate::crypto::{Es256Key, RequestSigner as _, SoftwareSigner, rustcrypto::PROVIDER};
+use crate::error::CreateError;
 use crate::request::fixtures::{self, NOW};
-use crate::request::{Profile, Scheme, VerifierInfo};
+use crate::request::{Profile, RegistrationCertificate, Scheme, VerifierInfo};
 use crate::session::{ClientIdForm, Offer, Phase};
 use crate::time::UnixMillis;
 
@@ -211,6 +212,21 @@ fn attestations_go_with_x509_hash_alone() {
     let by_value = create_as(&inline(options(&[Profile::V1_0])), asking(&[]), new).unwrap();
     let link = parts(&by_value.deep_link(Scheme::OpenId4Vp));
     assert!(!link.contains_key("verifier_info"), "{link:?}");
+}
+
+#[test]
+fn a_registration_that_is_not_strict_goes_with_a_request_for_more() {
+    let part = |json: Value| base64url::encode(json.to_string().as_bytes());
+    let header = json!({"alg": "ES256", "typ": "rc-wrp+jwt"});
+    let nothing = json!({"sub": "VATUT-123", "credentials": []});
+    let text = [part(header), part(nothing), "c2ln".into()].join(".");
+    let registered = RegistrationCertificate::import(&text, None, NOW).unwrap();
+    let verifier = jar(options(&[Profile::Haip]));
+    let made = |new| create_as(&verifier, asking(&[Profile::Haip]), new);
+    let sent = made(NewSession::live().registration(&registered)).unwrap();
+    assert_eq!(sent.verifier_info, [registered.verifier_info()]);
+    let refused = made(NewSession::live().strict_registration(&registered));
+    assert!(matches!(refused, Err(CreateError::Request(_))), "{refused:?}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn a_registration_certificate_that_has_ended_is_refused() {
     let registrar = SigningKey::from_seed(Curve::P256, "registrar");
     let text = sign_jws(&registrar, &header.to_string(), &claims.to_string());
     let registration = RegistrationCertificate::import(&text, None, NOW).unwrap();
-    let new = NewSession::live().registration(&registration);
+    let new = NewSession::live().strict_registration(&registration);
     let asked = body("dc+sd-jwt", "listed", &json!({"profile": "haip"}));
     let verifier = verifier(options(&[Profile::Haip]), Some(certified()));
     assert_eq!(
