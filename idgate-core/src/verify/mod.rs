@@ -198,7 +198,7 @@ impl Verification<'_> {
 
     /// The verifications that a status source of this one serves: the key of a cache.
     pub fn scope(&self) -> Scope {
-        Scope::under(self.basis.trust, self.session)
+        Scope::of_session(self.basis.trust, self.session)
     }
 
     /// Goes as far as possible without the world.

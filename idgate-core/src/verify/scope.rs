@@ -12,28 +12,19 @@ use crate::trust::snapshot::SameTrust;
 /// same issuers asked for the same formats. A cache keeps its sources under it; each reuse is checked again.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Scope {
-    trust: Trusted,
+    trust: SameTrust,
     livemode: bool,
     asked: Vec<(IssuerId, CredentialFormat)>,
 }
 
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-enum Trusted {
-    /// A shell gives each its own number.
-    Version(u64),
-    Same(SameTrust),
-}
-
 impl Scope {
-    /// Of the verifications of `session` under every trust of that number, for a shell that gives no two of them
-    /// one number.
-    #[cfg_attr(feature = "shell", visibility::make(pub))]
-    pub(crate) fn of(session: &Session, trust_version: u64) -> Self {
-        Self::of_session(session, Trusted::Version(trust_version))
-    }
-
-    pub(crate) fn under(trust: &TrustSnapshot, session: &Session) -> Self {
-        Self::of_session(session, Trusted::Same(trust.same()))
+    pub(crate) fn of_session(trust: &TrustSnapshot, session: &Session) -> Self {
+        let credentials = session.request().credentials().iter();
+        let mut asked: Vec<_> =
+            credentials.map(|asked| (asked.issuer_id().clone(), asked.format())).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        Self { trust: trust.same(), livemode: session.livemode(), asked }
     }
 
     pub(crate) fn of_presentation(
@@ -41,15 +32,6 @@ impl Scope {
         livemode: bool,
         asked: (IssuerId, CredentialFormat),
     ) -> Self {
-        Self { trust: Trusted::Same(trust.same()), livemode, asked: vec![asked] }
-    }
-
-    fn of_session(session: &Session, trust: Trusted) -> Self {
-        let credentials = session.request().credentials().iter();
-        let mut asked: Vec<_> =
-            credentials.map(|asked| (asked.issuer_id().clone(), asked.format())).collect();
-        asked.sort_unstable();
-        asked.dedup();
-        Self { trust, livemode: session.livemode(), asked }
+        Self { trust: trust.same(), livemode, asked: vec![asked] }
     }
 }

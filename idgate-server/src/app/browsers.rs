@@ -126,6 +126,6 @@ impl App {
         self.drop_removed_origins(&mut session).await?;
         let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin(&session, Answer::dc_api(answer), &mut OsEntropy, self.now());
-        self.evaluate(&session, &verifier, answer.len(), begin, async { Ok(()) }).await
+        self.evaluate(&session, answer.len(), begin, async { Ok(()) }).await
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use idgate::Scope;
 use idgate_core::error::NotAnAnswer;
 use idgate_core::verify::WalletReply;
-use idgate_core::{Answer, Decision, Session, SessionId, Step, Transition, Verification, Verifier};
+use idgate_core::{Answer, Decision, Session, SessionId, Step, Transition, Verification};
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;
@@ -54,7 +54,7 @@ impl App {
         let answer = Answer { to: handle.as_str(), content_type, body };
         let begin = || verifier.begin(&session, answer, &mut OsEntropy, self.now());
         let admission = admit(session.id().clone());
-        self.evaluate(&session, &verifier, body.len(), begin, admission).await
+        self.evaluate(&session, body.len(), begin, admission).await
     }
 
     /// Begins a verification and stores its outcome. An answer that can be read is judged once
@@ -62,18 +62,17 @@ impl App {
     pub(super) async fn evaluate<'v>(
         self: &Arc<Self>,
         session: &'v Session,
-        verifier: &'v Verifier,
         bytes: usize,
         begin: impl FnOnce() -> Result<Verification<'v>, NotAnAnswer>,
         admission: impl Future<Output = Result<(), AppError>> + Send,
     ) -> Result<WalletReply, AppError> {
-        let scope = Scope::of(session, verifier.trust().version());
         let began = self.clock.steady();
         let mut verifying = Span::begin("verify", Kind::Internal);
         asked(&mut verifying, session);
         let is_large = bytes > LARGE_ANSWER_BYTES;
         let read = computing(is_large, || stage(Stage::Verify, begin));
         let mut verification = read.inspect_err(|error| note_error(&mut verifying, error))?;
+        let scope = verification.scope();
         admission.await?;
         let first = computing(is_large, || stage(Stage::Verify, || verification.step()));
         let first = first.inspect_err(|error| note_error(&mut verifying, error))?;
