@@ -49,8 +49,12 @@ pub struct Answer<'a> {
 }
 
 /// Where an answer goes that a page brings. Its address is compared, so no text that a stranger puts into a path
-/// equals it.
-static BROWSERS: &str = "the browser of a page";
+/// equals it. The bytes are a static of their own, because equal literals may share an address and statics do not.
+static BROWSERS: &str = match core::str::from_utf8(&BROWSER_BYTES) {
+    Ok(text) => text,
+    Err(_) => panic!("the bytes are a text"),
+};
+static BROWSER_BYTES: [u8; 21] = *b"the browser of a page";
 
 impl<'a> Answer<'a> {
     /// An answer that a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, an

@@ -14,7 +14,7 @@ use crate::trust::path::{
     Intermediate, StatusRoots, VerifiedPath, authenticate_chain, authenticate_named_signer,
     authenticate_sd_jwt_chain,
 };
-use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
+use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot};
 
 /// Against what sources are judged.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub(crate) struct StatusContext<'e> {
     pub(crate) provider: &'e CryptoProvider,
     /// The trust entry that the credential was verified with.
     pub(crate) issuer: &'e TrustEntry,
-    /// The version of its snapshot.
-    pub(crate) trust_version: u64,
+    /// The trust that the entry is of; none outside one, where nothing is remembered.
+    pub(crate) trust: Option<&'e TrustSnapshot>,
     pub(crate) livemode: bool,
     pub(crate) now: UnixMillis,
 }

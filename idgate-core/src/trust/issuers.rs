@@ -79,8 +79,7 @@ impl Trust {
         Self { provider, snapshot, lists: Arc::default() }
     }
 
-    /// The same under a number of yours. Sessions record the number that decided, and a status list that was
-    /// verified under one number is not reused under another: give no two trusts one number.
+    /// The same under a number of yours. Sessions record the number that decided.
     #[must_use]
     pub fn with_version(mut self, version: u64) -> Self {
         self.snapshot = Arc::new(self.snapshot.numbered(version));

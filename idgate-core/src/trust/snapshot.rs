@@ -20,8 +20,8 @@ pub struct TrustSnapshot {
 }
 
 impl TrustSnapshot {
-    /// A snapshot of `entries`; a later entry of the same name replaces an earlier one. Give each snapshot another
-    /// `version`: a status list that was verified under one is reused under others with that number.
+    /// A snapshot of `entries`; a later entry of the same name replaces an earlier one. Sessions record
+    /// the `version` that decided.
     pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
         let placed = |mut entry: TrustEntry| {
             entry.places = Places::of(&entry);

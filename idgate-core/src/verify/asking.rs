@@ -88,7 +88,7 @@ impl<'v> Basis<'v> {
         Some(StatusContext {
             provider: self.provider,
             issuer: self.trust.entry(&credential.issuer_id)?,
-            trust_version: self.trust.version(),
+            trust: Some(self.trust),
             livemode,
             now,
         })

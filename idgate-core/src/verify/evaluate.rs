@@ -38,7 +38,7 @@ pub fn verify_sd_jwt_vc(
     let context = StatusContext {
         provider,
         issuer: expected.issuer,
-        trust_version: 0,
+        trust: None,
         livemode: expected.livemode,
         now: expected.now,
     };

@@ -60,7 +60,7 @@ pub fn verify_mdoc(
     let context = StatusContext {
         provider,
         issuer: expected.issuer,
-        trust_version: 0,
+        trust: None,
         livemode: expected.livemode,
         now: expected.now,
     };

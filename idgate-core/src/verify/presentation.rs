@@ -180,7 +180,7 @@ impl Trust {
         StatusContext {
             provider: &self.provider,
             issuer,
-            trust_version: self.snapshot.version(),
+            trust: Some(&self.snapshot),
             livemode: expected.mode.is_live(),
             now,
         }

@@ -31,8 +31,7 @@ pub fn is_good_by_crls(
     issuer.crls = crls.iter().filter_map(crl).collect();
     let anchors: Vec<&TrustAnchor> = roots.iter().collect();
     let Ok(path) = authenticate_below(provider, &[leaf], &anchors, 1, now) else { return false };
-    let context =
-        StatusContext { provider, issuer: &issuer, trust_version: 0, livemode: true, now };
+    let context = StatusContext { provider, issuer: &issuer, trust: None, livemode: true, now };
     let signer = Some(SignerStatus::of(&path));
     let published = Published { signer, ..Published::default() };
     Inquiry::open(published, &context)
@@ -51,7 +50,7 @@ pub fn is_good_by_status_list(
     format: CredentialFormat,
     now: UnixMillis,
 ) -> bool {
-    let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
+    let context = StatusContext { provider, issuer, trust: None, livemode: true, now };
     let root = issuer.roots.first().filter(|_| format == CredentialFormat::Mdoc);
     let voucher = root.map(|root| Voucher::of_mdoc(root.sha256(), ""));
     is_good(StatusListReference::new(idx, uri), token, voucher, &context)
@@ -67,7 +66,7 @@ pub fn is_good_by_identifier_list(
     issuer: &TrustEntry,
     now: UnixMillis,
 ) -> bool {
-    let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
+    let context = StatusContext { provider, issuer, trust: None, livemode: true, now };
     let voucher = issuer.roots.first().map(|root| Voucher::of_mdoc(root.sha256(), ""));
     is_good(StatusListReference::of_identifier(identifier, uri), token, voucher, &context)
 }

@@ -26,8 +26,10 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::ids::{CredentialFormat, IssuerId};
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
+use crate::trust::TrustSnapshot;
 use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
+use crate::trust::snapshot::SameTrust;
 
 /// The place of a credential's status: `status_list` of its `status` (draft 6), or `identifier_list`
 /// (ISO/IEC 18013-5 second edition 12.3.6).
@@ -111,7 +113,7 @@ enum Content {
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Binding {
     issuer_id: IssuerId,
-    trust_version: u64,
+    trust: Option<SameTrust>,
     livemode: bool,
 }
 
@@ -408,7 +410,7 @@ impl Binding {
     fn of(context: &StatusContext<'_>) -> Self {
         Self {
             issuer_id: context.issuer.issuer_id.clone(),
-            trust_version: context.trust_version,
+            trust: context.trust.map(TrustSnapshot::same),
             livemode: context.livemode,
         }
     }

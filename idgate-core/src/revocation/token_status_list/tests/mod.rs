@@ -425,11 +425,13 @@ fn keys_on_every_curve_sign_lists() {
 }
 
 #[test]
-fn a_verified_list_serves_its_issuer_snapshot_and_mode_only() {
+fn a_verified_list_serves_its_issuer_trust_and_mode_only() {
     let mine = entry();
     let mut other = entry();
     other.issuer_id = IssuerId::new("https://other.example");
-    let here = context(&mine);
+    // Two trusts with one number are two.
+    let [trust, another] = [(); 2].map(|()| TrustSnapshot::new(1, [entry()]));
+    let here = StatusContext { trust: Some(&trust), ..context(&mine) };
     let list = verify_by_key(&here, signed(jwt()).as_bytes()).unwrap();
     let key = ListSigner::IssuerKey;
     assert!(list.serves(key, &here));
@@ -437,7 +439,8 @@ fn a_verified_list_serves_its_issuer_snapshot_and_mode_only() {
     assert!(list.serves(key, &StatusContext { now: over.minus(1), ..here }));
     for elsewhere in [
         StatusContext { issuer: &other, ..here },
-        StatusContext { trust_version: 2, ..here },
+        StatusContext { trust: Some(&another), ..here },
+        StatusContext { trust: None, ..here },
         StatusContext { livemode: false, ..here },
         StatusContext { now: over, ..here },
     ] {
