@@ -48,8 +48,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Reads the material of `issuers`. Its number is made of the keys, certificates and lists that may sign, so that a
-    /// status list that was fetched for one does not serve another.
+    /// Reads the material of `issuers`. Its number is made of the keys, certificates and lists that may sign. A status
+    /// list that was fetched under one trust serves its clones alone.
     ///
     /// # Errors
     /// The first field that cannot be used, by issuer and name; or two issuers have one name.

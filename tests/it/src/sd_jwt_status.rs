@@ -52,7 +52,11 @@ fn entry(issuer_id: &str) -> TrustEntry {
     entry
 }
 
-fn verifier(version: u64, policy: RevocationPolicy) -> Verifier {
+fn if_published() -> Verifier {
+    verifier(RevocationPolicy::IfPublished)
+}
+
+fn verifier(policy: RevocationPolicy) -> Verifier {
     let entries = [ISSUER, "https://other.example"].map(|issuer_id| {
         let mut entry = entry(issuer_id);
         entry.revocation = policy;
@@ -60,7 +64,7 @@ fn verifier(version: u64, policy: RevocationPolicy) -> Verifier {
     });
     Verifier::builder(Trust::of_snapshot(
         aws_lc_rs::PROVIDER,
-        Arc::new(TrustSnapshot::new(version, entries)),
+        Arc::new(TrustSnapshot::new(1, entries)),
     ))
     .profiles([idgate_core::Profile::Draft])
     .unsigned("https://gateway.example")
@@ -78,21 +82,21 @@ struct Flow {
 impl Flow {
     /// A session that asks for one credential for each of `statuses`, `None` for no status claim.
     fn new(statuses: &[Option<Value>]) -> Self {
-        Self::of(ISSUER, 1, RevocationPolicy::IfPublished, statuses)
+        Self::by(&if_published(), ISSUER, statuses)
     }
 
-    fn of(
-        issuer: &str,
-        version: u64,
-        policy: RevocationPolicy,
-        statuses: &[Option<Value>],
-    ) -> Self {
-        Self::made(issuer, verifier(version, policy), "given_name", statuses)
+    /// A session of `verifier` that asks `issuer`.
+    fn by(verifier: &Verifier, issuer: &str, statuses: &[Option<Value>]) -> Self {
+        Self::made(issuer, verifier.clone(), "given_name", statuses)
+    }
+
+    fn under(policy: RevocationPolicy, statuses: &[Option<Value>]) -> Self {
+        Self::by(&verifier(policy), ISSUER, statuses)
     }
 
     /// The last credential is asked for `claim`.
     fn asking(claim: &str, statuses: &[Option<Value>]) -> Self {
-        Self::made(ISSUER, verifier(1, RevocationPolicy::IfPublished), claim, statuses)
+        Self::made(ISSUER, if_published(), claim, statuses)
     }
 
     fn made(issuer: &str, verifier: Verifier, claim: &str, statuses: &[Option<Value>]) -> Self {
@@ -237,7 +241,7 @@ fn without_a_published_status_there_is_one_commit() {
     let decision = done(flow.verify().step().unwrap());
     assert_eq!(decision.transition.from, flow.session.revision());
     assert_eq!(revocation(&decision), ["not_published"]);
-    let off = Flow::of(ISSUER, 1, RevocationPolicy::Off, &[published(1)]);
+    let off = Flow::under(RevocationPolicy::Off, &[published(1)]);
     assert_eq!(revocation(&done(off.verify().step().unwrap())), ["off"]);
 }
 
@@ -279,7 +283,7 @@ fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
     assert_eq!(reason(&decision), Some(Reason::ClaimMissing));
     assert_eq!(decision.transition.from, lacking.session.revision());
     // One requires a status and has none.
-    let missing = Flow::of(ISSUER, 1, RevocationPolicy::Required, &[published(0), None]);
+    let missing = Flow::under(RevocationPolicy::Required, &[published(0), None]);
     let decision = done(missing.verify().step().unwrap());
     assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
 }
@@ -354,7 +358,7 @@ fn a_need_is_of_the_issuers_whose_credentials_named_it() {
     let (other, own) = ("https://other.example", "https://status.example/2");
     let issuers = [ISSUER, other, other];
     let statuses = [published(0), published(1), Some(status_claim(0, own))];
-    let verifier = verifier(1, RevocationPolicy::IfPublished);
+    let verifier = if_published();
     let flow = Flow::of_issuers(&issuers, verifier, "given_name", &statuses);
     let mut verification = flow.verify();
     let (_, needs) = asked(verification.step().unwrap());
@@ -397,8 +401,9 @@ fn an_answer_that_arrived_in_time_may_finish_after_expiry() {
     assert_eq!(decision.transition.session.phase(), &Phase::Verified { at: late });
 }
 
-fn source() -> VerifiedSource {
-    let flow = Flow::new(&[published(0)]);
+/// A list that a verification by `verifier` authenticated.
+fn source(verifier: &Verifier) -> VerifiedSource {
+    let flow = Flow::by(verifier, ISSUER, &[published(0)]);
     let mut verification = flow.verify();
     let (_, needs) = asked(verification.step().unwrap());
     let token = token();
@@ -408,11 +413,12 @@ fn source() -> VerifiedSource {
 
 #[test]
 fn a_source_that_was_authenticated_before_needs_no_hold() {
-    let source = source();
+    let verifier = if_published();
+    let source = source(&verifier);
     assert_eq!(source.need(), list_at(URI));
     assert_eq!(source.fresh_until(), NOW.plus(3_600_000));
     for (idx, expected) in [(4, None), (1, Some(Reason::CredentialRevoked))] {
-        let flow = Flow::new(&[published(idx)]);
+        let flow = Flow::by(&verifier, ISSUER, &[published(idx)]);
         let mut verification = flow.verify();
         let _uncommitted = asked(verification.step().unwrap());
         assert!(verification.reuse(&source));
@@ -423,19 +429,20 @@ fn a_source_that_was_authenticated_before_needs_no_hold() {
 }
 
 #[test]
-fn a_source_serves_no_other_issuer_or_snapshot() {
-    let source = source();
+fn a_source_serves_no_other_issuer_or_trust() {
+    let verifier = if_published();
+    let source = source(&verifier);
     let statuses = [published(0)];
-    let policy = RevocationPolicy::IfPublished;
     for flow in [
-        Flow::of("https://other.example", 1, policy, &statuses),
-        Flow::of(ISSUER, 2, policy, &statuses),
+        Flow::by(&verifier, "https://other.example", &statuses),
+        // Trust that is built again is another, also under the same number.
+        Flow::by(&if_published(), ISSUER, &statuses),
     ] {
         let mut verification = flow.verify();
         let (_, needs) = asked(verification.step().unwrap());
         assert!(!verification.reuse(&source));
         assert_eq!(asked(verification.step().unwrap()).1, needs);
     }
-    let early = Flow::new(&statuses);
+    let early = Flow::by(&verifier, ISSUER, &statuses);
     assert!(!early.verify().reuse(&source), "nothing was asked yet");
 }
