@@ -17,6 +17,8 @@ use idgate_testkit::wallet::{Body, Wallet};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 use serde_json::{Value, json};
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// The running program, ended with the test.
 struct Shell {
     child: Child,
@@ -54,12 +56,20 @@ impl Shell {
     fn send(&self, method: &str, path: &str, body: Option<&Body>) -> Reply {
         let (media_type, bytes) =
             body.map_or(("text/plain", &[][..]), |body| (&*body.content_type, &*body.bytes));
+        self.exchange(&format!("{method} {path}"), media_type, bytes.len(), bytes)
+    }
+
+    /// Announces a form of that length and sends none of it: the reply must not wait for it.
+    fn announce(&self, path: &str, length: usize) -> Reply {
+        self.exchange(&format!("POST {path}"), FORM, length, &[])
+    }
+
+    fn exchange(&self, line: &str, media_type: &str, length: usize, bytes: &[u8]) -> Reply {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\
-             Content-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
+            "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\
+             Content-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n",
             self.address,
-            bytes.len(),
         );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(bytes).unwrap();
@@ -234,14 +244,12 @@ fn strangers_change_nothing() {
     shell.get("/checks/ses_unknown").expect(404);
     shell.get("/nothing").expect(404);
     shell.send("POST", "/v1/oid4vp/response/ses_unknown", None).expect(409);
-    let content_type = "application/x-www-form-urlencoded".to_owned();
-    let body =
-        Body { content_type: content_type.clone(), bytes: b"vp_token=a&vp_token=b".to_vec() };
+    let body = Body { content_type: FORM.to_owned(), bytes: b"vp_token=a&vp_token=b".to_vec() };
     let path = format!("/v1/oid4vp/response/{id}");
     let malformed = shell.send("POST", &path, Some(&body)).expect(400);
     assert_eq!(malformed.json()["error"], "invalid_response");
-    let large = Body { content_type, bytes: vec![b'a'; 1024 * 1024 + 1] };
-    shell.send("POST", &path, Some(&large)).expect(413);
-    shell.send("POST", "/v1/oid4vp/response/ses_unknown", Some(&large)).expect(409);
+    let too_long = 1024 * 1024 + 1;
+    shell.announce(&path, too_long).expect(413);
+    shell.announce("/v1/oid4vp/response/ses_unknown", too_long).expect(409);
     assert_eq!(shell.read(&id, None)["status"], "CREATED");
 }

@@ -183,7 +183,7 @@ node_binding() {
     (cd bindings/node && node --test test/*.test.js) || return
     rm -rf "$project" && mkdir "$project" && cd "$project" && npm init --yes >/dev/null &&
         npm install --no-audit --no-fund "$root/bindings/node" &&
-        cp "$root"/bindings/node/test/{cases.js,cases.test.js,sessions.test.js,trust.test.js,offers.test.js,browsers.test.js,fetching.test.js} . &&
+        cp "$root"/bindings/node/test/{cases.js,cases.test.js,sessions.test.js,trust.test.js,offers.test.js,browsers.test.js,fetching.test.js,status_wallet.js} . &&
         node --test ./*.test.js
 }
 

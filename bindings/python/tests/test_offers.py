@@ -77,12 +77,16 @@ class OfferTest(unittest.TestCase):
         self.assertTrue(other.response_uri.endswith(other.handle))
         jwt = verifier.request_object(session, other.handle, now=self.now).jwt
         self.assertIn("dcql_query", json.loads(cases.decode(jwt.split(".")[1])))
-        without = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
+        without = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"])
         back: Any = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         for profile in ("haip", "draft"):
             with self.assertRaises(idgate.RequestInvalid) as raised:
                 without.create_session({**back, "profile": profile}, mode="live", now=self.now)
             self.assertEqual(raised.exception.code, "unsupported_profile")
+        # A profile that no session could have is refused at once.
+        with self.assertRaises(idgate.Misconfigured) as early:
+            idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
+        self.assertIn("haip, which needs a signer with a certificate", str(early.exception))
 
     def test_a_browser_reads_the_result_with_the_code_of_the_way_back(self) -> None:
         haip, now = verified("haip")
