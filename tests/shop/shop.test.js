@@ -63,7 +63,7 @@ async function scanning() {
   await page.goto(settings.url)
   await page.click('#other')
   await page.waitForFunction(() => document.querySelector('#qr').naturalWidth > 100)
-  await page.waitForFunction(() => document.querySelector('#status').textContent === 'PENDING')
+  await page.waitForFunction(() => document.querySelector('#status').textContent === 'Waiting for your wallet')
   return { page, link: await page.getAttribute('#link', 'href') }
 }
 
@@ -79,7 +79,7 @@ test('a scanned code: the page follows live and thanks the customer', inBrowser,
   await page.waitForSelector('#done', { state: 'visible' })
   assert.match(await page.textContent('#done'), /Thank you, Erika/)
   const seen = await told(page)
-  assert.deepEqual(await statuses.jsonValue(), ['VERIFIED'])
+  assert.deepEqual(await statuses.jsonValue(), ['Confirmed'])
   assert.ok(!seen.includes(gateway.apiKey.slice(8)), 'the page got the API key')
   assert.ok(!seen.includes(ADULT.birthdate), 'the page got the birthdate')
   // Only the shop was talked to; the code itself is a data: URL without a host.

@@ -3,6 +3,16 @@
 
 import { start, Verification } from '/idgate.js'
 
+/** How an order is, in words. */
+const STATUS = {
+  CREATED: 'Waiting for your wallet',
+  PENDING: 'Waiting for your wallet',
+  VERIFYING: 'Checking the answer',
+  VERIFIED: 'Confirmed',
+  FAILED: 'Not confirmed',
+  EXPIRED: 'The time is over',
+}
+
 const element = (id) => document.getElementById(id)
 
 function show(id) {
@@ -33,7 +43,7 @@ async function begin(device) {
 /** Shows each status as it comes, and the outcome. */
 function listen(order) {
   order.addEventListener('status', ({ detail }) => {
-    element('status').textContent = detail.status
+    element('status').textContent = STATUS[detail.status] ?? ''
   })
   order.addEventListener('failed', ({ detail }) => fail(detail))
   order.addEventListener('outcome', ({ detail: { state, name, words } }) => {
