@@ -134,7 +134,8 @@ export type Reason =
   | 'wallet_error'
   | 'session_expired'
   | 'transaction_data_mismatch'
-  | 'client_revoked';
+  | 'client_revoked'
+  | 'cancelled';
 
 /** Why a wallet presented nothing (OpenID4VP 8.5); `other` is anything else that it says. */
 export type WalletError =

@@ -11,8 +11,8 @@ pub use crate::error::check::CheckSet;
 pub use crate::formats::mdoc::Handover;
 pub use crate::ids::{ClientIdentifier, DocType, NameSpace, OfferId, random_id};
 pub use crate::request::{
-    ClaimFilter, CredentialRequest, CredentialSet, DcApiPages, Invitation, PresentationRequest,
-    RequestForm, RequestObjectJwt, SpokenProfiles, VerifierInfo,
+    ClaimFilter, CredentialRequest, CredentialSet, DcApiPages, Invitation, PageFields,
+    PresentationRequest, RequestForm, RequestObjectJwt, SpokenProfiles, VerifierInfo,
 };
 pub use crate::response::CapturedAnswer;
 #[cfg(feature = "internals")]

@@ -1,7 +1,7 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
 mod profiles;
-mod rules;
+pub(crate) mod rules;
 mod secret_file;
 mod settings;
 mod traces;
@@ -43,10 +43,23 @@ pub enum LogFormat {
 }
 
 /// How sessions are shown to people.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PageRules {
     /// Whether the QR code of a request by reference turns.
     pub turning: bool,
+    /// The operator.
+    pub operator: Operator,
+}
+
+/// The operator, as people see it on pages.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Operator {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where pages lead for privacy, unless their client has an address of its own.
+    pub privacy_url: Option<String>,
+    /// Where they lead for help, likewise.
+    pub help_url: Option<String>,
 }
 
 /// What TLS in-process needs.
@@ -330,7 +343,12 @@ const ENVIRONMENTS: [(&str, Environment); 3] = [
 fn page(settings: &Settings) -> Result<Option<PageRules>, String> {
     let turning = required(settings, "page_turning_qr", rules::on_off)?;
     let on = required(settings, "page", rules::on_off)?;
-    Ok(on.then_some(PageRules { turning }))
+    let operator = Operator {
+        name: optional(settings, "operator_name", rules::shown_name)?,
+        privacy_url: optional(settings, "operator_privacy_url", rules::page_link)?,
+        help_url: optional(settings, "operator_help_url", rules::page_link)?,
+    };
+    Ok(on.then_some(PageRules { turning, operator }))
 }
 
 /// The variables of this process that are text; others cannot be settings of ours.

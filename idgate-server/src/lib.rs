@@ -8,6 +8,7 @@ compile_error!(
      idgate-core, idgate and idgate-ffi build for Windows too"
 );
 
+mod accent;
 pub mod admin;
 pub mod app;
 pub mod config;

@@ -187,6 +187,8 @@ pub(crate) const MAX_PAGE: usize = 100;
 pub(crate) const MAX_WINDOW_HOURS: usize = 720;
 /// The name of an API key (specification 8).
 pub(crate) const MAX_API_KEY_NAME_CHARS: usize = 100;
+/// Bytes of an address that pages lead to.
+pub(crate) const MAX_PAGE_LINK: usize = 2000;
 /// The logo of a client, which is shown small.
 pub(crate) const MAX_LOGO_BYTES: usize = 128 * 1024;
 /// Origins of one client: its environments and brands.

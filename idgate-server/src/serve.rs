@@ -152,7 +152,7 @@ pub async fn start_with_limits(
     app.request_mode = config.request_mode;
     app.profiles = config.profiles.clone();
     app.any_origin = config.environment == Environment::Development;
-    app.pages = config.page;
+    app.pages = config.page.clone();
     app.verification_time = limits.verification_timeout;
     app.webhook_rules = WebhookRules { allow_http, egress: Some(to_webhooks) };
     let app = Arc::new(app);

@@ -23,8 +23,8 @@ test('another browser sees that the page is taken, and the first one keeps it', 
   const first = await world.opened(session)
   const second = await browser()
   await second.goto(session.page_url)
-  assert.match(await second.textContent('h1'), /Opened elsewhere/)
-  assert.equal(await second.locator('svg, a').count(), 0)
+  assert.match(await second.textContent('h1'), /open in another browser/)
+  assert.equal(await second.locator('#qr, a[data-scheme], form, .brand').count(), 0)
   await first.reload()
   assert.equal(await first.locator('#qr').count(), 1)
   // Both had looked at it before one acted.
@@ -35,7 +35,7 @@ test('another browser sees that the page is taken, and the first one keeps it', 
   await one.goto(later.page_url)
   await taken(one)
   await two.reload()
-  assert.match(await two.textContent('h1'), /Opened elsewhere/)
+  assert.match(await two.textContent('h1'), /open in another browser/)
 })
 
 test('of two browsers that open it at once one has it, and the other is told so', inBrowser, async () => {
@@ -48,7 +48,7 @@ test('of two browsers that open it at once one has it, and the other is told so'
   await taken(owner)
   await Promise.all(pages.map((page) => page.reload()))
   assert.equal(await owner.getAttribute('main', 'data-state'), 'open')
-  assert.match(await other.textContent('h1'), /Opened elsewhere/)
+  assert.match(await other.textContent('h1'), /open in another browser/)
 })
 
 test('a stolen address gives no claims and no code, before and after the answer', inBrowser, async () => {
@@ -57,7 +57,7 @@ test('a stolen address gives no claims and no code, before and after the answer'
   const thief = await browser()
   const look = async () => {
     await thief.goto(session.page_url)
-    assert.match(await thief.textContent('h1'), /Opened elsewhere/)
+    assert.match(await thief.textContent('h1'), /open in another browser/)
     for (const below of ['state', 'open', 'dc-api', 'logo']) await thief.goto(`${session.page_url}/${below}`)
   }
   await look()
@@ -79,7 +79,7 @@ test('who steals the address and is first gets no claims either, and the person 
   const thief = await world.opened(session)
   const person = await browser()
   await person.goto(session.page_url)
-  assert.match(await person.textContent('h1'), /Opened elsewhere/)
+  assert.match(await person.textContent('h1'), /open in another browser/)
   assert.equal((await world.answerDraft(session.qr_code_url)).status, 200)
   await thief.waitForURL(/page_code=/)
   await world.assertNoClaims(thief)
@@ -153,7 +153,7 @@ for (const [protocol, licence, refused] of [
       await page.goto(`${evil.url}${new URL(session.page_url).pathname}`)
       await page.click('#choose')
       if (refused === 'the wallet') {
-        await page.waitForFunction(() => document.querySelector('#notice').textContent.startsWith('Nothing was sent'))
+        await page.waitForFunction(() => document.querySelector('#alert').textContent.startsWith('No wallet answered'))
         assert.match(String(failed), /expected_origins|signature of the reader/)
         assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
       } else {

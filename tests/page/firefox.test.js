@@ -11,7 +11,9 @@ import { decline, World } from './world.js'
 
 const FIREFOX = [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find((file) => file && existsSync(file))
 const inFirefox = { skip: FIREFOX ? false : 'there is no Firefox' }
-const LANGUAGES = { en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome' }
+const LANGUAGES = {
+  en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome', nl: 'Voornaam', pl: 'Imię', pt: 'Nome próprio',
+}
 // Shorter than the minute by which the clocks of a wallet and of the gateway may differ.
 const CODE_TURNS_MS = 10_000
 
@@ -60,7 +62,7 @@ test('Firefox: a scanned code leads to the boolean and back to the shop', inFire
     const session = await world.begin(gateway)
     const page = await opened(session)
     assert.equal(await page.evaluate(() => 'DigitalCredential' in globalThis), false)
-    if (gateway === world.newer) assert.equal(await visible(page, '#dialogue'), false)
+    if (gateway === world.newer) assert.equal(await visible(page, '#choose'), false)
     const scan = async () => read(await (await page.$('#qr')).screenshot())
     const answered = await (gateway === world.inline ? world.answerDraft(await scan()) : world.answerShown(scan))
     assert.equal(answered.status, 200)
@@ -87,7 +89,7 @@ test('Firefox: another browser sees that the page is taken', inFirefox, async ()
   const first = await opened(session)
   const second = await firefox()
   await second.goto(session.page_url)
-  assert.match(await second.$eval('h1', (title) => title.textContent), /Opened elsewhere/)
+  assert.match(await second.$eval('h1', (title) => title.textContent), /open in another browser/)
   await first.reload()
   assert.ok(await first.$('#qr'))
 })
@@ -96,7 +98,7 @@ test('Firefox: a wallet that declines', inFirefox, async () => {
   const session = await world.begin(world.inline)
   const page = await opened(session)
   await decline(session.qr_code_url)
-  await page.waitForSelector('main[data-state=refused]')
+  await page.waitForSelector('main[data-state=declined]')
   assert.equal(await page.$eval('#back', (link) => link.getAttribute('href')), world.back)
 })
 
@@ -105,7 +107,7 @@ test('Firefox: axe finds nothing in any language', inFirefox, async () => {
     const session = await world.begin(world.newer)
     const page = await opened(session, locale)
     assert.equal(await page.$eval('html', (html) => html.lang), locale)
-    assert.equal(await page.$eval('li', (item) => item.textContent), word)
+    assert.equal(await page.$eval('.asked li', (item) => item.textContent), word)
     // Past the policy of the page, as an extension.
     await page.evaluate(readFileSync(AXE, 'utf8'))
     const found = await page.evaluate(async () => (await axe.run(document)).violations.map(({ id }) => id))

@@ -46,7 +46,7 @@ function begin() {
   return gateway.createSession({ credentials: [pid] })
 }
 
-const isTaken = (frame) => frame.waitForSelector('main:not([data-free]) #qr')
+const isTaken = (frame) => frame.waitForSelector('main:not([data-free])')
 
 test('an origin of the client’s shows the page in a frame, which stays this browser’s and is followed', inBrowser, async () => {
   const session = await begin()
@@ -57,7 +57,7 @@ test('an origin of the client’s shows the page in a frame, which stays this br
   // By itself it is another browser's: the frame's cookie is kept for the shop's pages alone.
   const alone = await page.context().newPage()
   await alone.goto(session.page_url)
-  assert.match(await alone.textContent('h1'), /Opened elsewhere/)
+  assert.match(await alone.textContent('h1'), /open in another browser/)
   assert.equal((await world.answerNewer(session.qr_code_url)).status, 200)
   await page.frames()[1].waitForSelector('main[data-state=done]')
   assert.deepEqual(page.seen.complaints, [])

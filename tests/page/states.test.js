@@ -1,19 +1,27 @@
 // Every state of the page in every language, in Chromium: for who enlarges it, who does not see it, and who
-// has a keyboard alone. CHROMIUM as in flows.test.js; SCREENSHOTS: a folder for pictures of all of it.
+// has a keyboard alone. CHROMIUM as in flows.test.js; Pictures of each state are in
+// target/pictures afterwards; SCREENSHOTS: a folder for pictures in every language and size.
 
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Machine } from '../harness/machine.cjs'
 import { Gateway } from '../wallets/node/gateway.js'
-import { browser, closeBrowsers, endChromium, fits, inBrowser, violations, withWallet } from './browser.js'
+import { browser, closeBrowsers, endChromium, fits, inBrowser, violations, withoutDialogue, withWallet } from './browser.js'
 import { decline, taken, UNSIGNED, World } from './world.js'
 
-const LANGUAGES = { en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome' }
+const LANGUAGES = {
+  en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome', nl: 'Voornaam', pl: 'Imię', pt: 'Nome próprio',
+}
+const CANCEL = {
+  en: 'Cancel', de: 'Abbrechen', fr: 'Annuler', es: 'Cancelar', it: 'Annulla', nl: 'Annuleren', pl: 'Anuluj', pt: 'Cancelar',
+}
 const SIZES = [[320, 640], [360, 740], [768, 1024], [1280, 800], [3840, 2160]]
 const SHORTEST_TTL_MS = 60_000
+const PICTURES = fileURLToPath(new URL('../../target/pictures/', import.meta.url))
 
 let world, passing, silent
 
@@ -41,8 +49,8 @@ after(async () => {
 /** A page of a browser that speaks this language. */
 async function speaking(locale) {
   const page = await browser({ locale, extraHTTPHeaders: { 'Accept-Language': locale } })
-  // The way back would lead on while it is looked at.
-  await page.route(`${world.back}**`, (route) => route.abort())
+  // The way back would lead on while the test looks at the page. An answer without content leaves a browser where it is.
+  await page.route(`${world.back}**`, (route) => route.fulfill({ status: 204 }))
   return page
 }
 
@@ -81,16 +89,43 @@ const STATES = {
     await taken(page)
     await world.answerDraft(session.qr_code_url)
   },
-  async refused(page) {
+  async fetched(page) {
+    await withoutDialogue(page)
+    const session = await world.begin(world.newer)
+    await page.goto(session.page_url)
+    await taken(page)
+    await world.requestShown(() => page.getAttribute('a.button', 'href'))
+  },
+  async declined(page) {
     const session = await world.begin(world.inline)
     await page.goto(session.page_url)
     await taken(page)
     await decline(session.qr_code_url)
   },
+  async refused(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    await world.answerDraft(session.qr_code_url, { credential: await world.issue({ issuer: world.stranger }) })
+  },
   async taken(page) {
     const session = await world.begin(world.inline)
     await fetch(`${session.page_url}/take`, { method: 'POST', headers: { accept: 'application/json' } })
     await page.goto(session.page_url)
+  },
+  async cancelled(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    await page.getByRole('button', { name: CANCEL[await page.getAttribute('html', 'lang')] }).click()
+  },
+  // Words that no language knows, as long as they are shown.
+  async 'long-words'(page) {
+    const long = 'x'.repeat(80)
+    const credentials = [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: world.issuer.issuerId, claims: [long] }]
+    const session = await world.inline.createSession({ credentials, redirect_uri: world.back })
+    await page.goto(session.page_url)
+    await taken(page)
   },
   gone: (page) => page.goto(`${world.inline.url}/v/0123456789abcdefABCDEF`),
   async over(page) {
@@ -106,12 +141,12 @@ const AGAIN = { 'open-with-dialogue': declined }
 async function declined(page) {
   await page.waitForSelector('#choose')
   await page.click('#choose')
-  await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
-  await page.click('summary')
+  await page.waitForFunction(() => document.querySelector('#alert').textContent !== '')
+  await page.click('.others summary')
 }
 
 /** What the page calls it. */
-const SHOWN = { 'open-with-dialogue': 'open', taken: 'none', gone: 'none' }
+const SHOWN = { 'open-with-dialogue': 'open', 'long-words': 'open', taken: 'none', gone: 'none' }
 
 const shown = (state) => SHOWN[state] ?? state
 
@@ -140,6 +175,7 @@ for (const state of Object.keys(STATES)) {
       const page = await speaking(locale)
       await reached(state, page)
       assert.equal(await page.getAttribute('html', 'lang'), locale)
+      if (locale === 'en') await pictures(page, state)
       for (const [width, height] of SIZES) {
         await page.setViewportSize({ width, height })
         assert.ok(await fits(page), `${locale} ${width}`)
@@ -167,6 +203,19 @@ for (const state of Object.keys(STATES)) {
   })
 }
 
+/** Draws the state on a computer and on a phone, light and dark. */
+async function pictures(page, state) {
+  mkdirSync(PICTURES, { recursive: true })
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme })
+    for (const [width, height] of [[1280, 800], [390, 844]]) {
+      await page.setViewportSize({ width, height })
+      await page.screenshot({ path: path.join(PICTURES, `page-${state}-${width}-${colorScheme}.png`), fullPage: true })
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
 async function picture(page, name) {
   const folder = process.env.SCREENSHOTS
   if (!folder) return
@@ -181,7 +230,7 @@ test('by keyboard alone: everything is reached in order, seen when it is, and a 
   await page.goto(session.page_url)
   await page.waitForSelector('#choose')
   const reached = []
-  for (let n = 0; n < 4; n += 1) {
+  for (let n = 0; n < 5; n += 1) {
     await page.keyboard.press('Tab')
     reached.push(await page.evaluate(() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
@@ -189,13 +238,13 @@ test('by keyboard alone: everything is reached in order, seen when it is, and a 
       return `${document.activeElement.textContent}${isShown ? '' : ' (unseen)'}`
     }))
   }
-  assert.deepEqual(reached.slice(0, 3), [
-    'Choose a wallet in this browser', 'Open the wallet on this device', 'The wallet does not open?',
+  assert.deepEqual(reached.slice(0, 4), [
+    'Choose a wallet', 'Other ways', 'Cancel', 'English',
   ])
   // Unfolded by the keyboard, and back to the button.
-  await page.locator('summary').focus()
+  await page.locator('.others summary').focus()
   await page.keyboard.press('Enter')
-  assert.equal(await page.locator('details a').first().isVisible(), true)
+  assert.equal(await page.locator('.others a:visible').first().isVisible(), true)
   await page.locator('#choose').focus()
   await page.keyboard.press('Enter')
   await page.waitForURL(/page_code=/)
@@ -210,29 +259,34 @@ test('a screen reader says what is asked, by whom, the ways, the time and each o
   const tree = await page.locator('main').ariaSnapshot()
   let at = 0
   for (const name of [
-    'heading "wallet-tests asks you to show" [level=1]',
-    'heading "From your identity card (PID)" [level=2]',
-    'listitem: First name',
-    'button "Choose a wallet in this browser"',
-    'link "Open the wallet on this device"',
-    'img "QR code for your wallet"',
+    'heading "wallet-tests asks to see your details" [level=1]',
+    'button "Choose a wallet"',
+    'status: Waiting for your wallet',
     'timer',
-    'status',
+    'heading "From your identity card" [level=2]',
+    'listitem: First name',
   ]) {
     assert.ok(tree.indexOf(name, at) >= at, `${name}\n${tree}`)
     at = tree.indexOf(name, at)
   }
   await page.click('#choose')
-  await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
+  await page.waitForFunction(() => document.querySelector('#alert').textContent !== '')
   // Told without a look at it.
-  assert.match(await page.getByRole('status').textContent(), /^Nothing was sent/)
-  for (const [end, said] of [['done', 'Done'], ['refused', 'Not accepted'], ['over', 'The time is over']]) {
+  assert.match(await page.getByRole('alert').textContent(), /^No wallet answered/)
+  await page.click('.others summary')
+  assert.match(await page.locator('main').ariaSnapshot(), /img "QR code for your wallet app"/)
+  for (const [end, said, way] of [
+    ['done', 'Thank you. Taking you back to wallet-tests', 'Continue to wallet-tests'],
+    ['declined', 'Nothing was shared', 'Back to wallet-tests'],
+    ['refused', 'This could not be confirmed', 'Back to wallet-tests'],
+    ['over', 'This request has expired', 'Back to wallet-tests'],
+  ]) {
     const other = await browser()
     await other.route(`${world.back}**`, (route) => route.abort())
     await STATES[end](other)
     await other.waitForSelector(`main[data-state=${end}]`)
     const heard = await other.locator('main').ariaSnapshot()
-    assert.ok(heard.includes(`heading "${said}" [level=1]`) && heard.includes('link "Back to wallet-tests"'), heard)
+    assert.ok(heard.includes(`heading "${said}" [level=1]`) && heard.includes(`link "${way}"`), heard)
     assert.match(await other.title(), new RegExp(said))
   }
 })

@@ -14,7 +14,7 @@ import { Issuer } from '../wallets/node/issuer.js'
 import { browserRequest, encrypt, trustRoots } from '../wallets/node/jar-wallet.js'
 import { auth0Mdl, MDL, MDL_NAMESPACE } from '../wallets/node/mdoc.js'
 import { postPlain, readRequest, Wallet } from '../wallets/node/wallet.js'
-import { BROWSER, browser, everything } from './browser.js'
+import { BROWSER, browser, everything, withoutDialogue } from './browser.js'
 
 export { ISO_MDOC }
 export const SIGNED = 'openid4vp-v1-signed'
@@ -72,6 +72,15 @@ export class World {
   /** The page of a session in a browser of its own, once its script has it. */
   async opened(session, options) {
     const page = await browser(options)
+    await page.goto(session.page_url)
+    await taken(page)
+    return page
+  }
+
+  /** The same in a browser without a dialogue for wallets, which shows the code first. */
+  async scanned(session) {
+    const page = await browser()
+    await withoutDialogue(page)
     await page.goto(session.page_url)
     await taken(page)
     return page
@@ -178,7 +187,7 @@ const TYPES = { '.js': 'text/javascript', '.css': 'text/css' }
 /** Somebody else's server, under a name that is another site's. */
 export async function elsewhere(answer) {
   const server = createServer((request, response) => {
-    response.setHeader('Content-Type', TYPES[path.extname(request.url)] ?? 'text/html; charset=utf-8')
+    response.setHeader('Content-Type', TYPES[path.extname(new URL(request.url, 'http://x').pathname)] ?? 'text/html; charset=utf-8')
     Promise.resolve(answer(request)).then((text) => response.end(text), () => response.writeHead(404).end())
   })
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening))

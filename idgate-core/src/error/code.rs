@@ -206,6 +206,8 @@ codes! {
         TransactionDataMismatch => "transaction_data_mismatch",
         /// The operator revoked the client that asked.
         ClientRevoked => "client_revoked",
+        /// The person cancelled, on the page that showed the request.
+        Cancelled => "cancelled",
     }
 }
 

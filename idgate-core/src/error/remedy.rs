@@ -33,6 +33,8 @@ pub enum Remedy {
     EnableProfile,
     /// Requests to browsers have to be enabled.
     EnableDcApi,
+    /// Pages for people have to be enabled.
+    EnablePages,
 }
 
 impl fmt::Display for Remedy {
@@ -51,6 +53,7 @@ impl fmt::Display for Remedy {
             }
             Self::EnableProfile => "leave it out, or enable it",
             Self::EnableDcApi => "leave it out, or enable requests to browsers",
+            Self::EnablePages => "leave it out, or enable pages",
         };
         f.write_str(text)
     }

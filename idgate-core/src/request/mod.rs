@@ -46,7 +46,7 @@ pub(crate) use self::parameters::RequestParameters;
 pub use self::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };
-pub use self::profile::{Profile, SpokenProfiles};
+pub use self::profile::{PageFields, Profile, SpokenProfiles};
 pub(crate) use self::redirect_uri::with_response_code;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
 pub(crate) use self::request_object::ObjectToSign;

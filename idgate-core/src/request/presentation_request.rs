@@ -29,6 +29,8 @@ pub struct PresentationRequest {
     pub(crate) ttl_ms: u64,
     /// Where the wallet sends the person afterwards.
     pub(crate) redirect_uri: Option<String>,
+    /// Where a page leads a person who wants to try again.
+    pub(crate) retry_uri: Option<String>,
     /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
     pub(crate) credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
@@ -122,6 +124,11 @@ impl PresentationRequest {
     /// Where the wallet sends the person afterwards.
     pub fn redirect_uri(&self) -> Option<&str> {
         self.redirect_uri.as_deref()
+    }
+
+    /// Where a page leads a person who wants to try again.
+    pub fn retry_uri(&self) -> Option<&str> {
+        self.retry_uri.as_deref()
     }
 
     /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.

@@ -6,6 +6,21 @@ use crate::error::Remedy;
 
 pub use crate::profile::Profile;
 
+/// Whether a request may have the field for a page that shows it to a person, `retry_uri`.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum PageFields {
+    /// The program has no pages, so it does not know the fields.
+    #[default]
+    Unknown,
+    /// Pages are switched off: the fields are refused, with the remedy.
+    Off,
+    /// An address is https, or of an application.
+    On,
+    /// The same, and http: for development.
+    OnWithHttp,
+}
+
 /// Which profiles a tenant may ask for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SpokenProfiles {
@@ -15,6 +30,8 @@ pub struct SpokenProfiles {
     unready: Vec<(Profile, Remedy)>,
     /// Whether requests go to browsers, too.
     dc_api: bool,
+    /// Whether requests may have fields for pages.
+    page_fields: PageFields,
     /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
     why_draft_alone: &'static str,
 }
@@ -28,7 +45,8 @@ impl SpokenProfiles {
         }
         let why_draft_alone =
             "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
-        Self { enabled, unready: Vec::new(), dc_api: false, why_draft_alone }
+        let page_fields = PageFields::Unknown;
+        Self { enabled, unready: Vec::new(), dc_api: false, page_fields, why_draft_alone }
     }
 
     /// Of an enabled one: it cannot be used now, as without its certificate.
@@ -50,6 +68,13 @@ impl SpokenProfiles {
     #[must_use]
     pub fn with_dc_api(mut self) -> Self {
         self.dc_api = true;
+        self
+    }
+
+    /// The same where requests are shown on pages of the program's own.
+    #[must_use]
+    pub fn with_page_fields(mut self, fields: PageFields) -> Self {
+        self.page_fields = fields;
         self
     }
 
@@ -79,6 +104,11 @@ impl SpokenProfiles {
     /// Whether requests may go to browsers.
     pub(crate) fn has_dc_api(&self) -> bool {
         self.dc_api && !self.is_draft_alone()
+    }
+
+    /// Whether requests may have fields for pages.
+    pub(crate) fn page_fields(&self) -> PageFields {
+        self.page_fields
     }
 
     /// The text of a refusal where `draft` alone is enabled.

@@ -31,6 +31,11 @@ pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether a browser goes there without TLS.
+pub(super) fn is_http(uri: &str) -> bool {
+    scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
+}
+
 /// `redirect_uri` with the query parameter `response_code`, before any fragment.
 pub(crate) fn with_response_code(redirect_uri: &str, code: &str) -> String {
     let (before, fragment) = match redirect_uri.find('#') {

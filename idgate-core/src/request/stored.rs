@@ -41,6 +41,8 @@ struct Request {
     form: RequestForm,
     ttl_ms: u64,
     redirect_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_uri: Option<String>,
     #[serde(with = "credentials")]
     credentials: Vec<CredentialRequest>,
     same_subject_groups: Vec<Vec<String>>,
@@ -205,6 +207,7 @@ mod tests {
             "claim_paths",
             "aki",
             "etsi_tl",
+            "retry_uri",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }
@@ -219,6 +222,7 @@ mod tests {
         request.credential_sets =
             vec![CredentialSet::new(vec![vec!["credential_1".into()]], false)];
         request.same_device = Some(false);
+        request.retry_uri = Some("https://a.example/again".into());
         request.distinct_credentials = true;
         request.dc_api =
             Some(DcApiPages { iso_mdoc: false, handed_over: false, origins: vec!["a".into()] });
@@ -230,7 +234,8 @@ mod tests {
         assert_eq!(
             stored,
             concat!(
-                r#"{"form":"custom","ttl_ms":300000,"redirect_uri":null,"credentials":[{"#,
+                r#"{"form":"custom","ttl_ms":300000,"redirect_uri":null,"#,
+                r#""retry_uri":"https://a.example/again","credentials":[{"#,
                 r#""id":"credential_1","format":"vc+sd-jwt","issuer_id":"https://one.example","#,
                 r#""claims":["given_name"],"alg":null,"namespace":null,"doc_type":null,"#,
                 r#""subject_claim_paths":[],"claim_filters":[],"vct":["urn:one"],"#,

@@ -80,6 +80,8 @@ pub(crate) enum Input {
     Expired,
     /// The client that asked is revoked.
     Revoked,
+    /// The person cancelled.
+    Cancelled,
 }
 
 impl Phase {
@@ -203,6 +205,17 @@ impl Session {
         self.expired(now).or_else(|| self.apply(Input::Revoked, now).ok())
     }
 
+    /// Ends a session that still waits for an answer because the person cancelled: FAILED with
+    /// [`Reason::Cancelled`]. `None` while an answer is being verified, and when it is settled.
+    #[must_use = "nothing is stored until the transition is committed"]
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn cancelled(&self, now: UnixMillis) -> Option<Transition> {
+        if !self.accepts_response(now) {
+            return None;
+        }
+        self.apply(Input::Cancelled, now).ok()
+    }
+
     /// Gives up a verification whose lease is over: PENDING again, or EXPIRED.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn lease_lost(&self, now: UnixMillis) -> Option<Transition> {
@@ -271,6 +284,8 @@ impl Session {
             (Created | Pending | Verifying { .. }, Input::Revoked) => {
                 Failed { at: now, reason: Reason::ClientRevoked, wallet_error: None }
             }
+            (Created | Pending, Input::Cancelled) => cancelled(now),
+            (Verifying { lease_until }, Input::Cancelled) if now >= *lease_until => cancelled(now),
             (Created | Pending | Verifying { .. }, Input::Declined(error)) => {
                 Failed { at: now, reason: Reason::WalletError, wallet_error: Some(error) }
             }
@@ -281,7 +296,9 @@ impl Session {
             (Verified { .. } | Failed { .. } | Expired { .. }, _)
             | (Pending | Verifying { .. }, Input::Followed)
             | (Created | Pending, Input::LeaseLost | Input::Released)
-            | (Verifying { .. }, Input::Hold) => return Err(NotAnAnswer::SessionClosed),
+            | (Verifying { .. }, Input::Hold | Input::Cancelled) => {
+                return Err(NotAnAnswer::SessionClosed);
+            }
         };
         Ok(self.with(phase, result, now))
     }
@@ -311,6 +328,10 @@ impl Session {
 
 fn hold(now: UnixMillis) -> Phase {
     Phase::Verifying { lease_until: now.plus(VERIFYING_LEASE_MS) }
+}
+
+fn cancelled(now: UnixMillis) -> Phase {
+    Phase::Failed { at: now, reason: Reason::Cancelled, wallet_error: None }
 }
 
 fn next(revision: Revision) -> Revision {

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use idgate_core::crypto::{Alg, RequestSigner, SignerUnavailable};
 use idgate_core::shell::discovery::PublishedKey;
-use idgate_core::shell::{SpokenProfiles, TrustSnapshot, discovery};
+use idgate_core::shell::{PageFields, SpokenProfiles, TrustSnapshot, discovery};
 use idgate_core::{Profile, TenantId, Trust, Verifier};
 
 use super::{App, AppError};
@@ -93,6 +93,11 @@ impl App {
         if self.asks_browsers() {
             spoken = spoken.with_dc_api();
         }
+        spoken = spoken.with_page_fields(match (self.shows_pages(), self.any_origin) {
+            (false, _) => PageFields::Off,
+            (true, false) => PageFields::On,
+            (true, true) => PageFields::OnWithHttp,
+        });
         if in_force.is_none() {
             spoken = without(spoken, Profile::Haip);
         }

@@ -9,6 +9,7 @@ mod idempotency;
 mod identity;
 mod metrics;
 mod page_browser;
+mod page_cancel;
 mod page_dialogue;
 mod pages;
 mod registration;

@@ -39,8 +39,7 @@ impl App {
         let is_taken = self.store.take_page(digest, sha256(key.expose().as_bytes())).await?;
         // It may have been settled since it was looked at.
         let session = self.store.session(&view.page.session_id).await?;
-        let is_settled =
-            session.is_some_and(|one| Phase::of(one.status_at(self.now())).is_settled());
+        let is_settled = session.is_some_and(|one| Phase::of(&one, &[], self.now()).is_settled());
         if is_taken && is_settled {
             self.store.note_on_page(digest, TAKEN_LATE).await?;
         }

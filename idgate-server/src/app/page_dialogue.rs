@@ -6,7 +6,7 @@ use idgate_core::session::DcApiProtocol;
 use idgate_core::shell::{DcApiPages, Offer, PresentationRequest};
 use idgate_core::{DcApiRequests, Profile};
 
-use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
+use super::pages::{ANSWERED_HERE, PageView, is_same_device};
 use super::{App, AppError};
 use idgate_base::clock::Moment;
 use idgate_store::Committed;
@@ -14,7 +14,7 @@ use idgate_store::Committed;
 impl PageView {
     /// What the page can pass on to its browser; `None`: it does not ask there.
     pub fn dialogue(&self) -> Option<&[DcApiProtocol]> {
-        let asks = self.asks_here && self.phase == Phase::Open;
+        let asks = self.asks_here && self.phase.is_open();
         self.session.browser_offer().filter(|_| asks).map(Offer::protocols)
     }
 }

@@ -7,7 +7,7 @@ mod way_back;
 use std::time::Duration;
 
 use idgate_core::shell::{Delivery, random_id};
-use idgate_core::{Entropy as _, Profile, Scheme, Session, Status, UnixMillis};
+use idgate_core::{Entropy as _, Profile, Reason, Scheme, Session, Status, UnixMillis};
 use zeroize::Zeroizing;
 
 pub use self::codes::Visit;
@@ -17,14 +17,17 @@ pub(super) use self::key::is_key_of;
 use self::key::is_of_base62;
 use self::way_back::with_code;
 use super::{App, AppError};
+use crate::config::Operator;
 use crate::digest::{hex, sha256};
 use crate::limits::{PAGE_LOOK, PAGE_WAIT};
 use idgate_base::clock::Stopwatch;
 use idgate_base::entropy::OsEntropy;
-use idgate_store::{Face, NewPage, PageRecord, Picture};
+use idgate_store::{Face, NewPage, PageRecord, Picture, StoreError};
 
 /// What is remembered of a page whose own browser's dialogue was answered.
 pub(super) const ANSWERED_HERE: &str = "dialogue";
+/// The note on a page whose request a wallet has fetched.
+const FETCHED: &str = "fetched";
 /// The note on a page that was taken when its session was settled already.
 pub(super) const TAKEN_LATE: &str = "late";
 
@@ -44,14 +47,20 @@ pub enum Standing {
 pub enum Phase {
     /// A wallet can answer.
     Open,
-    /// An answer is being looked at.
+    /// A wallet has fetched the request, and can answer.
+    Fetched,
+    /// An answer is being checked.
     Checking,
     /// It was accepted.
     Done,
-    /// It was not, or the wallet gave none.
+    /// The wallet said that it does not answer.
+    Declined,
+    /// The answer was not accepted.
     Refused,
-    /// Nobody answered in time.
+    /// No wallet answered in time.
     Over,
+    /// The person cancelled.
+    Cancelled,
 }
 
 impl Phase {
@@ -59,26 +68,42 @@ impl Phase {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Fetched => "fetched",
             Self::Checking => "checking",
             Self::Done => "done",
+            Self::Declined => "declined",
             Self::Refused => "refused",
             Self::Over => "over",
+            Self::Cancelled => "cancelled",
         }
     }
 
-    pub(super) const fn of(status: Status) -> Self {
-        match status {
+    pub(super) fn of(session: &Session, notes: &[String], now: UnixMillis) -> Self {
+        match session.status_at(now) {
             Status::Verifying => Self::Checking,
             Status::Verified => Self::Done,
+            Status::Failed if session.wallet_error().is_some() => Self::Declined,
+            Status::Failed if session.reason_at(now) == Some(Reason::Cancelled) => Self::Cancelled,
             Status::Failed => Self::Refused,
             Status::Expired => Self::Over,
+            _ if notes.iter().any(|note| note == FETCHED) => Self::Fetched,
             _ => Self::Open,
         }
     }
 
+    /// Whether a wallet can answer.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Fetched)
+    }
+
+    /// Whether the person has shared nothing, or nothing that could be confirmed.
+    pub const fn may_be_tried_again(self) -> bool {
+        matches!(self, Self::Declined | Self::Refused | Self::Over)
+    }
+
     /// Whether nothing more will happen.
     pub const fn is_settled(self) -> bool {
-        matches!(self, Self::Done | Self::Refused | Self::Over)
+        !matches!(self, Self::Open | Self::Fetched | Self::Checking)
     }
 }
 
@@ -141,7 +166,7 @@ impl PageView {
         if first == Some(Profile::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
     }
 
-    /// Whether the codes of this page turn.
+    /// Whether the code of this page turns.
     pub fn turns(&self) -> bool {
         self.turns
     }
@@ -155,9 +180,36 @@ impl PageView {
                 let code = codes::page_code(&self.page);
                 Some(WayBack { uri: with_code(uri, "page_code", &code), has_code: true })
             }
-            (Phase::Done, Standing::Own) | (Phase::Refused | Phase::Over, _) => Some(plain),
+            (Phase::Done, Standing::Own) => Some(plain),
+            (phase, _) if phase.is_settled() && phase != Phase::Done => Some(plain),
             _ => None,
         }
+    }
+
+    /// The tenant's address, for a person whose request is for another device while this one cannot answer it.
+    pub fn way_out(&self) -> Option<&str> {
+        let is_for_others = self.phase.is_open() && is_same_device(&self.session);
+        let may = is_for_others && self.standing == Standing::Own;
+        self.session.request().redirect_uri().filter(|_| may)
+    }
+
+    /// Where the person can start again, in the browser that has the page.
+    pub fn retry_uri(&self) -> Option<&str> {
+        let is_over = self.phase.may_be_tried_again() || self.phase == Phase::Cancelled;
+        let may = is_over && self.standing == Standing::Own && !self.leads_on();
+        self.session.request().retry_uri().filter(|_| may)
+    }
+
+    /// Whether the page leads the person on by itself.
+    pub fn leads_on(&self) -> bool {
+        let is_cancelled = self.phase == Phase::Cancelled && self.standing == Standing::Own;
+        self.way_back().is_some_and(|way| way.has_code || is_cancelled)
+    }
+
+    /// Whether the wallet's reply leads the person on, in a window of its own.
+    pub fn continues_elsewhere(&self) -> bool {
+        let leads = self.session.request().redirect_uri().is_some();
+        leads && self.standing == Standing::Own && is_same_device(&self.session)
     }
 
     /// Whether this browser would have a way back if the page were its own.
@@ -230,7 +282,7 @@ impl App {
         };
         let now = self.now();
         let turns = self.turns(&session);
-        let phase = Phase::of(session.status_at(now));
+        let phase = Phase::of(&session, &page.notes, now);
         let asks_here = session
             .browser_offer()
             .zip(self.own_origin())
@@ -260,6 +312,11 @@ impl App {
     /// The store failed.
     pub async fn face(&self, view: &PageView) -> Result<Face, AppError> {
         self.store.face(view.session.tenant()).await?.ok_or(AppError::NotFound)
+    }
+
+    /// The operator, as pages name it.
+    pub fn operator(&self) -> Operator {
+        self.pages.as_ref().map(|rules| rules.operator.clone()).unwrap_or_default()
     }
 
     /// The logo of a page's client.
@@ -292,17 +349,49 @@ impl App {
         let watch = Stopwatch::new();
         let mut changes = self.store.watch(id);
         loop {
-            let status = self.store.session(id).await?.map(|session| session.status_at(self.now()));
+            let phase = self.phase_of(view).await?;
             let waited = Duration::from_micros(watch.elapsed_us());
-            let is_other = status.is_none_or(|status| Phase::of(status) != view.phase);
-            if is_other || waited >= most {
+            if phase != Some(view.phase) || waited >= most {
                 return Ok(());
             }
-            // Other processes are not heard.
+            // Changes that other processes make wake nothing here.
             let look = PAGE_LOOK.min(most.saturating_sub(waited));
             // Whichever comes first.
             let _ = tokio::time::timeout(look, changes.changed()).await;
         }
+    }
+
+    /// Where a page stands now; `None`: it is gone.
+    async fn phase_of(&self, view: &PageView) -> Result<Option<Phase>, AppError> {
+        let Some(session) = self.store.session(view.session.id()).await? else { return Ok(None) };
+        let now = self.now();
+        // Only a page that waits for a wallet has a note to wait for.
+        if view.phase != Phase::Open || !is_by_reference(&session) {
+            return Ok(Some(Phase::of(&session, &view.page.notes, now)));
+        }
+        let page = self.store.page(&view.page.digest).await?;
+        Ok(page.map(|page| Phase::of(&session, &page.notes, now)))
+    }
+
+    /// A wallet has the request now: an opened page says so. The wallet gets the request whatever becomes of the note.
+    pub(super) async fn note_fetched(&self, session: &Session) {
+        if self.pages.is_some()
+            && let Err(error) = self.try_note_fetched(session).await
+        {
+            tracing::warn!(session_id = %session.id(), %error, "the page does not say that a wallet has the request");
+        }
+    }
+
+    async fn try_note_fetched(&self, session: &Session) -> Result<(), StoreError> {
+        let page = self.store.page_of(session.id()).await?;
+        let is_news = |page: &PageRecord| !page.notes.iter().any(|note| note == FETCHED);
+        let Some(page) = page.filter(|page| page.is_opened && is_news(page)) else { return Ok(()) };
+        // A gateway of an earlier version shows no such state, so a page would go back and forth between the two. The
+        // version that brought the state brought this reason.
+        if self.store.is_known_to_all(Reason::Cancelled).await? {
+            self.store.note_on_page(&page.digest, FETCHED).await?;
+        }
+        Ok(())
     }
 
     /// What the browser of a session's page brings to `redirect_uri`, when the page has led it there.
@@ -355,10 +444,13 @@ impl App {
 
     /// Whether the addresses of a session's requests turn once its page is open.
     fn turns(&self, session: &Session) -> bool {
-        let by_reference =
-            || session.offers().any(|offer| offer.shape().delivery == Delivery::RequestUri);
-        self.pages.is_some_and(|rules| rules.turning) && by_reference()
+        self.pages.as_ref().is_some_and(|rules| rules.turning) && is_by_reference(session)
     }
+}
+
+/// Whether a wallet fetches the request of one of the session's offers.
+fn is_by_reference(session: &Session) -> bool {
+    session.offers().any(|offer| offer.shape().delivery == Delivery::RequestUri)
 }
 
 /// Whether the person's own browser has to come back into the tenant's session.

@@ -2,7 +2,7 @@
 
 use idgate_core::error::NotFetched;
 use idgate_core::shell::RequestObjectJwt;
-use idgate_core::{Asked, RequestObject, SessionId, Status};
+use idgate_core::{Asked, RequestObject, Session, SessionId, Status};
 
 use super::{Admission, App, AppError, Handle, Visit};
 use idgate_base::clock::Moment;
@@ -29,7 +29,11 @@ impl App {
         let mut admit = Some(admit);
         for _ in 0..TRIES {
             let signing = self.sign_request(handle, asked, visit, &mut admit);
-            let RequestObject { transition, jwt, .. } = signing.await?;
+            let (session, RequestObject { transition, jwt, .. }) = signing.await?;
+            // Before the commit, which wakes the page.
+            if visit.counts {
+                self.note_fetched(&session).await;
+            }
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -61,7 +65,7 @@ impl App {
         admit: impl FnOnce(SessionId) -> Admission,
     ) -> Result<RequestObjectJwt, AppError> {
         let asked = Asked::get(handle.as_str());
-        Ok(self.sign_request(handle, &asked, visit, &mut Some(admit)).await?.jwt)
+        Ok(self.sign_request(handle, &asked, visit, &mut Some(admit)).await?.1.jwt)
     }
 
     async fn sign_request(
@@ -70,7 +74,7 @@ impl App {
         asked: &Asked<'_>,
         visit: &Visit<'_>,
         admit: &mut Option<impl FnOnce(SessionId) -> Admission>,
-    ) -> Result<RequestObject, AppError> {
+    ) -> Result<(Session, RequestObject), AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         self.check_turn(&session, visit).await?;
@@ -79,7 +83,8 @@ impl App {
         }
         let verifier = self.in_force(since).await?.verifier;
         let sign = || verifier.request_object(&session, asked, self.now());
-        Ok(stage(Stage::Sign, sign)?)
+        let object = stage(Stage::Sign, sign)?;
+        Ok((session, object))
     }
 }
 

@@ -7,6 +7,9 @@ use std::time::Duration;
 use idgate::Cidr;
 use idgate_core::Verifier;
 use idgate_core::error::ConfigError;
+use url::Url;
+
+use crate::limits::{MAX_PAGE_LINK, MAX_SHOWN_CHARS};
 
 /// Address ranges separated by commas; none is fine.
 pub(super) fn cidrs(text: &str) -> Result<Vec<Cidr>, String> {
@@ -73,6 +76,24 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "must be an IP address and a port, as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:0".into()
     })
+}
+
+/// A name that people see.
+pub(super) fn shown_name(text: &str) -> Result<String, String> {
+    let is_plain = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    if is_plain && text.chars().count() <= MAX_SHOWN_CHARS {
+        return Ok(text.trim().to_owned());
+    }
+    Err(format!("must have 1 to {MAX_SHOWN_CHARS} characters and no control characters"))
+}
+
+/// An address that a page leads people to.
+pub(crate) fn page_link(text: &str) -> Result<String, String> {
+    let wrong = || "must be an https URL such as https://shop.example/privacy".to_owned();
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    let names_nobody = url.username().is_empty() && url.password().is_none();
+    let is_link = url.scheme() == "https" && url.has_host() && names_nobody;
+    if is_link && url.as_str().len() <= MAX_PAGE_LINK { Ok(url.into()) } else { Err(wrong()) }
 }
 
 /// The base URL as the core takes it, whose rule it is; a slash at the end does no harm.

@@ -82,6 +82,12 @@ pub static SETTINGS: &[Setting] = settings! {
         "on: sessions have a page for people";
     "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":
         "off: the QR code of a page stays the same, also of requests by reference";
+    "IDGATE_OPERATOR_NAME" "operator_name":
+        "Name of the operator, which pages show to people";
+    "IDGATE_OPERATOR_PRIVACY_URL" "operator_privacy_url":
+        "Where pages lead for privacy, https, unless their client has an address of its own";
+    "IDGATE_OPERATOR_HELP_URL" "operator_help_url":
+        "Where pages lead for help, https, unless their client has an address of its own";
     "IDGATE_ENVIRONMENT" "environment" = "development":
         "development, staging or production";
     "IDGATE_INSTANCE_KEY" "instance_key" secret:

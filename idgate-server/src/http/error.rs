@@ -207,6 +207,11 @@ impl HttpError {
         response
     }
 
+    /// The same with a cookie, for a browser that got something all the same.
+    pub(crate) fn with_cookie(self, cookie: String) -> Self {
+        self.with("set-cookie", cookie)
+    }
+
     fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self

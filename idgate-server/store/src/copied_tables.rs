@@ -79,7 +79,7 @@ pub(crate) const TABLES: &[Table] = &[
             "clients",
             "id",
             "rowid AS seq, id, name, livemode, signing_secret, created_at, revoked_at, \
-             max_keys, max_open_sessions, logo, logo_type",
+             max_keys, max_open_sessions, logo, logo_type, accent, privacy_url, help_url",
         ),
         "seq",
     ),

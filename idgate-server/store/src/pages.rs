@@ -123,8 +123,17 @@ pub(super) async fn note(db: &Db<'_>, digest: &[u8; 32], note: &str) -> Done<()>
 
 /// How a client is shown to people.
 pub(super) async fn face(db: &Db<'_>, client_id: &str) -> Done<Option<Face>> {
-    let sql = sql("SELECT name, logo IS NOT NULL FROM clients WHERE id = $1");
-    let read = |row: &Row<'_>| Ok(Face { name: row.get(0)?, has_logo: row.get(1)? });
+    let sql = sql("SELECT name, logo IS NOT NULL, accent, privacy_url, help_url FROM clients \
+                   WHERE id = $1");
+    let read = |row: &Row<'_>| {
+        Ok(Face {
+            name: row.get(0)?,
+            has_logo: row.get(1)?,
+            accent: row.get(2)?,
+            privacy_url: row.get(3)?,
+            help_url: row.get(4)?,
+        })
+    };
     db.one(sql, &[&client_id], read).await
 }
 

@@ -91,7 +91,9 @@ impl Prepared {
     pub(super) fn is_answer(&self) -> bool {
         match self.session.phase() {
             Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
-            Phase::Failed { reason, .. } => *reason != Reason::ClientRevoked,
+            Phase::Failed { reason, .. } => {
+                !matches!(reason, Reason::ClientRevoked | Reason::Cancelled)
+            }
             _ => true,
         }
     }

@@ -13,9 +13,25 @@ use crate::seal::Sealer;
 use idgate_base::spans::Parent;
 
 /// How many ways a session can end a node knows of. It says so behind its version and its key; earlier ones say
-/// nothing, and cannot read a session that ended as `client_revoked`.
+/// nothing, and cannot read a session that ended as `client_revoked` or later ones.
 #[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
 pub(super) const REASONS: i64 = Reason::ALL.len() as i64;
+
+/// How many a node knows of that can read a session that ended as `reason`.
+#[allow(clippy::cast_possible_wrap, reason = "a few dozen")]
+fn known_with(reason: Reason) -> i64 {
+    Reason::ALL.iter().take_while(|one| **one != reason).count() as i64 + 1
+}
+
+/// Whether every node can read a session that ended as `reason`.
+pub(super) async fn is_known(db: &Db<'_>, reason: Reason) -> Done<bool> {
+    let sql = sql("SELECT {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $2 \
+                   AND coalesce(CAST(nullif(split_part(version, ' ', 3), '') AS bigint), 0) < $1)\
+                   |$1 = $1 AND $2 = $2}");
+    let needed = known_with(reason);
+    let is_known = db.one(sql, &[&needed, &NODE_GONE_MS], |row| row.get::<bool>(0)).await?;
+    Ok(is_known.unwrap_or(false))
+}
 
 /// Sessions, with an error in the place of each that cannot be read.
 pub(super) type Readable = Vec<Result<Session, StoreError>>;
@@ -44,7 +60,13 @@ pub(super) async fn of_revoked(db: &Db<'_>, sealer: &Sealer, limit: usize) -> Do
                    AND {NOT EXISTS (SELECT FROM nodes WHERE beat_at > clock_ms() - $3 \
                        AND coalesce(CAST(nullif(split_part(version, ' ', 3), '') AS bigint), 0) < $2)\
                        |$2 = $2 AND $3 = $3} LIMIT $1");
-    let found = db.all(sql, &[&number(limit), &REASONS, &NODE_GONE_MS], Stored::read).await?;
+    let found = db
+        .all(
+            sql,
+            &[&number(limit), &known_with(Reason::ClientRevoked), &NODE_GONE_MS],
+            Stored::read,
+        )
+        .await?;
     Ok(opened(&found, sealer))
 }
 

@@ -93,7 +93,7 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
     digest_mismatch, device_auth_invalid, doc_type_mismatch, type_mismatch, \
     algorithm_not_allowed, claim_missing, claim_filter_mismatch, subject_mismatch, \
     submission_mismatch, malformed_presentation, limit_exceeded, wallet_error, session_expired, \
-    transaction_data_mismatch, client_revoked";
+    transaction_data_mismatch, client_revoked, cancelled";
 
 #[test]
 fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {

@@ -63,6 +63,7 @@ class Reason(StrEnum):
     SESSION_EXPIRED = "session_expired"
     TRANSACTION_DATA_MISMATCH = "transaction_data_mismatch"
     CLIENT_REVOKED = "client_revoked"
+    CANCELLED = "cancelled"
 
 
 class WalletError(StrEnum):
@@ -157,6 +158,7 @@ ReasonText = Literal[
     "session_expired",
     "transaction_data_mismatch",
     "client_revoked",
+    "cancelled",
 ]
 WalletErrorText = Literal[
     "access_denied",

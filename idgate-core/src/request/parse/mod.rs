@@ -7,6 +7,7 @@ mod credential;
 mod dc_api;
 mod groups;
 mod newer;
+mod page;
 mod profiles;
 mod resolve;
 mod sets;
@@ -105,6 +106,7 @@ struct Written<'t, 'a> {
     ttl_ms: u64,
     same_subject_groups: Vec<Vec<String>>,
     redirect_uri: Option<String>,
+    retry_uri: Option<String>,
     profiles: Profiles,
     same_device: Option<bool>,
     credential_sets: Vec<CredentialSet>,
@@ -124,6 +126,7 @@ impl<'t, 'a> Written<'t, 'a> {
         let same_subject_groups = groups::parse_groups(&root, &drafts)?;
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
+        let retry_uri = page::parse_retry_uri(&root, profiles)?;
         let profiles = Profiles::parse(&root, profiles)?;
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
@@ -137,6 +140,7 @@ impl<'t, 'a> Written<'t, 'a> {
             ttl_ms,
             same_subject_groups,
             redirect_uri,
+            retry_uri,
             profiles,
             same_device,
             credential_sets,
@@ -154,6 +158,7 @@ impl<'t, 'a> Written<'t, 'a> {
             form: self.form,
             ttl_ms: self.ttl_ms,
             redirect_uri: self.redirect_uri,
+            retry_uri: self.retry_uri,
             credentials,
             same_subject_groups: self.same_subject_groups,
             credential_sets: self.credential_sets,
@@ -176,7 +181,9 @@ fn choose_form(
 ) -> Result<RequestForm, RequestError> {
     let takes_dc_api = profiles.has_dc_api() || profiles.is_draft_alone();
     let dc_api: &[&str] = if takes_dc_api { &["dc_api"] } else { &[] };
-    let with = |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api].concat();
+    let pages = page::fields(profiles);
+    let with =
+        |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api, pages].concat();
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
     let form = match (root.has("issuer_id"), root.has("credentials")) {
         (true, false) => {

@@ -8,7 +8,9 @@ use idgate_core::shell::DcApiPages;
 use serde_json::json;
 
 use super::no_such_client;
+use crate::accent::{Accent, Colour};
 use crate::admin::output::{Output, check_name};
+use crate::config::rules;
 use crate::failure::Failure;
 use crate::limits::{MAX_LOGO_BYTES, MAX_ORIGINS};
 use idgate_store::{ClientChange, Logo, OperatorStore};
@@ -24,6 +26,16 @@ pub struct SetArgs {
     /// A PNG, JPEG or WebP of at most 128 KiB that people see
     #[arg(long, value_name = "FILE")]
     logo: Option<PathBuf>,
+    /// The colour of buttons and links on its pages, #rrggbb, or `default`. It is darkened and lightened until text can be
+    /// read on the page
+    #[arg(long, value_name = "COLOUR")]
+    accent: Option<String>,
+    /// Where its pages lead for privacy, https, or `default`: the operator's address
+    #[arg(long, value_name = "URL")]
+    privacy_url: Option<String>,
+    /// Where its pages lead for help, https, or `default`: the operator's address
+    #[arg(long, value_name = "URL")]
+    help_url: Option<String>,
     /// `keys=N` or `open_sessions=N`; `default` in place of N: what the settings say
     #[arg(long = "quota", value_name = "NAME=N")]
     quotas: Vec<String>,
@@ -59,6 +71,10 @@ pub(super) fn set(args: &SetArgs, store: &mut OperatorStore) -> Result<Output, F
         check_name("--name", name, 100)?;
     }
     change.logo = args.logo.as_deref().map(logo).transpose()?;
+    change.accent = args.accent.as_deref().map(accent).transpose()?;
+    change.privacy_url =
+        args.privacy_url.as_deref().map(|url| link("--privacy-url", url)).transpose()?;
+    change.help_url = args.help_url.as_deref().map(|url| link("--help-url", url)).transpose()?;
     for quota in &args.quotas {
         let wrong = || {
             Failure::Usage(format!(
@@ -129,10 +145,18 @@ fn show(store: &OperatorStore, id: &str) -> Result<Output, Failure> {
     let settings = store.client_settings(id)?.ok_or_else(|| no_such_client(id))?;
     let usual = |quota: Option<u64>| quota.map_or("default".to_owned(), |n| n.to_string());
     let quotas = settings.quotas;
+    let chosen = settings.accent.as_deref().and_then(Colour::parse).map(Accent::of);
+    let colours = chosen.map_or("default".to_owned(), |Accent { light, dark }| {
+        let chosen = settings.accent.as_deref().unwrap_or_default();
+        format!("{chosen}, shown as {} and in dark as {}", light.accent, dark.accent)
+    });
     let text = format!(
-        "{id}  {}\nlogo: {}\nquotas: keys={} open_sessions={}\norigins: {}\n",
+        "{id}  {}\nlogo: {}\naccent: {colours}\nprivacy: {}\nhelp: {}\n\
+         quotas: keys={} open_sessions={}\norigins: {}\n",
         settings.name,
         settings.logo_type.as_deref().unwrap_or("none"),
+        settings.privacy_url.as_deref().unwrap_or("default"),
+        settings.help_url.as_deref().unwrap_or("default"),
         usual(quotas.keys),
         usual(quotas.open_sessions),
         if settings.origins.is_empty() { "none".to_owned() } else { settings.origins.join(" ") },
@@ -141,6 +165,12 @@ fn show(store: &OperatorStore, id: &str) -> Result<Output, Failure> {
         "client_id": id,
         "name": settings.name,
         "logo": settings.logo_type,
+        "accent": settings.accent,
+        "accent_shown": chosen.map(|Accent { light, dark }| {
+            json!({ "light": light.accent.to_string(), "dark": dark.accent.to_string() })
+        }),
+        "privacy_url": settings.privacy_url,
+        "help_url": settings.help_url,
         "quotas": { "keys": quotas.keys, "open_sessions": quotas.open_sessions },
         "origins": settings.origins,
     });
@@ -161,6 +191,28 @@ fn logo(path: &Path) -> Result<Logo, Failure> {
         _ => return Err(Failure::Usage(format!("--logo: {shown} is not a PNG, JPEG or WebP"))),
     };
     Ok(Logo { media_type, bytes })
+}
+
+/// As it is stored; `None`: the usual colour.
+fn accent(text: &str) -> Result<Option<String>, Failure> {
+    if text == "default" {
+        return Ok(None);
+    }
+    let colour = Colour::parse(text).ok_or_else(|| {
+        Failure::Usage(format!("--accent {text}: write it as #0b5d70, or `default`"))
+    })?;
+    Ok(Some(colour.to_string()))
+}
+
+/// As it is stored; `None`: the operator's address.
+fn link(flag: &str, text: &str) -> Result<Option<String>, Failure> {
+    if text == "default" {
+        return Ok(None);
+    }
+    match rules::page_link(text) {
+        Ok(url) => Ok(Some(url)),
+        Err(why) => Err(Failure::Usage(format!("{flag} {text}: {why}"))),
+    }
 }
 
 /// As pages of the client will name it.
@@ -214,6 +266,9 @@ mod tests {
         let png = dir.path().join("logo.png");
         std::fs::write(&png, b"\x89PNG\r\n\x1a\nrest").unwrap();
         let args = |quotas: &[&str], logo: Option<PathBuf>| SetArgs {
+            accent: None,
+            privacy_url: None,
+            help_url: None,
             id: id.clone(),
             name: None,
             logo,

@@ -29,6 +29,7 @@ fn rule_of(error: &RequestError, remedy: &Remedy) -> String {
             format!("is not a profile of this gateway, which speaks {}", names.join(", "))
         }
         Remedy::EnableDcApi => format!("{fault} at this gateway; ask the operator for it"),
+        Remedy::EnablePages => format!("{fault} at this gateway; ask the operator for pages"),
         _ => error.rule.to_string(),
     }
 }

@@ -59,6 +59,7 @@ pub(super) fn document(types: &[&str], words: &Words) -> String {
         one if one == "eu.europa.ec.eudi.pid.1" || one.starts_with("urn:eudi:pid:") => {
             Some(words.text("identity_card"))
         }
+        "eu.europa.ec.av.1" => Some(words.text("age_proof")),
         _ => None,
     });
     match (kind, types.first()) {
@@ -103,7 +104,7 @@ fn word(name: &str, words: &Words) -> Option<&'static str> {
 }
 
 /// The age that a claim says somebody has.
-fn age_of(name: &str) -> Option<&str> {
+pub(super) fn age_of(name: &str) -> Option<&str> {
     let age = name.strip_prefix("age_over_").or_else(|| name.strip_prefix("age_equal_or_over."))?;
     (matches!(age.len(), 1..=3) && age.bytes().all(|byte| byte.is_ascii_digit())).then_some(age)
 }
@@ -144,7 +145,7 @@ mod tests {
         let words = Words::english();
         assert_eq!(document(&["org.iso.18013.5.1.mDL"], words), words.text("driving_licence"));
         assert_eq!(document(&["urn:x", "urn:eudi:pid:de:1"], words), words.text("identity_card"));
-        assert_eq!(document(&["urn:x"], words), "From a document of the kind urn:x");
+        assert_eq!(document(&["urn:x"], words), "From this document: urn:x");
         assert_eq!(document(&[], words), words.text("any_document"));
     }
 }

@@ -23,6 +23,16 @@ impl Language {
         Self(best.1)
     }
 
+    /// The one with this code (ISO 639-1), if pages have it.
+    pub(crate) fn named(code: &str) -> Option<Self> {
+        words::ALL.iter().find(|words| words.code == code).map(Self)
+    }
+
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        words::ALL.iter().map(Self)
+    }
+
     pub(super) fn words(self) -> &'static Words {
         self.0
     }
@@ -45,6 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_language_that_pages_do_not_have_is_not_chosen() {
+        assert_eq!(Language::named("pl").map(|one| one.words().code), Some("pl"));
+        for code in ["", "sv", "PL", "pl-PL", "e"] {
+            assert_eq!(Language::named(code), None, "{code}");
+        }
+    }
+
+    #[test]
     fn the_language_that_is_liked_best_is_chosen_and_english_otherwise() {
         for (accepted, code) in [
             (None, "en"),
@@ -52,7 +70,10 @@ mod tests {
             (Some("de"), "de"),
             (Some("de-AT,de;q=0.9,en;q=0.8"), "de"),
             (Some("en;q=0.5, fr;q=0.6"), "fr"),
-            (Some("pt, es;q=0.3"), "es"),
+            (Some("sv, es;q=0.3"), "es"),
+            (Some("nl-BE"), "nl"),
+            (Some("pl,pt;q=0.9"), "pl"),
+            (Some("pt-BR"), "pt"),
             (Some("IT"), "it"),
             (Some("ja,*"), "en"),
             (Some("de;q=0, it;q=0.001"), "it"),

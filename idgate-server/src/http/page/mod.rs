@@ -1,41 +1,48 @@
 //! The page for people, as text: no template engine, because everything on it is escaped by the one
 //! writer that there is.
 
+mod asking;
 mod claims;
 mod html;
+mod icons;
 mod language;
+mod live;
+mod outcome;
 mod qr;
 mod shown;
 mod words;
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use hyper::StatusCode;
-use idgate_core::{CredentialFormat, Scheme};
 
+use self::asking::Asking;
 pub use self::html::Html;
 pub(crate) use self::language::Language;
+use self::outcome::Outcome;
 pub use self::qr::Qr;
 pub(crate) use self::shown::{cookie_of, key_of};
 use self::words::Words;
 use crate::app::{PageView, Phase, Standing};
+use crate::config::Operator;
+use crate::digest::{hex, sha256};
 use idgate_store::Face;
 
 /// The one script.
 pub(crate) static SCRIPT: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.js")));
 /// The one style.
 pub(crate) static STYLE: LazyLock<String> = LazyLock::new(|| dense(include_str!("page.css")));
-/// Shown beside the title.
+/// Its address, which is another one when the style is.
+static STYLE_ADDRESS: LazyLock<String> = LazyLock::new(|| versioned("/v/page.css", &STYLE));
+static SCRIPT_ADDRESS: LazyLock<String> = LazyLock::new(|| versioned("/v/page.js", &SCRIPT));
+/// Shown next to the title.
 pub(crate) const ICON: &str = include_str!("icon.svg");
-
-/// A code of more modules than this from edge to edge is shown as wide as it takes.
-const LARGE_CODE: usize = 90;
-/// Of each module of a large code: as many of all, which cameras read best.
-const MODULE_PIXELS: usize = 4;
 
 /// All that belongs to pages is below it.
 pub(crate) const ROOT: &str = "/v/";
+
+/// Seconds after which a page in place of another is asked for again, unless the answer says when.
+const AGAIN_SECONDS: u64 = 5;
 
 /// Where a page finds what belongs to it.
 #[derive(Clone, Copy, Debug)]
@@ -43,246 +50,288 @@ pub(crate) struct Addresses<'a> {
     pub(crate) token: &'a str,
     /// Whether it is shown in a frame.
     pub(crate) framed: bool,
+    /// The language that the person chose on the page.
+    pub(crate) chosen: Option<Language>,
+    /// Whether the person wants to see the code although a wallet has fetched the request.
+    pub(crate) shows_code: bool,
 }
 
 impl Addresses<'_> {
     /// The path of something below the page.
     pub(crate) fn of(self, name: &str) -> String {
-        let query = if self.framed { "?frame" } else { "" };
-        format!("{ROOT}{}/{name}{query}", self.token)
+        self.with(name, "")
+    }
+
+    /// The same with one more parameter in its query.
+    pub(crate) fn with(self, name: &str, parameter: &str) -> String {
+        let path = [ROOT, self.token, "/", name].concat();
+        self.queried(path, self.chosen, parameter)
     }
 
     /// The path of the page.
     pub(crate) fn page(self) -> String {
-        let query = if self.framed { "?frame" } else { "" };
-        format!("{ROOT}{}{query}", self.token)
+        self.queried([ROOT, self.token].concat(), self.chosen, "")
+    }
+
+    /// The page with its code, although a wallet has fetched the request.
+    fn page_with_code(self) -> String {
+        Self { shows_code: true, ..self }.page()
+    }
+
+    /// The page in another language.
+    fn page_in(self, language: Language) -> String {
+        self.queried([ROOT, self.token].concat(), Some(language), "")
+    }
+
+    fn queried(self, path: String, language: Option<Language>, parameter: &str) -> String {
+        let language = language.map(|one| ["lang=", one.words().code].concat());
+        let parts = [
+            Some("frame").filter(|_| self.framed),
+            language.as_deref(),
+            Some("code").filter(|_| self.shows_code),
+            Some(parameter),
+        ];
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        parts
+            .fold((path, '?'), |(path, separator), part| (format!("{path}{separator}{part}"), '&'))
+            .0
     }
 }
 
 /// What a page says that has nothing to show: its link leads nowhere.
-pub(crate) fn gone(language: Language) -> String {
-    let words = language.words();
-    notice(words, words.notice("gone"), None)
+pub(crate) fn gone(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
+    notice(language, &Outcome::gone(language.words()), own, None, Some(operator))
 }
 
 /// What another browser sees.
-pub(crate) fn taken(language: Language) -> String {
-    let words = language.words();
-    notice(words, words.notice("taken"), None)
+pub(crate) fn taken(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
+    notice(language, &Outcome::taken(language.words()), own, None, Some(operator))
 }
 
-/// What a person sees where the page would stand, had the gateway not answered with this status.
-pub(crate) fn refused(language: Language, status: StatusCode, own: Addresses<'_>) -> String {
+/// The page of an error with this status. `again_after`: the seconds that the answer asks to wait.
+pub(crate) fn refused(
+    language: Language,
+    status: StatusCode,
+    again_after: Option<u64>,
+    own: Addresses<'_>,
+) -> String {
     let words = language.words();
-    match status {
-        StatusCode::TOO_MANY_REQUESTS => notice(words, words.notice("busy"), Some(own)),
-        status if status.is_server_error() => notice(words, words.notice("unavailable"), Some(own)),
-        _ => notice(words, words.notice("gone"), None),
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+        let seconds = again_after.unwrap_or(AGAIN_SECONDS).max(1);
+        return notice(language, &Outcome::busy(words), own, Some(seconds), None);
     }
+    notice(language, &Outcome::gone(words), own, None, None)
+}
+
+/// How a page is shown.
+#[derive(Debug)]
+pub(crate) struct Showing<'a> {
+    /// The client.
+    pub(crate) face: &'a Face,
+    /// The operator.
+    pub(crate) operator: &'a Operator,
+    pub(crate) language: Language,
+    pub(crate) own: Addresses<'a>,
 }
 
 /// A page as its browser sees it.
-pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addresses<'_>) -> String {
+pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
+    let Showing { face, operator, language, own } = *showing;
     let words = language.words();
     let mut html = Html::default();
-    let (title, text) = match view.phase {
-        Phase::Open => (words.text("title"), ""),
-        Phase::Checking => words.notice("checking"),
-        Phase::Done => words.notice("done"),
-        Phase::Refused => words.notice("refused"),
-        Phase::Over => words.notice("over"),
+    let shows_code = own.shows_code && view.phase == Phase::Fetched;
+    let outcome = Outcome::of(view, words).filter(|_| !shows_code);
+    let outcome = outcome.map(|outcome| outcome.named(face));
+    let asking = Asking::new(view, face, words, own);
+    let (title, is_slim) = match &outcome {
+        Some(outcome) => (outcome.title().to_owned(), true),
+        None => (asking.title(), asking.is_slim()),
     };
-    let title = named(title, face);
-    head(&mut html, words, &title, looks_again(view));
-    html.raw("<main data-state=\"").raw(view.phase.name()).raw("\" data-left=\"");
-    html.raw(&view.left_ms().to_string()).raw("\"");
+    let theme = face.accent.as_ref().map(|_| own.of("theme.css"));
+    head(
+        &mut html,
+        words,
+        &title,
+        looks_again(view).map(|seconds| (seconds, own)),
+        theme.as_deref(),
+    );
+    html.raw(if is_slim { "<div class=\"page slim\">" } else { "<div class=\"page\">" });
+    brand(&mut html, view, face, words, own);
+    html.raw("<main class=\"card\" data-state=\"").raw(view.phase.name()).raw("\" data-left=\"");
+    html.raw(&view.left_ms().to_string()).raw("\" data-page=\"").text(&own.page()).raw("\"");
     if view.standing == Standing::Free {
         html.raw(" data-free");
     }
     html.raw(">");
-    banner(&mut html, view, face, words, own);
-    match view.phase {
-        Phase::Open => open(&mut html, view, face, words, own),
-        _ => {
-            html.raw("<h1>").text(&title).raw("</h1><p>").text(&named(text, face)).raw("</p>");
-            if view.phase == Phase::Checking {
-                status(&mut html, words);
-            } else {
-                back(&mut html, view, face, words, own);
-            }
+    match outcome {
+        Some(outcome) => {
+            outcome.write(&mut html);
+            below(&mut html, view, face, words, own);
+            html.raw("</div>");
         }
+        None => asking.write(&mut html),
     }
-    html.raw("</main></body></html>");
+    html.raw("</main>");
+    foot(&mut html, language, own, |html| runs(html, face, operator, words));
+    html.raw("</div></body></html>");
     html.finish()
 }
 
+/// The buttons below an outcome, and the status of a session that goes on.
+fn below(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+    match view.phase {
+        Phase::Open => {}
+        Phase::Fetched => {
+            live::notices(html, words, own, if view.turns() { 5 } else { 10 });
+            live::line(html, words, view.left_ms(), words.text("fetched_wait"));
+            html.raw("<div class=\"row\"><a class=\"button second\" href=\"");
+            html.text(&own.page_with_code()).raw("\">").text(words.text("show_code")).raw("</a>");
+            outcome::cancel(html, words, own, "second");
+            html.raw("</div>");
+        }
+        Phase::Checking => live::notices(html, words, own, 10),
+        Phase::Done | Phase::Declined | Phase::Refused | Phase::Over | Phase::Cancelled => {
+            outcome::ways_out(html, view, face, words, own);
+        }
+    }
+}
+
 /// Seconds after which a page without its script is asked for again; `None`: it stays as it is.
-fn looks_again(view: &PageView) -> Option<&'static str> {
+fn looks_again(view: &PageView) -> Option<u64> {
     match view.phase {
         // A code is good for 5 s once it has turned: by then the next one is shown.
-        Phase::Open if view.turns() => Some("5"),
-        Phase::Open | Phase::Checking => Some("10"),
-        Phase::Done | Phase::Refused | Phase::Over => None,
+        Phase::Open | Phase::Fetched if view.turns() => Some(5),
+        Phase::Open | Phase::Fetched | Phase::Checking => Some(10),
+        Phase::Done | Phase::Declined | Phase::Refused | Phase::Over | Phase::Cancelled => None,
     }
 }
 
 /// The start of every page.
-fn head(html: &mut Html, words: &Words, title: &str, looks_again: Option<&str>) {
+fn head(
+    html: &mut Html,
+    words: &Words,
+    title: &str,
+    looks_again: Option<(u64, Addresses<'_>)>,
+    theme: Option<&str>,
+) {
     html.raw("<!doctype html><html lang=\"").raw(words.code);
     html.raw("\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"");
     html.raw(
         "width=device-width,initial-scale=1\"><meta name=\"robots\" content=\"noindex\"><title>",
     );
     html.text(title).raw("</title><link rel=\"icon\" href=\"/v/icon.svg\">");
-    html.raw("<link rel=\"stylesheet\" href=\"/v/page.css\">");
-    if let Some(seconds) = looks_again {
-        // Without the script the page still follows.
-        html.raw("<noscript><meta http-equiv=\"refresh\" content=\"").raw(seconds);
-        html.raw("\"></noscript>");
+    html.raw("<link rel=\"stylesheet\" href=\"").raw(&STYLE_ADDRESS).raw("\">");
+    if let Some(theme) = theme {
+        html.raw("<link rel=\"stylesheet\" href=\"").text(theme).raw("\">");
     }
-    html.raw("<script type=\"module\" src=\"/v/page.js\"></script></head><body>");
+    if let Some((seconds, own)) = looks_again {
+        // Without the script the page still follows, also where it answers a form.
+        html.raw("<noscript><meta http-equiv=\"refresh\" content=\"").raw(&seconds.to_string());
+        html.raw(";url=").text(&own.page()).raw("\"></noscript>");
+    }
+    html.raw("<script type=\"module\" blocking=\"render\" src=\"")
+        .raw(&SCRIPT_ADDRESS)
+        .raw("\"></script></head><body>");
 }
 
-/// `again`: the page that may be there the next time.
-fn notice(words: &Words, (title, text): (&str, &str), again: Option<Addresses<'_>>) -> String {
+/// A page that belongs to no session. `again`: the page may be there after so many seconds.
+fn notice(
+    language: Language,
+    says: &Outcome,
+    own: Addresses<'_>,
+    again: Option<u64>,
+    operator: Option<&Operator>,
+) -> String {
     let mut html = Html::default();
-    head(&mut html, words, title, None);
-    html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
-    if let Some(own) = again {
-        html.raw("</p><p><a class=\"button\" href=\"").text(&own.page()).raw("\">");
-        html.text(words.text("refresh")).raw("</a>");
+    let words = language.words();
+    head(&mut html, words, says.title(), again.map(|seconds| (seconds, own)), None);
+    html.raw("<div class=\"page slim\"><main class=\"card\" data-state=\"none\" data-page=\"");
+    html.text(&own.page()).raw("\"");
+    if let Some(seconds) = again {
+        html.raw(" data-again=\"").raw(&seconds.to_string()).raw("\"");
     }
-    html.raw("</p></main></body></html>");
+    html.raw(">");
+    says.write(&mut html);
+    if again.is_some() {
+        html.raw("<div class=\"row\"><a id=\"again\" class=\"button second\" href=\"");
+        html.text(&own.page()).raw("\">").text(words.text("busy_now")).raw("</a></div>");
+    }
+    html.raw("</div></main>");
+    foot(&mut html, language, own, |html| {
+        let Some(operator) = operator else { return };
+        if let Some(name) = &operator.name {
+            let text = words.text("operator_alone").replace("{operator}", name);
+            html.raw("<span>").text(&text).raw("</span> ");
+        }
+        links(html, operator.privacy_url.as_ref(), operator.help_url.as_ref(), words);
+    });
+    html.raw("</div></body></html>");
     html.finish()
 }
 
-fn banner(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+/// The client's logo and name.
+fn brand(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+    html.raw("<header class=\"brand\">");
     if face.has_logo {
         html.raw("<img class=\"logo\" alt=\"\" src=\"").text(&own.of("logo")).raw("\">");
     }
+    html.raw("<b>").text(&claims::shortened(&face.name)).raw("</b>");
     if !view.session.livemode() {
-        html.raw("<p class=\"test\">").text(words.text("test")).raw("</p>");
+        html.raw("<span class=\"test\">").text(words.text("test")).raw("</span>");
+    }
+    html.raw("</header>");
+}
+
+/// The operator's name, and the links for privacy and help.
+fn runs(html: &mut Html, face: &Face, operator: &Operator, words: &Words) {
+    if let Some(name) = &operator.name {
+        let text = named(words.text("operator"), face).replace("{operator}", name);
+        html.raw("<span>").text(&text).raw("</span> ");
+    }
+    let privacy = face.privacy_url.as_ref().or(operator.privacy_url.as_ref());
+    let help = face.help_url.as_ref().or(operator.help_url.as_ref());
+    links(html, privacy, help, words);
+}
+
+fn links(html: &mut Html, privacy: Option<&String>, help: Option<&String>, words: &Words) {
+    for (link, label) in [(privacy, words.text("privacy")), (help, words.text("help"))] {
+        let Some(link) = link else { continue };
+        html.raw("<a href=\"").text(link).raw("\" rel=\"noreferrer\" target=\"_top\">");
+        html.text(label).raw("</a> ");
     }
 }
 
-fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
-    html.raw("<h1>").text(&named(words.text("asks"), face)).raw("</h1>");
-    for credential in view.session.request().credentials() {
-        let doc_type = credential.doc_type().map(|doc_type| doc_type.as_str());
-        let types: Vec<_> = match credential.format() {
-            CredentialFormat::Mdoc => doc_type.into_iter().collect(),
-            _ => credential.vct().iter().map(String::as_str).collect(),
-        };
-        html.raw("<h2>").text(&claims::document(&types, words)).raw("</h2><ul>");
-        if credential.claims().is_empty() {
-            html.raw("<li>").text(words.text("nothing")).raw("</li>");
+/// The operator, and the choice of languages.
+fn foot(html: &mut Html, language: Language, own: Addresses<'_>, runs: impl FnOnce(&mut Html)) {
+    let words = language.words();
+    html.raw("<footer class=\"foot\"><p>");
+    runs(html);
+    html.raw("</p><details class=\"tongues\"><summary aria-label=\"");
+    html.text(words.text("language")).raw(": ").text(words.text("tongue")).raw("\">");
+    html.text(words.text("tongue"));
+    icons::CHEVRON.draw(html);
+    html.raw("</summary><ul>");
+    for other in Language::all() {
+        let code = other.words().code;
+        html.raw("<li><a href=\"").text(&own.page_in(other)).raw("\" lang=\"").raw(code);
+        html.raw("\" hreflang=\"").raw(code).raw("\"");
+        if other == language {
+            html.raw(" aria-current=\"true\"");
         }
-        for claim in credential.claims() {
-            let path = credential.path_for(claim);
-            let asked = path.map(|path| claims::name_of(path.components()));
-            let asked = asked.as_deref().unwrap_or(claim);
-            html.raw("<li>").text(&claims::claim(asked, words)).raw("</li>");
-        }
-        html.raw("</ul>");
+        html.raw(">").text(other.words().text("tongue")).raw("</a></li>");
     }
-    html.raw("<p>").text(&named(words.text("why"), face)).raw("</p><div class=\"ways\">");
-    dialogue(html, view, words);
-    on_this_device(html, view, words, own);
-    by_scan(html, view, words);
-    html.raw("</div><p>").text(words.text("left")).raw(" <time id=\"left\" role=\"timer\">");
-    html.raw(&clock(view.left_ms())).raw("</time></p>");
-    status(html, words);
+    html.raw("</ul></details></footer>");
 }
 
-/// The script shows it where the browser has a dialogue for what is asked.
-fn dialogue(html: &mut Html, view: &PageView, words: &Words) {
-    let Some(protocols) = view.dialogue() else { return };
-    let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
-    html.raw("<section id=\"dialogue\" hidden data-protocols=\"");
-    html.raw(&protocols.join(" ")).raw("\" data-cancelled=\"").text(words.text("cancelled"));
-    html.raw("\" data-failed=\"").text(words.text("failed"));
-    html.raw("\"><h2>")
-        .text(words.text("browser"))
-        .raw("</h2><p><button id=\"choose\" type=\"button\">");
-    html.text(words.text("choose")).raw("</button></p></section>");
-}
-
-fn on_this_device(html: &mut Html, view: &PageView, words: &Words, own: Addresses<'_>) {
-    let scheme = view.scheme();
-    html.raw("<section><h2>")
-        .text(words.text("here"))
-        .raw("</h2><p><a class=\"button\" data-scheme=\"");
-    html.raw(scheme.key())
-        .raw("\" href=\"")
-        .text(&view.link(scheme))
-        .raw("\">")
-        .text(words.text("open"));
-    html.raw("</a></p><details><summary>").text(words.text("others")).raw("</summary><ul>");
-    // By way of the gateway: a request by value is long, and these are for few.
-    for other in Scheme::ALL.into_iter().filter(|other| *other != scheme) {
-        html.raw("<li><a href=\"").text(&own.of("open")).raw(if own.framed {
-            "&amp;"
-        } else {
-            "?"
-        });
-        html.raw("scheme=").raw(other.key()).raw("\">").text(words.text("open")).raw(" (");
-        html.raw(other.prefix().trim_end_matches('?')).raw(")</a></li>");
-    }
-    html.raw("</ul></details></section>");
-}
-
-fn by_scan(html: &mut Html, view: &PageView, words: &Words) {
-    // What does not fit into a code is for this device alone.
-    let Some(qr) = view.qr_code().as_deref().and_then(Qr::of) else { return };
-    let is_large = qr.side() > LARGE_CODE;
-    html.raw(if is_large { "<section class=\"wide\"><h2>" } else { "<section><h2>" });
-    html.text(words.text("elsewhere")).raw("</h2><p>").text(words.text("scan")).raw("</p>");
-    html.raw("<svg id=\"qr\" role=\"img\" aria-label=\"").text(words.text("code_name"));
-    html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"");
-    if is_large {
-        html.raw(" width=\"").raw(&qr.side().saturating_mul(MODULE_PIXELS).to_string()).raw("\"");
-    }
-    html.raw(
-        "><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/><path fill=\"none\" stroke=\"#000\"",
-    );
-    html.raw(" d=\"").raw(&qr.path()).raw("\" stroke-dasharray=\"").raw(qr.dashes());
-    html.raw("\"/></svg></section>");
-}
-
-/// Where the script says what it cannot do; without it a link asks again.
-fn status(html: &mut Html, words: &Words) {
-    html.raw("<p id=\"notice\" role=\"status\" data-offline=\"").text(words.text("offline"));
-    html.raw("\"></p><noscript><p><a href=\"\">")
-        .text(words.text("refresh"))
-        .raw("</a></p></noscript>");
-}
-
-fn back(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
-    if let Some(way) = view.way_back() {
-        html.raw("<p><a class=\"button\" id=\"back\" href=\"").text(&way.uri).raw("\"");
-        if way.has_code {
-            html.raw(" data-auto");
-        }
-        html.raw(" rel=\"noreferrer\" target=\"_top\">").text(&named(words.text("back"), face));
-        html.raw("</a></p>");
-    } else if view.leads_back_once_taken() {
-        html.raw("<form method=\"post\" action=\"").text(&own.of("take")).raw("\"><button>");
-        html.text(&named(words.text("back"), face)).raw("</button></form>");
-    }
+/// An address that a browser does not have yet when what it leads to has changed.
+fn versioned(path: &str, content: &str) -> String {
+    let digest = hex(&sha256(content.as_bytes()));
+    [path, "?", digest.get(..8).unwrap_or_default()].concat()
 }
 
 /// `{name}` is the client's.
 fn named(text: &str, face: &Face) -> String {
     text.replace("{name}", &claims::shortened(&face.name))
-}
-
-/// Minutes and seconds.
-fn clock(left_ms: u64) -> String {
-    let seconds = left_ms / 1000;
-    let mut text = String::new();
-    // Writing into a text has no way to fail.
-    let _ = write!(text, "{}:{:02}", seconds / 60, seconds % 60);
-    text
 }
 
 /// Without the lines that are comments, and indentation: what a browser loads has a budget.
@@ -319,9 +368,21 @@ mod tests {
 
     #[test]
     fn an_error_repeats_an_address_as_text_alone() {
-        let own = Addresses { token: "a\"b", framed: true };
-        let text = refused(Language::of(None), StatusCode::TOO_MANY_REQUESTS, own);
+        let own = Addresses { token: "a\"b", framed: true, chosen: None, shows_code: false };
+        let text = refused(Language::of(None), StatusCode::TOO_MANY_REQUESTS, Some(7), own);
         assert!(text.contains("href=\"/v/a&quot;b?frame\""), "{text}");
+        assert!(text.contains(" data-again=\"7\""), "{text}");
+    }
+
+    #[test]
+    fn addresses_keep_the_frame_and_the_language_that_was_chosen() {
+        let own = Addresses { token: "t", framed: false, chosen: None, shows_code: false };
+        assert_eq!((own.page(), own.of("take")), ("/v/t".into(), "/v/t/take".into()));
+        let own = Addresses { framed: true, chosen: Language::named("de"), ..own };
+        assert_eq!(own.page(), "/v/t?frame&lang=de");
+        assert_eq!(own.with("open", "scheme=haip"), "/v/t/open?frame&lang=de&scheme=haip");
+        assert_eq!(own.page_in(Language::of(None)), "/v/t?frame&lang=en");
+        assert_eq!(own.page_with_code(), "/v/t?frame&lang=de&code");
     }
 
     #[test]

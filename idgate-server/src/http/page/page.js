@@ -1,26 +1,35 @@
-// The page follows its session: it takes the page for this browser, renews what turns, and loads itself
-// anew when the session stands elsewhere. It knows no texts; the server writes all of them.
+// The page follows its session: it takes the page for this browser, renews what turns, and loads itself again
+// when the state changes. It knows no texts; the server writes all of them.
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const KEPT = `idgate ${location.pathname}`
 const RETRY_MS = 1000
-const BACK_MS = 2500
+const MINUTE_MS = 60000
+const SHORT_CHECK_MS = 400
 
+const byId = (id) => document.getElementById(id)
 const main = document.querySelector('main')
-const notice = document.getElementById('notice')
-const clock = document.getElementById('left')
+const page = document.querySelector('.page')
+const [notice, clock, said, choose, warning] = ['notice', 'left', 'said', 'choose', 'alert'].map(byId)
 const { state } = main.dataset
+// A page that answers a form is at the form's address, and not at its own.
+const home = new URL(main.dataset.page, location.href)
+const KEPT = `idgate ${home.pathname}`
 const ends = performance.now() + Number(main.dataset.left)
-const framed = new URLSearchParams(location.search).has('frame') ? 'frame&' : ''
-const at = (name) => `${location.pathname}/${name}?${framed}seen=${state}`
+const framed = home.searchParams.has('frame') ? 'frame&' : ''
+const at = (name) => `${home.pathname}/${name}?${framed}seen=${seenState}`
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 let isLeaving = false
+/** The state that the gateway need not say again. */
+let seenState = state
 
-/** Loads itself anew; once, though two of its parts may hear that the session stands elsewhere. */
-function loadAnew() {
-  if (!isLeaving) location.reload()
+/** Loads itself again; once, though two of its parts may learn of the same change, and each second at most. */
+async function reload() {
+  if (isLeaving) return
   isLeaving = true
+  await pause(RETRY_MS - performance.now())
+  if (location.pathname === home.pathname) location.reload()
+  else location.replace(home)
 }
 
 async function ask(name, options) {
@@ -55,7 +64,7 @@ function fresh() {
 
 let key
 
-/** Takes the page with a key that is the same each time, until a reply says that the gateway has heard it. */
+/** Takes the page with a key that is the same each time, until a reply says that the gateway has it. */
 async function take() {
   key ??= kept() ?? fresh()
   keep(key)
@@ -68,22 +77,38 @@ async function take() {
 async function retake() {
   while (kept()) {
     const seen = await take().catch(() => pause(RETRY_MS))
-    if (seen?.state && seen.state !== 'taken') loadAnew()
+    if (seen?.state && seen.state !== 'taken') reload()
   }
 }
 
+/** Whole minutes; the last of them is said once, where a screen reader reads it. */
 function tick() {
-  const left = Math.max(0, Math.floor((ends - performance.now()) / 1000))
-  clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`
+  const left = ends - performance.now()
+  const minutes = left < MINUTE_MS ? '' : clock.dataset.text?.replace('{n}', Math.ceil(left / MINUTE_MS))
+  if (clock.textContent !== minutes) clock.textContent = minutes
+  if (!minutes && said.textContent === said.dataset.waits) said.textContent = said.dataset.last
 }
 
-function renew({ links, qr }) {
+/** Says that the gateway cannot be reached, or that it can again; once, for each is read aloud. */
+function say(isOffline) {
+  if ((notice.textContent !== '') === isOffline) return
+  notice.textContent = isOffline ? notice.dataset.offline : ''
+  if (!said) return
+  said.textContent = isOffline ? said.dataset.reconnect : said.dataset.waits
+}
+
+function renew({ links, qr, back: way }) {
+  const out = byId('out')
+  if (way && out) {
+    out.href = way
+    out.hidden = false
+  }
   for (const link of document.querySelectorAll('a[data-scheme]')) {
     if (links?.[link.dataset.scheme]) link.href = links[link.dataset.scheme]
   }
   const drawn = document.querySelector('#qr path')
   if (qr && drawn) {
-    drawn.parentNode.setAttribute('viewBox', qr.view)
+    for (const code of document.querySelectorAll('.qr')) code.setAttribute('viewBox', qr.view)
     drawn.setAttribute('d', qr.path)
     drawn.setAttribute('stroke-dasharray', qr.dashes)
   }
@@ -94,17 +119,24 @@ async function follow() {
   for (;;) {
     try {
       // Only what acts takes a page; this script does, a preview of the link does not.
-      const seen = taken ? await ask('state') : await take()
+      let seen = taken ? await ask('state') : await take()
       if (!taken) {
         taken = true
         delete main.dataset.free
         main.dispatchEvent(new Event('taken'))
       }
-      if (notice.textContent === notice.dataset.offline) notice.textContent = ''
-      if (seen.state !== state) return loadAnew()
+      say(false)
+      if (seen.state === 'checking' && state !== 'checking') {
+        // Most checks are over by then, and a page that flickers says nothing.
+        await pause(SHORT_CHECK_MS)
+        seen = await ask('state')
+      }
+      // The browser's dialogue is open, or its answer is under way: the page stays.
+      if (seen.state === 'fetched' && choose?.disabled) seenState = seen.state
+      else if (seen.state !== state) return reload()
       renew(seen)
     } catch {
-      notice.textContent = notice.dataset.offline
+      say(true)
       await pause(RETRY_MS)
     }
   }
@@ -113,61 +145,76 @@ async function follow() {
 /** Whether the browser has a dialogue for this. */
 const passes = (protocol) => globalThis.DigitalCredential?.userAgentAllowsProtocol?.(protocol)
 
+/** Whether the page offers the browser's dialogue first. */
+function lead(chooses) {
+  page.classList.toggle('choosing', chooses)
+  page.classList.toggle('slim', chooses || !byId('qr'))
+  for (const one of document.querySelectorAll('.chosen')) one.hidden = !chooses
+  for (const one of document.querySelectorAll('.linked')) one.hidden = chooses
+}
+
 /** Offers the browser's own dialogue, once the gateway has given what it asks. */
-async function offer(dialogue) {
+async function offer() {
   let requests
   while (requests === undefined) {
     // What failed once may not the next time; null: the gateway has none.
     requests = await ask('dc-api').then((told) => told.requests ?? null, () => pause(RETRY_MS))
   }
   const passed = requests?.filter(({ protocol }) => passes(protocol))
-  dialogue.hidden = !passed?.length
-  dialogue.style.visibility = ''
-  const button = document.getElementById('choose')
-  button.addEventListener('click', () => choose(dialogue, button, passed))
+  lead(passed?.length > 0)
+  choose.style.visibility = ''
+  choose.addEventListener('click', () => askWallets(passed))
 }
 
-async function choose(dialogue, button, requests) {
-  button.disabled = true
-  notice.textContent = ''
-  const said = await asked(requests)
-  if (!said) return loadAnew()
-  notice.textContent = dialogue.dataset[said]
-  button.disabled = false
+async function askWallets(requests) {
+  choose.disabled = true
+  warning.textContent = ''
+  const failed = await asked(requests)
+  if (!failed) return reload()
+  if (seenState !== state) return reload()
+  warning.textContent = choose.dataset[failed]
+  choose.disabled = false
   // A button that was disabled has lost it.
-  if (document.activeElement === document.body) button.focus()
+  if (document.activeElement === document.body) choose.focus()
 }
 
-/** What is to be said of what came of it; nothing when the page says it anew. */
+/** Which text says what went wrong; none when the page itself changes. */
 async function asked(requests) {
   // Closed, no wallet, or none that fits: browsers do not tell these apart.
   const options = { mediation: 'required', digital: { requests } }
   const credential = await navigator.credentials.get(options).catch(() => null)
-  if (!credential) return 'cancelled'
+  if (!credential) return 'noAnswer'
   const { protocol, data } = credential
   const body = JSON.stringify({ protocol, data })
   const headers = { 'Content-Type': 'application/json' }
   const seen = await ask('dc-api', { method: 'POST', headers, body }).catch(() => undefined)
-  return seen?.state && seen.state !== state ? undefined : 'failed'
+  return seen?.state && seen.state !== state ? undefined : 'notTaken'
 }
 
+// A page that loaded itself again says first what it is now; one that is new to the person leaves the focus alone.
+// In a frame the focus may be in the page around it.
+if (window === top && performance.getEntriesByType('navigation')[0]?.type === 'reload') {
+  scrollTo(0, 0)
+  document.querySelector('h1').focus()
+}
 if (clock) setInterval(tick, 1000)
 if (notice) follow()
 if (state === 'none') retake()
-const dialogue = document.getElementById('dialogue')
-if (dialogue?.dataset.protocols?.split(' ').some(passes)) {
-  // It has its room at once: what somebody is about to scan or to press stays where it is.
-  // Out of sight until it can be used, also where the page's style has not come.
-  dialogue.style.visibility = 'hidden'
-  dialogue.hidden = false
-  const begin = () => offer(dialogue).catch(() => {})
+if (choose?.dataset.protocols?.split(' ').some(passes)) {
+  // It has its room at once, so that nothing moves under a camera or a finger; it is out of sight until it can be used.
+  choose.style.visibility = 'hidden'
+  lead(true)
+  const begin = () => offer().catch(() => {})
   if ('free' in main.dataset) main.addEventListener('taken', begin, { once: true })
   else begin()
 }
-// Who comes back to a page that the browser kept sees how it stands now.
+// A person who comes back to a page that the browser kept sees how it is now.
 addEventListener('pageshow', (event) => event.persisted && location.reload())
 
-const back = document.getElementById('back')
+const back = byId('back')
 if (back && 'auto' in back.dataset && window === top) {
-  pause(BACK_MS).then(() => location.replace(back.href))
+  pause(Number(back.dataset.auto)).then(() => location.replace(back.href))
+}
+if ('again' in main.dataset) {
+  pause(1000 * Number(main.dataset.again)).then(() => location.replace(byId('again').href))
 }

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Every language; English is the first.
-pub(super) static ALL: LazyLock<[Words; 5]> = LazyLock::new(|| {
+pub(super) static ALL: LazyLock<[Words; 8]> = LazyLock::new(|| {
     [
         Words::of("en", include_str!("words/en.txt")),
         Words::of("de", include_str!("words/de.txt")),
         Words::of("fr", include_str!("words/fr.txt")),
         Words::of("es", include_str!("words/es.txt")),
         Words::of("it", include_str!("words/it.txt")),
+        Words::of("nl", include_str!("words/nl.txt")),
+        Words::of("pl", include_str!("words/pl.txt")),
+        Words::of("pt", include_str!("words/pt.txt")),
     ]
 });
 
@@ -62,11 +65,14 @@ mod tests {
     use super::*;
 
     const ENGLISH: &str = include_str!("words/en.txt");
-    const OTHERS: [(&str, &str); 4] = [
+    const OTHERS: [(&str, &str); 7] = [
         ("de", include_str!("words/de.txt")),
         ("fr", include_str!("words/fr.txt")),
         ("es", include_str!("words/es.txt")),
         ("it", include_str!("words/it.txt")),
+        ("nl", include_str!("words/nl.txt")),
+        ("pl", include_str!("words/pl.txt")),
+        ("pt", include_str!("words/pt.txt")),
     ];
 
     /// Texts that another language has as English has them.
@@ -82,7 +88,14 @@ mod tests {
 
     /// The keys that the code names.
     fn named() -> BTreeSet<String> {
-        let code = [include_str!("mod.rs"), include_str!("claims.rs")].concat();
+        let code = [
+            include_str!("asking.rs"),
+            include_str!("claims.rs"),
+            include_str!("live.rs"),
+            include_str!("mod.rs"),
+            include_str!("outcome.rs"),
+        ]
+        .concat();
         let after = |call: &str| {
             let keys = code.split(call).skip(1).filter_map(|rest| rest.split('"').next());
             keys.map(str::to_owned).collect::<Vec<_>>()

@@ -2,79 +2,72 @@
 
 mod dialogue;
 mod headers;
+mod holding;
 
 pub(crate) use self::dialogue::{answer, requests};
+pub(crate) use self::holding::{cancel, take};
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{
     ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
-    SET_COOKIE,
+    RETRY_AFTER,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use idgate_core::Scheme;
 
-use crate::app::{App, AppError, PageKey, PageView, Phase, Standing};
+use crate::accent::{Accent, Colour};
+use crate::app::{App, AppError, PageView, Standing};
 use crate::http::answer_body::{empty, of_type};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
 use crate::http::json::{self, Body, Object};
-use crate::http::page::{self, Addresses, ICON, Language, Qr, SCRIPT, STYLE};
+use crate::http::page::{self, Addresses, ICON, Language, Qr, SCRIPT, STYLE, Showing};
 use crate::http::query;
 
-/// How long a browser remembers that a page is its own after the session took no more answers.
-const COOKIE_GRACE_SECS: u64 = 3600;
 const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
 
 /// `GET /v/{token}`
 pub(crate) async fn show(call: Call<'_>) -> Answered {
-    let language = language(&call.head.headers);
+    let own = addresses(&call)?;
+    let language = language(&call.head.headers, own);
     let app = &call.gateway.app;
     let view = match look(&call).await {
         Ok(view) => view,
         Err(AppError::NotFound) => {
-            return Ok(html(StatusCode::NOT_FOUND, page::gone(language), &[]));
+            return Ok(html(
+                StatusCode::NOT_FOUND,
+                page::gone(language, own, &app.operator()),
+                &[],
+            ));
         }
         Err(error) => return Err(error.into()),
     };
-    let own = addresses(&call)?;
-    let framers = framers(app, &view, own).await?;
     if view.standing == Standing::Taken {
-        return Ok(html(StatusCode::FORBIDDEN, page::taken(language), &framers));
+        let framers = framers(app, &view, own).await?;
+        return Ok(html(
+            StatusCode::FORBIDDEN,
+            page::taken(language, own, &app.operator()),
+            &framers,
+        ));
     }
     if call.head.method == Method::GET {
         app.open_page(&view).await?;
     }
-    let face = app.face(&view).await?;
-    Ok(html(StatusCode::OK, page::show(&view, &face, language, own), &framers))
+    page_of(&call, view, own).await
 }
 
-/// `POST /v/{token}/take`: the page becomes this browser's.
-pub(crate) async fn take(call: Call<'_>) -> Answered {
+/// The page as a person sees it.
+async fn page_of(call: &Call<'_>, view: PageView, own: Addresses<'_>) -> Answered {
     let app = &call.gateway.app;
-    let view = look(&call).await?;
-    let own = addresses(&call)?;
-    let key = page::key_of(&call.head.headers)?;
-    let cookie = match view.standing {
-        Standing::Own => None,
-        // A page that is taken may be so by this browser, whose reply was lost: its key tells.
-        Standing::Free | Standing::Taken => match app.take_page(&view, key).await? {
-            Some(key) => Some(cookie(&view, &key, own)),
-            None => return Ok(taken(&call.head.headers)),
-        },
-    };
-    app.open_page(&view).await?;
-    let mut response = match is_for_script(&call.head.headers) {
-        true => state_of(&app.page_taken(view)),
-        false => see(&own.page())?,
-    };
-    if let Some(mut cookie) = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
-        cookie.set_sensitive(true);
-        response.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    Ok(response)
+    let framers = framers(app, &view, own).await?;
+    let (face, operator) = (app.face(&view).await?, app.operator());
+    let language = language(&call.head.headers, own);
+    let showing = Showing { face: &face, operator: &operator, language, own };
+    Ok(html(StatusCode::OK, page::show(&view, &showing), &framers))
 }
 
 /// `GET /v/{token}/state`: how it stands, at once if that is not `seen`, else when it changes.
@@ -83,14 +76,14 @@ pub(crate) async fn state(call: Call<'_>) -> Answered {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken(&call.head.headers));
+        return taken(&call);
     }
     if seen.as_deref() != Some(view.phase.name()) || view.phase.is_settled() {
         return Ok(state_of(&view));
     }
     app.page_changed(&view).await?;
     let view = look_again(&call).await?;
-    Ok(if view.standing == Standing::Taken { taken(&call.head.headers) } else { state_of(&view) })
+    if view.standing == Standing::Taken { taken(&call) } else { Ok(state_of(&view)) }
 }
 
 /// `GET /v/{token}/open`: the request behind another scheme.
@@ -100,9 +93,9 @@ pub(crate) async fn open(call: Call<'_>) -> Answered {
     let scheme = scheme.ok_or_else(HttpError::not_found)?;
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken(&call.head.headers));
+        return taken(&call);
     }
-    if view.phase != Phase::Open {
+    if !view.phase.is_open() {
         return Err(HttpError::not_found());
     }
     let mut response = see(&view.link(scheme))?;
@@ -114,13 +107,26 @@ pub(crate) async fn open(call: Call<'_>) -> Answered {
 pub(crate) async fn logo(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken(&call.head.headers));
+        return taken(&call);
     }
     let picture = call.gateway.app.logo(&view).await?;
     let mut response = Response::new(Body::whole(Bytes::from(picture.bytes)));
     if let Ok(media_type) = HeaderValue::from_str(&picture.media_type) {
         response.headers_mut().insert(CONTENT_TYPE, media_type);
     }
+    headers::add(response.headers_mut(), &[]);
+    Ok(response)
+}
+
+/// `GET /v/{token}/theme.css`: the colours of the client, where it has some.
+pub(crate) async fn theme(call: Call<'_>) -> Answered {
+    let view = look(&call).await?;
+    if view.standing == Standing::Taken {
+        return taken(&call);
+    }
+    let face = call.gateway.app.face(&view).await?;
+    let accent = face.accent.as_deref().and_then(Colour::parse).ok_or_else(HttpError::not_found)?;
+    let mut response = of_type(CSS, Accent::of(accent).css());
     headers::add(response.headers_mut(), &[]);
     Ok(response)
 }
@@ -132,7 +138,7 @@ pub(crate) async fn script(_: Call<'_>) -> Answered {
 
 /// `GET /v/page.css`
 pub(crate) async fn style(_: Call<'_>) -> Answered {
-    Ok(shared("text/css; charset=utf-8", &STYLE))
+    Ok(shared(CSS, &STYLE))
 }
 
 /// `GET /v/icon.svg`
@@ -154,8 +160,12 @@ async fn look_again(call: &Call<'_>) -> Result<PageView, AppError> {
 }
 
 fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
-    let framed = query::single(call.head.uri.query(), "frame")?.is_some();
-    Ok(Addresses { token: call.id, framed })
+    let query = call.head.uri.query();
+    let framed = query::single(query, "frame")?.is_some();
+    let chosen = query::single(query, "lang")?;
+    let chosen = chosen.as_deref().and_then(Language::named);
+    let shows_code = query::single(query, "code")?.is_some();
+    Ok(Addresses { token: call.id, framed, chosen, shows_code })
 }
 
 /// What became of a request below [`page::ROOT`] that ended in an error: words for the person who looks at it, JSON
@@ -164,9 +174,13 @@ pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body>
     if is_for_person(&head.headers) {
         let below = head.uri.path().strip_prefix(page::ROOT).unwrap_or_default();
         let token = below.split('/').next().unwrap_or_default();
-        let framed = query::single(head.uri.query(), "frame").is_ok_and(|frame| frame.is_some());
-        let own = Addresses { token, framed };
-        let text = page::refused(language(&head.headers), error.status(), own);
+        let asked = |name| query::single(head.uri.query(), name).ok().flatten();
+        let chosen = asked("lang").as_deref().and_then(Language::named);
+        let [framed, shows_code] = ["frame", "code"].map(|name| asked(name).is_some());
+        let own = Addresses { token, framed, chosen, shows_code };
+        let again = error.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok());
+        let again = again.and_then(|seconds| seconds.parse().ok());
+        let text = page::refused(language(&head.headers, own), error.status(), again, own);
         *error.body_mut() = Body::whole(Bytes::from(text));
         error.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     }
@@ -186,14 +200,14 @@ async fn framers(
 /// How a page stands: never why, and never with a claim.
 fn state_of(view: &PageView) -> Response<Body> {
     let mut object = Object::new().text("state", view.phase.name());
-    if view.phase == Phase::Open {
+    if view.phase.is_open() {
         object = object.raw("left_ms", &view.left_ms().to_string());
         if view.turns() {
             object = turned(object, view);
         }
     }
-    if let Some(way) = view.way_back() {
-        object = object.text("back", &way.uri);
+    if let Some(back) = view.way_back().map(|way| way.uri).as_deref().or(view.way_out()) {
+        object = object.text("back", back);
     }
     let mut response = json::answer(StatusCode::OK, object.finish());
     headers::add(response.headers_mut(), &[]);
@@ -215,14 +229,17 @@ fn turned(object: Object, view: &PageView) -> Object {
 }
 
 /// What another browser is told.
-fn taken(asked: &HeaderMap) -> Response<Body> {
-    if is_for_person(asked) {
-        return html(StatusCode::FORBIDDEN, page::taken(language(asked)), &[]);
+fn taken(call: &Call<'_>) -> Answered {
+    let headers = &call.head.headers;
+    if is_for_person(headers) {
+        let own = addresses(call)?;
+        let text = page::taken(language(headers, own), own, &call.gateway.app.operator());
+        return Ok(html(StatusCode::FORBIDDEN, text, &[]));
     }
     let body = Object::new().text("state", "taken").finish();
     let mut response = json::answer(StatusCode::FORBIDDEN, body);
     headers::add(response.headers_mut(), &[]);
-    response
+    Ok(response)
 }
 
 fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> {
@@ -250,8 +267,10 @@ fn shared(media_type: &'static str, text: &'static str) -> Response<Body> {
     response
 }
 
-fn language(headers: &HeaderMap) -> Language {
-    Language::of(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()))
+/// The one that the person chose on the page, or else the one that the browser likes best.
+fn language(headers: &HeaderMap, own: Addresses<'_>) -> Language {
+    let liked = || Language::of(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()));
+    own.chosen.unwrap_or_else(liked)
 }
 
 fn is_for_script(headers: &HeaderMap) -> bool {
@@ -262,12 +281,4 @@ fn is_for_script(headers: &HeaderMap) -> bool {
 fn is_for_person(headers: &HeaderMap) -> bool {
     let names = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
     headers.get_all(ACCEPT).iter().any(names)
-}
-
-/// Bound to this host, for https alone and hidden from scripts.
-fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
-    let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
-    let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
-    let (name, key) = (view.cookie_name(), key.expose());
-    format!("{name}={key}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}")
 }

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 
 use super::super::{Gateway, HttpLimits, listener};
 use crate::app::App;
-use crate::config::{PageRules, RequestMode};
+use crate::config::{Operator, PageRules, RequestMode};
 use idgate_base::clock::VirtualClock;
 use idgate_store::fixtures::TemporaryStore;
 
@@ -72,7 +72,7 @@ impl World {
         let fetcher = Fetcher::reaching(&[]);
         let mut app = App::new(store.shared(), clock, PROVIDER, "https://gateway.example", fetcher);
         app.request_mode = mode;
-        app.pages = Some(PageRules { turning: true });
+        app.pages = Some(PageRules { turning: true, operator: Operator::default() });
         app.verification_time = NEVER;
         let limits = HttpLimits {
             header_timeout: NEVER,

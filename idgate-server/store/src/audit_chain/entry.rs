@@ -42,6 +42,8 @@ pub const OPERATOR_CHAIN: &str = "operator";
 pub const OPERATOR: &str = "operator";
 /// A wallet, with its answer.
 pub const WALLET: &str = "wallet";
+/// The person, on the page that showed the request.
+pub const PERSON: &str = "person";
 /// The gateway itself, when a time had come.
 pub const SYSTEM: &str = "system";
 
@@ -148,6 +150,7 @@ impl AuditEvent {
             Status::Verified => (AuditStatus::Verified, WALLET),
             Status::Expired => (AuditStatus::Expired, SYSTEM),
             _ if ended.reason == Some(Reason::ClientRevoked) => (AuditStatus::Failed, OPERATOR),
+            _ if ended.reason == Some(Reason::Cancelled) => (AuditStatus::Failed, PERSON),
             _ => (AuditStatus::Failed, WALLET),
         };
         Self {

@@ -14,8 +14,8 @@ mod walk;
 
 pub use self::checkpoint::{Checkpoint, SignedCheckpoint};
 pub use self::entry::{
-    AuditEntry, AuditEvent, AuditStatus, ListChange, OPERATOR, OPERATOR_CHAIN, SYSTEM, WALLET,
-    entry_hash, genesis,
+    AuditEntry, AuditEvent, AuditStatus, ListChange, OPERATOR, OPERATOR_CHAIN, PERSON, SYSTEM,
+    WALLET, entry_hash, genesis,
 };
 pub use self::keys::AuditKeys;
 pub use self::removal::{Removal, SignedRemoval};

@@ -99,7 +99,14 @@ pub(super) async fn a_client_is_shown_by_its_name_and_its_logo<B: Backend>() {
     };
     assert!(fixture.operator().set_client(client.as_str(), &change).unwrap());
     let face = fixture.store().face(client).await.unwrap().unwrap();
-    assert_eq!(face, Face { name: "The cellar".into(), has_logo: true });
+    let expected = Face {
+        name: "The cellar".into(),
+        has_logo: true,
+        accent: None,
+        privacy_url: None,
+        help_url: None,
+    };
+    assert_eq!(face, expected);
     let logo = fixture.store().logo(client).await.unwrap().unwrap();
     assert_eq!((&*logo.media_type, &*logo.bytes), ("image/png", &[0x89, b'P'][..]));
     let unknown = idgate_core::TenantId::new("cli_unknown");

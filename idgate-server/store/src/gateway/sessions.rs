@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use idgate_core::shell::OfferId;
-use idgate_core::{Session, SessionId, Transition, UnixMillis};
+use idgate_core::{Reason, Session, SessionId, Transition, UnixMillis};
 
 use super::{Engine, Store};
 use crate::idempotency::{Created, SealedOnce};
@@ -185,6 +185,13 @@ impl Store {
             self.read_long(LaneKey::GATEWAY, limit, |limit, db, env| {
                 Box::pin(session_upkeep::of_revoked(db, &env.sealer, *limit))
             })
+        })
+    }
+
+    /// Whether every gateway that shares the store can read a session that ended as `reason`.
+    pub fn is_known_to_all(&self, reason: Reason) -> Read<'_, bool> {
+        self.read(LaneKey::GATEWAY, reason, |reason, db, _| {
+            Box::pin(session_upkeep::is_known(db, *reason))
         })
     }
 

@@ -149,11 +149,14 @@ impl OperatorStore {
                  max_open_sessions = CASE WHEN $7 THEN $8 ELSE max_open_sessions END \
                  WHERE id = $1");
             let name = &change.name;
-            db.run(
-                sql,
-                &[&id, name, &bytes, &media_type, &sets_keys, &most, &sets_open, &most_open],
-            )
-            .await
+            let found = db
+                .run(
+                    sql,
+                    &[&id, name, &bytes, &media_type, &sets_keys, &most, &sets_open, &most_open],
+                )
+                .await?;
+            set_face(db, id, change).await?;
+            Ok(found)
         })?;
         Ok(found > 0)
     }
@@ -165,7 +168,8 @@ impl OperatorStore {
     pub fn client_settings(&self, id: &str) -> Result<Option<ClientSettings>, StoreError> {
         self.read(async |db| {
             let sql = sql(
-                "SELECT name, logo_type, max_keys, max_open_sessions FROM clients WHERE id = $1",
+                "SELECT name, logo_type, max_keys, max_open_sessions, accent, privacy_url, help_url \
+                 FROM clients WHERE id = $1",
             );
             let found = db.one(sql, &[&id], ClientSettings::read).await?;
             let Some(settings) = found else { return Ok(None) };
@@ -220,6 +224,12 @@ pub struct ClientChange {
     pub name: Option<String>,
     /// Its logo.
     pub logo: Option<Logo>,
+    /// The colour of its pages, `#rrggbb`; `Some(None)`: the usual one.
+    pub accent: Option<Option<String>>,
+    /// Where its pages lead for privacy; `Some(None)`: the operator's address.
+    pub privacy_url: Option<Option<String>>,
+    /// Where they lead for help; `Some(None)`: the operator's address.
+    pub help_url: Option<Option<String>>,
     /// How many live keys it may have; `Some(None)`: the usual number.
     pub max_keys: Option<Option<u64>>,
     /// How many open sessions it may have; `Some(None)`: the usual number.
@@ -233,6 +243,12 @@ pub struct ClientSettings {
     pub name: String,
     /// The media type of its logo.
     pub logo_type: Option<String>,
+    /// The colour of its pages.
+    pub accent: Option<String>,
+    /// Where its pages lead for privacy.
+    pub privacy_url: Option<String>,
+    /// Where they lead for help.
+    pub help_url: Option<String>,
     /// Its own quotas.
     pub quotas: OwnQuotas,
     /// The origins of its own pages, in alphabetical order.
@@ -246,10 +262,29 @@ impl ClientSettings {
         Ok(Self {
             name: row.get(0)?,
             logo_type: row.get(1)?,
+            accent: row.get(4)?,
+            privacy_url: row.get(5)?,
+            help_url: row.get(6)?,
             quotas: OwnQuotas { keys: quota(2)?, open_sessions: quota(3)? },
             origins: Vec::new(),
         })
     }
+}
+
+/// How the pages of a client look, and where they lead.
+async fn set_face(db: &Db<'_>, id: &str, change: &ClientChange) -> Done<()> {
+    let sql = sql("UPDATE clients SET accent = CASE WHEN $2 THEN $3 ELSE accent END, \
+                   privacy_url = CASE WHEN $4 THEN $5 ELSE privacy_url END, \
+                   help_url = CASE WHEN $6 THEN $7 ELSE help_url END WHERE id = $1");
+    let [accent, privacy, help] =
+        [&change.accent, &change.privacy_url, &change.help_url].map(|one| one.clone().flatten());
+    let sets = [&change.accent, &change.privacy_url, &change.help_url].map(Option::is_some);
+    if sets.contains(&true) {
+        let [sets_accent, sets_privacy, sets_help] = sets;
+        db.run(sql, &[&id, &sets_accent, &accent, &sets_privacy, &privacy, &sets_help, &help])
+            .await?;
+    }
+    Ok(())
 }
 
 fn client_record(row: &Row<'_>) -> Done<ClientRecord> {

@@ -21,6 +21,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, sql: include_str!("migrations/0004_trusted_lists.sql") },
     Migration { number: 5, sql: include_str!("migrations/0005_traces.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_sd_jwt_ekus.sql") },
+    Migration { number: 7, sql: include_str!("migrations/0007_faces.sql") },
 ];
 
 /// Of all nodes and commands one changes the schema at a time.

@@ -52,6 +52,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     plain(22, include_str!("migrations/0022_traces.sql")),
     plain(23, include_str!("migrations/0023_deliveries_by_time.sql")),
     plain(24, include_str!("migrations/0024_sd_jwt_ekus.sql")),
+    plain(25, include_str!("migrations/0025_faces.sql")),
 ];
 
 /// From this one on nothing is sealed as the first 0.1.0 did.

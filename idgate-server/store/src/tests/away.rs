@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use idgate_core::shell::webhook::SigningSecret;
-use idgate_core::{SessionId, UnixMillis};
+use idgate_core::{Reason, SessionId, UnixMillis};
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::wait::Wait as _;
@@ -314,6 +314,14 @@ async fn sessions_of_a_revoked_client_end_once_every_node_knows_how() {
     let store = fixture.store();
     assert!(store.session(session.id()).await.unwrap().is_none(), "refused at once");
     assert!(store.sessions_of_revoked(10).await.unwrap().is_empty());
+    assert!(!store.is_known_to_all(Reason::ClientRevoked).await.unwrap());
+    assert!(!store.is_known_to_all(Reason::Cancelled).await.unwrap());
+    // The version that brought `client_revoked` ends such sessions, and knows no other.
+    fixture.backend.run("UPDATE nodes SET version = version || ' 31' WHERE id = 'older'");
+    assert_eq!(store.sessions_of_revoked(10).await.unwrap().len(), 1);
+    assert!(store.is_known_to_all(Reason::ClientRevoked).await.unwrap());
+    assert!(!store.is_known_to_all(Reason::Cancelled).await.unwrap());
     fixture.backend.run("DELETE FROM nodes WHERE id = 'older'");
     assert_eq!(store.sessions_of_revoked(10).await.unwrap().len(), 1);
+    assert!(store.is_known_to_all(Reason::Cancelled).await.unwrap());
 }

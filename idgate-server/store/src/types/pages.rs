@@ -36,6 +36,12 @@ pub struct Face {
     pub name: String,
     /// Whether it has a logo.
     pub has_logo: bool,
+    /// The colour of its buttons and links, `#rrggbb`.
+    pub accent: Option<String>,
+    /// Where it says what it does with personal data.
+    pub privacy_url: Option<String>,
+    /// Where it helps people.
+    pub help_url: Option<String>,
 }
 
 /// A picture as it is sent.

@@ -80,7 +80,8 @@ pub(super) const STORE: Layers = &[
 
 /// The rooms of the gateway.
 pub(super) const SERVER: Layers = &[
-    &["config", "descriptors", "digest", "limits", "openapi", "panics", "service_manager", "stdio"],
+    &["limits"],
+    &["accent", "config", "descriptors", "digest", "openapi", "panics", "service_manager", "stdio"],
     &["failure", "log", "work"],
     &["app"],
     &["http"],

@@ -4,8 +4,8 @@ use super::*;
 
 /// What of a page another browser must not see.
 fn assert_tells_nothing(page: &str) {
-    assert!(page.contains("Opened elsewhere"), "{page}");
-    for hidden in ["shop", "First name", "openid4vp", "<svg", "back"] {
+    assert!(page.contains("This page is open in another browser"), "{page}");
+    for hidden in ["shop", "First name", "openid4vp", "id=\"qr\"", "id=\"back\"", "/cancel"] {
         assert!(!page.contains(hidden), "{hidden}: {page}");
     }
 }
@@ -16,11 +16,11 @@ fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
     let mut second = Browser::new(&gateway, &created);
     for _ in 0..2 {
         assert!(first.get("").expect_status(200).header("set-cookie").is_none());
-        assert!(second.page().contains("<svg"));
+        assert!(second.page().contains("id=\"qr\""));
         assert_eq!(second.state(), "open");
     }
     first.take();
-    assert!(first.page().contains("<svg"));
+    assert!(first.page().contains("id=\"qr\""));
     let taken = second.get("");
     assert_eq!(taken.status, 403);
     assert_tells_nothing(&String::from_utf8(taken.body).unwrap());
@@ -205,7 +205,7 @@ fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
     let page = browser.page();
-    assert!(!page.contains("<svg") && page.contains("href=\"openid4vp://"), "{page}");
+    assert!(!page.contains("id=\"qr\"") && page.contains("href=\"openid4vp://"), "{page}");
     let asked = crate::offers_http::read(&created);
     let answer = sample_wallet().answer_1_0(&asked, crate::tenant::now_ms()).unwrap();
     let reply = tenant.post_answer(&created.id, &answer.body()).expect_status(200).json();

@@ -43,7 +43,7 @@ fn a_page_asks_its_browser_and_brings_back_what_it_got() {
         assert!(!members(&created.answer).contains(&"dc_api"), "the tenant did not ask");
         let mut browser = Browser::new(&gateway, &created);
         browser.take();
-        assert!(browser.page().contains("id=\"dialogue\""));
+        assert!(browser.page().contains("id=\"choose\""));
         let origin = gateway.server.base_url.clone();
         let (protocol, asked) = passed_on(&mut browser, &origin);
         let credential =
@@ -70,7 +70,7 @@ fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
     let created = tenant.create(&request());
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    assert!(browser.page().contains("id=\"dialogue\""));
+    assert!(browser.page().contains("id=\"choose\""));
     let peek = Request::new("HEAD", format!("{}/dc-api", browser.path));
     assert_eq!(browser.send(peek).status, 200);
     assert_eq!(tenant.read(&created.id)["status"], "CREATED");
@@ -142,7 +142,7 @@ fn what_is_not_an_answer_changes_nothing_and_a_decline_ends_it() {
     assert_eq!(browser.state(), "open");
     let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
     let declined = Answer::error(&asked, "access_denied", false).credential(&protocol);
-    assert_eq!(answer(&mut browser, &declined).expect_status(200).json()["state"], "refused");
+    assert_eq!(answer(&mut browser, &declined).expect_status(200).json()["state"], "declined");
     assert_eq!(tenant.read(&created.id)["wallet_error"], "access_denied");
 }
 
@@ -173,7 +173,7 @@ fn a_session_of_drafts_has_no_dialogue() {
     let created = tenant.create(&request);
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
-    assert!(!browser.page().contains("id=\"dialogue\""));
+    assert!(!browser.page().contains("id=\"choose\""));
     browser.get("/dc-api").expect_error(404, "not_found");
 }
 

@@ -31,7 +31,7 @@ fn assert_words(answer: Response, status: u16, title: &str) -> String {
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     let text = String::from_utf8(answer.body).unwrap();
     assert_eq!(answer.status, status, "{text}");
-    assert!(text.contains(&format!("<h1>{title}</h1>")), "{text}");
+    assert!(text.contains(&format!("<h1 tabindex=\"-1\">{title}</h1>")), "{text}");
     for code in ["rate_limited", "not_found", "method_not_allowed", "invalid_request", "internal"] {
         assert!(!text.contains(code), "{text}");
     }
@@ -61,19 +61,25 @@ fn a_request_too_many_is_answered_in_words_and_to_the_script_as_an_error() {
     gateway.installation.machine().freeze();
     while browser.get("").status == 200 {}
     for (language, title) in [
-        ("en", "Too many requests"),
-        ("de-AT", "Zu viele Anfragen"),
-        ("fr", "Trop de demandes"),
-        ("es", "Demasiadas solicitudes"),
-        ("it", "Troppe richieste"),
+        ("en", "One moment, please"),
+        ("de-AT", "Einen Moment bitte"),
+        ("fr", "Un instant, s’il vous plaît"),
+        ("es", "Un momento, por favor"),
+        ("it", "Un momento, per favore"),
+        ("nl", "Een ogenblik geduld"),
+        ("pl", "Chwileczkę"),
+        ("pt", "Um momento, por favor"),
     ] {
         let told = browser.opens("", language);
-        assert!(told.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+        let after = told.header("retry-after").unwrap().to_owned();
+        assert!(after.parse::<u64>().unwrap() > 0);
         let text = assert_words(told, 429, title);
         assert!(text.contains(&format!("href=\"{}\"", browser.path)), "{text}");
+        assert!(text.contains(&format!(" data-again=\"{after}\"")), "{text}");
+        assert!(!text.contains("shop"), "{text}");
     }
     let told = browser.opens("?frame", "en");
-    let text = assert_words(told, 429, "Too many requests");
+    let text = assert_words(told, 429, "One moment, please");
     assert!(text.contains(&format!("href=\"{}?frame\"", browser.path)), "{text}");
     let told = browser.fetches("/state");
     assert_guarded(&told);
@@ -91,16 +97,16 @@ fn what_is_not_there_or_cannot_be_done_is_told_in_words() {
         ("/nothing", 404),
         ("/", 404),
     ] {
-        assert_words(browser.opens(below, "en"), status, "Nothing here");
+        assert_words(browser.opens(below, "en"), status, "This link does not work");
     }
     let posted = browser.shows(Request::post(browser.path.clone()));
     assert_eq!(posted.header("allow"), Some("GET, HEAD"));
-    assert_words(posted, 405, "Nothing here");
+    assert_words(posted, 405, "This link does not work");
     let state = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
     let declined = json!({ "error": "access_denied", "state": state });
     let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&declined);
     tenant.http.send(&answer).expect_status(200);
-    assert_words(browser.opens("/open", "de"), 404, "Hier ist nichts");
+    assert_words(browser.opens("/open", "de"), 404, "Dieser Link funktioniert nicht");
     let told = browser.fetches("/open");
     assert_guarded(&told);
     told.expect_error(404, "not_found");
@@ -112,10 +118,10 @@ fn another_browser_is_told_in_words_that_the_page_is_taken_whatever_it_opens() {
     first.take();
     let mut second = Browser::new(&gateway, &created);
     for below in ["", "/open", "/logo"] {
-        assert_words(second.opens(below, "en"), 403, "Opened elsewhere");
+        assert_words(second.opens(below, "en"), 403, "This page is open in another browser");
     }
     let taking = Request::post(format!("{}/take", second.path));
-    assert_words(second.shows(taking), 403, "Opened elsewhere");
+    assert_words(second.shows(taking), 403, "This page is open in another browser");
 }
 
 #[test]
@@ -124,7 +130,7 @@ fn a_fault_of_the_gateway_is_told_in_words_and_its_cause_is_not() {
     let database = gateway.installation.data_dir().join("idgate.db");
     let database = rusqlite::Connection::open(database).unwrap();
     database.execute_batch("ALTER TABLE pages RENAME TO elsewhere").unwrap();
-    for (language, title) in [("en", "Not available"), ("it", "Non disponibile")] {
+    for (language, title) in [("en", "One moment, please"), ("it", "Un momento, per favore")] {
         let text = assert_words(browser.opens("", language), 500, title);
         assert!(text.contains(&format!("href=\"{}\"", browser.path)), "{text}");
         assert!(!text.contains("pages"), "{text}");

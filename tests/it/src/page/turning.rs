@@ -125,7 +125,7 @@ fn without_a_script_no_code_is_shown_for_longer_than_it_is_good() {
         let gateway = gateway(turning);
         let created = gateway.tenant().create(&request());
         let page = Browser::new(&gateway, &created).page();
-        let refresh = format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">");
+        let refresh = format!("<meta http-equiv=\"refresh\" content=\"{seconds};url=");
         assert!(page.contains(&refresh), "{turning}: {page}");
     }
 }

@@ -6,7 +6,7 @@ mod pages;
 use super::*;
 use crate::codec::base64url;
 use crate::crypto::HashAlg;
-use crate::request::{ClaimPath, Profile, SpokenProfiles, StoredRequest};
+use crate::request::{ClaimPath, PageFields, Profile, SpokenProfiles, StoredRequest};
 use crate::trust::TrustSnapshot;
 
 const ALL: [Profile; 3] = [Profile::V1_0, Profile::Haip, Profile::Draft];

@@ -124,6 +124,7 @@ fn a_settled_session_takes_nothing() {
             Input::LeaseLost,
             Input::Released,
             Input::Revoked,
+            Input::Cancelled,
             verified(NOW),
             Input::Declined(WalletError::AccessDenied),
             Input::Expired,
@@ -136,7 +137,27 @@ fn a_settled_session_takes_nothing() {
         assert!(session.expired(END).is_none());
         assert!(session.lease_lost(END).is_none());
         assert!(session.released(LATER).is_none());
+        assert!(session.cancelled(LATER).is_none());
     }
+}
+
+#[test]
+fn a_person_cancels_what_waits_for_an_answer_and_nothing_else() {
+    let lease_until = LATER.plus(1);
+    for phase in [Phase::Created, Phase::Pending] {
+        let ended = session(phase).cancelled(LATER).unwrap().session;
+        assert_eq!(ended.status_at(LATER), Status::Failed);
+        assert_eq!(ended.reason_at(LATER), Some(Reason::Cancelled));
+        assert_eq!(ended.settled_at(), Some(LATER));
+    }
+    let verifying = session(Phase::Verifying { lease_until });
+    assert!(verifying.cancelled(LATER).is_none());
+    assert!(verifying.apply(Input::Cancelled, LATER).is_err());
+    // The lease is over, so the session waits for an answer again.
+    let ended = verifying.cancelled(lease_until).unwrap().session;
+    assert_eq!(ended.reason_at(lease_until), Some(Reason::Cancelled));
+    // A session whose time is over has expired and cannot be cancelled.
+    assert!(session(Phase::Pending).cancelled(END).is_none());
 }
 
 #[test]

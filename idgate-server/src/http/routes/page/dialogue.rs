@@ -19,7 +19,7 @@ use crate::http::routes::wallet;
 pub(crate) async fn requests(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing != Standing::Own {
-        return Ok(taken(&call.head.headers));
+        return taken(&call);
     }
     let peeks = call.head.method == Method::HEAD;
     let requests = call.gateway.app.page_requests(&view, peeks).await?;
@@ -34,7 +34,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Answered {
     call.trace.is_answer = true;
     let view = look(&call).await?;
     if view.standing != Standing::Own || !is_from_here(&call) {
-        return Ok(taken(&call.head.headers));
+        return taken(&call);
     }
     body::check_is_json(&call.head.headers)?;
     let (app, limit, rates) = (call.gateway.app.clone(), call.limit, &call.gateway.rates);

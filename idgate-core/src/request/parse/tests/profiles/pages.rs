@@ -57,3 +57,60 @@ fn pages_have_one_to_five_origins_as_browsers_write_them_none_twice() {
         assert!(parse_with(&for_pages(good), &trust(), &profiles).is_ok());
     }
 }
+
+fn with_retry(uri: &Value) -> Value {
+    pair(json!({"retry_uri": uri}), json!({}))
+}
+
+#[test]
+fn an_address_to_try_again_is_known_where_there_are_pages_alone() {
+    let body = with_retry(&json!("https://shop.example/again"));
+    refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "retry_uri");
+    let off = SpokenProfiles::new(ALL).with_page_fields(PageFields::Off);
+    let said = refused_by(&off, &body, "invalid_request", "retry_uri");
+    assert!(
+        said.ends_with("is for a page, and there is none; leave it out, or enable pages"),
+        "{said}"
+    );
+    // In both forms and every profile, `draft` alone too.
+    for spoken in [SpokenProfiles::new(ALL), SpokenProfiles::default()] {
+        let spoken = spoken.with_page_fields(PageFields::On);
+        for body in [&body, &legacy(json!({"retry_uri": "https://shop.example/again"}))] {
+            let request = parse_with(body, &trust(), &spoken).unwrap();
+            assert_eq!(request.retry_uri(), Some("https://shop.example/again"));
+            assert!(!request.has_newer_fields);
+        }
+        assert_eq!(
+            parse_with(&pair(json!({}), json!({})), &trust(), &spoken).unwrap().retry_uri(),
+            None
+        );
+    }
+}
+
+#[test]
+fn an_address_to_try_again_is_https_or_an_applications_and_http_in_development() {
+    let [on, with_http] = [PageFields::On, PageFields::OnWithHttp]
+        .map(|fields| SpokenProfiles::new(ALL).with_page_fields(fields));
+    for bad in [
+        json!(1),
+        json!(null),
+        json!(""),
+        json!("/again"),
+        json!("javascript:alert(1)"),
+        json!("data:text/html,x"),
+        json!("https://"),
+        json!(format!("https://shop.example/{}", "x".repeat(2000))),
+    ] {
+        for spoken in [&on, &with_http] {
+            refused_by(spoken, &with_retry(&bad), "invalid_request", "retry_uri");
+        }
+    }
+    for http in ["http://shop.example/again", "HTTP://shop.example/again"] {
+        let said = refused_by(&on, &with_retry(&json!(http)), "invalid_request", "retry_uri");
+        assert!(said.contains("must be https, or a URI of an application"), "{said}");
+        assert!(parse_with(&with_retry(&json!(http)), &trust(), &with_http).is_ok());
+    }
+    for good in ["https://shop.example/again?a=b#c", "shop.example:/again"] {
+        assert!(parse_with(&with_retry(&json!(good)), &trust(), &on).is_ok(), "{good}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Fields of a request for the page that shows it to a person (decisions 32).
+
+use alloc::borrow::ToOwned as _;
+use alloc::string::String;
+
+use crate::error::{ErrorCode, Remedy, RequestError};
+use crate::request::fields::Field;
+use crate::request::profile::{PageFields, SpokenProfiles};
+use crate::request::redirect_uri::{check_redirect_uri, is_http};
+
+/// The fields that a body may have.
+pub(super) fn fields(profiles: &SpokenProfiles) -> &'static [&'static str] {
+    match profiles.page_fields() {
+        PageFields::Unknown => &[],
+        PageFields::Off | PageFields::On | PageFields::OnWithHttp => &["retry_uri"],
+    }
+}
+
+/// Where a person starts again when nothing was shared.
+pub(super) fn parse_retry_uri(
+    root: &Field<'_, '_>,
+    profiles: &SpokenProfiles,
+) -> Result<Option<String>, RequestError> {
+    let Some(field) = root.member("retry_uri") else { return Ok(None) };
+    if profiles.page_fields() == PageFields::Off {
+        let rule = "is for a page, and there is none";
+        return Err(RequestError::new(ErrorCode::InvalidRequest, field.path, rule)
+            .with_remedy(Remedy::EnablePages));
+    }
+    let uri = field.string()?;
+    check_redirect_uri(&uri).map_err(|rule| field.invalid(rule))?;
+    if is_http(&uri) && profiles.page_fields() != PageFields::OnWithHttp {
+        return Err(field.invalid("must be https, or a URI of an application"));
+    }
+    Ok(Some((*uri).to_owned()))
+}

@@ -1,0 +1,149 @@
+//! A page belongs to one browser: the browser takes it, and only that browser cancels.
+
+use hyper::StatusCode;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, SET_COOKIE};
+
+use super::{
+    addresses, is_for_person, is_for_script, look, look_again, page_of, see, state_of, taken,
+};
+use crate::app::{PageKey, PageView, Standing};
+use crate::http::call::Call;
+use crate::http::error::{Answered, HttpError};
+use crate::http::page::{self, Addresses};
+
+/// How long a browser remembers that a page is its own after the session took no more answers.
+const COOKIE_GRACE_SECS: u64 = 3600;
+
+/// Where a request comes from, as browsers say it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A page that is this browser's, and the cookie that tells it so, unless it knows already.
+struct Held {
+    cookie: Option<String>,
+}
+
+impl Held {
+    /// `None`: the page is another browser's.
+    async fn by(
+        call: &Call<'_>,
+        view: &PageView,
+        own: Addresses<'_>,
+    ) -> Result<Option<Self>, HttpError> {
+        let key = page::key_of(&call.head.headers)?;
+        if view.standing == Standing::Own {
+            return Ok(Some(Self { cookie: None }));
+        }
+        // A page that is taken may be so by this browser, whose reply was lost: its key tells.
+        let key = call.gateway.app.take_page(view, key).await?;
+        Ok(key.map(|key| Self { cookie: Some(cookie(view, &key, own)) }))
+    }
+
+    /// The answer with the cookie, whatever it says: a browser that has the page must not be locked out of it.
+    fn tell(self, answered: Answered) -> Answered {
+        let Some(cookie) = self.cookie else { return answered };
+        let mut response = match answered {
+            Ok(response) => response,
+            Err(error) => return Err(error.with_cookie(cookie)),
+        };
+        if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+            cookie.set_sensitive(true);
+            response.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+}
+
+/// `POST /v/{token}/take`: the page becomes this browser's.
+pub(crate) async fn take(call: Call<'_>) -> Answered {
+    let view = look(&call).await?;
+    let own = addresses(&call)?;
+    let Some(held) = Held::by(&call, &view, own).await? else { return taken(&call) };
+    held.tell(was_taken(&call, view, own).await)
+}
+
+async fn was_taken(call: &Call<'_>, view: PageView, own: Addresses<'_>) -> Answered {
+    let app = &call.gateway.app;
+    app.open_page(&view).await?;
+    match is_for_script(&call.head.headers) {
+        true => Ok(state_of(&app.page_taken(view))),
+        false => see(&own.page()),
+    }
+}
+
+/// `POST /v/{token}/cancel`: the person ends the session. A page that no browser has becomes this one's with it.
+pub(crate) async fn cancel(call: Call<'_>) -> Answered {
+    let app = &call.gateway.app;
+    let view = look(&call).await?;
+    let own = addresses(&call)?;
+    if !is_from_here(&call.head.headers, app.own_origin().as_deref()) {
+        return taken(&call);
+    }
+    app.expects_cancel().await?;
+    let Some(held) = Held::by(&call, &view, own).await? else { return taken(&call) };
+    held.tell(was_cancelled(&call, &view, own).await)
+}
+
+async fn was_cancelled(call: &Call<'_>, view: &PageView, own: Addresses<'_>) -> Answered {
+    let app = &call.gateway.app;
+    let is_cancelled = app.cancel(view).await?;
+    let is_for_person = is_for_person(&call.head.headers);
+    if is_cancelled && is_for_person {
+        return see(&own.page());
+    }
+    let view = app.page_taken(look_again(call).await?);
+    let mut response =
+        if is_for_person { page_of(call, view, own).await? } else { state_of(&view) };
+    if !is_cancelled {
+        *response.status_mut() = StatusCode::CONFLICT;
+    }
+    Ok(response)
+}
+
+/// Whether the page itself sent a form. Its browser says so in one of two ways, because a page without a referrer has
+/// the origin `null` in its forms. Programs say nothing, and have no cookie that another site could use.
+fn is_from_here(headers: &HeaderMap, own: Option<&str>) -> bool {
+    let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
+    match headers.get(ORIGIN).map(HeaderValue::as_bytes) {
+        Some(b"null") => site == Some(b"same-origin"),
+        Some(origin) => own.is_some_and(|own| own.as_bytes() == origin),
+        None => site.is_none_or(|site| site == b"same-origin"),
+    }
+}
+
+/// Bound to this host, for https alone and hidden from scripts.
+fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
+    let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
+    let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
+    let (name, key) = (view.cookie_name(), key.expose());
+    format!("{name}={key}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_of_another_site_is_not_from_here() {
+        let own = Some("https://gate.example");
+        for (origin, site, is) in [
+            (Some("https://gate.example"), Some("same-origin"), true),
+            (Some("https://gate.example"), None, true),
+            (Some("null"), Some("same-origin"), true),
+            (None, Some("same-origin"), true),
+            (None, None, true),
+            (Some("null"), None, false),
+            (Some("null"), Some("cross-site"), false),
+            (Some("https://evil.example"), None, false),
+            (Some("https://evil.example"), Some("same-origin"), false),
+            (None, Some("same-site"), false),
+            (None, Some("cross-site"), false),
+            (None, Some("none"), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in [(ORIGIN, origin), (SEC_FETCH_SITE, site)] {
+                headers.extend(value.map(|value| (name, HeaderValue::from_static(value))));
+            }
+            assert_eq!(is_from_here(&headers, own), is, "{origin:?} {site:?}");
+        }
+    }
+}

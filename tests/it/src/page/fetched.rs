@@ -1,0 +1,79 @@
+//! A page by reference says that a wallet has the request: it was fetched, and not only followed or looked at.
+
+use super::*;
+
+fn gateway() -> Gateway {
+    Gateway::trusting(installation().with("OID4VP_REQUEST_MODE", "jar"), &sample_trust())
+}
+
+/// The path of the request in the page's code.
+fn address(gateway: &Gateway, browser: &mut Browser) -> String {
+    let link = browser.get("/state").json()["links"]["openid4vp"].as_str().unwrap().to_owned();
+    let link = idgate_testkit::request_object::JarLink::parse(&link).unwrap();
+    link.request_uri.strip_prefix(&gateway.server.base_url).unwrap().to_owned()
+}
+
+#[test]
+fn a_page_says_that_a_wallet_has_the_request_once_one_has_fetched_it() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.page();
+    browser.take();
+    let (mut wallet, path) = (gateway.http(), address(&gateway, &mut browser));
+    // A look changes nothing, and neither does a link that is followed.
+    wallet.send(&Request::new("HEAD", &*path)).expect_status(200);
+    let part = path.split_once("?part=").unwrap().1;
+    let open = format!("/v1/sessions/{}/open?part={part}", created.id);
+    wallet.send(&Request::get(open)).expect_status(302);
+    assert_eq!(
+        (browser.state(), tenant.read(&created.id)["status"].as_str()),
+        ("open".into(), Some("PENDING"))
+    );
+    wallet.send(&Request::get(path)).expect_status(200);
+    assert_eq!(browser.state(), "fetched");
+    let page = browser.page();
+    assert!(page.contains("<title>Continue in your wallet</title>"), "{page}");
+    assert!(!page.contains("id=\"qr\""), "{page}");
+    assert!(page.contains(&format!("href=\"{}?code\"", browser.path)), "{page}");
+    // The wallet may be another person's: the code is there for those who ask for it.
+    let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
+    assert!(page.contains("id=\"qr\"") && page.contains("data-state=\"fetched\""), "{page}");
+    let again = address(&gateway, &mut browser);
+    wallet.send(&Request::get(again)).expect_status(200);
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
+}
+
+#[test]
+fn what_a_page_waits_for_includes_the_fetch() {
+    let gateway = Gateway::trusting(
+        installation().with("OID4VP_REQUEST_MODE", "jar").with_machine(),
+        &sample_trust(),
+    );
+    let created = gateway.tenant().create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.page();
+    browser.take();
+    let path = address(&gateway, &mut browser);
+    gateway.installation.machine().freeze();
+    let state = format!("{}/state?seen=open", browser.path);
+    let waiting = Asked::new(gateway.server.address, browser.with_cookie(Request::get(state)));
+    gateway.server.rest();
+    assert!(!waiting.is_answered(), "it is answered before anything changes");
+    gateway.http().send(&Request::get(path)).expect_status(200);
+    assert_eq!(waiting.answer().expect_status(200).json()["state"], "fetched");
+}
+
+#[test]
+fn a_page_by_value_stays_as_it_is() {
+    let (_gateway, _, created, mut browser) = opened(&request());
+    browser.page();
+    browser.take();
+    let page = browser.page();
+    assert!(page.contains(&created.uri.replace('&', "&amp;")), "{page}");
+    assert_eq!(browser.state(), "open");
+    // Asked for by name, the code is what it is anyway.
+    let page = String::from_utf8(browser.get("?code").expect_status(200).body).unwrap();
+    assert!(page.contains("data-state=\"open\""), "{page}");
+}
