@@ -11,6 +11,7 @@ use super::certificate::{Certificate, CertificateError, is_within};
 use super::listing::{Listing, OfList, TrustServiceProvider};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
+use super::sample_mark;
 use crate::crypto::{CryptoProvider, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
@@ -96,6 +97,7 @@ struct Root {
     path_len: Option<usize>,
     not_before: UnixMillis,
     not_after: UnixMillis,
+    is_sample: bool,
 }
 
 impl TrustAnchor {
@@ -127,6 +129,7 @@ impl TrustAnchor {
             path_len: profile::path_len(&certificate),
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
+            is_sample: sample_mark::is_sample(&certificate),
         };
         let (doc_types, of_list) = (Vec::new(), OfList::default());
         Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, of_list })
@@ -144,6 +147,16 @@ impl TrustAnchor {
     pub fn with_doc_types(mut self, doc_types: impl IntoIterator<Item = DocType>) -> Self {
         self.doc_types = doc_types.into_iter().collect();
         self
+    }
+
+    /// Whether its certificate policies mark it as the root of a sandbox's samples.
+    pub fn is_sample(&self) -> bool {
+        self.root.is_sample
+    }
+
+    /// Whether it serves a session of this mode: test material and samples serve test sessions only.
+    pub(super) fn serves_mode(&self, livemode: bool) -> bool {
+        !(livemode && (self.test_only || self.is_sample()))
     }
 
     /// What a trusted list says of it.

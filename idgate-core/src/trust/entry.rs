@@ -162,7 +162,7 @@ impl TrustEntry {
 
     /// The pinned document signers that serve a session of this mode.
     pub fn pinned_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
-        self.pinned_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+        self.pinned_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
     /// The roots of SD-JWT VC issuers of the entry's countries that serve a session of this mode.
@@ -172,7 +172,7 @@ impl TrustEntry {
 
     /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
     pub fn sd_jwt_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
-        self.sd_jwt_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+        self.sd_jwt_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
     /// The pinned certificates of SD-JWT VC issuers whose extended key usages this entry refuses
@@ -192,14 +192,25 @@ impl TrustEntry {
             || self.sd_jwt_signers_for(livemode).next().is_some()
     }
 
+    /// Whether it has certificates for mdocs, or else for SD-JWT VCs, and all of them are a sandbox's.
+    pub(crate) fn has_samples_alone(&self, of_mdoc: bool) -> bool {
+        let (roots, signers) = match of_mdoc {
+            true => (&self.roots, &self.pinned_signers),
+            false => (&self.sd_jwt_roots, &self.sd_jwt_signers),
+        };
+        !(roots.is_empty() && signers.is_empty())
+            && roots.iter().all(TrustAnchor::is_sample)
+            && signers.iter().all(PinnedSigner::is_sample)
+    }
+
     /// The roots for status lists that serve a session of this mode.
     pub fn status_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
-        self.status_roots.iter().filter(move |root| !(livemode && root.test_only))
+        self.status_roots.iter().filter(move |root| root.serves_mode(livemode))
     }
 
     /// The certificates of trusted lists that sign status lists in a session of this mode.
     pub fn status_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
-        self.status_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+        self.status_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
     /// The key identifiers of the roots that serve credentials of `doc_type`, or SD-JWT VCs when there
@@ -273,7 +284,7 @@ impl TrustEntry {
         roots: impl Iterator<Item = &'e TrustAnchor>,
         livemode: bool,
     ) -> impl Iterator<Item = &'e TrustAnchor> {
-        let roots = roots.filter(move |root| !(livemode && root.test_only));
+        let roots = roots.filter(move |root| root.serves_mode(livemode));
         roots.filter(|root| self.includes(root))
     }
 

@@ -19,6 +19,7 @@ pub(crate) mod pem;
 pub(crate) mod pinned_signer;
 mod profile;
 pub(crate) mod root_file;
+pub(crate) mod sample_mark;
 mod sd_jwt_profile;
 pub(crate) mod snapshot;
 pub(crate) mod trusted_list;

@@ -21,6 +21,7 @@ use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
 use super::pinned_signer::PinnedSigner;
 use super::profile::{self, Broken, SignerProfile};
+use super::sample_mark::SAMPLE_REFUSED;
 use super::{listed_profile, names, sd_jwt_profile};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
@@ -37,6 +38,18 @@ use crate::time::UnixMillis;
 /// serves this mode and document type. `certificate_expired`: a certificate of the path is outside
 /// its dates. `chain_invalid`: everything else.
 pub(crate) fn authenticate_chain(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    doc_type: &str,
+    livemode: bool,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    document_signer(provider, chain, issuer, doc_type, livemode, now)
+        .map_err(|error| name_sample(error, chain, issuer, true, livemode))
+}
+
+fn document_signer(
     provider: &CryptoProvider,
     chain: &[&[u8]],
     issuer: &TrustEntry,
@@ -87,6 +100,17 @@ pub(crate) fn authenticate_chain(
 /// As [`authenticate_chain`], but for documents' types and profile. `chain_invalid`: the certificate is
 /// for other things.
 pub(crate) fn authenticate_sd_jwt_chain(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    livemode: bool,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    sd_jwt_signer(provider, chain, issuer, livemode, now)
+        .map_err(|error| name_sample(error, chain, issuer, false, livemode))
+}
+
+fn sd_jwt_signer(
     provider: &CryptoProvider,
     chain: &[&[u8]],
     issuer: &TrustEntry,
@@ -155,6 +179,26 @@ fn signer_below<'c, 'r>(
     let root = roots.iter().find(|own| core::ptr::eq(**own, root));
     let root = root.copied().ok_or(path_error("leads to no root"))?;
     Ok((signer, path, root))
+}
+
+/// In live mode, replaces the error of a chain that names a sandbox's certificate by the reason for it.
+fn name_sample(
+    error: VerifyError,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    of_mdoc: bool,
+    livemode: bool,
+) -> VerifyError {
+    if !livemode || !matches!(error.reason, Reason::UntrustedIssuer | Reason::ChainInvalid) {
+        return error;
+    }
+    let Ok((leaf, rest)) = split(chain) else { return error };
+    let Ok(signer) = Certificate::parse(leaf) else { return error };
+    let names = issuers(&signer, &parse_all(rest));
+    match issuer.leads_to_sample(of_mdoc, &names, leaf) {
+        true => untrusted(SAMPLE_REFUSED),
+        false => error,
+    }
 }
 
 /// The path that `search` finds from `signer`, and its root.

@@ -8,7 +8,7 @@ use core::fmt;
 use super::anchors::TrustMaterialError;
 use super::certificate::Certificate;
 use super::listing::{Listing, OfList, TrustServiceProvider};
-use super::names;
+use super::{names, sample_mark};
 use crate::crypto::{Alg, CryptoProvider};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
@@ -22,6 +22,7 @@ pub struct PinnedSigner {
     subject: String,
     alg: Alg,
     not_after: UnixMillis,
+    is_sample: bool,
     /// Whether it serves test-mode sessions only.
     pub test_only: bool,
     /// The document types that it may sign for; empty: any.
@@ -41,10 +42,17 @@ impl PinnedSigner {
         let why = "has a key that is not on P-256, P-384 or P-521";
         let alg = key.nist().ok_or(TrustMaterialError(why.into()))?.alg();
         let subject = names::rfc4514(certificate.subject().as_raw());
-        let not_after = certificate.not_after();
-        let sha256 = provider.sha256(der);
-        let (doc_types, of_list, test_only) = (Vec::new(), OfList::default(), false);
-        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only, doc_types, of_list })
+        Ok(Self {
+            der: der.into(),
+            sha256: provider.sha256(der),
+            subject,
+            alg,
+            not_after: certificate.not_after(),
+            is_sample: sample_mark::is_sample(&certificate),
+            test_only: false,
+            doc_types: Vec::new(),
+            of_list: OfList::default(),
+        })
     }
 
     /// For test-mode sessions only.
@@ -81,6 +89,16 @@ impl PinnedSigner {
     /// The last second of its validity.
     pub fn not_after(&self) -> UnixMillis {
         self.not_after
+    }
+
+    /// Whether its certificate policies mark it as a signer of a sandbox's samples.
+    pub fn is_sample(&self) -> bool {
+        self.is_sample
+    }
+
+    /// Whether it serves a session of this mode: test material and samples serve test sessions only.
+    pub(super) fn serves_mode(&self, livemode: bool) -> bool {
+        !(livemode && (self.test_only || self.is_sample))
     }
 
     /// What a trusted list says of it.

@@ -198,6 +198,7 @@ fn add(
         ..TrustChange::default()
     };
     let skipped = arguments.x509.read(&mut change, now)?;
+    x509::check_samples(&change)?;
     let issuer_id = &arguments.issuer_id;
     let before = store.trust_entry(issuer_id)?;
     let allow_stale = arguments.x509.allows_stale();

@@ -25,6 +25,14 @@ pub const CRL_DISTRIBUTION_POINTS: &str = "2.5.29.31";
 pub const AUTHORITY_KEY_IDENTIFIER: &str = "2.5.29.35";
 /// extKeyUsage
 pub const EXT_KEY_USAGE: &str = "2.5.29.37";
+/// certificatePolicies
+pub const CERTIFICATE_POLICIES: &str = "2.5.29.32";
+/// The content bytes of the policy that marks certificates of a sandbox's samples,
+/// 2.25.4256656499847039292397888995468663693.
+pub const SAMPLE_POLICY: [u8; 19] = [
+    0x69, 0x86, 0xb3, 0xe6, 0xd7, 0xcc, 0xd1, 0xda, 0xb3, 0xf7, 0xaa, 0xae, 0xa7, 0xee, 0xaa, 0xd3,
+    0x89, 0xb7, 0x0d,
+];
 /// The extended key usage of an mDL document signer.
 pub const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
 /// Where sample certificates say that their CRL is.
@@ -189,6 +197,13 @@ impl CertificateBuilder {
             None => self.extensions.push(extension),
         }
         self
+    }
+
+    /// With the policy that marks a sandbox's samples.
+    #[must_use]
+    pub fn marked_as_sample(self) -> Self {
+        let policy = tlv(der::OID, &[&SAMPLE_POLICY]);
+        self.set(CERTIFICATE_POLICIES, false, sequence(&[&sequence(&[&policy])]))
     }
 
     /// Without the extension of this type.

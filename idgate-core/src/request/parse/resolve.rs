@@ -154,6 +154,10 @@ fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
     CredentialFormat::SdJwtVc
 }
 
+/// The entry's certificates have the mark of a sandbox.
+const SAMPLES_ALONE: &str =
+    "has nothing but a sandbox's sample certificates, which live sessions do not trust";
+
 /// Test material serves test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
     let refused = |rule| draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule);
@@ -168,6 +172,8 @@ fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Re
             let rule = "follows a trusted list and names no type of mdoc";
             return Err(refused(rule).with_remedy(Remedy::AddDocType));
         }
+        CredentialFormat::SdJwtVc if livemode && entry.has_samples_alone(false) => SAMPLES_ALONE,
+        CredentialFormat::Mdoc if livemode && entry.has_samples_alone(true) => SAMPLES_ALONE,
         CredentialFormat::SdJwtVc if livemode => {
             "has no issuer key or root for live SD-JWT VC sessions"
         }

@@ -112,7 +112,23 @@ impl TrustEntry {
             false => (&self.sd_jwt_signers, self.known().map(|known| &known.sd_jwt_signers)),
         };
         let named = pick(signers, known, [der]).into_iter();
-        named.filter(move |signer| !(livemode && signer.test_only))
+        named.filter(move |signer| signer.serves_mode(livemode))
+    }
+
+    /// Whether a sandbox's root has one of these names, or a sandbox's signer is this certificate.
+    pub(in crate::trust) fn leads_to_sample(
+        &self,
+        of_mdoc: bool,
+        names: &[Vec<u8>],
+        leaf: &[u8],
+    ) -> bool {
+        let is_sample = |signer: &PinnedSigner| signer.is_sample() && signer.der() == leaf;
+        let in_test_mode = false;
+        let is_named = match of_mdoc {
+            true => self.roots_named(names, in_test_mode).any(|root| is_named(root, names)),
+            false => self.sd_jwt_roots_named(names, in_test_mode).any(|root| is_named(root, names)),
+        };
+        is_named || self.signers_with(of_mdoc, leaf, in_test_mode).any(is_sample)
     }
 
     /// Roots for status lists that the operator named, or that a list names for one of these providers.
@@ -123,7 +139,7 @@ impl TrustEntry {
     ) -> impl Iterator<Item = &TrustAnchor> {
         let known = self.known().map(|known| &known.status_roots);
         let named = pick(&self.status_roots, known, &of(by)).into_iter();
-        named.filter(move |root| !(livemode && root.test_only))
+        named.filter(move |root| root.serves_mode(livemode))
     }
 
     /// The same of signers of status lists.
@@ -134,12 +150,16 @@ impl TrustEntry {
     ) -> impl Iterator<Item = &PinnedSigner> {
         let known = self.known().map(|known| &known.status_signers);
         let named = pick(&self.status_signers, known, &of(by)).into_iter();
-        named.filter(move |signer| !(livemode && signer.test_only))
+        named.filter(move |signer| signer.serves_mode(livemode))
     }
 
     fn known(&self) -> Option<&Known> {
         self.places.0.as_ref()
     }
+}
+
+fn is_named(root: &TrustAnchor, names: &[Vec<u8>]) -> bool {
+    root.is_sample() && names.iter().any(|name| name == root.name())
 }
 
 impl OfRoots {

@@ -17,6 +17,7 @@ use crate::trust::ListedBy;
 use crate::trust::TrustedKey;
 use crate::trust::known_signers::Purpose;
 use crate::trust::path::VerifiedPath;
+use crate::trust::sample_mark::SAMPLE_REFUSED;
 use crate::verify::expected::ExpectedSdJwtVc;
 use crate::verify::proof::{IssuerAuthenticated, TrustedBy};
 use crate::verify::report::CredentialReport;
@@ -86,6 +87,7 @@ pub(super) fn authenticate(
     let signed = Signed { provider, parsed };
     let chain = match expected.issuer.takes_x5c(expected.livemode) {
         true => chain(header_json)?,
+        false if is_of_samples_alone(expected) => return Err(sample_refused()),
         false => None,
     };
     let signer = match chain {
@@ -94,6 +96,16 @@ pub(super) fn authenticate(
     };
     report.pass(Check::IssuerSignature);
     Ok((signer, IssuerAuthenticated::assertion()))
+}
+
+/// Whether a live session has nothing to go by but certificates of a sandbox.
+fn is_of_samples_alone(expected: &ExpectedSdJwtVc<'_>) -> bool {
+    let issuer = expected.issuer;
+    expected.livemode && issuer.keys_for(true).next().is_none() && issuer.has_samples_alone(false)
+}
+
+fn sample_refused() -> VerifyError {
+    VerifyError::new(Reason::UntrustedIssuer, Check::CertificatePath, SAMPLE_REFUSED)
 }
 
 struct Signed<'s, 'a> {

@@ -34,6 +34,7 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         },
     ));
     found.extend(refused_sd_jwt_signers(record));
+    found.extend(live_samples(record));
     for crl in &record.crls {
         match &crl.verified {
             Err(why) => found.push(format!("{issuer_id}: {why}")),
@@ -71,6 +72,23 @@ pub(super) fn refused_sd_jwt_signers(record: &TrustRecord) -> Vec<String> {
         format!(
             "{issuer_id}: SD-JWT signer {subject} {broken}, so all that it signs is refused; ask the \
              issuer for another certificate, or name one of its extended key usages with --sd-jwt-eku"
+        )
+    });
+    told.collect()
+}
+
+/// Certificates of a sandbox's samples that are not for test sessions only. Live sessions refuse what they sign.
+fn live_samples(record: &TrustRecord) -> Vec<String> {
+    let entry = record.entry();
+    let roots = entry.roots.iter().chain(&entry.sd_jwt_roots).chain(&entry.status_roots);
+    let roots = roots.filter(|root| root.is_sample() && !root.test_only);
+    let signers = entry.pinned_signers.iter().chain(&entry.sd_jwt_signers);
+    let signers = signers.filter(|signer| signer.is_sample() && !signer.test_only);
+    let subjects = roots.map(TrustAnchor::subject).chain(signers.map(|signer| signer.subject()));
+    let told = subjects.map(|subject| {
+        format!(
+            "{}: {subject} is of a sandbox's samples, so live sessions refuse it; remove it",
+            record.issuer_id
         )
     });
     told.collect()

@@ -8,8 +8,8 @@ use clap::Args;
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{
-    ListOutcome, RootOrigin, TrustAnchor, UnusableRoot, import_master_list, import_vical,
-    read_roots, roots_from_file,
+    ListOutcome, PinnedSigner, RootOrigin, TrustAnchor, UnusableRoot, import_master_list,
+    import_vical, read_roots, roots_from_file,
 };
 use serde_json::{Value, json};
 
@@ -142,6 +142,27 @@ impl X509Options {
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
         let list = list.map_err(|why| in_file(path, why))?;
         Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: sha256(&file) }))
+    }
+}
+
+/// Certificates of a sandbox's samples are for `--test` alone.
+///
+/// # Errors
+/// One of them is to serve live sessions.
+pub(super) fn check_samples(change: &TrustChange) -> Result<(), Failure> {
+    if change.test_only {
+        return Ok(());
+    }
+    let listed = change.lists.iter().flat_map(|list| &list.list.roots);
+    let roots = change.roots.iter().chain(&change.sd_jwt_roots).chain(&change.status_roots);
+    let roots = roots.chain(listed).filter(|root| root.is_sample()).map(TrustAnchor::subject);
+    let signers = change.pinned_signers.iter().chain(&change.sd_jwt_signers);
+    let signers = signers.filter(|signer| signer.is_sample()).map(PinnedSigner::subject);
+    match roots.chain(signers).next() {
+        None => Ok(()),
+        Some(subject) => Err(Failure::Error(format!(
+            "{subject} is a certificate of a sandbox's samples, which live sessions do not trust; add it with --test"
+        ))),
     }
 }
 

@@ -7,6 +7,7 @@ struct Follower {
     // Dropped before the directory that it works in.
     _server: crate::server::Server,
     tenant: Tenant,
+    live: Tenant,
     installation: Installation,
 }
 
@@ -26,10 +27,10 @@ impl Follower {
             let added = installation.run(&add);
             assert_eq!(added.code, 0, "{added:?}");
         }
-        let client = installation.create_client("shop", false);
+        let clients = [true, false].map(|test| installation.create_client("shop", test));
         let server = installation.serve();
-        let tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
-        Self { _server: server, tenant, installation }
+        let [tenant, live] = clients.map(|client| Tenant::at(&server, &client.api_key));
+        Self { _server: server, tenant, live, installation }
     }
 }
 
@@ -90,6 +91,20 @@ fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
     }
     sandbox.press("/providers", &[("provider", "arcadia"), ("listed", "true")]);
     assert_eq!(outcome_of(&sandbox, &mut own, credential, "arcadia"), "VERIFIED");
+}
+
+/// The entry takes the list for live sessions, and the roots in it have the mark of samples.
+#[test]
+fn a_live_session_trusts_no_sample_that_a_trusted_list_brings() {
+    let sandbox = Sandbox::start();
+    let mut follower = Follower::of(&sandbox);
+    for (format, issuer_id) in CREDENTIALS {
+        let refused = follower.live.post_session(&request(format, issuer_id, "1.0"));
+        let refused = refused.expect_status(400).json();
+        assert_eq!(refused["error"], "unknown_issuer", "{issuer_id}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("sandbox's sample certificates"), "{message}");
+    }
 }
 
 #[test]

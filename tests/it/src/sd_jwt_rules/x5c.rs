@@ -474,6 +474,24 @@ fn roots_for_tests_serve_no_live_session() {
 }
 
 #[test]
+fn roots_and_signers_with_the_mark_of_a_sandbox_serve_no_live_session() {
+    let mut certified = Certified::new();
+    let marked = |identity: &Identity, issuer: &Identity| {
+        identity.builder.clone().marked_as_sample().issue(issuer, &identity.key)
+    };
+    let root = marked(&certified.root, &certified.root);
+    let signer = marked(&certified.signer, &root);
+    certified.case.trust.sd_jwt_roots = vec![anchor(&root)];
+    refused(certified.with(&[&certified.signer.der]), Reason::UntrustedIssuer);
+    certified.case.trust.sd_jwt_roots.clear();
+    certified.case.trust.sd_jwt_signers.push(pinned(&signer));
+    refused(certified.with(&[&signer.der]), Reason::UntrustedIssuer);
+    let other = anchor(&Identity::iaca(Curve::P256, NOW_MS));
+    certified.case.trust.sd_jwt_roots = vec![other, anchor(&root)];
+    refused(certified.with(&[&certified.signer.der]), Reason::UntrustedIssuer);
+}
+
+#[test]
 fn only_roots_of_the_entrys_countries_serve() {
     let mut certified = Certified::new();
     certified.case.trust.countries = vec!["ut".into()];

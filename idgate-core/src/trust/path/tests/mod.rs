@@ -1,5 +1,7 @@
 //! Paths end to end: what the presenter sends, what the operator trusts, and the verdict.
 
+mod sample_mark;
+
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS, YEAR_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
