@@ -19,7 +19,7 @@ use crate::app::{App, AppError, WebhookRules};
 use crate::config::{Config, DRAFT_ALONE, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
-use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
+use crate::http::{AddedRoutes, Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
 use crate::service_manager;
 use crate::stdio;
@@ -101,6 +101,28 @@ pub async fn start(
     start_with_limits(config, clock, store, HttpLimits::default()).await
 }
 
+/// Routes that a program around the gateway adds to its public listener, or removes from it.
+#[derive(Default)]
+pub struct Additions {
+    /// Routes that the gateway does not have by itself.
+    pub routes: Option<Arc<dyn AddedRoutes>>,
+    /// Answers 404 at the admin endpoints and at `/metrics`.
+    pub hides_admin: bool,
+}
+
+/// The same with additions.
+///
+/// # Errors
+/// As [`start`].
+pub async fn start_with_additions(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    store: Arc<Store>,
+    additions: Additions,
+) -> Result<RunningGateway, String> {
+    begin(config, clock, store, HttpLimits::default(), additions).await
+}
+
 /// The same with other limits on what a peer may cost.
 ///
 /// # Errors
@@ -110,6 +132,16 @@ pub async fn start_with_limits(
     clock: Arc<dyn Clock>,
     store: Arc<Store>,
     limits: HttpLimits,
+) -> Result<RunningGateway, String> {
+    begin(config, clock, store, limits, Additions::default()).await
+}
+
+async fn begin(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    store: Arc<Store>,
+    limits: HttpLimits,
+    additions: Additions,
 ) -> Result<RunningGateway, String> {
     let upkeep =
         Upkeep::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
@@ -166,6 +198,8 @@ pub async fn start_with_limits(
     gateway.wallet_origins = config.wallet_origins.clone();
     gateway.tls = tls.clone();
     gateway.tracer = tracer;
+    gateway.added = additions.routes;
+    gateway.hides_admin = additions.hides_admin;
     gateway.supervisor = Some(supervisor.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);

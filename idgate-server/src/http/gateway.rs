@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 
+use super::added::AddedRoutes;
 use super::admission::connections::Connections;
 use super::admission::memory::BodyMemory;
 use super::admission::rates::Rates;
@@ -42,6 +43,10 @@ pub struct Gateway {
     pub(super) turns: Turns,
     /// `None`: nothing is recorded.
     pub(crate) tracer: Option<Arc<Tracer>>,
+    /// Public routes of the program around it.
+    pub(crate) added: Option<Arc<dyn AddedRoutes>>,
+    /// Whether the routes of operators are not there, because strangers reach the listener as if they were this machine.
+    pub(crate) hides_admin: bool,
 }
 
 impl Gateway {
@@ -67,6 +72,8 @@ impl Gateway {
             supervisor: None,
             turns: Turns::default(),
             tracer: None,
+            added: None,
+            hides_admin: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The edge: bytes from sockets become calls of [`crate::app`], and their outcomes become answers.
 //! The only module that knows hyper; `error.rs` is the only place that chooses a status.
 
+mod added;
 mod admission;
 mod answer_body;
 mod auth;
@@ -30,6 +31,7 @@ mod tls;
 mod traceparent;
 mod ws;
 
+pub use self::added::AddedRoutes;
 pub use self::gateway::Gateway;
 pub use self::page::{Html, Qr};
 pub use self::router::routes;

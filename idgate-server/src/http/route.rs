@@ -77,6 +77,11 @@ impl Route {
         matches!(self.door, Door::Public(_) | Door::Wallet(..) | Door::Page(_) | Door::OfPages(_))
     }
 
+    /// Whether it needs an admin token.
+    pub(crate) const fn is_for_operators(&self) -> bool {
+        matches!(self.door, Door::Admin(_))
+    }
+
     /// Whether this gateway has it, whichever session it is about.
     pub(crate) fn is_there(&self, app: &App) -> bool {
         match self.door {

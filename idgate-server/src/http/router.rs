@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use hyper::Method;
 
+use super::added;
 use super::auth::api_key;
 use super::call::Call;
 use super::cors;
@@ -41,7 +42,10 @@ impl Router {
 /// Path 404, method 405; the rest of the order is the route's (decisions 17).
 pub(crate) async fn dispatch(mut call: Call<'_>) -> Answered {
     let head = call.head;
-    let (rows, id) = ROUTER.find(head.uri.path()).ok_or_else(HttpError::no_such_path)?;
+    let Some((rows, id)) = ROUTER.find(head.uri.path()) else { return added::answer(call).await };
+    if call.gateway.hides_admin && rows.iter().all(Route::is_for_operators) {
+        return Err(HttpError::no_such_path());
+    }
     call.id = id;
     let app = &call.gateway.app;
     if !rows.iter().any(|row| row.is_there(app)) && !is_relay_to_older_session(&call).await? {
