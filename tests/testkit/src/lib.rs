@@ -32,6 +32,7 @@ pub mod keys;
 pub mod limbo;
 pub mod master_list;
 pub mod mdoc;
+pub mod openid4vci;
 pub mod openid4vp;
 pub mod patience;
 pub mod request;

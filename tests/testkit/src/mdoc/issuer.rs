@@ -61,6 +61,8 @@ pub struct IssuerSigned {
     pub unprotected: Cbor,
     /// The document signer's key.
     pub key: SigningKey,
+    /// `issuerAuth` with the signature of another issuer; `None`: it is signed now.
+    pub received: Option<Cbor>,
 }
 
 impl IssuerSigned {
@@ -98,6 +100,7 @@ impl IssuerSigned {
             protected: Cbor::Map(vec![(1.into(), cose_label(signer.curve()).into())]),
             unprotected: Cbor::Map(vec![(33.into(), x5chain(chain))]),
             key: signer.clone(),
+            received: None,
         };
         issued.digest(HashAlg::Sha256);
         issued
@@ -138,6 +141,9 @@ impl IssuerSigned {
 
     /// `issuerAuth`, signed now.
     pub fn issuer_auth(&self) -> Cbor {
+        if let Some(received) = &self.received {
+            return received.clone();
+        }
         let payload = self.mso.to_encoded().encode();
         sign1(&self.key, &self.protected, self.unprotected.clone(), &payload, true)
     }
