@@ -13,7 +13,7 @@ use idgate_testkit::x509::{
 };
 
 /// The document type, and the namespace, of identities as mdoc.
-pub(super) const PID: &str = "eu.europa.ec.eudi.pid.1";
+pub(crate) const PID: &str = "eu.europa.ec.eudi.pid.1";
 /// Where a good and where a revoked credential stand in a status list.
 const GOOD: u64 = 1;
 pub(super) const REVOKED: u64 = 2;
@@ -67,7 +67,7 @@ pub(super) const PROVIDERS: [Who; 2] = [
 
 /// A sample issuer with its keys.
 #[derive(Clone, Debug)]
-pub(super) struct Provider {
+pub(crate) struct Provider {
     pub(super) is: Who,
     /// Signs SD-JWT VCs.
     pub(super) key: SigningKey,
@@ -77,6 +77,8 @@ pub(super) struct Provider {
     pub(super) signer: Identity,
     /// The key that its credentials are bound to.
     holder: SigningKey,
+    /// Signs what phones receive.
+    phones: SigningKey,
     /// Where its status lists and its CRL are; `None`: it publishes none.
     lists: Option<String>,
 }
@@ -97,6 +99,7 @@ impl Provider {
             root: sample.root,
             signer: sample.signer,
             holder: samples::holder_key(Curve::P256),
+            phones: samples::issuer_key(Curve::P256),
             lists: None,
         }
     }
@@ -106,16 +109,24 @@ impl Provider {
             |what: &str| SigningKey::from_seed(Curve::P256, format!("{seed} {} {what}", is.key));
         let lists = format!("{lists}/issuers/{}", is.key);
         let points = distribution_points(&[&format!("{lists}/crl")]);
-        let (root_key, signer_key) = (key("root"), key("signer").with_kid(is.key));
+        // Not the keys of roots from before they had the mark: those must verify nothing any more.
+        let (root_key, signer_key) = (key("marked root"), key("marked signer").with_kid(is.key));
         let root = CertificateBuilder::iaca_root(named(is, "root"), &root_key, made_at)
             .set(CRL_DISTRIBUTION_POINTS, false, points.clone())
+            .marked_as_sample()
             .self_sign(&root_key);
         let signer =
             CertificateBuilder::document_signer(&root, named(is, "signer"), &signer_key, made_at)
                 .set(CRL_DISTRIBUTION_POINTS, false, points)
+                .marked_as_sample()
                 .issue(&root, &signer_key);
-        let holder = key("holder");
-        Self { is, key: signer_key, root, signer, holder, lists: Some(lists) }
+        let (holder, phones) = (key("holder"), key("phones"));
+        Self { is, key: signer_key, root, signer, holder, phones, lists: Some(lists) }
+    }
+
+    /// The key that signs what phones receive, always under a certificate.
+    pub(super) fn phone_key(&self) -> SigningKey {
+        self.phones.clone()
     }
 
     /// Whether it can say that a credential is revoked.

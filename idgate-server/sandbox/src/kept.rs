@@ -37,6 +37,9 @@ pub(super) struct Kept {
     pub(super) receiver: Option<String>,
     /// Where it runs, while it does.
     pub(super) running: Option<Running>,
+    /// Whether its issuers' roots have the mark of samples. Those of a folder from before have not.
+    #[serde(default)]
+    pub(super) marked: bool,
 }
 
 /// Where a sandbox runs.
@@ -70,6 +73,7 @@ impl Kept {
             sequence: 0,
             receiver: None,
             running: None,
+            marked: true,
         })
     }
 
@@ -119,18 +123,26 @@ impl Kept {
     /// # Errors
     /// It cannot be written.
     pub(super) fn write(&self, folder: &Path) -> Result<(), String> {
-        let (path, new) = (folder.join(FILE), folder.join(NEW));
         let text = serde_json::to_vec_pretty(self).map_err(|error| error.to_string())?;
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
-            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&new, &path));
-        written.map_err(|error| format!("{}: {error}", path.display()))
+        write_private(folder, FILE, &text)
     }
+}
+
+/// Puts a file into `folder`, for its owner alone, all of it or nothing.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write_private(folder: &Path, name: &str, text: &[u8]) -> Result<(), String> {
+    let (path, new) = (folder.join(name), folder.join(format!("{name}.new")));
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&new, &path));
+    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The sandbox whose gateway is reached at `base_url` or `gateway`, else the only one that runs; the one

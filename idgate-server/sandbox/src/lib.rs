@@ -9,8 +9,11 @@ mod front;
 mod issuers;
 mod kept;
 mod limits;
+mod offer;
+mod offers;
 mod options;
 mod page;
+mod phones;
 mod plan;
 mod published;
 mod receiver;
@@ -47,15 +50,15 @@ use idgate_store::SANDBOX_FILE;
 
 /// Runs the sandbox, or its wallet, with the settings that were `said`.
 pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
-    if let Some(SandboxCommand::Wallet(wallet)) = &options.command {
-        return match options.are_given() {
-            false => shell::run(wallet, said, json),
-            true => Failure::Usage(
-                "--page-listen, --https-listen, --lan and --name are for the sandbox itself, not for its \
-                 wallet"
-                    .into(),
-            )
-            .report(json),
+    if let Some(command) = &options.command {
+        if options.are_given() {
+            let why = "--page-listen, --https-listen, --lan and --name are for the sandbox itself, not for its wallet \
+                       or its offers";
+            return Failure::Usage(why.into()).report(json);
+        }
+        return match command {
+            SandboxCommand::Wallet(wallet) => shell::run(wallet, said, json),
+            SandboxCommand::Offer(options) => offer::run(options, said, json),
         };
     }
     let ended = serve(&options, said, json);
@@ -108,6 +111,11 @@ impl Stage {
             "client_id": kept.client_id,
             "livemode": false,
             "lists": { "pid": pid, "mdl": mdl },
+            "phone_ca_sha256": state.phone_authority.as_ref().map(|ca| fingerprint(&ca.der)),
+            "credential_issuers": {
+                "plain": format!("{}/vci", state.base_url),
+                "attested": format!("{}/vci-attested", state.base_url),
+            },
         });
         if let (true, Some(members)) = (self.is_new, object.as_object_mut()) {
             members.insert("api_key".into(), kept.api_key.as_str().into());
@@ -130,6 +138,10 @@ impl Stage {
                 Path::new(folder.text()).join(SANDBOX_FILE).display()
             ),
         };
+        let phone_ca = match &state.phone_authority {
+            Some(ca) => format!("  CA for phones   SHA-256 {}\n", fingerprint(&ca.der)),
+            None => String::new(),
+        };
         // In double quotes, where a shell puts in what a variable holds.
         let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
         let [ask, ..] = &page::ASKS;
@@ -139,12 +151,14 @@ impl Stage {
         };
         format!(
             "A sandbox: for development only, and its issuers vouch for nobody.\n\n  \
-             gateway         {}\n  page            {}/\n  https           {}\n  its CA          SHA-256 {}\n  \
+             gateway         {}\n  page            {}/\n  https           {}\n  its CA          SHA-256 {}\n{phone_ca}  \
              folder          {} ({ends})\n  client_id       {}\n{keys}\n\n\
              Ask for something, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
              -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
              Answer it on the page, with a phone (--lan), or from a shell:\n\n  \
-             idgate sandbox wallet 'openid4vp://…' --do accept\n\nlistening on {}\n",
+             idgate sandbox wallet 'openid4vp://…' --do accept\n\n\
+             Put a sample into a wallet on a phone, from another shell (docs/phones.md):\n\n  \
+             idgate sandbox offer pid\n\nlistening on {}\n",
             state.base_url,
             state.page,
             state.https,

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use clap::{Args, Subcommand};
 
+use crate::offer::OfferOptions;
 use crate::shell::WalletOptions;
 
 /// The options of `idgate sandbox`. Its folder is the one of --data-dir, or goes away with it: neither
@@ -32,10 +33,12 @@ pub struct SandboxOptions {
 pub(super) enum SandboxCommand {
     /// Answer the link of a session as the built-in wallet, on any gateway of this machine
     Wallet(WalletOptions),
+    /// Offer a sample to a wallet on a phone, as QR code and link, from the sandbox that runs
+    Offer(OfferOptions),
 }
 
 impl SandboxOptions {
-    /// Whether one of them is given, which the wallet has no use for.
+    /// Whether one of them is given, which its commands have no use for.
     pub(super) fn are_given(&self) -> bool {
         let Self { command: _, page_listen, https_listen, lan, name } = self;
         page_listen.is_some() || https_listen.is_some() || lan.is_some() || name.is_some()

@@ -7,6 +7,9 @@ use idgate_core::UnixMillis;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
 
+use super::issuers::PID;
+use super::offers;
+use super::phones::PROOF_OF_AGE;
 use super::state::{LISTS, Made, Outcome, State, lock};
 use super::wallet::Deed;
 use idgate_server::http::{Html, Qr};
@@ -23,19 +26,26 @@ pub(super) struct Ask {
     format: &'static str,
     issuer_id: &'static str,
     claims: &'static [&'static str],
+    /// The document type, which is its namespace as well, where the trust entry has several.
+    kind: Option<&'static str>,
 }
 
 /// The trust entries that follow the lists.
 pub(super) const EU_PID: &str = "eu-pid";
 pub(super) const EU_MDL: &str = "eu-mdl";
+/// The trust entry of samples that phones hold.
+pub(super) const PHONES: &str = "phones";
+/// The one of membership cards, which are of another type.
+pub(super) const PHONE_CARDS: &str = "phone-membership";
 
-pub(super) const ASKS: [Ask; 4] = [
+pub(super) const ASKS: [Ask; 9] = [
     Ask {
         key: "identity",
         label: "An identity (SD-JWT VC)",
         format: "dc+sd-jwt",
         issuer_id: samples::ISSUER,
         claims: &["given_name", "family_name"],
+        kind: None,
     },
     Ask {
         key: "licence",
@@ -43,6 +53,7 @@ pub(super) const ASKS: [Ask; 4] = [
         format: "mso_mdoc",
         issuer_id: samples::MDL_ISSUER,
         claims: &["family_name", "age_over_18"],
+        kind: None,
     },
     Ask {
         key: "eu-identity",
@@ -50,6 +61,7 @@ pub(super) const ASKS: [Ask; 4] = [
         format: "dc+sd-jwt",
         issuer_id: EU_PID,
         claims: &["given_name", "family_name"],
+        kind: None,
     },
     Ask {
         key: "eu-licence",
@@ -57,6 +69,47 @@ pub(super) const ASKS: [Ask; 4] = [
         format: "mso_mdoc",
         issuer_id: EU_MDL,
         claims: &["family_name", "age_over_18"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-pid",
+        label: "On a phone: the sample identity (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: PHONES,
+        claims: &["given_name", "family_name"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-membership",
+        label: "On a phone: the sample membership card (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: PHONE_CARDS,
+        claims: &["membership_number", "level"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-mdl",
+        label: "On a phone: the sample driving licence (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["family_name", "age_over_18"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-pid-mdoc",
+        label: "On a phone: the sample identity (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["family_name", "age_over_18"],
+        kind: Some(PID),
+    },
+    Ask {
+        key: "phone-age",
+        label: "On a phone: the sample proof of age (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["age_over_18"],
+        kind: Some(PROOF_OF_AGE),
     },
 ];
 
@@ -74,9 +127,13 @@ impl Ask {
 
     /// The body of `POST /v1/sessions`.
     pub(super) fn request(&self) -> Value {
-        json!({ "credentials": [
-            { "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims },
-        ]})
+        let mut credential =
+            json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims });
+        if let (Some(kind), Value::Object(members)) = (self.kind, &mut credential) {
+            members.insert("doc_type".into(), kind.into());
+            members.insert("namespace".into(), kind.into());
+        }
+        json!({ "credentials": [credential] })
     }
 }
 
@@ -100,6 +157,7 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
 pub(super) async fn live(state: &Arc<State>) -> Result<String, String> {
     let mut html = Html::default();
     sessions(&mut html, state, &state.sessions().await?);
+    offers::section(&mut html, state);
     issuers(&mut html, state);
     html.raw("<section aria-labelledby=\"webhooks\"><h2 id=\"webhooks\">Webhooks</h2>");
     hosts(&mut html, state, &state.webhook_hosts().await?);
@@ -122,7 +180,9 @@ fn forms(html: &mut Html, state: &State) {
     html.raw("<form method=\"post\" action=\"/answer\"><label>or answer the link of a gateway on this machine ");
     html.raw("<input name=\"uri\" required size=\"40\" placeholder=\"openid4vp://?…\"></label>");
     buttons(html, state);
-    html.raw("</form></section>");
+    html.raw("</form>");
+    offers::form(html);
+    html.raw("</section>");
 }
 
 fn option(html: &mut Html, value: &str, label: &str) {

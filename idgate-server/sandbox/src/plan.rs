@@ -128,7 +128,9 @@ impl Plan {
         if let Some(base_url) = base_url.as_deref().filter(|_| !self.settings.names("base_url")) {
             own.push(("base_url", base_url));
         }
-        for (key, value) in [("profiles", "1.0,haip,draft"), ("page", "on"), ("log", "warn")] {
+        for (key, value) in
+            [("profiles", "1.0,haip,draft"), ("page", "on"), ("log", "warn,idgate_sandbox=info")]
+        {
             if !self.settings.names(key) {
                 own.push((key, value));
             }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use clap::ValueEnum as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, HOST, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
+    CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use idgate_core::Profile;
 use idgate_testkit::keys::pem;
 use serde_json::{Value, json};
 
+use super::offers;
 use super::page;
 use super::serving::{Sent, answer, body_of, sentence};
 use super::state::{LISTS, Outcome, State, lock};
@@ -36,6 +37,10 @@ pub(super) async fn handle(
         let text = format!("this is http://{own}/, and answers to that name only");
         return sentence(StatusCode::MISDIRECTED_REQUEST, &text);
     }
+    if is_forwarded(request.headers()) {
+        let text = "the request was forwarded by a proxy or a tunnel, and this listener is for this machine alone";
+        return sentence(StatusCode::FORBIDDEN, text);
+    }
     if request.method() == Method::POST && !is_of_own_page(request.headers(), own) {
         let text = "only the page itself, and programs of this machine, may do that";
         return sentence(StatusCode::FORBIDDEN, text);
@@ -44,6 +49,13 @@ pub(super) async fn handle(
     match (method, &*path) {
         (Method::GET | Method::HEAD, path) => get(&state, path).await,
         (Method::POST, "/webhooks") => webhook(&state, request).await,
+        (Method::POST, path) if path.starts_with(offers::PATH) => {
+            let path = path.to_owned();
+            match body_of(request).await {
+                Some(body) => offers::post(&state, &path, &body),
+                None => sentence(StatusCode::PAYLOAD_TOO_LARGE, "the request did not arrive"),
+            }
+        }
         (Method::POST, path) => {
             let path = path.to_owned();
             let Some(body) = body_of(request).await else {
@@ -68,6 +80,10 @@ pub(super) fn published(state: &State, path: &str) -> Option<Response<Sent>> {
             let pem = pem("CERTIFICATE", &state.authority.der);
             return ok("application/x-x509-ca-cert", pem.into_bytes());
         }
+        "/files/phone-ca.pem" => {
+            let pem = pem("CERTIFICATE", &state.phone_authority.as_ref()?.der);
+            return ok("application/x-x509-ca-cert", pem.into_bytes());
+        }
         "/files/list-signer.pem" => return certificate(&state.list_signer.der),
         "/files/iaca.pem" => return certificate(&first.root.der),
         "/files/issuer.jwk.json" => {
@@ -78,6 +94,11 @@ pub(super) fn published(state: &State, path: &str) -> Option<Response<Sent>> {
     let at = LISTS.iter().position(|(_, list)| *list == path);
     if let Some(token) = at.and_then(|at| lock(&state.lists).tokens.get(at).cloned()) {
         return ok(JWT, token.into_bytes());
+    }
+    if let Some(what) = path.strip_prefix("/vci/")
+        && let Some((media_type, bytes)) = state.phones.published(what)
+    {
+        return ok(media_type, bytes);
     }
     let (provider, what) = path.strip_prefix("/issuers/")?.split_once('/')?;
     let provider = state.providers.iter().find(|one| one.is.key == provider)?;
@@ -94,6 +115,7 @@ async fn get(state: &Arc<State>, path: &str) -> Response<Sent> {
     match path {
         "/" => whole(page::page(state).await),
         "/live" => whole(page::live(state).await),
+        offers::PATH => offers::list(state),
         "/page.css" => answer(StatusCode::OK, "text/css; charset=utf-8", page::STYLE),
         "/page.js" => answer(StatusCode::OK, "text/javascript; charset=utf-8", page::SCRIPT),
         // Where `redirect_uri` of a session leads that was made on the page.
@@ -140,6 +162,12 @@ async fn post(state: &Arc<State>, path: &str, form: &Form) -> Response<Sent> {
             let told = state.set_listed(form.get("provider"), listed).await;
             told.map(|said| note(state, "trusted lists", said))
         }
+        "/offers" => offers::make(state, form.get("type"), form.get("tx_code") == "true")
+            .map(|said| note(state, "offer for a phone", said)),
+        "/withdraw" => state
+            .phones
+            .withdraw(form.get("offer"))
+            .map(|count| note(state, "samples on phones", format!("{count} are withdrawn"))),
         "/hosts" => {
             let told = state.approve_host(form.get("host")).await;
             told.map(|said| note(state, "webhooks", said))
@@ -248,6 +276,16 @@ fn own_hosts(own: SocketAddr) -> [String; 2] {
     [own.to_string(), format!("localhost:{}", own.port())]
 }
 
+/// Whether a proxy or a tunnel passed the request on: a tunnel that leads here by mistake would open the console to the
+/// world, under a name that its operator chooses.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.keys().map(HeaderName::as_str).any(|name| {
+        matches!(name, "forwarded" | "via" | "x-real-ip" | "true-client-ip")
+            || name.starts_with("x-forwarded-")
+            || name.starts_with("cf-")
+    })
+}
+
 /// A browser says where a form came from; programs say nothing.
 fn is_of_own_page(headers: &HeaderMap, own: SocketAddr) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
@@ -282,6 +320,22 @@ mod tests {
             assert!(!is_own(other), "{other}");
         }
         assert!(!is_own_host(None, own()));
+    }
+
+    #[test]
+    fn a_request_that_a_tunnel_or_a_proxy_forwarded_is_known_by_its_headers() {
+        let forwarded = |name: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("host", HeaderValue::from_static("127.0.0.1:8081"));
+            headers.insert(name, HeaderValue::from_static("192.0.2.1"));
+            is_forwarded(&headers)
+        };
+        for name in ["x-forwarded-for", "cf-connecting-ip", "cf-ray", "forwarded", "via"] {
+            assert!(forwarded(name), "{name}");
+        }
+        for name in ["user-agent", "accept", "x-request-id", "webhook-id"] {
+            assert!(!forwarded(name), "{name}");
+        }
     }
 
     #[test]

@@ -1,24 +1,30 @@
 //! What a sandbox sets up before it serves: listeners, issuers and lists, a tenant, the gateway, and what
 //! the gateway trusts.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use idgate_core::UnixMillis;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::webhook::SigningSecret;
+use idgate_core::shell::{RootOrigin, TrustAnchor};
 use idgate_testkit::keys::pem;
 use idgate_testkit::mdoc::MDL;
 use idgate_testkit::samples;
+use idgate_testkit::x509::Identity;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
+use super::certificate::Place;
 use super::issuers::{PID, Provider};
 use super::kept::{Kept, Running};
-use super::page::{EU_MDL, EU_PID};
+use super::page::{EU_MDL, EU_PID, PHONE_CARDS, PHONES};
+use super::phones::{MEMBERSHIP, PROOF_OF_AGE, PhoneRoutes, Phones, is_public};
 use super::plan::Plan;
 use super::published::list_signer;
 use super::state::{LISTS, Lists, State, lock};
@@ -32,7 +38,8 @@ use idgate_base::clock::Clock;
 use idgate_base::task::boxed;
 use idgate_server::config::Config;
 use idgate_server::log;
-use idgate_server::serve::{self, RunningGateway};
+use idgate_server::serve::{self, Additions, RunningGateway};
+use idgate_server::stdio;
 use idgate_server::work::{self, list_refresh};
 use idgate_store::{NewTrustedList, OperatorStore, Review, Store, TrustChange};
 
@@ -72,25 +79,47 @@ impl Stage {
         let is_new = !kept.shown;
         let page = format!("http://{page_at}");
         let providers = Provider::all(&kept.seed, kept.made_at, &page);
-        let names: Vec<String> = plan.name.iter().cloned().collect();
-        let addresses: Vec<_> = plan.lan.into_iter().collect();
-        let authority = certificate::authority(&kept.seed, kept.made_at, &names, &addresses, now.0);
-        let acceptor = certificate::acceptor(&authority, &names, &addresses, now.0)?;
-        let ca = ca_files(dir, &authority.der, plan.extra_ca_file().as_deref())?;
+        let place = Place::of_machine(plan.name.as_deref());
+        let authority = certificate::authority(&kept.seed, kept.made_at, &place, now.0);
+        let acceptor = certificate::acceptor(&authority, &place, now.0)?;
+        let on_network = match plan.lan {
+            None => None,
+            Some(address) => {
+                let place = Place::of_network(address, plan.name.as_deref());
+                let authority = certificate::authority(&kept.seed, kept.made_at, &place, now.0);
+                let acceptor = certificate::acceptor(&authority, &place, now.0)?;
+                Some((authority, acceptor))
+            }
+        };
+        let (phone_authority, phone_acceptor) = on_network.unzip();
+        let der = |authority: &Identity| authority.der.clone();
+        let for_phones = phone_authority.as_ref().map(der);
+        let given = plan.extra_ca_file();
+        let ca = ca_files(dir, &authority.der, for_phones.as_deref(), given.as_deref())?;
         let config = plan.config(said, dir, &ca, https_at)?;
         log::init(&config)?;
         let operator = operator(&config, &mut kept, &providers, &clock)?;
-        let gateway = start(&config, &clock).await?;
+        let routes = PhoneRoutes::default();
+        let gateway = start(&config, &clock, &routes).await?;
         let (here, base_url) = (gateway.local_addr(), gateway.base_url().to_owned());
         let lists = page.clone();
         kept.running = Some(Running { base_url: base_url.clone(), gateway: here, lists });
         kept.write(dir)?;
+        // The gateway does not fetch from its own address, so on loopback the page's listener publishes.
+        let published_at = if is_public(&base_url) { &base_url } else { &page };
+        let published_at = format!("{published_at}/vci");
+        let [first, _] = &providers;
+        let phones = Phones::new(first, &base_url, &published_at, dir, clock.clone())?;
+        let phones = Arc::new(phones);
+        routes.open(phones.clone());
         let egress = work::way_out(config.fetch_allow_cidrs.clone(), Some(&ca))?;
         let state = State {
             clock,
             list_signer: list_signer(&kept.seed, kept.made_at),
             providers,
             authority,
+            phone_authority,
+            phones,
             gateway: format!("http://{here}"),
             way: Way::default().over(&base_url, here),
             base_url,
@@ -104,6 +133,7 @@ impl Stage {
             lists: Mutex::new(Lists::default()),
             deliveries: Mutex::default(),
             made: Mutex::new(BTreeMap::new()),
+            shown_offer: Mutex::new(None),
             outcomes: Mutex::new(VecDeque::new()),
         };
         let state = Arc::new(state);
@@ -112,10 +142,11 @@ impl Stage {
             let state = state.clone();
             move |request| routes::handle(state.clone(), page_at, request)
         })))];
-        for listener in [Some(https), on_lan].into_iter().flatten() {
+        let doors = [Some((https, acceptor)), on_lan.zip(phone_acceptor)];
+        for (listener, acceptor) in doors.into_iter().flatten() {
             let state = state.clone();
             let handle = move |request| front::handle(state.clone(), here, request);
-            let serving = serving::serve(listener, Some(acceptor.clone()), handle);
+            let serving = serving::serve(listener, Some(acceptor), handle);
             listeners.push(tokio::spawn(boxed(serving)));
         }
         let stage = Self { state, is_new, gateway, listeners };
@@ -224,6 +255,20 @@ fn operator(
         kept.write(&config.data_dir)?;
     }
     let [first, _] = providers;
+    drop_former_roots(&mut operator, first, now)?;
+    if !kept.marked {
+        // The keys of the former ones sign nothing any more.
+        let note = "note: the sample issuers of this folder have new roots and keys, which are marked as samples; give \
+                    /files/iaca.pem and /files/issuer.jwk.json again to what trusted the former ones\n";
+        stdio::to_stderr(note.to_owned());
+        kept.marked = true;
+        kept.write(&config.data_dir)?;
+    }
+    let phones = phone_trust(first, samples::VCT, &[MDL, PID, PROOF_OF_AGE])?;
+    let cards = phone_trust(first, MEMBERSHIP, &[])?;
+    for (issuer_id, change) in [(PHONES, phones), (PHONE_CARDS, cards)] {
+        operator.add_trust(issuer_id, &change, now).map_err(explain)?;
+    }
     let key = Material::Key(first.key.public_jwk());
     let root = Material::Root(first.root.der.clone());
     for (issuer_id, material) in [(samples::ISSUER, key), (samples::MDL_ISSUER, root)] {
@@ -233,17 +278,70 @@ fn operator(
     Ok(operator)
 }
 
-async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway, String> {
+/// Removes the roots of former starts, whose CRL was elsewhere or which had no mark.
+fn drop_former_roots(
+    operator: &mut OperatorStore,
+    provider: &Provider,
+    now: UnixMillis,
+) -> Result<(), String> {
+    let own = anchor(provider)?;
+    for issuer_id in [samples::MDL_ISSUER, PHONES, PHONE_CARDS] {
+        let Some(record) = operator.trust_entry(issuer_id).map_err(explain)? else { continue };
+        let roots = record.roots.iter().chain(&record.sd_jwt_roots).map(|root| &root.certificate);
+        let former =
+            roots.filter(|root| root.subject() == own.subject() && root.der() != own.der());
+        let former: BTreeSet<[u8; 32]> = former.map(TrustAnchor::sha256).collect();
+        for sha256 in &former {
+            operator.remove_trust_material(issuer_id, sha256, now).map_err(explain)?;
+        }
+    }
+    Ok(())
+}
+
+fn anchor(provider: &Provider) -> Result<TrustAnchor, String> {
+    TrustAnchor::from_der(&PROVIDER, &provider.root.der, RootOrigin::RootFile).map_err(explain)
+}
+
+/// Trust in the samples on phones: by the provider's root, for SD-JWT VC and mdoc.
+fn phone_trust(provider: &Provider, vct: &str, doc_types: &[&str]) -> Result<TrustChange, String> {
+    let root = anchor(provider)?;
+    let is_of_mdocs = !doc_types.is_empty();
+    Ok(TrustChange {
+        vct: Some(vec![vct.into()]),
+        doc_types: Some(doc_types.iter().map(|name| String::from(*name)).collect()),
+        roots: is_of_mdocs.then(|| root.clone()).into_iter().collect(),
+        sd_jwt_roots: vec![root],
+        test_only: true,
+        ..TrustChange::default()
+    })
+}
+
+async fn start(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    routes: &PhoneRoutes,
+) -> Result<RunningGateway, String> {
     let store = Store::open(&config.data_dir, config.store_options(), clock.now());
     let store = store.map_err(explain)?;
     let store: Arc<Store> = Arc::new(store);
-    serve::start(config, clock.clone(), store).await
+    let additions = Additions {
+        routes: Some(Arc::new(routes.clone())),
+        // A tunnel makes the world one peer on loopback.
+        hides_admin: config.base_url.as_deref().is_some_and(is_public),
+    };
+    serve::start_with_additions(config, clock.clone(), store, additions).await
 }
 
-/// The CA of the sandbox's https as a file, for those that take lists from there and to be brought to a
-/// phone. Gives the file of what the gateway is to trust: the same, or one with those of `given` as well.
-fn ca_files(folder: &Path, der: &[u8], given: Option<&Path>) -> Result<PathBuf, String> {
+/// The CAs of the sandbox's https as files: that of this machine, for programs that take lists from there, and the one
+/// to be brought to a phone. Gives the file for the gateway: with the first, the second and those of `given`.
+fn ca_files(
+    folder: &Path,
+    der: &[u8],
+    for_phones: Option<&[u8]>,
+    given: Option<&Path>,
+) -> Result<PathBuf, String> {
     let own = pem("CERTIFICATE", der);
+    let for_phones = for_phones.map(|der| pem("CERTIFICATE", der));
     let put = |name: &str, text: &str| {
         let path = folder.join(name);
         let written = std::fs::write(&path, text);
@@ -251,7 +349,14 @@ fn ca_files(folder: &Path, der: &[u8], given: Option<&Path>) -> Result<PathBuf, 
         Ok(path)
     };
     let alone = put("sandbox-ca.pem", &own)?;
-    let Some(given) = given else { return Ok(alone) };
+    if let Some(for_phones) = &for_phones {
+        put("sandbox-phone-ca.pem", for_phones)?;
+    }
+    let both = for_phones.map(|for_phones| format!("{own}\n{for_phones}"));
+    let Some(given) = given else {
+        return both.map_or(Ok(alone), |both| put("sandbox-both-cas.pem", &both));
+    };
+    let own = both.unwrap_or(own);
     let wrong =
         |why: &dyn std::fmt::Display| format!("IDGATE_EXTRA_CA_FILE: {}: {why}", given.display());
     let text = std::fs::read_to_string(given).map_err(|error| wrong(&error))?;

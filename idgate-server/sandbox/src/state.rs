@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::issuers::Provider;
 use super::kept::Kept;
+use super::phones::{Made as MadeOffer, Phones};
 use super::published::trusted_list;
 use super::receiver::Deliveries;
 use super::way::Way;
@@ -39,6 +40,12 @@ pub(super) struct State {
     pub(super) list_signer: Identity,
     /// The certificate behind its https.
     pub(super) authority: Identity,
+    /// The one behind its https for phones of the network.
+    pub(super) phone_authority: Option<Identity>,
+    /// The issuers for phones.
+    pub(super) phones: Arc<Phones>,
+    /// The offer that was last made on the page.
+    pub(super) shown_offer: Mutex<Option<MadeOffer>>,
     /// Where the gateway is reached on this machine, and where its links lead.
     pub(super) gateway: String,
     pub(super) base_url: String,

@@ -124,6 +124,24 @@ fn the_program_without_its_sandbox_has_no_sample_issuers() {
     assert_eq!(with_fixtures.count(), 0, "fixtures of tests are in the program");
 }
 
+/// No source of the other crates has a word of the issuers for phones: no path, no grant, no type.
+#[test]
+fn the_program_without_its_sandbox_has_no_issuer() {
+    const WORDS: [&str; 5] =
+        ["openid-credential", "openid4vci", "pre-authorized", "/vci", "c_nonce"];
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    for (name, folder) in FOLDERS {
+        let sources = imports::files_of(&root.join(folder).join("src"));
+        let has_word = |text: &String| WORDS.iter().any(|word| text.contains(word));
+        let found: Vec<_> = sources.iter().filter(|(_, text)| has_word(text)).collect();
+        let found: Vec<_> = found.iter().map(|(path, _)| path.display().to_string()).collect();
+        match name {
+            "idgate_sandbox" => assert!(found.len() > 5, "{found:?}"),
+            _ => assert_eq!(found, Vec::<String>::new(), "{name}"),
+        }
+    }
+}
+
 #[test]
 fn the_modules_of_core_import_downwards() {
     check_layers("idgate_core", CORE);

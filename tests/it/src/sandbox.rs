@@ -6,6 +6,7 @@ mod authority;
 mod folder;
 mod lists;
 mod own;
+mod phones;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -90,6 +91,13 @@ impl Sandbox {
         let fields = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
         let form = fields.collect::<Vec<_>>().join("&");
         exchange(self.page(), "POST", path, headers, &form)
+    }
+
+    /// An offer from a shell, which finds the sandbox by itself.
+    fn offer(&self, arguments: &[&str]) -> Output {
+        let mut command =
+            self.installation.command(&[&["sandbox", "offer", "--json"], arguments].concat());
+        output(command.env("TMPDIR", self.temporary.path()))
     }
 
     /// The wallet from a shell, which finds the sandbox by itself.

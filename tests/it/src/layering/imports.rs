@@ -138,6 +138,17 @@ fn child_of(module: &str, child: &str) -> Module {
     if module == ROOT { child.into() } else { format!("{module}::{child}") }
 }
 
+/// The sources below a folder with their texts.
+pub(super) fn files_of(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut paths = Vec::new();
+    files(folder, &mut paths);
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

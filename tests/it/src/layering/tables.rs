@@ -92,9 +92,10 @@ pub(super) const SERVER: Layers = &[
 /// The demo, and the files of the sandbox.
 pub(super) const SANDBOX: Layers = &[
     &["certificate", "issuers", "kept", "limits", "receiver"],
-    &["published", "serving", "way"],
+    &["phones", "published", "serving", "way"],
     &["demo", "state", "wallet"],
-    &["page", "shell"],
+    &["offers"],
+    &["offer", "page", "shell"],
     &["options", "routes"],
     &["front", "plan"],
     &["stage"],

@@ -1,0 +1,138 @@
+//! The samples that phones hold, by their places in the status lists. They outlive a restart, because the phones keep
+//! them: a file in the sandbox's folder has place, offer and end of each, and nothing of the wallet.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::digests::random;
+use crate::kept::write_private;
+use crate::limits::{MAX_ISSUED, STATUS_PLACES};
+
+const FILE: &str = "issued.json";
+
+/// A sample on a phone.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Issued {
+    idx: u64,
+    /// The offer that it came from.
+    offer: String,
+    /// When it is over, in milliseconds.
+    until_ms: u64,
+    withdrawn: bool,
+}
+
+/// All of them.
+pub(super) struct IssuedSamples {
+    folder: PathBuf,
+    all: Vec<Issued>,
+}
+
+impl IssuedSamples {
+    /// Those of the folder.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub(super) fn of(folder: &Path) -> Result<Self, String> {
+        let path = folder.join(FILE);
+        let wrong = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+        let all = match path.exists() {
+            false => Vec::new(),
+            true => {
+                let text = fs::read(&path).map_err(|error| wrong(&error))?;
+                serde_json::from_slice(&text).map_err(|error| wrong(&error))?
+            }
+        };
+        Ok(Self { folder: folder.to_owned(), all })
+    }
+
+    /// Free places for so many samples of `offer`, each a random one.
+    ///
+    /// # Errors
+    /// There is no room, the system has no random bytes, or the file cannot be written.
+    pub(super) fn take(
+        &mut self,
+        offer: &str,
+        count: usize,
+        until_ms: u64,
+        now_ms: u64,
+    ) -> Result<Vec<u64>, String> {
+        let mut all = self.all.clone();
+        all.retain(|one| one.until_ms > now_ms);
+        let mut taken = Vec::with_capacity(count);
+        for _ in 0..count {
+            if all.len() >= MAX_ISSUED {
+                return Err("phones hold as many samples as a sandbox keeps".into());
+            }
+            let idx = loop {
+                let idx = u64::from_be_bytes(random()?) % STATUS_PLACES;
+                if all.iter().all(|one| one.idx != idx) {
+                    break idx;
+                }
+            };
+            all.push(Issued { idx, offer: offer.to_owned(), until_ms, withdrawn: false });
+            taken.push(idx);
+        }
+        self.write(all)?;
+        Ok(taken)
+    }
+
+    /// Withdraws all samples of an offer; how many it has.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn withdraw(&mut self, offer: &str) -> Result<usize, String> {
+        let mut all = self.all.clone();
+        let mut count = 0_usize;
+        for one in all.iter_mut().filter(|one| one.offer == offer) {
+            one.withdrawn = true;
+            count = count.saturating_add(1);
+        }
+        self.write(all)?;
+        Ok(count)
+    }
+
+    /// How many samples of an offer there are, and how many of them are withdrawn.
+    pub(super) fn of_offer(&self, offer: &str) -> (usize, usize) {
+        let own = || self.all.iter().filter(|one| one.offer == offer);
+        (own().count(), own().filter(|one| one.withdrawn).count())
+    }
+
+    /// The places of those that are withdrawn.
+    pub(super) fn withdrawn(&self) -> impl Iterator<Item = u64> {
+        self.all.iter().filter(|one| one.withdrawn).map(|one| one.idx)
+    }
+
+    fn write(&mut self, all: Vec<Issued>) -> Result<(), String> {
+        let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
+        write_private(&self.folder, FILE, &text)?;
+        self.all = all;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_free_ones_and_a_withdrawal_outlives_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut issued = IssuedSamples::of(folder.path()).unwrap();
+        let mut taken = issued.take("one", 10, 100, 0).unwrap();
+        taken.extend(issued.take("other", 10, 100, 0).unwrap());
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken.len(), 20);
+        assert_eq!(issued.withdraw("one"), Ok(10));
+        let again = IssuedSamples::of(folder.path()).unwrap();
+        assert_eq!(again.withdrawn().count(), 10);
+        assert_eq!((again.of_offer("one"), again.of_offer("other")), ((10, 10), (10, 0)));
+        // An expired sample gives its place back.
+        issued.take("third", 1, 300, 200).unwrap();
+        assert_eq!(issued.of_offer("one"), (0, 0));
+    }
+}
