@@ -281,8 +281,6 @@ impl Offers {
             .keep(digest(&token), kept, until, now_ms)
             .map_err(|Full| Refusal::unavailable("there are too many access tokens"))?;
         found.is_closed = true;
-        found.progress = Progress::Token;
-        found.rule = None;
         Ok(token)
     }
 

@@ -297,7 +297,7 @@ fn a_request_of_draft_13_has_one_proof_and_reads_one_credential() {
         });
         let reply = desk.credential(&token.text("access_token"), &body);
         let text = reply.text("credential");
-        assert_eq!(credentials(&reply), [text.clone()], "{format}");
+        assert_eq!(credentials(&reply), std::slice::from_ref(&text), "{format}");
         if let Some(issued) = received_sd_jwt(&text) {
             assert_eq!(idgate_testkit::jws::header(&issued.jwt).unwrap()["typ"], format);
         }

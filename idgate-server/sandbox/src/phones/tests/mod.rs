@@ -20,7 +20,6 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::openid4vci::WalletJwt;
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 use super::offers::PRE_AUTHORIZED;
 use super::*;
@@ -74,7 +73,7 @@ impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(StillClock(AtomicU64::new(SAMPLE_NOW_MS)));
-        let [provider, _] = Provider::all("a seed", SAMPLE_NOW_MS, "http://127.0.0.1:8081");
+        let [provider, _] = Provider::all("a seed", SAMPLE_NOW_MS, "http://localhost");
         let lists = format!("{BASE}/vci");
         let phones = Phones::new(&provider, BASE, &lists, folder.path(), clock.clone()).unwrap();
         let (phones, routes) = (Arc::new(phones), PhoneRoutes::default());
@@ -113,7 +112,9 @@ impl Desk {
 
     fn form(&self, path: &str, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> Reply {
         let mut form = form_urlencoded::Serializer::new(String::new());
-        fields.iter().for_each(|(name, value)| drop(form.append_pair(name, value)));
+        for (name, value) in fields {
+            form.append_pair(name, value);
+        }
         let own = [("content-type", "application/x-www-form-urlencoded")];
         self.send("POST", path, &[&own, headers].concat(), Some(form.finish().as_bytes()))
     }

@@ -177,7 +177,7 @@ fn a_dpop_proof_that_breaks_a_rule_is_invalid_dpop_proof() {
     let large = SigningKey::from_seed(Curve::P384, "large");
     for (rule, proof) in [
         ("another address", good().claim("htu", "https://sandbox.example/vci/credential")),
-        ("the address behind the tunnel", good().claim("htu", "http://127.0.0.1:8080/vci/token")),
+        ("the address behind the tunnel", good().claim("htu", "http://localhost/vci/token")),
         ("another method", good().claim("htm", "GET")),
         ("another type", good().header("typ", "jwt")),
         ("no key", good().header("jwk", Value::Null)),
