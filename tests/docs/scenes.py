@@ -76,6 +76,13 @@ class Sandbox(Gateway):
         return made["qr_code_url"] if not scheme.startswith("haip") else made["deep_links"]["haip"]
 
 
+class Phones(Scene):
+    """A sandbox that runs while a reader makes offers."""
+
+    def prepare(self) -> None:
+        self.world.run_all("idgate sandbox")
+
+
 class Operate(Gateway):
     """A gateway from its first command on, a session that is refused, and answers that were captured."""
 
@@ -187,6 +194,7 @@ SCENES: dict[str, type[Scene]] = {
     "recipes/authority.md": Authority,
     "node.md": Node,
     "sandbox.md": Sandbox,
+    "phones.md": Phones,
     "operate.md": Operate,
     "integrate.md": Integrate,
 }
