@@ -286,6 +286,18 @@ fn expected_licence(transcript: Transcript<'static>) -> Expected<'static> {
 }
 
 #[test]
+fn a_root_with_the_mark_of_a_sandbox_verifies_in_test_mode_alone() {
+    let (sample, text) = licence(&openid4vp(CLIENT_ID, NONCE, None, RESPONSE_URI));
+    let root = sample.root.builder.marked_as_sample().sign(&sample.root.key);
+    let trust = trust(Issuer::new(MDL_ISSUER).doc_type(MDL).iaca_roots(root));
+    let expected = expected_licence(Transcript::openid4vp(RESPONSE_URI));
+    assert!(trust.verify(&text, &expected, NOW).is_ok());
+    let refused = trust.verify(&text, &expected.mode(Mode::Live), NOW).unwrap_err();
+    assert_eq!(refused.reason(), Reason::UntrustedIssuer);
+    assert!(refused.to_string().contains("sandbox samples"), "{refused}");
+}
+
+#[test]
 fn an_mdoc_is_verified_by_its_root() {
     let (sample, text) = licence(&openid4vp(CLIENT_ID, NONCE, None, RESPONSE_URI));
     let issuer = Issuer::new(MDL_ISSUER).doc_type(MDL).iaca_roots(sample.root.der.clone());
