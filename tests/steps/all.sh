@@ -17,6 +17,18 @@ release_build() {
     cargo build --release --locked -p idgate-program -p idgate-ffi -p idgate-bench -p idgate-examples
 }
 
+# A program without the sandbox has no byte of it, and so no issuer. The words are those of the program with it.
+no_sandbox_inside() {
+    local word without="$root/target/without-sandbox"
+    cargo build --profile tested --locked -p idgate-program --no-default-features --target-dir "$without" || return
+    for word in openid-credential-offer openid4vci-proof pre-authorized_code idgate_sandbox; do
+        if grep --quiet --text "$word" "$without/tested/idgate" || ! grep --quiet --text "$word" "$idgate"; then
+            echo "$word is in the program without the sandbox, or not in the one with it"
+            return 1
+        fi
+    done
+}
+
 core_alone() {
     local features
     for features in rustcrypto aws-lc-rs rustcrypto,os-entropy; do
@@ -261,6 +273,9 @@ on 'examples/deploy .github tests/deploy'
 wider 'archives, .deb, image' packagers
 after 'build as a release'
 on 'release tests/release examples/deploy Cargo.'
+wider 'program without the sandbox' no_sandbox_inside
+after 'build'
+on "$program_paths"
 wider 'wallet: Credo (Node)' credo_wallet
 after 'build'
 on "$wallet_paths"
