@@ -45,6 +45,7 @@ impl Phones {
         })?;
         let request = object(body, "invalid_credential_request")?;
         let is_draft = is_of_draft(&request);
+        said.proof_type = proofs::kind_of(&request);
         let configuration = configuration(&request, is_draft)?;
         said.configuration = Some(configuration);
         let wanted = sample.has_id(configuration).then_some(sample);
@@ -60,7 +61,6 @@ impl Phones {
             let proven = proofs::verify(&request, &expected);
             proven.map_err(|refusal| as_of_draft(refusal, is_draft, nonces.make(now_ms).ok()))?
         };
-        said.proof_type = Some(proven.kind);
         inner.take_once(jti, now_ms, bad_proof)?;
         for nonce in &proven.nonces {
             let burned = inner.nonces_mut(issuer).burn(nonce, now_ms);

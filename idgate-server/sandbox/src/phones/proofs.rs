@@ -24,8 +24,6 @@ pub(super) struct Expected<'e> {
 pub(super) struct ProvenKeys {
     pub(super) keys: Vec<HolderKey>,
     pub(super) nonces: Vec<String>,
-    /// `jwt` or `attestation`, for the log.
-    pub(super) kind: &'static str,
 }
 
 /// A proof that is refused.
@@ -47,6 +45,16 @@ impl From<Broken> for Refusal {
             Broken::Nonce(rule) => Self::new("invalid_nonce", rule),
         }
     }
+}
+
+/// The type of proof that a request brings, for the log; `None`: none that is known.
+pub(super) fn kind_of(request: &Map<String, Value>) -> Option<&'static str> {
+    let proofs = request.get("proofs").and_then(Value::as_object);
+    let of_draft = request.get("proof").and_then(|proof| proof.get("proof_type"));
+    ["jwt", "attestation"].into_iter().find(|kind| {
+        proofs.is_some_and(|proofs| proofs.contains_key(*kind))
+            || of_draft.and_then(Value::as_str) == Some(kind)
+    })
 }
 
 /// Verifies what `proofs`, or `proof` of drafts 13 and 14, brings.
@@ -84,18 +92,17 @@ pub(super) fn verify(
     }
     let texts: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
     let texts = texts.ok_or_else(|| refused("a proof is not a text"))?;
-    let mut proven = match kind {
-        "jwt" => ProvenKeys { keys: Vec::new(), nonces: Vec::new(), kind: "jwt" },
+    match kind {
+        "jwt" => {}
+        "attestation" if expected.attested && texts.len() == 1 => {}
         "attestation" if expected.attested => {
-            ProvenKeys { keys: Vec::new(), nonces: Vec::new(), kind: "attestation" }
+            return Err(refused("there must be exactly one attestation"));
         }
         _ => return Err(refused("this issuer does not take that type of proof")),
-    };
-    if proven.kind == "attestation" && texts.len() != 1 {
-        return Err(refused("there must be exactly one attestation"));
     }
+    let mut proven = ProvenKeys { keys: Vec::new(), nonces: Vec::new() };
     for text in texts {
-        let (keys, nonce) = match proven.kind {
+        let (keys, nonce) = match kind {
             "jwt" => by_jwt(text, expected)?,
             _ => by_attestation(text, expected)?,
         };

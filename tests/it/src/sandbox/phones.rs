@@ -1,6 +1,8 @@
 //! Samples for phones through the real program: from the offer to VERIFIED and to `credential_revoked`, the reach of
 //! an outsider behind a tunnel, and a gateway without a sandbox.
 
+mod log;
+
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::openid4vci::{WalletJwt, read_offer_link, received_mdoc, received_sd_jwt};
 use idgate_testkit::openid4vp::{Expected, Keys, Link, Prefix, Query, Request as Asked};
