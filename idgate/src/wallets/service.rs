@@ -49,15 +49,28 @@ impl<S: Store + 'static> Wallets<S> {
 /// A wallet on a slow network sends the largest answer in that time.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Nothing is read where there is no room: the body is of no use.
-async fn read<B>(body: B, room: usize) -> Result<Bytes, Box<dyn Error + Send + Sync>>
+/// Why a body was not read.
+enum Unread {
+    TooLong,
+    Incomplete,
+}
+
+/// Nothing is read where there is no room, because the body is of no use, nor of a body that says itself that it is too
+/// long.
+async fn read<B>(body: B, room: usize) -> Result<Bytes, Unread>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
 {
-    match room {
-        0 => Ok(Bytes::new()),
-        room => Ok(Limited::new(body, room).collect().await?.to_bytes()),
+    if room == 0 {
+        return Ok(Bytes::new());
     }
+    if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length <= room) {
+        let read = Limited::new(body, room).collect().await;
+        return read.map(|all| all.to_bytes()).map_err(|error| {
+            if error.is::<LengthLimitError>() { Unread::TooLong } else { Unread::Incomplete }
+        });
+    }
+    Err(Unread::TooLong)
 }
 
 type Answered = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
@@ -82,10 +95,10 @@ where
             let room = wallets.room(&head).await;
             let answered = match timeout(BODY_TIME, read(body, room)).await {
                 Ok(Ok(body)) => wallets.handle(Request::from_parts(head, body)).await,
-                Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                    response(NotAnAnswer::TooLarge.reply())
+                Ok(Err(Unread::TooLong)) => response(NotAnAnswer::TooLarge.reply()),
+                Ok(Err(Unread::Incomplete)) => {
+                    response(NotAnAnswer::Malformed("the body is incomplete").reply())
                 }
-                Ok(Err(_)) => response(NotAnAnswer::Malformed("the body is incomplete").reply()),
                 Err(_) => {
                     response(NotAnAnswer::Malformed("the body did not arrive in time").reply())
                 }

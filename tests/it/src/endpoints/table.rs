@@ -55,6 +55,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         public("POST", "/v1/oid4vp/response/{id}", 400).of(session),
         public("GET", "/v/{id}", 200).of(page),
         public("POST", "/v/{id}/take", 303).of(page),
+        public("POST", "/v/{id}/cancel", 200).of(page),
         public("GET", "/v/{id}/state", 200).of(page),
         // Nobody took it.
         public("GET", "/v/{id}/dc-api", 403).of(page),
@@ -62,6 +63,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         public("GET", "/v/{id}/open", 302).of(page),
         // There is none.
         public("GET", "/v/{id}/logo", 404).of(page),
+        public("GET", "/v/{id}/theme.css", 404).of(page),
         public("GET", "/v/page.js", 200),
         public("GET", "/v/page.css", 200),
         public("GET", "/v/icon.svg", 200),
