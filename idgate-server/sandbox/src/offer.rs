@@ -28,13 +28,13 @@ pub(super) struct OfferOptions {
     /// Have the person type a code [default: where others than this machine reach the gateway]
     #[arg(long, overrides_with = "no_tx_code")]
     tx_code: bool,
-    /// Have no code typed
+    /// Do not ask for a code
     #[arg(long)]
     no_tx_code: bool,
     /// Offer it from the issuer that demands attestations of wallet and keys
     #[arg(long)]
     attested: bool,
-    /// Begin the link with haip-vci://, for wallets that take no other
+    /// Begin the link with haip-vci://, for wallets that accept only this scheme
     #[arg(long)]
     haip: bool,
 }

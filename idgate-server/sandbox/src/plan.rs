@@ -109,8 +109,12 @@ impl Plan {
             given.map_or(LOOPBACK.to_owned(), |given| format!("{given},{LOOPBACK}"))
         };
         let (folder, ca) = (folder.to_string_lossy(), ca.to_string_lossy());
-        let (fetch, hooks) =
-            (with_loopback("fetch_allow_cidrs"), with_loopback("webhook_allow_cidrs"));
+        // The status lists of samples on phones are at the address that phones reach.
+        let on_lan = self.lan.map_or(String::new(), |address| {
+            format!(",{address}/{}", if address.is_ipv4() { 32 } else { 128 })
+        });
+        let fetch = with_loopback("fetch_allow_cidrs") + &on_lan;
+        let hooks = with_loopback("webhook_allow_cidrs");
         let mut own = vec![
             ("data_dir", &*folder),
             ("fetch_allow_cidrs", &*fetch),

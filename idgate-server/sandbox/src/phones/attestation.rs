@@ -106,6 +106,12 @@ fn signer(jwt: &Jwt<'_>) -> Result<Option<HolderKey>, &'static str> {
 }
 
 fn check_times(jwt: &Jwt<'_>, must_end: bool, now_ms: u64) -> Result<(), &'static str> {
+    let are_times = ["iat", "nbf", "exp"].iter().all(|name| {
+        jwt.claims.get(*name).is_none_or(|time| time.is_number() && jwt.time_ms(name).is_some())
+    });
+    if !are_times {
+        return Err("a time of an attestation is not a number");
+    }
     let latest = now_ms.saturating_add(MAX_CLOCK_AHEAD_MS);
     if ["iat", "nbf"].into_iter().filter_map(|name| jwt.time_ms(name)).any(|time| time > latest) {
         return Err("an attestation is not valid yet");

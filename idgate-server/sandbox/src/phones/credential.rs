@@ -38,12 +38,16 @@ impl Phones {
         let now_ms = self.now_ms();
         let mut inner = self.inner();
         let url = format!("{}/credential", issuer.id);
-        let (token, sample, jti) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
+        let (token, sample) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
         let malformed = |rule| Refusal::new("invalid_credential_request", rule);
         let body = body.ok_or_else(|| {
             malformed("the body is too long").with_status(StatusCode::PAYLOAD_TOO_LARGE)
         })?;
         let request = object(body, "invalid_credential_request")?;
+        if request.contains_key("credential_response_encryption") {
+            let rule = "this issuer encrypts no answers";
+            return Err(Refusal::new("invalid_encryption_parameters", rule));
+        }
         let is_draft = is_of_draft(&request);
         said.proof_type = proofs::kind_of(&request);
         let configuration = configuration(&request, is_draft)?;
@@ -61,7 +65,6 @@ impl Phones {
             let proven = proofs::verify(&request, &expected);
             proven.map_err(|refusal| as_of_draft(refusal, is_draft, nonces.make(now_ms).ok()))?
         };
-        inner.take_once(jti, now_ms, bad_proof)?;
         for nonce in &proven.nonces {
             let burned = inner.nonces_mut(issuer).burn(nonce, now_ms);
             burned.map_err(|_| Refusal::unavailable("as many nonces came as can be remembered"))?;
@@ -106,7 +109,7 @@ impl Phones {
         let now_ms = self.now_ms();
         let mut inner = self.inner();
         let url = format!("{}/notification", issuer.id);
-        let (token, _, jti) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
+        let (token, _) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
         let body = body.ok_or_else(|| {
             let refusal = Refusal::new(MALFORMED, "the body is too long");
             refusal.with_status(StatusCode::PAYLOAD_TOO_LARGE)
@@ -130,13 +133,13 @@ impl Phones {
             let rule = "notification_id is not the one of this token";
             return Err(Refusal::new("invalid_notification_id", rule));
         }
-        inner.take_once(jti, now_ms, bad_proof)?;
         (said.progress, said.reason) = (Some(progress.0), progress.1);
         Ok(nothing())
     }
 }
 
-/// The access token of a request, its sample, and the `jti` of its DPoP proof.
+/// The access token of a request, and its sample. The `jti` of a DPoP proof is used up, whatever becomes of the request:
+/// the proof does not cover the body.
 fn authorize(
     inner: &mut Inner,
     issuer: &Issuer,
@@ -144,7 +147,7 @@ fn authorize(
     url: &str,
     now_ms: u64,
     said: &mut Said,
-) -> Result<(String, Sample, Option<String>), Refusal> {
+) -> Result<(String, Sample), Refusal> {
     let (scheme, text) = access_token(head)?;
     let token = inner.offers.present(text, issuer.attested, now_ms).ok_or_else(|| {
         Refusal::of_token(scheme, "invalid_token", "the access token is unknown or over")
@@ -159,10 +162,8 @@ fn authorize(
                 let rule = "the DPoP proof has another key than the access token";
                 return Err(Refusal::of_token("DPoP", "invalid_token", rule));
             }
-            if inner.jtis.get(&digest(&proof.jti), now_ms).is_some() {
-                return Err(bad_proof("jti was seen before"));
-            }
-            Ok((text.to_owned(), sample, Some(proof.jti)))
+            inner.take_once(Some(proof.jti), now_ms, bad_proof)?;
+            Ok((text.to_owned(), sample))
         }
         (_, Some(_)) => {
             let rule = "the access token is bound to a key and came as a bearer token";
@@ -172,7 +173,7 @@ fn authorize(
             let rule = "the access token is a bearer token and came with DPoP";
             Err(Refusal::of_token("Bearer", "invalid_token", rule))
         }
-        _ => Ok((text.to_owned(), sample, None)),
+        _ => Ok((text.to_owned(), sample)),
     }
 }
 

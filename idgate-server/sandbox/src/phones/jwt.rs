@@ -108,14 +108,17 @@ impl<'a> Jwt<'a> {
     /// The key of the first certificate in `x5c`; `None`: the header has none.
     ///
     /// # Errors
-    /// It is not a certificate for a key on P-256, or it signed itself (HAIP 4.4.1).
+    /// It is not a certificate for a key on P-256, or one of the chain signed itself (HAIP 4.4.1).
     pub(super) fn certificate_key(&self) -> Result<Option<HolderKey>, &'static str> {
         let Some(chain) = self.header.get("x5c") else { return Ok(None) };
-        let first = chain.as_array().and_then(|chain| chain.first()).and_then(Value::as_str);
-        let leaf = first.and_then(Certificate::from_x5c).ok_or("x5c has no certificate")?;
-        if leaf.is_issued_by(&leaf) {
-            return Err("the certificate in x5c signed itself");
+        let chain = chain.as_array().ok_or("x5c has no certificate")?;
+        let read = |one: &Value| one.as_str().and_then(Certificate::from_x5c);
+        let chain: Option<Vec<Certificate>> = chain.iter().map(read).collect();
+        let chain = chain.ok_or("x5c has an entry that is not a certificate")?;
+        if chain.iter().any(|one| one.is_issued_by(one)) {
+            return Err("a certificate in x5c signed itself");
         }
+        let leaf = chain.first().ok_or("x5c has no certificate")?;
         HolderKey::from_point(&leaf.point).map(Some)
     }
 }

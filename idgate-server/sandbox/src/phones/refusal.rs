@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// A request that was refused.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
-    status: StatusCode,
+    pub(super) status: StatusCode,
     /// The code of the tables; `None`: the request brought no proof that it may ask (RFC 6750 3.1).
     pub(super) error: Option<&'static str>,
     /// The rule, for the log and `error_description`: ASCII without quotes and backslashes (RFC 6749 5.2).

@@ -30,8 +30,10 @@ impl Form {
         Ok(Self(fields))
     }
 
+    /// One without a value counts as left out (RFC 6749 3.1).
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        let field = self.0.iter().find(|(own, value)| own == name && !value.is_empty());
+        field.map(|(_, value)| value.as_str())
     }
 }
 

@@ -156,6 +156,8 @@ impl Phones {
         }
         let endpoint = place.template(issuer.attested);
         let (configuration, proof_type) = (said.configuration, said.proof_type);
+        // One that came too often says nothing that the limit does not say.
+        let refusal = refusal.filter(|one| one.status != StatusCode::TOO_MANY_REQUESTS);
         if let Some(refusal) = refusal {
             let error = refusal.error.unwrap_or("no token");
             let rule = refusal.rule;

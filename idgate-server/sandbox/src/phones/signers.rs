@@ -184,8 +184,8 @@ const fn validity_ms() -> u64 {
     PHONE_SAMPLE_DAYS.saturating_mul(DAY_MS)
 }
 
-/// GeneralNames of the host and the origin of `base_url`: some wallets compare `iss` with the first, others with the
-/// second.
+/// GeneralNames of the host and the origin of `base_url` and of both issuers below it. Wallets compare `iss` with one of
+/// them, and where the host is an address only the issuer itself will do for some.
 fn names(base_url: &str) -> Vec<u8> {
     let url = Url::parse(base_url).ok();
     let host = url.as_ref().and_then(|url| match url.host()? {
@@ -193,8 +193,9 @@ fn names(base_url: &str) -> Vec<u8> {
         Host::Ipv4(address) => Some(ip(IpAddr::V4(address))),
         Host::Ipv6(address) => Some(ip(IpAddr::V6(address))),
     });
-    let origin = der::tlv(URI, &[base_url.as_bytes()]);
-    der::sequence(&[&host.unwrap_or_default(), &origin])
+    let uris = ["", "/vci", "/vci-attested"].map(|path| [base_url, path].concat());
+    let [origin, plain, attested] = uris.map(|uri| der::tlv(URI, &[uri.as_bytes()]));
+    der::sequence(&[&host.unwrap_or_default(), &origin, &plain, &attested])
 }
 
 fn ip(address: IpAddr) -> Vec<u8> {

@@ -53,14 +53,16 @@ impl Phones {
         let offer = inner.offers.of_code(code, issuer.attested, now_ms)?;
         let (id, sample) = (offer.id.clone(), offer.sample);
         said.is_about(&id, sample);
+        let jti = proof.as_ref().map(|proof| proof.jti.clone());
+        inner.take_once(jti, now_ms, bad_proof)?;
+        let offer = inner.offers.get_mut(&id);
+        let offer = offer.ok_or_else(|| Refusal::unavailable("the offer is gone"))?;
         offer.check_tx_code(code, form.get("tx_code"))?;
         let details = form.get("authorization_details");
         let details = details.map(|text| details_for(text, sample)).transpose()?;
         inner.take_once(attested, now_ms, |rule| {
             Refusal::new("invalid_client", rule).with_status(StatusCode::UNAUTHORIZED)
         })?;
-        let jti = proof.as_ref().map(|proof| proof.jti.clone());
-        inner.take_once(jti, now_ms, bad_proof)?;
         let bound_to = proof.map(|proof| proof.thumbprint);
         let token_type = if bound_to.is_some() { "DPoP" } else { "Bearer" };
         let nonce = inner.nonces(issuer).make(now_ms);

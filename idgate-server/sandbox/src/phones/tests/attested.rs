@@ -92,6 +92,7 @@ fn a_client_attestation_that_breaks_a_rule_is_invalid_client() {
         ("no exp", change(|own| own.claim("exp", Value::Null))),
         ("over", Box::new(move |own| own.claim("exp", seconds - 1))),
         ("of the future", Box::new(move |own| own.claim("iat", seconds + 61))),
+        ("exp that is a text", change(|own| own.claim("exp", "never"))),
         ("no key", change(|own| own.claim("cnf", Value::Null))),
         ("another key", change(|own| own.claim("cnf", json!({ "jwk": key("x").public_jwk() })))),
     ];

@@ -199,6 +199,33 @@ fn a_dpop_proof_of_another_address_or_token_or_replayed_is_invalid_dpop_proof() 
 }
 
 #[test]
+fn a_dpop_proof_of_a_refused_request_is_not_taken_again() {
+    let (desk, own) = (Desk::new(), key("dpop"));
+    let token = bound(&desk);
+    let proof = WalletJwt::dpop(&own, URL, "jti", Some(&token), desk.now()).sign(&own);
+    let authorization = format!("DPoP {token}");
+    let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+    let reply = desk.post("/vci/credential", &headers, &json!({}));
+    assert_eq!(reply.outcome(), (400, "invalid_credential_request"));
+    let reply = with_dpop(&desk, &token, "DPoP", Some(&proof));
+    assert_eq!(reply.outcome(), (401, "invalid_dpop_proof"), "it does not cover the body");
+    let next = WalletJwt::dpop(&own, URL, "next", Some(&token), desk.now()).sign(&own);
+    assert_eq!(with_dpop(&desk, &token, "DPoP", Some(&next)).status, 200);
+}
+
+#[test]
+fn a_request_for_an_encrypted_answer_is_invalid_encryption_parameters() {
+    let desk = Desk::new();
+    let token = desk.token(Sample::Pid);
+    let mut body = good(&desk, Sample::Pid);
+    body["credential_response_encryption"] =
+        json!({ "jwk": key("encryption").public_jwk(), "enc": "A128GCM" });
+    let reply = desk.credential(&token, &body);
+    assert_eq!(reply.outcome(), (400, "invalid_encryption_parameters"));
+    still_good(&desk, &token);
+}
+
+#[test]
 fn an_unknown_configuration_or_identifier_has_its_own_error() {
     let desk = Desk::new();
     let token = desk.token(Sample::Pid);

@@ -39,7 +39,7 @@ fn an_unknown_grant_type_is_unsupported_grant_type() {
     let desk = Desk::new();
     let made = desk.offer(Sample::Pid);
     let code = code_of(&made);
-    for grant in ["authorization_code", "refresh_token", ""] {
+    for grant in ["authorization_code", "refresh_token"] {
         let fields = [("grant_type", grant), ("pre-authorized_code", &*code)];
         let reply = desk.form("/vci/token", &[], &fields);
         assert_eq!(reply.outcome(), (400, "unsupported_grant_type"), "{grant}");
@@ -198,6 +198,20 @@ fn a_dpop_proof_that_breaks_a_rule_is_invalid_dpop_proof() {
         assert_eq!(reply.outcome(), (400, "invalid_dpop_proof"), "{alg}");
     }
     assert_eq!(dpop(&desk, &made, &good().sign(&own)).status, 200, "the good one");
+}
+
+#[test]
+fn a_parameter_without_a_value_counts_as_left_out() {
+    let desk = Desk::new();
+    let made = desk.offer_with(Sample::Pid, |wish| Wish { tx_code: true, ..wish });
+    for _ in 0..6 {
+        assert_eq!(desk.redeem(&made, &[("tx_code", "")]).outcome(), (400, "invalid_request"));
+    }
+    let typed = made.tx_code.clone().unwrap();
+    assert_eq!(desk.redeem(&made, &[("tx_code", &typed)]).status, 200, "no guess was counted");
+    let open = desk.offer(Sample::Pid);
+    let empty = [("tx_code", ""), ("client_id", ""), ("authorization_details", "")];
+    assert_eq!(desk.redeem(&open, &empty).status, 200);
 }
 
 #[test]
