@@ -19,6 +19,9 @@ import {
 import { agentDependencies, NodeInMemoryKeyManagementStorage, NodeKeyManagementService } from '@credo-ts/node'
 import { OpenId4VcModule } from '@credo-ts/openid4vc'
 
+/** Credentials of one sample. */
+const BATCH = 3
+
 /** Credo's storage, for as long as the process lives; a query is answered by every tag it names. */
 class MemoryStorage {
   supportsCursorPagination = false
@@ -65,6 +68,10 @@ function matches(tags, { $and = [], $or, $not, ...simple }) {
   )
 }
 
+/** A credential is checked as far as its own chain leads; a verifier is not. */
+const lastOfChain = (_context, { certificateChain, verification }) =>
+  verification.type === 'credential' ? [certificateChain.at(-1).toString('pem')] : undefined
+
 /** did:web over plain HTTP: Credo's own resolver insists on TLS, and the gateway is on loopback. */
 const loopbackWeb = {
   supportedMethods: ['web'],
@@ -83,8 +90,8 @@ const loopbackWeb = {
 }
 
 export class Holder {
-  /** Takes verifiers below these roots (PEM), besides those of a DID. */
-  static async create(roots = []) {
+  /** Trusts verifiers below these roots (PEM) and those of a DID. `trustsIssuers`: it trusts the roots of every issuer. */
+  static async create(roots = [], { trustsIssuers = false } = {}) {
     const holder = new Holder()
     const storage = new MemoryStorage()
     const keys = new NodeKeyManagementService(new NodeInMemoryKeyManagementStorage())
@@ -94,7 +101,10 @@ export class Holder {
       modules: {
         dids: new DidsModule({ resolvers: [loopbackWeb, new JwkDidResolver(), new KeyDidResolver()] }),
         openid4vc: new OpenId4VcModule(),
-        x509: new X509Module({ trustedCertificates: roots }),
+        x509: new X509Module({
+          trustedCertificates: roots,
+          ...(trustsIssuers && { getTrustedCertificatesForVerification: lastOfChain }),
+        }),
         kms: new Kms.KeyManagementModule({ backends: [keys], defaultBackend: keys.backend }),
         storage: { register: (manager) => manager.registerInstance(InjectionSymbols.StorageService, storage) },
       },
@@ -119,6 +129,29 @@ export class Holder {
     const mdoc = Mdoc.fromBase64Url(issuerSigned)
     mdoc.deviceKeyId = keyId
     await this.agent.mdoc.store({ record: MdocRecord.fromMdoc(mdoc) })
+  }
+
+  /** Takes what an issuer offers, and stores it: the records. */
+  async receive(offer, { txCode } = {}) {
+    const { holder } = this.agent.openid4vc
+    const resolvedCredentialOffer = await holder.resolveCredentialOffer(offer)
+    const token = await holder.requestToken({ resolvedCredentialOffer, txCode })
+    const { credentials } = await holder.requestCredentials({
+      resolvedCredentialOffer,
+      ...token,
+      credentialBindingResolver: async ({ issuerMaxBatchSize }) => {
+        const keys = Array.from({ length: Math.min(issuerMaxBatchSize, BATCH) }, () =>
+          this.agent.kms.createKey({ type: { kty: 'EC', crv: 'P-256' } }))
+        const made = await Promise.all(keys)
+        return { method: 'jwk', keys: made.map(({ publicJwk }) => Kms.PublicJwk.fromPublicJwk(publicJwk)) }
+      },
+    })
+    for (const { record, notificationId } of credentials) {
+      await this.agent[record instanceof MdocRecord ? 'mdoc' : 'sdJwtVc'].store({ record })
+      const { metadata } = resolvedCredentialOffer
+      await holder.sendNotification({ metadata, ...token, notificationId, notificationEvent: 'credential_accepted' })
+    }
+    return { token, records: credentials.map(({ record }) => record) }
   }
 
   /** Answers the request behind a QR code: the gateway's status and body. */
