@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto'
 import test, { after, afterEach, before } from 'node:test'
 import { startShop } from '../../examples/shop/server.js'
 import { eventually, PATIENCE_MS } from '../harness/patience.cjs'
-import { browser, closeBrowsers, endChromium, everything, inBrowser, scan, withWallet } from '../page/browser.js'
+import { browser, closeBrowsers, endChromium, everything, inBrowser, scan, withoutDialogue, withWallet } from '../page/browser.js'
 import { ISO_MDOC, SIGNED, UNSIGNED, World } from '../page/world.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
@@ -162,6 +162,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
   try {
     await inShop(world, { usesPage: true }, async (url) => {
       const page = await browser()
+      await withoutDialogue(page)
       await page.goto(url)
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
@@ -185,6 +186,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
     })
     await inShop(world, { usesPage: true }, async (url) => {
       const page = await browser()
+      await withoutDialogue(page)
       await page.goto(url)
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
