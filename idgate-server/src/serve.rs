@@ -98,51 +98,31 @@ pub async fn start(
     clock: Arc<dyn Clock>,
     store: Arc<Store>,
 ) -> Result<RunningGateway, String> {
-    start_with_limits(config, clock, store, HttpLimits::default()).await
+    start_with(config, clock, store, Variations::default()).await
 }
 
-/// Routes that a program around the gateway adds to its public listener, or removes from it.
+/// The differences of a gateway from the one that [`start`] starts.
 #[derive(Default)]
-pub struct Additions {
-    /// Routes that the gateway does not have by itself.
+pub struct Variations {
+    /// The limits on a peer.
+    pub limits: HttpLimits,
+    /// Routes on its public listener that the gateway does not have by itself.
     pub routes: Option<Arc<dyn AddedRoutes>>,
     /// Answers 404 at the admin endpoints and at `/metrics`.
     pub hides_admin: bool,
 }
 
-/// The same with additions.
+/// Starts the gateway as [`start`] does, with variations.
 ///
 /// # Errors
 /// As [`start`].
-pub async fn start_with_additions(
+pub async fn start_with(
     config: &Config,
     clock: Arc<dyn Clock>,
     store: Arc<Store>,
-    additions: Additions,
+    variations: Variations,
 ) -> Result<RunningGateway, String> {
-    begin(config, clock, store, HttpLimits::default(), additions).await
-}
-
-/// The same with other limits on what a peer may cost.
-///
-/// # Errors
-/// As [`start`].
-pub async fn start_with_limits(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-    store: Arc<Store>,
-    limits: HttpLimits,
-) -> Result<RunningGateway, String> {
-    begin(config, clock, store, limits, Additions::default()).await
-}
-
-async fn begin(
-    config: &Config,
-    clock: Arc<dyn Clock>,
-    store: Arc<Store>,
-    limits: HttpLimits,
-    additions: Additions,
-) -> Result<RunningGateway, String> {
+    let Variations { limits, routes, hides_admin } = variations;
     let upkeep =
         Upkeep::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
@@ -198,8 +178,8 @@ async fn begin(
     gateway.wallet_origins = config.wallet_origins.clone();
     gateway.tls = tls.clone();
     gateway.tracer = tracer;
-    gateway.added = additions.routes;
-    gateway.hides_admin = additions.hides_admin;
+    gateway.added = routes;
+    gateway.hides_admin = hides_admin;
     gateway.supervisor = Some(supervisor.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);

@@ -52,8 +52,9 @@ pub struct Answer<'a> {
 /// equals it. The bytes are a static of their own, because equal literals may share an address and statics do not.
 static BROWSERS: &str = match core::str::from_utf8(&BROWSER_BYTES) {
     Ok(text) => text,
-    Err(_) => panic!("the bytes are a text"),
+    Err(_) => "",
 };
+const _: () = assert!(!BROWSERS.is_empty(), "the bytes are a text");
 static BROWSER_BYTES: [u8; 21] = *b"the browser of a page";
 
 impl<'a> Answer<'a> {

@@ -68,7 +68,8 @@ pub(super) fn post(state: &State, path: &str, body: &Bytes) -> Response<Sent> {
     let rest = path.strip_prefix(PATH).unwrap_or_default();
     if let Some(id) = rest.strip_prefix('/').and_then(|rest| rest.strip_suffix("/withdraw")) {
         return match state.phones.withdraw(id) {
-            Ok(count) => as_json(StatusCode::OK, &json!({ "withdrawn": count })),
+            Ok(Some(count)) => as_json(StatusCode::OK, &json!({ "withdrawn": count })),
+            Ok(None) => sentence(StatusCode::NOT_FOUND, "there is no such offer"),
             Err(why) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &why),
         };
     }
@@ -130,7 +131,13 @@ pub(super) fn section(html: &mut Html, state: &State) {
         return;
     }
     html.raw("<section aria-labelledby=\"offers\"><h2 id=\"offers\">Offers for phones</h2>");
-    let shown = lock(&state.shown_offer).clone();
+    let shown = {
+        let mut shown = lock(&state.shown_offer);
+        // Its code is of no use any more, and must not stay in memory.
+        let is_open = |made: &Made| lines.iter().any(|line| line.id == made.id && line.is_open);
+        *shown = shown.take().filter(is_open);
+        shown.clone()
+    };
     html.raw("<ul class=\"offers\">");
     for line in &lines {
         html.raw("<li id=\"").text(&line.id).raw("\"><strong class=\"status\">");

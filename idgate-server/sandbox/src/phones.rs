@@ -165,12 +165,15 @@ impl Phones {
         inner.offers.iter().rev().map(line).collect()
     }
 
-    /// Withdraws the samples of an offer; how many there are.
+    /// Withdraws the samples of an offer; how many there are. `None`: there is no such offer.
     ///
     /// # Errors
     /// That cannot be kept.
-    pub(crate) fn withdraw(&self, offer: &str) -> Result<usize, String> {
-        self.inner().issued.withdraw(offer)
+    pub(crate) fn withdraw(&self, offer: &str) -> Result<Option<usize>, String> {
+        let mut inner = self.inner();
+        // Samples are there for longer than the offers of this run.
+        let is_known = inner.offers.get_mut(offer).is_some() || inner.issued.of_offer(offer).0 > 0;
+        is_known.then(|| inner.issued.withdraw(offer)).transpose()
     }
 
     /// A status list or the CRL: media type and bytes.

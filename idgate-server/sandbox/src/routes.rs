@@ -164,10 +164,11 @@ async fn post(state: &Arc<State>, path: &str, form: &Form) -> Response<Sent> {
         }
         "/offers" => offers::make(state, form.get("type"), form.get("tx_code") == "true")
             .map(|said| note(state, "offer for a phone", said)),
-        "/withdraw" => state
-            .phones
-            .withdraw(form.get("offer"))
-            .map(|count| note(state, "samples on phones", format!("{count} are withdrawn"))),
+        "/withdraw" => state.phones.withdraw(form.get("offer")).map(|count| {
+            let said = count
+                .map_or("there is no such offer".into(), |count| format!("{count} are withdrawn"));
+            note(state, "samples on phones", said)
+        }),
         "/hosts" => {
             let told = state.approve_host(form.get("host")).await;
             told.map(|said| note(state, "webhooks", said))

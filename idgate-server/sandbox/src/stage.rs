@@ -38,7 +38,7 @@ use idgate_base::clock::Clock;
 use idgate_base::task::boxed;
 use idgate_server::config::Config;
 use idgate_server::log;
-use idgate_server::serve::{self, Additions, RunningGateway};
+use idgate_server::serve::{self, RunningGateway, Variations};
 use idgate_server::stdio;
 use idgate_server::work::{self, list_refresh};
 use idgate_store::{NewTrustedList, OperatorStore, Review, Store, TrustChange};
@@ -324,12 +324,13 @@ async fn start(
     let store = Store::open(&config.data_dir, config.store_options(), clock.now());
     let store = store.map_err(explain)?;
     let store: Arc<Store> = Arc::new(store);
-    let additions = Additions {
+    let variations = Variations {
         routes: Some(Arc::new(routes.clone())),
         // A tunnel makes the world one peer on loopback.
         hides_admin: config.base_url.as_deref().is_some_and(is_public),
+        ..Variations::default()
     };
-    serve::start_with_additions(config, clock.clone(), store, additions).await
+    serve::start_with(config, clock.clone(), store, variations).await
 }
 
 /// The CAs of the sandbox's https as files: that of this machine, for programs that take lists from there, and the one

@@ -42,7 +42,7 @@ pub enum Standing {
     Taken,
 }
 
-/// Where a page stands, for people.
+/// The state of a page, for people.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Phase {
     /// A wallet can answer.
@@ -114,7 +114,7 @@ pub struct PageView {
     pub standing: Standing,
     /// What was asked for, and how it stands.
     pub session: Session,
-    /// Where it stands.
+    /// Its state.
     pub phase: Phase,
     /// When it was read.
     pub now: UnixMillis,
@@ -361,7 +361,7 @@ impl App {
         }
     }
 
-    /// Where a page stands now; `None`: it is gone.
+    /// The state of a page now; `None`: it is gone.
     async fn phase_of(&self, view: &PageView) -> Result<Option<Phase>, AppError> {
         let Some(session) = self.store.session(view.session.id()).await? else { return Ok(None) };
         let now = self.now();

@@ -101,6 +101,17 @@ fn opened(request: &Value) -> (Gateway, Tenant, Created, Browser) {
     (gateway, tenant, created, browser)
 }
 
+/// The same where pages are limited and no time passes, once the limit is reached.
+fn exhausted() -> (Gateway, Created, Browser) {
+    let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
+    let gateway = Gateway::trusting(limited, &sample_trust());
+    let created = gateway.tenant().create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    gateway.installation.machine().freeze();
+    while browser.get("").status == 200 {}
+    (gateway, created, browser)
+}
+
 #[test]
 fn sessions_have_pages_where_the_operator_wants_them_alone() {
     let gateway = Gateway::start();

@@ -1,7 +1,6 @@
 //! The credential endpoint and the notification endpoint (OpenID4VCI 8 and 11).
 
 use bytes::Bytes;
-use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -11,10 +10,11 @@ use super::offers::Progress;
 use super::proofs::{self, Expected};
 use super::refusal::{Refusal, no_store, nothing};
 use super::requests::{access_token, object};
+use super::routes::Asked;
 use super::samples::Sample;
 use super::signers::Wanted;
 use super::token::configuration_of;
-use super::{Inner, Issuer, Phones, Said};
+use super::{Inner, Phones, Said};
 use crate::limits::{NONCE_LIFE_MS, PHONE_SAMPLE_DAYS};
 use idgate_testkit::time::DAY_MS;
 
@@ -30,15 +30,13 @@ impl Phones {
     /// As the tables of OpenID4VCI 8.3.1, RFC 6750 and RFC 9449 have it.
     pub(super) fn credential(
         &self,
-        issuer: &Issuer,
-        head: &Parts,
-        body: Option<&Bytes>,
+        asked: Asked<'_>,
         said: &mut Said,
     ) -> Result<Response<Bytes>, Refusal> {
+        let Asked { issuer, body, .. } = asked;
         let now_ms = self.now_ms();
         let mut inner = self.inner();
-        let url = format!("{}/credential", issuer.id);
-        let (token, sample) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
+        let (token, sample) = authorize(&mut inner, asked, "credential", now_ms, said)?;
         let malformed = |rule| Refusal::new("invalid_credential_request", rule);
         let body = body.ok_or_else(|| {
             malformed("the body is too long").with_status(StatusCode::PAYLOAD_TOO_LARGE)
@@ -100,17 +98,14 @@ impl Phones {
     /// As the tables of OpenID4VCI 11.3, RFC 6750 and RFC 9449 have it.
     pub(super) fn notification(
         &self,
-        issuer: &Issuer,
-        head: &Parts,
-        body: Option<&Bytes>,
+        asked: Asked<'_>,
         said: &mut Said,
     ) -> Result<Response<Bytes>, Refusal> {
         const MALFORMED: &str = "invalid_notification_request";
         let now_ms = self.now_ms();
         let mut inner = self.inner();
-        let url = format!("{}/notification", issuer.id);
-        let (token, _) = authorize(&mut inner, issuer, head, &url, now_ms, said)?;
-        let body = body.ok_or_else(|| {
+        let (token, _) = authorize(&mut inner, asked, "notification", now_ms, said)?;
+        let body = asked.body.ok_or_else(|| {
             let refusal = Refusal::new(MALFORMED, "the body is too long");
             refusal.with_status(StatusCode::PAYLOAD_TOO_LARGE)
         })?;
@@ -142,12 +137,12 @@ impl Phones {
 /// the proof does not cover the body.
 fn authorize(
     inner: &mut Inner,
-    issuer: &Issuer,
-    head: &Parts,
-    url: &str,
+    asked: Asked<'_>,
+    endpoint: &str,
     now_ms: u64,
     said: &mut Said,
 ) -> Result<(String, Sample), Refusal> {
+    let Asked { issuer, head, .. } = asked;
     let (scheme, text) = access_token(head)?;
     let token = inner.offers.present(text, issuer.attested, now_ms).ok_or_else(|| {
         Refusal::of_token(scheme, "invalid_token", "the access token is unknown or over")
@@ -156,7 +151,8 @@ fn authorize(
     let (sample, bound_to) = (token.sample, token.bound_to.clone());
     match (scheme, bound_to) {
         ("DPoP", Some(thumbprint)) => {
-            let proof = dpop::prove(&head.headers, url, Some(text), now_ms).map_err(bad_proof)?;
+            let url = format!("{}/{endpoint}", issuer.id);
+            let proof = dpop::prove(&head.headers, &url, Some(text), now_ms).map_err(bad_proof)?;
             let proof = proof.ok_or_else(|| bad_proof("the request has no DPoP proof"))?;
             if proof.thumbprint != thumbprint {
                 let rule = "the DPoP proof has another key than the access token";

@@ -61,8 +61,8 @@ pub(crate) struct Wish {
     pub(crate) haip: bool,
 }
 
-/// A new offer with its secrets, which are shown once.
-#[derive(Clone, Debug)]
+/// A new offer with its secrets, which are shown once. It has no `Debug`: they belong into no log.
+#[derive(Clone)]
 pub(crate) struct Made {
     pub(crate) id: String,
     pub(crate) link: String,
@@ -338,6 +338,12 @@ impl Offer {
         let changed = self.progress != progress || self.rule != rule;
         (self.progress, self.rule) = (progress, rule);
         changed
+    }
+
+    /// A request for it was refused; whether that is new. A wallet that has its samples keeps them.
+    pub(super) fn is_refused(&mut self, rule: &'static str) -> bool {
+        let has_samples = matches!(self.progress, Progress::Issued | Progress::Stored);
+        self.is_at(if has_samples { self.progress } else { Progress::Failed }, Some(rule))
     }
 }
 

@@ -102,13 +102,15 @@ pub(super) fn verify(
     }
     let mut proven = ProvenKeys { keys: Vec::new(), nonces: Vec::new() };
     for text in texts {
-        let (keys, nonce) = match kind {
+        let (keys, nonces) = match kind {
             "jwt" => by_jwt(text, expected)?,
             _ => by_attestation(text, expected)?,
         };
         proven.keys.extend(keys);
-        if !proven.nonces.contains(&nonce) {
-            proven.nonces.push(nonce);
+        for nonce in nonces {
+            if !proven.nonces.contains(&nonce) {
+                proven.nonces.push(nonce);
+            }
         }
     }
     if proven.keys.len() > MAX_BATCH {
@@ -122,8 +124,8 @@ pub(super) fn verify(
     Ok(proven)
 }
 
-/// The keys behind a proof of type `jwt`: its own, or all those of its attestation.
-fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, String), Broken> {
+/// The keys behind a proof of type `jwt`, its own or all those of its attestation, and the nonces of both.
+fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, Vec<String>), Broken> {
     let jwt = Jwt::read(text, &[TYP])?;
     let attested = match jwt.header.get("key_attestation") {
         Some(attestation) => {
@@ -150,7 +152,7 @@ fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, String
     }
     jwt.check_iat(expected.now_ms)?;
     let nonce = jwt.text("nonce").ok_or("nonce is missing")?;
-    let nonce = live(nonce, expected)?;
+    let mut nonces = vec![live(nonce, expected)?];
     let keys = match attested {
         None => vec![key],
         Some(attested) => {
@@ -158,20 +160,23 @@ fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, String
                 return Err("the key of the proof is not one of attested_keys".into());
             }
             if let Some(own) = &attested.nonce {
-                live(own, expected)?;
+                nonces.push(live(own, expected)?);
             }
             attested.keys
         }
     };
-    Ok((keys, nonce))
+    Ok((keys, nonces))
 }
 
 /// The keys of a proof of type `attestation`.
-fn by_attestation(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, String), Broken> {
+fn by_attestation(
+    text: &str,
+    expected: &Expected<'_>,
+) -> Result<(Vec<HolderKey>, Vec<String>), Broken> {
     let attested = verify_keys(text, false, expected.now_ms)?;
     let nonce = attested.nonce.as_deref().ok_or("nonce is missing")?;
     let nonce = live(nonce, expected)?;
-    Ok((attested.keys, nonce))
+    Ok((attested.keys, vec![nonce]))
 }
 
 fn live(nonce: &str, expected: &Expected<'_>) -> Result<String, Broken> {

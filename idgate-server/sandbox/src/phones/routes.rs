@@ -10,7 +10,6 @@ use idgate_server::http::AddedRoutes;
 use serde_json::json;
 
 use super::metadata::LOGO;
-use super::offers::Progress;
 use super::refusal::{Refusal, no_store, of_type};
 use super::{Issuer, Phones, Said};
 use crate::limits::MAX_PHONE_BODY_BYTES;
@@ -60,30 +59,32 @@ impl AddedRoutes for PhoneRoutes {
     fn answer(&self, head: &Parts, body: Option<Bytes>) -> Response<Bytes> {
         match (self.0.get(), find(head.uri.path())) {
             (Some(phones), Some((place, attested))) => {
-                phones.answer(place, phones.issuer(attested), head, body.as_ref())
+                let issuer = phones.issuer(attested);
+                phones.answer(place, Asked { issuer, head, body: body.as_ref() })
             }
             _ => Refusal::unavailable("the sandbox is starting").answer(),
         }
     }
 }
 
+/// A request to one of the two issuers.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'r> {
+    pub(super) issuer: &'r Issuer,
+    pub(super) head: &'r Parts,
+    /// `None`: it is too long.
+    pub(super) body: Option<&'r Bytes>,
+}
+
 impl Phones {
-    fn answer(
-        &self,
-        place: Place<'_>,
-        issuer: &Issuer,
-        head: &Parts,
-        body: Option<&Bytes>,
-    ) -> Response<Bytes> {
-        let mut said = Said::default();
+    fn answer(&self, place: Place<'_>, asked: Asked<'_>) -> Response<Bytes> {
+        let (issuer, mut said) = (asked.issuer, Said::default());
         let answered = self.charge(issuer).and_then(|()| {
-            place.check_method(&head.method)?;
-            self.answer_at(place, issuer, head, body, &mut said)
+            place.check_method(&asked.head.method)?;
+            self.answer_at(place, asked, &mut said)
         });
         let answered = answered.inspect_err(|refusal| {
-            said.reason = Some(refusal.rule);
-            // A request without a code or token changes no offer.
-            said.progress = (!said.offer.is_empty()).then_some(Progress::Failed);
+            (said.progress, said.reason) = (None, Some(refusal.rule));
         });
         self.say(place, issuer, &said, answered.as_ref().err());
         answered.unwrap_or_else(Refusal::answer)
@@ -92,11 +93,10 @@ impl Phones {
     fn answer_at(
         &self,
         place: Place<'_>,
-        issuer: &Issuer,
-        head: &Parts,
-        body: Option<&Bytes>,
+        asked: Asked<'_>,
         said: &mut Said,
     ) -> Result<Response<Bytes>, Refusal> {
+        let Asked { issuer, head, body } = asked;
         let now_ms = self.now_ms();
         match place {
             Place::IssuerMetadata => {
@@ -125,8 +125,8 @@ impl Phones {
                     nonce.map_err(|_| Refusal::unavailable("the system has no random bytes"))?;
                 Ok(no_store(StatusCode::OK, &json!({ "c_nonce": nonce })))
             }
-            Place::Credential => self.credential(issuer, head, body, said),
-            Place::Notification => self.notification(issuer, head, body, said),
+            Place::Credential => self.credential(asked, said),
+            Place::Notification => self.notification(asked, said),
             Place::Authorize => Err(Refusal::new(
                 "unsupported_response_type",
                 "this issuer takes pre-authorized codes alone",
@@ -148,11 +148,15 @@ impl Phones {
     /// Keeps how far the offer is, and logs it: endpoint, configuration, type of proof and rule, and nothing of the
     /// wallet.
     fn say(&self, place: Place<'_>, issuer: &Issuer, said: &Said, refusal: Option<&Refusal>) {
-        let mut is_new = false;
-        if let Some(progress) = said.progress
-            && let Some(offer) = self.inner().offers.get_mut(&said.offer)
-        {
-            is_new = offer.is_at(progress, said.reason);
+        let mut progress = None;
+        // A request without a code or token changes no offer.
+        if let Some(offer) = self.inner().offers.get_mut(&said.offer) {
+            let is_new = match (refusal, said.progress) {
+                (Some(refusal), _) => offer.is_refused(refusal.rule),
+                (None, Some(progress)) => offer.is_at(progress, said.reason),
+                (None, None) => false,
+            };
+            progress = is_new.then_some(offer.progress);
         }
         let endpoint = place.template(issuer.attested);
         let (configuration, proof_type) = (said.configuration, said.proof_type);
@@ -163,7 +167,7 @@ impl Phones {
             let rule = refusal.rule;
             tracing::info!(endpoint, configuration, proof_type, error, rule, "issuer: refused");
         }
-        if let (true, Some(progress)) = (is_new, said.progress) {
+        if let Some(progress) = progress {
             let rule = said.reason;
             let progress = progress.name();
             tracing::info!(

@@ -3,10 +3,10 @@
 
 use idgate_testkit::claim::Claim;
 use idgate_testkit::issuer::CredentialBuilder;
-use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, MDL, MDL_NAME_SPACE, rfc3339};
 use idgate_testkit::samples;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
+use serde_json::json;
 
 use crate::issuers::PID;
 
@@ -160,16 +160,9 @@ impl Sample {
     }
 
     /// The claims of an SD-JWT VC, without those about its issue; `None`: it is an mdoc.
-    pub(super) fn sd_jwt(self, now_ms: u64) -> Option<CredentialBuilder> {
-        // Bound to a key of the wallet afterwards.
-        let nobody = SigningKey::from_seed(Curve::P256, "no holder");
-        let identity = samples::identity(&nobody, now_ms);
+    pub(super) fn sd_jwt(self) -> Option<CredentialBuilder> {
         match self {
-            Self::Pid => Some(
-                identity
-                    .plain("issuing_country", "UT")
-                    .plain("issuing_authority", "Utopia Registry (TEST)"),
-            ),
+            Self::Pid => Some(identity()),
             Self::Membership => Some(
                 CredentialBuilder::new()
                     .plain("vct", MEMBERSHIP)
@@ -233,6 +226,28 @@ impl Sample {
             ],
         }
     }
+}
+
+/// A person of Utopia: `UT` is not a state's code.
+fn identity() -> CredentialBuilder {
+    let address = Claim::object()
+        .sd("street_address", "Heath Street 17")
+        .sd("locality", "Utopia City")
+        .sd("postal_code", "51147")
+        .sd("country", "UT");
+    let ages = [("12", true), ("16", true), ("18", true), ("21", true), ("65", false)];
+    let ages = ages.into_iter().fold(Claim::object(), |all, (age, is)| all.sd(age, is));
+    CredentialBuilder::new()
+        .plain("vct", samples::VCT)
+        .plain("issuing_country", "UT")
+        .plain("issuing_authority", "Utopia Registry (TEST)")
+        .plain("age_equal_or_over", ages)
+        .sd("given_name", "Erika")
+        .sd("family_name", "Mustermann")
+        .sd("birthdate", "1984-08-12")
+        .sd("nationalities", Claim::array().sd_element("UT"))
+        .sd("address", address)
+        .sd("place_of_birth", json!({ "locality": "Utopia City", "country": "UT" }))
 }
 
 #[cfg(test)]

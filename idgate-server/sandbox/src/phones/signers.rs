@@ -81,7 +81,7 @@ impl Signers {
     /// # Errors
     /// The system has no random bytes.
     pub(super) fn issue(&self, wanted: &Wanted<'_>, now_ms: u64) -> Result<String, String> {
-        match wanted.sample.sd_jwt(now_ms) {
+        match wanted.sample.sd_jwt() {
             Some(claims) => {
                 // Times that say nothing about the moment, so that presentations cannot be linked by them.
                 let from = numeric_date(day(now_ms));

@@ -197,7 +197,7 @@ async fn framers(
     if own.framed { app.framers(view).await } else { Ok(Vec::new()) }
 }
 
-/// How a page stands: never why, and never with a claim.
+/// The state of a page: never why, and never with a claim.
 fn state_of(view: &PageView) -> Response<Body> {
     let mut object = Object::new().text("state", view.phase.name());
     if view.phase.is_open() {

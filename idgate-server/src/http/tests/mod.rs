@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 
 use super::{Gateway, HttpLimits};
 use crate::config::{Config, Settings};
-use crate::serve::{RunningGateway, start_with_limits};
+use crate::serve::{RunningGateway, Variations, start_with};
 use idgate_base::clock::VirtualClock;
 use idgate_store::Mood;
 use idgate_store::fixtures::TemporaryStore;
@@ -52,7 +52,8 @@ impl Edge {
         let store = TemporaryStore::default();
         let clock = VirtualClock::at(NOW);
         let shared = Arc::new(clock.clone());
-        let running = start_with_limits(&config, shared, store.shared(), limits).await.unwrap();
+        let variations = Variations { limits, ..Variations::default() };
+        let running = start_with(&config, shared, store.shared(), variations).await.unwrap();
         Self { store, clock, running }
     }
 

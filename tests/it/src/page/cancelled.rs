@@ -100,12 +100,7 @@ fn a_settled_session_stays_as_it_is() {
 
 #[test]
 fn a_cancel_is_limited_as_the_page_is() {
-    let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
-    let gateway = Gateway::trusting(limited, &sample_trust());
-    let created = gateway.tenant().create(&request());
-    let mut browser = Browser::new(&gateway, &created);
-    gateway.installation.machine().freeze();
-    while browser.get("").status == 200 {}
+    let (gateway, created, mut browser) = exhausted();
     assert_eq!(browser.cancels().status, 429);
     assert_eq!(gateway.tenant().read(&created.id)["status"], "PENDING");
 }

@@ -53,13 +53,7 @@ fn assert_guarded(answer: &Response) {
 
 #[test]
 fn a_request_too_many_is_answered_in_words_and_to_the_script_as_an_error() {
-    let limited = installation().with("IDGATE_RATE_LIMITS", "on").with_machine();
-    let gateway = Gateway::trusting(limited, &sample_trust());
-    let created = gateway.tenant().create(&request());
-    let mut browser = Browser::new(&gateway, &created);
-    // No time passes in which a request would be let in again.
-    gateway.installation.machine().freeze();
-    while browser.get("").status == 200 {}
+    let (_gateway, _, mut browser) = exhausted();
     for (language, title) in [
         ("en", "One moment, please"),
         ("de-AT", "Einen Moment bitte"),

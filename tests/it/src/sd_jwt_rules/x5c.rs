@@ -1,5 +1,7 @@
 //! The issuer's key from `x5c` (HAIP 6.1.1, RFC 7515 4.1.6, RFC 5280 6).
 
+mod usages;
+
 use idgate_core::error::Check;
 use idgate_core::shell::{Oid, PinnedSigner, RootOrigin, TrustAnchor};
 use idgate_testkit::der::PRINTABLE_STRING;
@@ -320,73 +322,6 @@ fn the_profile_of_document_signers_is_not_asked_for() {
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 const ANY_USE: &str = "2.5.29.37.0";
-
-/// A case whose entry demands these extended key usages of its issuers.
-fn demanding(ekus: &[&str]) -> Certified {
-    let mut certified = Certified::new();
-    certified.case.trust.sd_jwt_ekus = ekus.iter().map(|eku| Oid::parse(eku).unwrap()).collect();
-    certified
-}
-
-/// The issuer's certificate with these extended key usages.
-fn signer_for(certified: &Certified, usages: &[&str]) -> Identity {
-    let value = x509::ext_key_usage(usages);
-    let signer = certified.builder().set(x509::EXT_KEY_USAGE, true, value);
-    signer.issue(&certified.root, &certified.case.issuer)
-}
-
-/// RFC 5280 4.2.1.12.
-#[test]
-fn a_certificate_that_is_for_other_things_alone_signs_no_credential() {
-    let certified = Certified::new();
-    for usages in [&[SERVER_AUTH][..], &["1.0.18013.5.1.6"], &[SERVER_AUTH, "1.3.6.1.5.5.7.3.2"]] {
-        let verdict = certified.with(&[signer_for(&certified, usages).der]);
-        refused(verdict, Reason::ChainInvalid);
-    }
-    for usages in [&["1.2.3.4"][..], &[ANY_USE], &[SERVER_AUTH, "1.2.3.4"], &["1.0.18013.5.1.2"]] {
-        accepted(certified.with(&[signer_for(&certified, usages).der]));
-    }
-}
-
-#[test]
-fn a_certificate_has_one_of_the_extended_key_usages_that_the_entry_demands() {
-    let certified = demanding(&["1.2.3.4", "1.2.3.5"]);
-    for usages in [&["1.2.3.4"][..], &["1.2.3.5", SERVER_AUTH]] {
-        accepted(certified.with(&[signer_for(&certified, usages).der]));
-    }
-    for usages in [&["1.2.3"][..], &[SERVER_AUTH], &[ANY_USE]] {
-        let verdict = certified.with(&[signer_for(&certified, usages).der]);
-        refused(verdict, Reason::ChainInvalid);
-    }
-    refused(certified.with(&[&certified.signer.der]), Reason::ChainInvalid);
-    let certified = demanding(&[ANY_USE]);
-    accepted(certified.with(&[signer_for(&certified, &[ANY_USE]).der]));
-    accepted(certified.with(&[&certified.signer.der]));
-    let verdict = certified.with(&[signer_for(&certified, &["1.2.3.4"]).der]);
-    refused(verdict, Reason::ChainInvalid);
-}
-
-#[test]
-fn a_pinned_signer_is_for_credentials_as_any_other() {
-    for (demanded, usages, taken) in [
-        (&[][..], &[SERVER_AUTH][..], false),
-        (&[], &["1.2.3.4"], true),
-        (&["1.2.3.4"], &["1.2.3.5"], false),
-        (&["1.2.3.4"], &["1.2.3.4"], true),
-        (&[SERVER_AUTH], &[SERVER_AUTH], true),
-    ] {
-        let mut certified = demanding(demanded);
-        let signer = signer_for(&certified, usages);
-        certified.case.trust.sd_jwt_roots.clear();
-        certified.case.trust.sd_jwt_signers.push(pinned(&signer));
-        let refused_ones = certified.case.trust.refused_sd_jwt_signers().count();
-        assert_eq!(refused_ones, usize::from(!taken), "{demanded:?} {usages:?}");
-        match taken {
-            true => drop(accepted(certified.with(&[&signer.der]))),
-            false => refused(certified.with(&[&signer.der]), Reason::ChainInvalid),
-        }
-    }
-}
 
 /// They are not processed, in the issuer's certificate or above it, and so never overlooked.
 #[test]

@@ -196,6 +196,25 @@ fn a_proof_of_type_attestation_needs_a_live_nonce_and_no_signature_of_the_keys()
 }
 
 #[test]
+fn the_nonce_of_a_key_attestation_is_used_up_with_that_of_its_proof() {
+    let desk = Desk::new();
+    let (own, of_attestation) = (key("holder"), nonce(&desk));
+    let keys = std::slice::from_ref(&own);
+    let attestation =
+        WalletJwt::key_attestation(&provider(), keys, Some(&of_attestation), desk.now());
+    let attestation = attestation.sign(&provider());
+    let mut outcomes = Vec::new();
+    for client in ["first", "second"] {
+        let redeemed = redeem(&desk, &offer(&desk, true), &good(&desk, ATTESTED, client), &[]);
+        let proof = WalletJwt::proof(&own, ATTESTED, &nonce(&desk), desk.now());
+        let proof = proof.header("key_attestation", &*attestation).sign(&own);
+        let reply = credential(&desk, &redeemed.text("access_token"), "jwt", &[proof]);
+        outcomes.push(reply.status);
+    }
+    assert_eq!(outcomes, [200, 400]);
+}
+
+#[test]
 fn a_key_attestation_that_breaks_a_rule_is_invalid_proof() {
     let desk = Desk::new();
     let (token, own) = (token(&desk), key("holder"));
@@ -231,6 +250,16 @@ fn a_key_attestation_that_breaks_a_rule_is_invalid_proof() {
     let reply = credential(&desk, &token, "jwt", &[proof(None)]);
     assert_eq!(reply.outcome(), (400, "invalid_proof"), "none");
     let leaf = root.issuer_of_sd_jwts(&provider(), SAMPLE_NOW_MS);
+    let no_certificate = b"x".to_vec();
+    for (rule, chain) in [
+        ("an anchor in the chain", jws::x5c(&[&leaf.der, &root.der])),
+        ("an entry that is not a certificate", jws::x5c(&[&leaf.der, &no_certificate])),
+    ] {
+        let attestation = good().header("jwk", Value::Null).header("x5c", chain);
+        let proof = proof(Some(attestation.sign(&provider())));
+        let reply = credential(&desk, &token, "jwt", &[proof]);
+        assert_eq!(reply.outcome(), (400, "invalid_proof"), "{rule}");
+    }
     let by_leaf = good().header("jwk", Value::Null).header("x5c", jws::x5c(&[&leaf.der]));
     let reply = credential(&desk, &token, "jwt", &[proof(Some(by_leaf.sign(&provider())))]);
     assert_eq!(reply.status, 200, "{reply:?}");

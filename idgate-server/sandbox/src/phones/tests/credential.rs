@@ -50,6 +50,26 @@ fn every_sample_is_issued_to_the_keys_in_their_order() {
 }
 
 #[test]
+fn samples_are_of_no_state() {
+    let own = key("holder");
+    for sample in [Sample::Pid, Sample::Membership] {
+        let desk = Desk::new();
+        let reply =
+            desk.credential(&desk.token(sample), &request(sample, &[desk.proof(&own).sign(&own)]));
+        let [credential] = &credentials(&reply)[..] else { panic!("{reply:?}") };
+        let issued = received_sd_jwt(credential).unwrap();
+        let disclosed: Vec<String> =
+            issued.disclosures.iter().map(|one| one.json().unwrap().to_string()).collect();
+        for text in disclosed.iter().chain([&issued.payload().to_string()]) {
+            for code in ["\"DE\"", "\"FR\""] {
+                assert!(!text.contains(code), "{text}");
+            }
+        }
+        assert!(sample != Sample::Pid || disclosed.iter().any(|one| one.contains("\"UT\"")));
+    }
+}
+
+#[test]
 fn a_batch_has_one_place_and_one_set_of_salts_for_each_credential_and_times_of_days() {
     let desk = Desk::new();
     let keys: Vec<SigningKey> = (0..10).map(|n| key(&n.to_string())).collect();

@@ -30,6 +30,19 @@ fn an_accepted_credential_is_stored_and_the_call_may_be_repeated() {
 }
 
 #[test]
+fn a_refused_request_takes_nothing_from_a_wallet_that_has_its_samples() {
+    let desk = Desk::new();
+    let (made, token, id) = issued(&desk);
+    let wrong = json!({ "notification_id": id, "event": "credential_eaten" });
+    assert_eq!(notify(&desk, &token, &wrong).status, 400);
+    assert_eq!(desk.state_of(&made), (Progress::Issued, Some("event is not one that is known")));
+    let stored = json!({ "notification_id": id, "event": "credential_accepted" });
+    assert_eq!(notify(&desk, &token, &stored).status, 204);
+    assert_eq!(notify(&desk, &token, &wrong).status, 400);
+    assert_eq!(desk.state_of(&made).0, Progress::Stored);
+}
+
+#[test]
 fn a_credential_that_the_wallet_gave_up_is_failed_and_says_why() {
     for event in ["credential_failure", "credential_deleted"] {
         let desk = Desk::new();
@@ -78,7 +91,8 @@ fn a_withdrawal_changes_the_published_lists_and_no_others_sample() {
         claims["status_list"]["lst"].clone()
     };
     let before = list();
-    assert_eq!(desk.phones.withdraw(&made.id), Ok(1));
+    assert_eq!(desk.phones.withdraw(&made.id), Ok(Some(1)));
+    assert_eq!(desk.phones.withdraw("nonsense"), Ok(None));
     assert_ne!(list(), before);
     let line = |made: &Made| {
         let all = desk.phones.offers();

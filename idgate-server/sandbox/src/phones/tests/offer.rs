@@ -62,7 +62,7 @@ fn offers_past_their_number_are_refused_until_one_is_over() {
     for _ in 1..MAX_OPEN_OFFERS {
         desk.phones.offer(wish).unwrap();
     }
-    let refused = desk.phones.offer(wish).unwrap_err();
+    let refused = desk.phones.offer(wish).err().unwrap();
     assert!(refused.contains("100 offers are open"), "{refused}");
     assert_eq!(desk.redeem(&first, &[]).status, 200, "and changes nothing");
     desk.phones.offer(wish).unwrap();
