@@ -63,6 +63,19 @@ test('an origin of the client’s shows the page in a frame, which stays this br
   assert.deepEqual(page.seen.complaints, [])
 })
 
+test('a person who cancels in a frame stays there, and the page around it learns of the end from its own server', inBrowser, async () => {
+  const session = await begin()
+  const { page, frame } = await around(shop, `${session.page_url}?frame`)
+  await isTaken(frame)
+  await frame.click('form[action*="/cancel"] button')
+  await page.frames()[1].waitForSelector('main[data-state=cancelled]')
+  assert.equal(page.url(), `${shop.url}/`)
+  assert.doesNotMatch(await page.frames()[1].textContent('main'), /Taking you back/)
+  const { status, reason } = await gateway.session(session.id)
+  assert.deepEqual([status, reason], ['FAILED', 'cancelled'])
+  assert.deepEqual(page.seen.complaints, [])
+})
+
 test('the browser shows the page in no frame of another origin, and in none that was not asked for', inBrowser, async () => {
   for (const [origin, query] of [[stranger, '?frame'], [shop, '']]) {
     const session = await begin()

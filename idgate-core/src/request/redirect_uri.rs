@@ -9,6 +9,28 @@ use crate::limits::MAX_REDIRECT_URI_CHARS;
 /// Schemes that a browser runs or reads instead of going somewhere.
 const REFUSED_SCHEMES: [&str; 3] = ["javascript", "data", "file"];
 
+/// Schemes that are not an application's own and not the web's: a link to one of them leaves no page, or opens a
+/// program of the system.
+const NOT_AN_APPLICATIONS: [&str; 17] = [
+    "about",
+    "blob",
+    "chrome",
+    "content",
+    "data",
+    "file",
+    "filesystem",
+    "ftp",
+    "intent",
+    "javascript",
+    "mailto",
+    "sms",
+    "tel",
+    "vbscript",
+    "view-source",
+    "ws",
+    "wss",
+];
+
 /// Checks that `uri` is an absolute URI (RFC 3986 4.3, a fragment is allowed) that a wallet can
 /// follow; the error says which rule it breaks.
 pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
@@ -34,6 +56,13 @@ pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
 /// Whether a browser goes there without TLS.
 pub(super) fn is_http(uri: &str) -> bool {
     scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
+}
+
+/// Whether a link on a page can lead there: to the web, or to an application by a scheme of its own.
+pub(super) fn is_link(uri: &str) -> bool {
+    scheme(uri).map(str::to_ascii_lowercase).is_some_and(|scheme| {
+        !NOT_AN_APPLICATIONS.contains(&&*scheme) && !scheme.starts_with("ms-")
+    })
 }
 
 /// `redirect_uri` with the query parameter `response_code`, before any fragment.

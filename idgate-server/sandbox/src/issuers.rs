@@ -229,7 +229,7 @@ fn person() -> Vec<(&'static str, Cbor)> {
 }
 
 fn named(is: Who, what: &str) -> Name {
-    Name::new(is.country, &format!("{} {what}", is.name))
+    Name::new(is.country, &format!("{} TEST {what}", is.name))
 }
 
 fn date(ms: u64) -> Cbor {

@@ -17,7 +17,7 @@ pub(crate) const MAX_OPEN_OFFERS: usize = 100;
 pub(crate) const MAX_SHOWN_OFFERS: usize = 200;
 /// For a person to scan an offer and type its code.
 pub(crate) const OFFER_LIFE_MS: u64 = 10 * 60 * 1000;
-/// Access tokens: more than there can be offers in their time.
+/// Access tokens at one time: twice the offers that are open. Past it an offer waits until a token is over.
 pub(crate) const MAX_TOKENS: usize = 200;
 /// RFC 9700 asks for short-lived bearer tokens; the credential request follows in seconds.
 pub(crate) const TOKEN_LIFE_MS: u64 = 300 * 1000;
@@ -45,8 +45,9 @@ pub(crate) const MAX_JWT_AGE_MS: u64 = NONCE_LIFE_MS;
 pub(crate) const MAX_CLOCK_AHEAD_MS: u64 = 60 * 1000;
 /// So many days a sample on a phone is valid: it is for trying out.
 pub(crate) const PHONE_SAMPLE_DAYS: u64 = 14;
-/// So many days its signer's certificate is valid, which outlives every sample that it signed.
-pub(crate) const PHONE_SIGNER_DAYS: u64 = 90;
+/// So many days its signer's certificate, which is made at each start, is valid: longer than a sandbox runs and the
+/// samples that it signed last.
+pub(crate) const PHONE_SIGNER_DAYS: u64 = 270;
 /// Places in a status list. A sample takes a random free one, so most have to be free.
 pub(crate) const STATUS_PLACES: u64 = 65_536;
 /// Samples that phones hold at one time: an eighth of the places.

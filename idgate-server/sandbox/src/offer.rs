@@ -1,6 +1,6 @@
 //! `idgate sandbox offer`: an offer of the sandbox that runs, as QR code and link.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -31,7 +31,7 @@ pub(super) struct OfferOptions {
     /// Do not ask for a code
     #[arg(long)]
     no_tx_code: bool,
-    /// Offer it from the issuer that demands attestations of wallet and keys
+    /// Offer it from the issuer that demands attestations of keys
     #[arg(long)]
     attested: bool,
     /// Begin the link with haip-vci://, for wallets that accept only this scheme
@@ -57,13 +57,14 @@ pub(super) fn run(options: &OfferOptions, said: Said<'_>, json: bool) -> ExitCod
 
 /// The console's answer, and the gateway's public address.
 fn offer(options: &OfferOptions, said: Said<'_>) -> Result<(Value, String), Failure> {
-    let named = said.flags.get("data_dir").map(Path::new);
-    let found = kept::find(named, |_: &Running| false)?;
-    let (_, running) = found.ok_or_else(|| {
-        Failure::Error(
-            "no sandbox runs, or several do; name one by its folder with --data-dir".into(),
-        )
-    })?;
+    let none =
+        "no sandbox runs; start one with `idgate sandbox`, or name its folder with --data-dir";
+    let folder = match said.flags.get("data_dir") {
+        Some(named) => PathBuf::from(named),
+        None => kept::running_folder()?.ok_or_else(|| Failure::Error(none.into()))?,
+    };
+    let found = kept::find(Some(&folder), |_: &Running| false)?;
+    let (_, running) = found.ok_or_else(|| Failure::Error(none.into()))?;
     let tx_code = match (options.tx_code, options.no_tx_code) {
         (true, _) => Some(true),
         (false, true) => Some(false),

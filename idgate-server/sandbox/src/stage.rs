@@ -10,6 +10,7 @@ use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::webhook::SigningSecret;
 use idgate_core::shell::{RootOrigin, TrustAnchor};
+use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::pem;
 use idgate_testkit::mdoc::MDL;
 use idgate_testkit::samples;
@@ -255,7 +256,7 @@ fn operator(
         kept.write(&config.data_dir)?;
     }
     let [first, _] = providers;
-    drop_former_roots(&mut operator, first, now)?;
+    drop_former_material(&mut operator, first, now)?;
     if !kept.marked {
         // The keys of the former ones sign nothing any more.
         let note = "note: the sample issuers of this folder have new roots and keys, which are marked as samples; give \
@@ -278,19 +279,25 @@ fn operator(
     Ok(operator)
 }
 
-/// Removes the roots of former starts, whose CRL was elsewhere or which had no mark.
-fn drop_former_roots(
+/// Removes roots and keys of former starts: roots with a CRL at another address, and roots and keys without the mark.
+fn drop_former_material(
     operator: &mut OperatorStore,
     provider: &Provider,
     now: UnixMillis,
 ) -> Result<(), String> {
-    let own = anchor(provider)?;
-    for issuer_id in [samples::MDL_ISSUER, PHONES, PHONE_CARDS] {
+    let (own, own_key) = (anchor(provider)?, provider.key.public_spki());
+    // Roots without the mark did not say in their name that they are for tests.
+    let unmarked = own.subject().replace(" TEST root", " root");
+    for issuer_id in [samples::ISSUER, samples::MDL_ISSUER, PHONES, PHONE_CARDS] {
         let Some(record) = operator.trust_entry(issuer_id).map_err(explain)? else { continue };
         let roots = record.roots.iter().chain(&record.sd_jwt_roots).map(|root| &root.certificate);
-        let former =
-            roots.filter(|root| root.subject() == own.subject() && root.der() != own.der());
-        let former: BTreeSet<[u8; 32]> = former.map(TrustAnchor::sha256).collect();
+        let former = roots.filter(|root| {
+            [own.subject(), &*unmarked].contains(&root.subject()) && root.der() != own.der()
+        });
+        let mut former: BTreeSet<[u8; 32]> = former.map(TrustAnchor::sha256).collect();
+        let keys = record.keys.iter().filter(|key| key.kid.as_deref() == Some(provider.is.key));
+        let keys = keys.map(|key| key.key.spki_der()).filter(|key| *key != own_key);
+        former.extend(keys.filter_map(|key| <[u8; 32]>::try_from(HashAlg::Sha256.hash(&key)).ok()));
         for sha256 in &former {
             operator.remove_trust_material(issuer_id, sha256, now).map_err(explain)?;
         }

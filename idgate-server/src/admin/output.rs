@@ -4,6 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use serde_json::{Value, json};
 
+use crate::config::rules;
 use crate::failure::Failure;
 use crate::stdio;
 
@@ -69,13 +70,7 @@ pub(crate) fn on_one_line(text: &str) -> String {
 
 /// Refuses names that a list could not show.
 pub(crate) fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
-    let length = name.chars().count();
-    if name.trim().is_empty() || length > longest || name.chars().any(char::is_control) {
-        return Err(Failure::Usage(format!(
-            "{what} must have 1 to {longest} characters and no control characters"
-        )));
-    }
-    Ok(())
+    rules::check_name(name, longest).map_err(|why| Failure::Usage(format!("{what} {why}")))
 }
 
 #[cfg(test)]

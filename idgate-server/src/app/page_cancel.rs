@@ -29,11 +29,12 @@ impl App {
     /// Ends the session of a page: FAILED with `cancelled`. `false`: an answer is being checked, or it is settled.
     ///
     /// # Errors
-    /// The session is gone, or the store failed.
+    /// The session is gone, or those of [`Self::expects_cancel`].
     pub async fn cancel(&self, view: &PageView) -> Result<bool, AppError> {
         for _ in 0..TRIES {
             let session = self.store.session(view.session.id()).await?.ok_or(AppError::NotFound)?;
             let Some(ending) = session.cancelled(self.now()) else { return Ok(false) };
+            self.expects_cancel().await?;
             if self.store.commit(ending, None).await? == Committed::Yes {
                 tracing::info!(session_id = %session.id(), "cancelled by the person");
                 return Ok(true);

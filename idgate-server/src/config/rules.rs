@@ -80,11 +80,17 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
 
 /// A name that people see.
 pub(super) fn shown_name(text: &str) -> Result<String, String> {
-    let is_plain = !text.trim().is_empty() && !text.chars().any(char::is_control);
-    if is_plain && text.chars().count() <= MAX_SHOWN_CHARS {
-        return Ok(text.trim().to_owned());
+    check_name(text, MAX_SHOWN_CHARS)?;
+    Ok(text.trim().to_owned())
+}
+
+/// Refuses names that a list or a page could not show.
+pub(crate) fn check_name(name: &str, longest: usize) -> Result<(), String> {
+    let is_plain = !name.trim().is_empty() && !name.chars().any(char::is_control);
+    if is_plain && name.chars().count() <= longest {
+        return Ok(());
     }
-    Err(format!("must have 1 to {MAX_SHOWN_CHARS} characters and no control characters"))
+    Err(format!("must have 1 to {longest} characters and no control characters"))
 }
 
 /// An address that a page leads people to.

@@ -87,13 +87,12 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// Whether it is what an answer comes to, a hold among it: no answer counts for a client that is revoked.
+    /// Whether a wallet's answer or a person brought it about, a hold included: neither counts for a client that is
+    /// revoked.
     pub(super) fn is_answer(&self) -> bool {
         match self.session.phase() {
             Phase::Created | Phase::Pending | Phase::Expired { .. } => false,
-            Phase::Failed { reason, .. } => {
-                !matches!(reason, Reason::ClientRevoked | Reason::Cancelled)
-            }
+            Phase::Failed { reason, .. } => !matches!(reason, Reason::ClientRevoked),
             _ => true,
         }
     }

@@ -34,6 +34,7 @@ const ABOUT_FILES: &[&str] = &[
     "operator::",
     "operator_files::",
     "own_faults::",
+    "page::cancelled::the_key",
     "page::refusals::a_fault_of_the_gateway",
     "postgres::",
     "purge::",

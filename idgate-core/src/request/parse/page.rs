@@ -6,7 +6,7 @@ use alloc::string::String;
 use crate::error::{ErrorCode, Remedy, RequestError};
 use crate::request::fields::Field;
 use crate::request::profile::{PageFields, SpokenProfiles};
-use crate::request::redirect_uri::{check_redirect_uri, is_http};
+use crate::request::redirect_uri::{check_redirect_uri, is_http, is_link};
 
 /// The fields that a body may have.
 pub(super) fn fields(profiles: &SpokenProfiles) -> &'static [&'static str] {
@@ -29,7 +29,8 @@ pub(super) fn parse_retry_uri(
     }
     let uri = field.string()?;
     check_redirect_uri(&uri).map_err(|rule| field.invalid(rule))?;
-    if is_http(&uri) && profiles.page_fields() != PageFields::OnWithHttp {
+    let lacks_tls = is_http(&uri) && profiles.page_fields() != PageFields::OnWithHttp;
+    if lacks_tls || !is_link(&uri) {
         return Err(field.invalid("must be https, or a URI of an application"));
     }
     Ok(Some((*uri).to_owned()))

@@ -1,5 +1,6 @@
 //! Statements of a wallet's provider about the wallet (client attestation) and its keys (key attestation). The
-//! sandbox trusts every provider. It checks form and signature, and no chain; a forged one is still refused.
+//! sandbox trusts every provider. It checks form and signature, and no chain, so one with a false signature is refused.
+//! The plain issuer also takes a client attestation that names its key by `kid` alone, and cannot check its signature.
 
 use hyper::HeaderMap;
 use serde_json::Value;

@@ -135,4 +135,15 @@ mod tests {
         issued.take("third", 1, 300, 200).unwrap();
         assert_eq!(issued.of_offer("one"), (0, 0));
     }
+
+    #[test]
+    fn samples_past_their_number_are_refused_and_take_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut issued = IssuedSamples::of(folder.path()).unwrap();
+        issued.take("first", MAX_ISSUED - 1, 100, 0).unwrap();
+        let refused = issued.take("second", 2, 100, 0).unwrap_err();
+        assert!(refused.contains("as many samples as"), "{refused}");
+        assert_eq!(issued.of_offer("second"), (0, 0));
+        issued.take("second", 1, 100, 0).unwrap();
+    }
 }

@@ -43,12 +43,9 @@ impl Issuer {
             "issuer": id,
             "token_endpoint": format!("{id}/token"),
             "grant_types_supported": [PRE_AUTHORIZED],
-            "pre-authorized_grant_anonymous_access_supported": !self.attested,
+            "pre-authorized_grant_anonymous_access_supported": true,
             // EUDI wallets stop unless attestation is announced; others need `none`.
-            "token_endpoint_auth_methods_supported": match self.attested {
-                true => json!(["attest_jwt_client_auth"]),
-                false => json!(["none", "attest_jwt_client_auth"]),
-            },
+            "token_endpoint_auth_methods_supported": ["none", "attest_jwt_client_auth"],
             "client_attestation_signing_alg_values_supported": ["ES256"],
             "client_attestation_pop_signing_alg_values_supported": ["ES256"],
             "dpop_signing_alg_values_supported": ["ES256"],

@@ -81,6 +81,20 @@ mod tests {
     }
 
     #[test]
+    fn used_nonces_past_their_number_are_refused_until_one_is_over() {
+        let mut nonces = Nonces::new().unwrap();
+        for _ in 0..MAX_USED_NONCES {
+            let nonce = nonces.make(NOW).unwrap();
+            nonces.burn(&nonce, NOW).unwrap();
+        }
+        let nonce = nonces.make(NOW).unwrap();
+        assert_eq!(nonces.burn(&nonce, NOW), Err(Full));
+        assert!(nonces.is_live(&nonce, NOW), "it is not used");
+        let later = NOW + NONCE_LIFE_MS + MAX_CLOCK_AHEAD_MS;
+        assert_eq!(nonces.burn(&nonces.make(later).unwrap(), later), Ok(()));
+    }
+
+    #[test]
     fn a_nonce_of_another_process_or_that_was_changed_is_not_live() {
         let (one, other) = (Nonces::new().unwrap(), Nonces::new().unwrap());
         let nonce = one.make(NOW).unwrap();

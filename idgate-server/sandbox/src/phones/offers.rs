@@ -30,7 +30,7 @@ pub(crate) enum Progress {
     Issued,
     /// The wallet says that it stored them.
     Stored,
-    /// The last request for it was refused, or the wallet gave the samples up.
+    /// A request for it was refused before a wallet had its samples, or the wallet gave them up.
     Failed,
 }
 
@@ -340,10 +340,13 @@ impl Offer {
         changed
     }
 
-    /// A request for it was refused; whether that is new. A wallet that has its samples keeps them.
+    /// A request for it was refused; whether it is somewhere else by that. A wallet that has its samples keeps them.
     pub(super) fn is_refused(&mut self, rule: &'static str) -> bool {
-        let has_samples = matches!(self.progress, Progress::Issued | Progress::Stored);
-        self.is_at(if has_samples { self.progress } else { Progress::Failed }, Some(rule))
+        if matches!(self.progress, Progress::Issued | Progress::Stored) {
+            self.rule = Some(rule);
+            return false;
+        }
+        self.is_at(Progress::Failed, Some(rule))
     }
 }
 

@@ -204,3 +204,26 @@ fn ip(address: IpAddr) -> Vec<u8> {
         IpAddr::V6(address) => der::tlv(IP_ADDRESS, &[&address.octets()]),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
+    use idgate_core::shell::{PinnedSigner, RootOrigin, TrustAnchor};
+    use idgate_testkit::time::SAMPLE_NOW_MS;
+
+    use super::*;
+
+    /// Live sessions refuse them by it, even where an operator pins a signer.
+    #[test]
+    fn every_root_and_every_signer_of_samples_has_their_mark() {
+        for provider in Provider::all("a seed", SAMPLE_NOW_MS, "http://localhost") {
+            let signers = Signers::new(&provider, "https://a.example", "https://a.example/vci", 0);
+            for leaf in [&signers.sd_jwt, &signers.mdoc, &provider.signer] {
+                assert!(PinnedSigner::from_der(&PROVIDER, &leaf.der).unwrap().is_sample());
+            }
+            let root = TrustAnchor::from_der(&PROVIDER, &provider.root.der, RootOrigin::RootFile);
+            assert!(root.unwrap().is_sample());
+        }
+    }
+}

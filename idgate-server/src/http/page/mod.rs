@@ -140,7 +140,7 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
     let words = language.words();
     let mut html = Html::default();
     let shows_code = own.shows_code && view.phase == Phase::Fetched;
-    let outcome = Outcome::of(view, words).filter(|_| !shows_code);
+    let outcome = Outcome::of(view, words, own).filter(|_| !shows_code);
     let outcome = outcome.map(|outcome| outcome.named(face));
     let asking = Asking::new(view, face, words, own);
     let (title, is_slim) = match &outcome {

@@ -45,8 +45,8 @@ impl Outcome {
     }
 
     /// How a session is that no longer waits for a wallet on this page; `None` while it does.
-    pub(super) fn of(view: &PageView, words: &Words) -> Option<Self> {
-        let leads_on = view.leads_on();
+    pub(super) fn of(view: &PageView, words: &Words, own: Addresses<'_>) -> Option<Self> {
+        let leads_on = leads_on(view, own);
         let mut outcome = match view.phase {
             Phase::Open => return None,
             Phase::Fetched => Self::new(icons::PHONE, "", words.notice("fetched")),
@@ -106,6 +106,11 @@ impl Outcome {
     }
 }
 
+/// Whether the page leads on by itself, which it never does in a frame.
+fn leads_on(view: &PageView, own: Addresses<'_>) -> bool {
+    view.leads_on() && !own.framed
+}
+
 /// The buttons of a settled session.
 pub(super) fn ways_out(
     html: &mut Html,
@@ -127,12 +132,11 @@ pub(super) fn ways_out(
     if let Some(way) = view.way_back() {
         let class = if again.is_some() { "button second" } else { "button" };
         html.raw("<a class=\"").raw(class).raw("\" id=\"back\" href=\"").text(&way.uri).raw("\"");
-        let leads_on = view.leads_on();
-        if leads_on {
+        if leads_on(view, own) {
             let stays = if view.phase == Phase::Done { THANKS_MS } else { CANCELLED_MS };
             html.raw(" data-auto=\"").raw(stays).raw("\"");
         }
-        let label = if leads_on { words.text("continue") } else { words.text("back") };
+        let label = if view.leads_on() { words.text("continue") } else { words.text("back") };
         html.raw(" rel=\"noreferrer\" target=\"_top\">").text(&named(label, face)).raw("</a>");
     } else if view.leads_back_once_taken() {
         html.raw("<form method=\"post\" action=\"").text(&own.of("take")).raw("\"><button>");

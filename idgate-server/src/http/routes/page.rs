@@ -3,6 +3,7 @@
 mod dialogue;
 mod headers;
 mod holding;
+mod same_origin;
 
 pub(crate) use self::dialogue::{answer, requests};
 pub(crate) use self::holding::{cancel, take};

@@ -261,7 +261,7 @@ pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Bac
     for session in [&open, &settled] {
         assert!(store.session(session.id()).await.unwrap().is_none());
     }
-    let late = [hold(&open, NOW), verify(&open, NOW, "{}")];
+    let late = [hold(&open, NOW), verify(&open, NOW, "{}"), open.cancelled(NOW).unwrap()];
     for late in late {
         assert_eq!(store.commit(late, None).await.unwrap(), Committed::LostRace);
     }

@@ -1,10 +1,24 @@
 //! A person cancels on the page.
 
+use std::io::Read as _;
+use std::net::TcpListener;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples;
+use idgate_testkit::status::status_claim;
+use idgate_testkit::wallet::Wallet;
+
 use super::*;
+use crate::disk;
+use crate::server::eventually;
+use crate::stores;
+use crate::tenant::{answer_request, now_ms};
+use crate::webhooks::receiver::Receiver;
+use crate::ws::Stream;
 
 impl Browser {
     /// Presses "Cancel": a browser sends the form.
-    fn cancels(&mut self) -> Response {
+    pub(super) fn cancels(&mut self) -> Response {
         let request = Request::post(format!("{}/cancel", self.path)).header("Accept", "text/html");
         let request = request.header("Origin", "null").header("Sec-Fetch-Site", "same-origin");
         let response = self.send(request);
@@ -103,4 +117,118 @@ fn a_cancel_is_limited_as_the_page_is() {
     let (gateway, created, mut browser) = exhausted();
     assert_eq!(browser.cancels().status, 429);
     assert_eq!(gateway.tenant().read(&created.id)["status"], "PENDING");
+}
+
+#[test]
+fn a_session_whose_answer_is_being_checked_is_not_cancelled() {
+    let list = TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("http://{}/1", list.local_addr().unwrap());
+    let gateway = Gateway::trusting(
+        installation().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32"),
+        &sample_trust(),
+    );
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, now_ms()).plain("status", status_claim(0, &uri));
+    let wallet = Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)));
+    let answer = answer_request(&created.id, &form(&wallet, &created));
+    let mut browser = Browser::new(&gateway, &created);
+    let mut wallet = gateway.http();
+    std::thread::scope(|scope| {
+        let answered = stores::spawn(scope, || wallet.try_send(&answer));
+        // The gateway asks for the list, and gets it never.
+        let (mut asked, _) = list.accept().unwrap();
+        assert!(asked.read(&mut [0; 64]).unwrap() > 0);
+        // No browser has the page yet. The one that tried takes it, or it would not see the end.
+        let late = browser.cancels().expect_status(409);
+        assert!(late.header("set-cookie").is_some());
+        let page = String::from_utf8(late.body).unwrap();
+        assert!(page.contains("data-state=\"checking\"") && !page.contains("/cancel\""), "{page}");
+        let late = browser.post("/cancel").expect_status(409);
+        assert_eq!(late.json()["state"], "checking");
+        assert_eq!(tenant.read(&created.id)["status"], "VERIFYING");
+        drop((asked, list));
+        drop(answered.join().unwrap());
+    });
+}
+
+#[test]
+fn stream_webhook_and_sums_say_so_as_of_every_other_end() {
+    let receiver = Receiver::start();
+    let installation = installation()
+        .with("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")
+        .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true");
+    let live = installation.create_client("live", false);
+    let token = installation.run_json(&["admin-token", "create", "--json"]);
+    let token = token["admin_token"].as_str().unwrap();
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    let mut tenant = gateway.tenant();
+    let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
+    let put = put.json(&json!({ "url": receiver.url("/hook") }));
+    tenant.http.send(&put).expect_status(200);
+    gateway.installation.run_json(&["webhook-host", "approve", "127.0.0.1", "--json"]);
+    let created = tenant.create(&request());
+    let mut stream = Stream::open(gateway.server.address, &created.id, &tenant.api_key);
+    Browser::new(&gateway, &created).cancels().expect_status(303);
+    let said: Vec<Value> = (0..3).map(|_| stream.message()).collect();
+    assert_eq!((&said[2]["status"], &said[2]["reason"]), (&json!("FAILED"), &json!("cancelled")));
+    assert_eq!(stream.close(), Some(1000));
+    receiver.wait_for(1);
+    let sent = receiver.of_session(&created.id);
+    assert_eq!((sent.len(), &sent[0].json()["status"]), (1, &json!("FAILED")));
+    // Sums are of live sessions.
+    let created = gateway.tenant_of(&live).create(&request());
+    Browser::new(&gateway, &created).cancels().expect_status(303);
+    let sums = Request::get("/v1/admin/metrics?window_hours=1").bearer(token);
+    let sums = tenant.http.send(&sums).expect_status(200).json();
+    let expected = json!([{ "error_code": "cancelled", "count_estimated": 1 }]);
+    assert_eq!(sums["by_error_code"], expected);
+}
+
+#[test]
+fn the_key_of_a_cancelled_session_is_erased() {
+    let gateway =
+        Gateway::trusting(installation().with("OID4VP_REQUEST_MODE", "jar"), &sample_trust());
+    let created = gateway.tenant().create(&request());
+    let keys = || {
+        let claims = disk::open(&gateway.installation.data_dir().join("claims.db"));
+        let of_session = "SELECT count(*) FROM session_keys WHERE session_id = ?1";
+        claims.query_row(of_session, [&created.id], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(keys(), 1);
+    Browser::new(&gateway, &created).cancels().expect_status(303);
+    eventually("the key is erased", || keys() == 0);
+}
+
+/// It could not read a session that ended so, and it would show another state than its neighbour.
+#[test]
+fn while_an_older_gateway_shares_the_database_nothing_is_cancelled_or_shown_as_fetched() {
+    let Some((cluster, url)) = stores::cluster().zip(stores::migrated()) else { return };
+    let installation = Installation::on(&url).with("IDGATE_PAGE", "on");
+    let installation = installation.with("OID4VP_REQUEST_MODE", "jar");
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    cluster.run(
+        &url,
+        "INSERT INTO nodes (id, version, started_at, beat_at) \
+         SELECT 'older', split_part(version, ' ', 1) || ' ' || split_part(version, ' ', 2), \
+         started_at, beat_at + 86400000 FROM nodes LIMIT 1",
+    );
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    let later = browser.cancels().expect_status(503);
+    assert!(later.header("set-cookie").is_none() && later.header("retry-after").is_some());
+    assert!(browser.page().contains("data-free"), "no browser has the page");
+    assert_eq!(tenant.read(&created.id)["status"], "CREATED");
+    browser.take();
+    Browser::new(&gateway, &created).cancels().expect_status(403);
+    let mut wallet = gateway.http();
+    let path = fetched::address(&gateway, &mut browser);
+    wallet.send(&Request::get(path)).expect_status(200);
+    assert_eq!(browser.state(), "open");
+    // Once it is gone, so is the reason.
+    cluster.run(&url, "DELETE FROM nodes WHERE id = 'older'");
+    browser.cancels().expect_status(303);
+    tenant.expect_failed(&created, "cancelled");
 }

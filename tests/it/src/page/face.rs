@@ -1,5 +1,7 @@
 //! Colours, addresses and names that an operator sets for pages, and the address that a tenant sets for another try.
 
+use std::time::Duration;
+
 use super::*;
 
 /// A gateway whose operator says who it is.
@@ -114,6 +116,46 @@ fn a_person_can_try_again_where_the_tenant_says_and_without_a_code() {
     assert!(!browser.page().contains(&link));
     request["retry_uri"] = json!("javascript:alert(1)");
     tenant.post_session(&request).expect_error(400, "invalid_request");
+}
+
+#[test]
+fn every_end_without_a_receipt_can_be_tried_again_in_the_browser_that_has_the_page() {
+    let gateway = Gateway::trusting(installation().with_machine(), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let again = "https://shop.example/again";
+    let mut request = request();
+    request["retry_uri"] = json!(again);
+    let link = format!("href=\"{again}\"");
+    let stale = |created: &Created| sample_wallet().answer_uri(&created.uri, 0).unwrap();
+    // A credential that could not be confirmed.
+    let created = tenant.create(&request);
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    tenant.post_answer(&created.id, &stale(&created).form_body()).expect_status(400);
+    let page = browser.page();
+    assert!(page.contains("data-state=\"refused\"") && page.contains(&link), "{page}");
+    assert!(page.contains("another document"), "{page}");
+    // A cancelled one leads back, where there is a way back.
+    let created = tenant.create(&request);
+    let mut browser = Browser::new(&gateway, &created);
+    browser.cancels();
+    let page = browser.page();
+    assert!(page.contains("data-state=\"cancelled\"") && !page.contains(&link), "{page}");
+    request.as_object_mut().unwrap().remove("redirect_uri");
+    let created = tenant.create(&request);
+    let mut browser = Browser::new(&gateway, &created);
+    browser.cancels();
+    assert!(browser.page().contains(&link));
+    // The session got no answer, and no browser ever had the page.
+    let [held, free] = [(); 2].map(|()| tenant.create(&request));
+    let [mut held, mut free] = [held, free].map(|created| Browser::new(&gateway, &created));
+    held.take();
+    gateway.server.rest();
+    gateway.installation.machine().jump(Duration::from_secs(901));
+    let page = held.page();
+    assert!(page.contains("data-state=\"over\"") && page.contains(&link), "{page}");
+    let page = free.page();
+    assert!(page.contains("data-state=\"over\"") && !page.contains(&link), "{page}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn gateway() -> Gateway {
 }
 
 /// The path of the request in the page's code.
-fn address(gateway: &Gateway, browser: &mut Browser) -> String {
+pub(super) fn address(gateway: &Gateway, browser: &mut Browser) -> String {
     let link = browser.get("/state").json()["links"]["openid4vp"].as_str().unwrap().to_owned();
     let link = idgate_testkit::request_object::JarLink::parse(&link).unwrap();
     link.request_uri.strip_prefix(&gateway.server.base_url).unwrap().to_owned()

@@ -352,12 +352,11 @@ fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_st
 }
 
 #[test]
-fn the_attested_issuer_serves_a_wallet_with_attestations_and_no_other() {
+fn the_attested_issuer_serves_a_wallet_whose_key_is_attested_and_no_other() {
     let sandbox = Sandbox::start();
     let phone = Phone::scan(&sandbox, &["mdl", "--attested", "--haip"]);
     let issuer = phone.issuer.clone();
     assert!(issuer.ends_with("/vci-attested"), "{issuer}");
-    assert_eq!(json_of(phone.redeem(&[]), 401)["error"], "invalid_client");
     let (provider, instance) = ("provider", "instance");
     let [provider, instance] =
         [provider, instance].map(|seed| SigningKey::from_seed(Curve::P256, seed));
@@ -371,8 +370,11 @@ fn the_attested_issuer_serves_a_wallet_with_attestations_and_no_other() {
     let nonce = phone.nonce();
     let keys = std::slice::from_ref(&phone.key);
     let attested = WalletJwt::key_attestation(&provider, keys, None, now_ms()).sign(&provider);
-    let proof = WalletJwt::proof(&phone.key, &issuer, &nonce, now_ms());
-    let proof = proof.header("key_attestation", attested).sign(&phone.key);
+    let proof = || WalletJwt::proof(&phone.key, &issuer, &nonce, now_ms());
+    let bare = phone.request_with(&proof().sign(&phone.key));
+    let refused = json_of(phone.post("credential", token, None, &bare), 400);
+    assert_eq!(refused["error"], "invalid_proof");
+    let proof = proof().header("key_attestation", attested).sign(&phone.key);
     let body = phone.request_with(&proof);
     let answer = json_of(phone.post("credential", token, None, &body), 200);
     let text = answer["credentials"][0]["credential"].as_str().unwrap();
@@ -448,7 +450,7 @@ fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
     let made_at = kept["made_at"].as_u64().unwrap();
     kept.as_object_mut().unwrap().remove("marked");
     std::fs::write(&path, kept.to_string()).unwrap();
-    // The root that it had then: by the same name, without the mark.
+    // The root and the key that it had then, without the mark.
     let key = SigningKey::from_seed(Curve::P256, format!("{seed} utopia root"));
     let name = Name::new("UT", "Utopia Registry root");
     let former = CertificateBuilder::iaca_root(name, &key, made_at).self_sign(&key);
@@ -456,22 +458,34 @@ fn a_folder_made_before_gets_new_roots_at_its_next_start_and_says_so() {
     let add = ["trust", "add", "https://iaca.example", "--test", "--root", file.to_str().unwrap()];
     let added = output(&mut installation.command(&[&add[..], &flags].concat()));
     assert_eq!(added.code, 0, "{added:?}");
+    let key = SigningKey::from_seed(Curve::P256, format!("{seed} utopia signer"));
+    let key = key.with_kid("utopia").public_jwk().to_string();
+    let file = installation.file("former.jwk.json", key.as_bytes());
+    let identities = "https://issuer.example";
+    let add = ["trust", "add", identities, "--test", "--jwk", file.to_str().unwrap()];
+    let added = output(&mut installation.command(&[&add[..], &flags].concat()));
+    assert_eq!(added.code, 0, "{added:?}");
     let mut again = command(&installation, &parent, &flags);
     let mut child = again.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let told: Value = serde_json::from_str(&line).unwrap();
-    let show = ["trust", "show", "https://iaca.example", "--json"];
-    let shown = output(&mut installation.command(&[&show[..], &flags].concat()));
+    let show = |issuer_id: &str| {
+        let show = ["trust", "show", issuer_id, "--json"];
+        let shown = output(&mut installation.command(&[&show[..], &flags].concat()));
+        serde_json::from_str::<Value>(&shown.stdout).unwrap()
+    };
+    let (of_licences, of_identities) = (show("https://iaca.example"), show(identities));
     child.kill().unwrap();
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     child.wait().unwrap();
     assert!(stderr.contains("have new roots and keys"), "{stderr}");
     assert_eq!(told["api_key"], Value::Null, "it is the same sandbox");
-    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
-    let roots = shown["roots"].as_array().unwrap_or_else(|| panic!("{shown}"));
-    assert_eq!(roots.len(), 1, "{shown}");
+    for (shown, kind) in [(of_licences, "roots"), (of_identities, "keys")] {
+        let left = shown[kind].as_array().unwrap_or_else(|| panic!("{shown}"));
+        assert_eq!(left.len(), 1, "{shown}");
+    }
 }
 
 #[test]

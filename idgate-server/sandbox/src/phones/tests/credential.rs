@@ -7,7 +7,7 @@ use idgate_testkit::openid4vp::Certificate;
 use idgate_testkit::time::DAY_MS;
 
 use super::*;
-use crate::limits::TOKEN_LIFE_MS;
+use crate::limits::{MAX_REQUESTS_OF_OFFER, TOKEN_LIFE_MS};
 
 const URL: &str = "https://sandbox.example/vci/credential";
 
@@ -26,6 +26,18 @@ fn still_good(desk: &Desk, token: &str) {
 fn credentials(reply: &Reply) -> Vec<String> {
     let all = reply.body["credentials"].as_array().unwrap_or_else(|| panic!("{reply:?}"));
     all.iter().map(|one| one["credential"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_token_has_a_bounded_number_of_requests() {
+    let desk = Desk::new();
+    let token = desk.token(Sample::Pid);
+    for _ in 0..MAX_REQUESTS_OF_OFFER {
+        let reply = desk.credential(&token, &request(Sample::Pid, &[]));
+        assert_eq!(reply.status, 400, "{reply:?}");
+    }
+    let reply = desk.credential(&token, &good(&desk, Sample::Pid));
+    assert_eq!(reply.outcome(), (401, "invalid_token"));
 }
 
 #[test]

@@ -59,23 +59,20 @@ fn every_configuration_has_what_the_wallets_need() {
 #[test]
 fn the_server_announces_what_wallets_stop_without() {
     let desk = Desk::new();
-    let plain = desk.get("/.well-known/oauth-authorization-server/vci").body;
-    assert_eq!(plain["grant_types_supported"], json!([PRE_AUTHORIZED]));
-    let methods = json!(["none", "attest_jwt_client_auth"]);
-    assert_eq!(plain["token_endpoint_auth_methods_supported"], methods);
-    assert_eq!(plain["pre-authorized_grant_anonymous_access_supported"], true);
-    for member in [
-        "client_attestation_signing_alg_values_supported",
-        "client_attestation_pop_signing_alg_values_supported",
-        "dpop_signing_alg_values_supported",
-    ] {
-        assert_eq!(plain[member], json!(["ES256"]), "{member}");
+    for name in ["vci", "vci-attested"] {
+        let server = desk.get(&format!("/.well-known/oauth-authorization-server/{name}")).body;
+        assert_eq!(server["grant_types_supported"], json!([PRE_AUTHORIZED]));
+        let methods = json!(["none", "attest_jwt_client_auth"]);
+        assert_eq!(server["token_endpoint_auth_methods_supported"], methods);
+        assert_eq!(server["pre-authorized_grant_anonymous_access_supported"], true);
+        for member in [
+            "client_attestation_signing_alg_values_supported",
+            "client_attestation_pop_signing_alg_values_supported",
+            "dpop_signing_alg_values_supported",
+        ] {
+            assert_eq!(server[member], json!(["ES256"]), "{name} {member}");
+        }
     }
-    let attested = desk.get("/.well-known/oauth-authorization-server/vci-attested").body;
-    assert_eq!(
-        attested["token_endpoint_auth_methods_supported"],
-        json!(["attest_jwt_client_auth"])
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use idgate_testkit::openid4vci::read_offer_link;
 
 use super::*;
-use crate::limits::{MAX_OPEN_OFFERS, OFFER_LIFE_MS};
+use crate::limits::{MAX_OPEN_OFFERS, MAX_REQUESTS_OF_OFFER, OFFER_LIFE_MS};
 
 #[test]
 fn a_link_by_value_has_the_whole_offer_and_the_host_that_one_wallet_demands() {
@@ -66,6 +66,17 @@ fn offers_past_their_number_are_refused_until_one_is_over() {
     assert!(refused.contains("100 offers are open"), "{refused}");
     assert_eq!(desk.redeem(&first, &[]).status, 200, "and changes nothing");
     desk.phones.offer(wish).unwrap();
+}
+
+#[test]
+fn a_reference_is_read_a_bounded_number_of_times() {
+    let desk = Desk::new();
+    let made = desk.offer_with(Sample::Pid, |wish| Wish { by_reference: true, ..wish });
+    let path = made.credential_offer_uri.unwrap().strip_prefix(BASE).unwrap().to_owned();
+    for _ in 0..MAX_REQUESTS_OF_OFFER {
+        assert_eq!(desk.get(&path).status, 200);
+    }
+    assert_eq!(desk.get(&path).status, 404);
 }
 
 #[test]

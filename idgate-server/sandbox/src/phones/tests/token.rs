@@ -1,7 +1,10 @@
 //! The token endpoint.
 
 use super::*;
-use crate::limits::{MAX_JTIS, MAX_REQUESTS_OF_OFFER, OFFER_LIFE_MS, PHONE_REQUESTS_A_MINUTE};
+use crate::limits::{
+    MAX_JTIS, MAX_REQUESTS_OF_OFFER, MAX_TOKENS, OFFER_LIFE_MS, PHONE_REQUESTS_A_MINUTE,
+    TOKEN_LIFE_MS,
+};
 use crate::phones::digests::digest;
 
 const URL: &str = "https://sandbox.example/vci/token";
@@ -237,6 +240,18 @@ fn a_full_set_of_jtis_is_503_and_leaves_the_offer_open() {
     let reply = dpop(&desk, &made, &proof);
     assert_eq!(reply.outcome(), (503, "temporarily_unavailable"));
     assert_eq!(reply.header("retry-after"), "30");
+    is_still_open(&desk, &made);
+}
+
+#[test]
+fn as_many_tokens_as_can_be_kept_is_503_and_leaves_the_offer_open() {
+    let desk = Desk::new();
+    for _ in 0..MAX_TOKENS {
+        desk.token(Sample::Pid);
+    }
+    let made = desk.offer(Sample::Pid);
+    assert_eq!(desk.redeem(&made, &[]).outcome(), (503, "temporarily_unavailable"));
+    desk.pass(TOKEN_LIFE_MS);
     is_still_open(&desk, &made);
 }
 

@@ -1,11 +1,11 @@
 //! The browser's own dialogue on a page: what is passed to it, and what comes back. Only the browser that
 //! has the page is given the one, and only from it the other is taken.
 
-use hyper::header::ORIGIN;
 use hyper::{Method, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 use zeroize::Zeroizing;
 
+use super::same_origin::is_from_here;
 use super::{headers, look, state_of, taken};
 use crate::app::Standing;
 use crate::http::body::{self, Received};
@@ -54,13 +54,4 @@ pub(crate) async fn answer(call: Call<'_>) -> Answered {
     wallet::to_its_end(limit, Box::pin(work)).await?;
     let cookies = |name: &str| page::cookie_of(&head.headers, name);
     Ok(state_of(&gateway.app.page(token, cookies).await?))
-}
-
-/// Browsers say which page a script runs on; who says nothing is none.
-fn is_from_here(call: &Call<'_>) -> bool {
-    let own = call.gateway.app.own_origin();
-    call.head
-        .headers
-        .get(ORIGIN)
-        .is_none_or(|origin| own.is_some_and(|own| origin.as_bytes() == own.as_bytes()))
 }

@@ -1,8 +1,9 @@
 //! A page belongs to one browser: the browser takes it, and only that browser cancels.
 
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, SET_COOKIE};
+use hyper::header::{HeaderValue, SET_COOKIE};
 
+use super::same_origin::is_from_here;
 use super::{
     addresses, is_for_person, is_for_script, look, look_again, page_of, see, state_of, taken,
 };
@@ -13,9 +14,6 @@ use crate::http::page::{self, Addresses};
 
 /// How long a browser remembers that a page is its own after the session took no more answers.
 const COOKIE_GRACE_SECS: u64 = 3600;
-
-/// Where a request comes from, as browsers say it.
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A page that is this browser's, and the cookie that tells it so, unless it knows already.
 struct Held {
@@ -75,10 +73,13 @@ pub(crate) async fn cancel(call: Call<'_>) -> Answered {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     let own = addresses(&call)?;
-    if !is_from_here(&call.head.headers, app.own_origin().as_deref()) {
+    if !is_from_here(&call) {
         return taken(&call);
     }
-    app.expects_cancel().await?;
+    // Another browser, and a session that is not open, have an answer of their own.
+    if view.standing != Standing::Taken && view.phase.is_open() {
+        app.expects_cancel().await?;
+    }
     let Some(held) = Held::by(&call, &view, own).await? else { return taken(&call) };
     held.tell(was_cancelled(&call, &view, own).await)
 }
@@ -99,51 +100,10 @@ async fn was_cancelled(call: &Call<'_>, view: &PageView, own: Addresses<'_>) -> 
     Ok(response)
 }
 
-/// Whether the page itself sent a form. Its browser says so in one of two ways, because a page without a referrer has
-/// the origin `null` in its forms. Programs say nothing, and have no cookie that another site could use.
-fn is_from_here(headers: &HeaderMap, own: Option<&str>) -> bool {
-    let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
-    match headers.get(ORIGIN).map(HeaderValue::as_bytes) {
-        Some(b"null") => site == Some(b"same-origin"),
-        Some(origin) => own.is_some_and(|own| own.as_bytes() == origin),
-        None => site.is_none_or(|site| site == b"same-origin"),
-    }
-}
-
 /// Bound to this host, for https alone and hidden from scripts.
 fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
     let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
     let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
     let (name, key) = (view.cookie_name(), key.expose());
     format!("{name}={key}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_of_another_site_is_not_from_here() {
-        let own = Some("https://gate.example");
-        for (origin, site, is) in [
-            (Some("https://gate.example"), Some("same-origin"), true),
-            (Some("https://gate.example"), None, true),
-            (Some("null"), Some("same-origin"), true),
-            (None, Some("same-origin"), true),
-            (None, None, true),
-            (Some("null"), None, false),
-            (Some("null"), Some("cross-site"), false),
-            (Some("https://evil.example"), None, false),
-            (Some("https://evil.example"), Some("same-origin"), false),
-            (None, Some("same-site"), false),
-            (None, Some("cross-site"), false),
-            (None, Some("none"), false),
-        ] {
-            let mut headers = HeaderMap::new();
-            for (name, value) in [(ORIGIN, origin), (SEC_FETCH_SITE, site)] {
-                headers.extend(value.map(|value| (name, HeaderValue::from_static(value))));
-            }
-            assert_eq!(is_from_here(&headers, own), is, "{origin:?} {site:?}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A sandbox whose log is read at the end.
-fn with_log() -> (Sandbox, std::process::ChildStderr) {
+fn with_log() -> (Sandbox, BufReader<std::process::ChildStderr>) {
     let installation = Installation::in_directory();
     let temporary = tempfile::TempDir::new().unwrap();
     let mut child = command(&installation, &temporary, &["--log", "warn,idgate_sandbox=info"]);
@@ -11,7 +11,7 @@ fn with_log() -> (Sandbox, std::process::ChildStderr) {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let told = serde_json::from_str(&line).unwrap();
-    let log = child.stderr.take().unwrap();
+    let log = BufReader::new(child.stderr.take().unwrap());
     (Sandbox { child, told, installation, temporary }, log)
 }
 
@@ -28,8 +28,12 @@ fn the_log_says_how_far_an_offer_is_and_which_rule_was_broken_and_has_no_secret(
     let proof = WalletJwt::proof(&phone.key, &phone.issuer, &nonce, now_ms()).sign(&phone.key);
     let issued = phone.post("credential", &token, None, &phone.request_with(&proof));
     let issued = json_of(issued, 200);
-    drop(sandbox);
+    // Lines are written by a thread of their own, after the answer perhaps.
     let mut text = String::new();
+    while !text.contains("offer: issued") {
+        assert!(log.read_line(&mut text).unwrap() > 0, "the log ended: {text}");
+    }
+    drop(sandbox);
     log.read_to_string(&mut text).unwrap();
     for part in [
         "offer: offered",

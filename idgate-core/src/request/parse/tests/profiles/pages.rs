@@ -98,6 +98,13 @@ fn an_address_to_try_again_is_https_or_an_applications_and_http_in_development()
         json!("/again"),
         json!("javascript:alert(1)"),
         json!("data:text/html,x"),
+        json!("vbscript:x"),
+        json!("blob:https://shop.example/x"),
+        json!("Intent://shop#Intent;end"),
+        json!("ws://shop.example"),
+        json!("ftp://shop.example"),
+        json!("view-source:https://shop.example"),
+        json!("ms-settings:about"),
         json!("https://"),
         json!(format!("https://shop.example/{}", "x".repeat(2000))),
     ] {
