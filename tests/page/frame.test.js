@@ -71,7 +71,7 @@ test('a person who cancels in a frame stays there, and the page around it learns
   await page.frames()[1].waitForSelector('main[data-state=cancelled]')
   assert.equal(page.url(), `${shop.url}/`)
   assert.doesNotMatch(await page.frames()[1].textContent('main'), /Taking you back/)
-  const { status, reason } = await gateway.session(session.id)
+  const { status, reason } = await gateway.session(session.session_id)
   assert.deepEqual([status, reason], ['FAILED', 'cancelled'])
   assert.deepEqual(page.seen.complaints, [])
 })
