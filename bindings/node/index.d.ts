@@ -343,6 +343,8 @@ export interface Facts {
   readonly revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
   /** There, and true, where the issuer's `issuingCountryUnbound` was made use of. */
   readonly issuingCountryUnbound?: boolean;
+  /** There where it applied: OIDs of extensions of the signer's certificate that cannot be read and were tolerated. */
+  readonly tolerated?: readonly string[];
 }
 
 export type RevocationOutcome = 'good' | 'not_published' | 'off';

@@ -188,6 +188,8 @@ struct Known<'v> {
     revocation_details: Revocations,
     #[serde(skip_serializing_if = "Option::is_none")]
     issuing_country_unbound: Option<bool>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tolerated: &'v [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Value>,
 }
@@ -216,6 +218,7 @@ fn render(verified: &Verified, checks: bool) -> Result<Zeroizing<String>, Failur
             signer: revocation.signer.name(),
         },
         issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
+        tolerated: &facts.tolerated,
         checks: checks.then(|| report::passed(verified.checks())),
     };
     let known = serde_json::to_string(&known).map_err(Failure::internal)?;

@@ -34,6 +34,7 @@ const FACTS = new Fields({
   revocationDetails: 'revocation_details',
   decidedBy: 'decided_by',
   issuingCountryUnbound: 'issuing_country_unbound',
+  tolerated: 'tolerated',
   transactionData: ['transaction_data', each(TRANSACTION_DATA)],
 });
 

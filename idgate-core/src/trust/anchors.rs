@@ -98,6 +98,7 @@ struct Root {
     not_before: UnixMillis,
     not_after: UnixMillis,
     is_sample: bool,
+    has_unreadable_issuer_alt_name: bool,
 }
 
 impl TrustAnchor {
@@ -130,6 +131,7 @@ impl TrustAnchor {
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
             is_sample: sample_mark::is_sample(&certificate),
+            has_unreadable_issuer_alt_name: certificate.has_unreadable_issuer_alt_name(),
         };
         let (doc_types, of_list) = (Vec::new(), OfList::default());
         Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, of_list })
@@ -152,6 +154,16 @@ impl TrustAnchor {
     /// Whether its certificate policies mark it as the root of a sandbox's samples.
     pub fn is_sample(&self) -> bool {
         self.root.is_sample
+    }
+
+    /// Whether it has an issuerAltName (2.5.29.18) that is not critical and cannot be read. It is skipped.
+    pub fn has_unreadable_issuer_alt_name(&self) -> bool {
+        self.root.has_unreadable_issuer_alt_name
+    }
+
+    /// Whether a signer below it may have one.
+    pub(super) fn tolerates_unreadable_issuer_alt_name(&self) -> bool {
+        self.test_only || self.listing().is_some()
     }
 
     /// Whether it serves a session of this mode: test material and samples serve test sessions only.

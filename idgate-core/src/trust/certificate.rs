@@ -263,6 +263,13 @@ impl<'a> Certificate<'a> {
         }
     }
 
+    /// Whether it has an issuerAltName that is not critical and cannot be read. Nothing acts on its content.
+    pub(crate) fn has_unreadable_issuer_alt_name(&self) -> bool {
+        self.extension(&OID_X509_EXT_ISSUER_ALT_NAME).is_some_and(|extension| {
+            !extension.critical && extension.parsed_extension().error().is_some()
+        })
+    }
+
     /// The subject's alternative names; empty without the extension.
     pub(crate) fn subject_alt_names(&self) -> &[GeneralName<'a>] {
         match self.parsed_extension(&OID_X509_EXT_SUBJECT_ALT_NAME) {

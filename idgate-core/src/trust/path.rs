@@ -214,7 +214,7 @@ fn below<'p>(
     if signer.is_self_signed(provider) {
         return Err(path_error("is self-signed, and is not pinned"));
     }
-    profile::check_below_root(signer).map_err(profile_error)?;
+    profile::check_signer(signer, path.root).map_err(profile_error)?;
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
     }

@@ -23,6 +23,7 @@ pub struct PinnedSigner {
     alg: Alg,
     not_after: UnixMillis,
     is_sample: bool,
+    has_unreadable_issuer_alt_name: bool,
     /// Whether it serves test-mode sessions only.
     pub test_only: bool,
     /// The document types that it may sign for; empty: any.
@@ -49,6 +50,7 @@ impl PinnedSigner {
             alg,
             not_after: certificate.not_after(),
             is_sample: sample_mark::is_sample(&certificate),
+            has_unreadable_issuer_alt_name: certificate.has_unreadable_issuer_alt_name(),
             test_only: false,
             doc_types: Vec::new(),
             of_list: OfList::default(),
@@ -94,6 +96,11 @@ impl PinnedSigner {
     /// Whether its certificate policies mark it as a signer of a sandbox's samples.
     pub fn is_sample(&self) -> bool {
         self.is_sample
+    }
+
+    /// Whether it has an issuerAltName (2.5.29.18) that is not critical and cannot be read. It counts as absent.
+    pub fn has_unreadable_issuer_alt_name(&self) -> bool {
+        self.has_unreadable_issuer_alt_name
     }
 
     /// Whether it serves a session of this mode: test material and samples serve test sessions only.

@@ -14,6 +14,7 @@ use x509_parser::oid_registry::{
     OID_X509_EXT_EXTENDED_KEY_USAGE, OID_X509_EXT_ISSUER_ALT_NAME, OID_X509_EXT_KEY_USAGE,
     OID_X509_EXT_SUBJECT_ALT_NAME, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid as X509Oid,
 };
+use x509_parser::prelude::X509Extension;
 
 use super::anchors::TrustAnchor;
 use super::certificate::Certificate;
@@ -43,7 +44,10 @@ pub(crate) fn check_document_signer(
 ) -> Result<(), Broken> {
     check_unmarked_signer(signer, issuer_key_identifier, root, profile.tolerant)?;
     check_signer_eku(signer, profile)?;
-    check_issuer_alt_name(signer, profile.tolerant)?;
+    // One that cannot be read is refused above, or tolerated.
+    if !signer.has_unreadable_issuer_alt_name() {
+        check_issuer_alt_name(signer, profile.tolerant)?;
+    }
     check_lifetime(signer)
 }
 
@@ -55,7 +59,7 @@ pub(super) fn check_unmarked_signer(
     tolerant: bool,
 ) -> Result<(), Broken> {
     check_version(signer)?;
-    check_below_root(signer)?;
+    check_signer(signer, root)?;
     check_signer_key_usage(signer)?;
     check_not_ca(signer)?;
     check_subject_key_identifier(signer)?;
@@ -65,11 +69,27 @@ pub(super) fn check_unmarked_signer(
     check_state(signer, root)
 }
 
-/// What makes a root: CA, keyCertSign, and no restriction that would go unheeded. Dates are asked
-/// at every use.
+/// What makes a root: CA, keyCertSign, and no restriction that is not processed here. Every use checks its dates.
+/// An issuerAltName that cannot be read is skipped: nothing acts on it (decisions 41).
 pub(crate) fn check_root(root: &Certificate<'_>) -> Result<(), Broken> {
-    check_extensions(root)?;
+    check_extensions_but(root, Unreadable::IssuerAltName)?;
     check_ca(root)
+}
+
+/// What every signer below `root` keeps. An issuerAltName that cannot be read counts as absent where the root is
+/// for tests, or where a trusted list names its provider (decisions 41).
+pub(super) fn check_signer(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
+    match root.tolerates_unreadable_issuer_alt_name() {
+        true => check_extensions_but(signer, Unreadable::IssuerAltName)?,
+        false => check_extensions(signer)?,
+    }
+    check_key_identifiers(signer)
+}
+
+/// The same for a signer that a trusted list names itself.
+pub(super) fn check_listed(signer: &Certificate<'_>) -> Result<(), Broken> {
+    check_extensions_but(signer, Unreadable::IssuerAltName)?;
+    check_key_identifiers(signer)
 }
 
 /// What makes an intermediate CA; `below` counts the CAs under it that are not self-issued.
@@ -129,6 +149,25 @@ pub(crate) fn check_marked_status_signer(
 /// Every extension that is acted on can be read, no critical one is unknown (RFC 5280 4.2), and
 /// none restricts paths: what does is not processed here, and Annex B rules it out for mdocs.
 pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Broken> {
+    check_extensions_but(certificate, Unreadable::Nothing)
+}
+
+/// What may be unreadable in a certificate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Unreadable {
+    Nothing,
+    IssuerAltName,
+}
+
+fn check_extensions_but(
+    certificate: &Certificate<'_>,
+    unreadable: Unreadable,
+) -> Result<(), Broken> {
+    let is_skipped = |extension: &X509Extension<'_>| {
+        unreadable == Unreadable::IssuerAltName
+            && extension.oid == OID_X509_EXT_ISSUER_ALT_NAME
+            && certificate.has_unreadable_issuer_alt_name()
+    };
     for extension in certificate.extensions() {
         if RESTRICTING.iter().any(|oid| extension.oid.as_bytes() == *oid) {
             return Err("has an extension that restricts paths and is not processed here");
@@ -137,7 +176,7 @@ pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Brok
         if extension.critical && !is_known {
             return Err("has a critical extension that is not known");
         }
-        if is_known && extension.parsed_extension().error().is_some() {
+        if is_known && extension.parsed_extension().error().is_some() && !is_skipped(extension) {
             return Err("has an extension that cannot be read");
         }
     }
@@ -148,6 +187,10 @@ pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Brok
 /// (RFC 5280 4.2.1.1, 4.2.1.2).
 pub(crate) fn check_below_root(certificate: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions(certificate)?;
+    check_key_identifiers(certificate)
+}
+
+fn check_key_identifiers(certificate: &Certificate<'_>) -> Result<(), Broken> {
     let identifiers = [OID_X509_EXT_AUTHORITY_KEY_IDENTIFIER, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER];
     let is_critical = |oid| certificate.extension(oid).is_some_and(|extension| extension.critical);
     if identifiers.iter().any(is_critical) {

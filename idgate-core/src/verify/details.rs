@@ -57,6 +57,9 @@ struct CredentialDetails<'d> {
     /// There, and true, only where the rule was waived.
     #[serde(skip_serializing_if = "Option::is_none")]
     issuing_country_unbound: Option<bool>,
+    /// There only where something was tolerated.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tolerated: &'d [&'static str],
     /// What the holder agreed to with this credential, as the tenant asked it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<Box<RawValue>>,
@@ -117,6 +120,7 @@ pub(super) fn render(
             session_transcript: facts.session_transcript,
             decided_by: facts.decided_by.iter().map(|(name, by)| (&**name, &**by)).collect(),
             issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
+            tolerated: &facts.tolerated,
             transaction_data: facts.transaction_data.iter().filter_map(as_asked).collect(),
         }
     });

@@ -142,6 +142,7 @@ pub(super) fn verify_document(
             listed_by: path.listed.clone(),
             issuer: Some(path.anchor_subject.clone()),
             issuing_country_unbound: issuing_country == IssuingCountry::Unbound,
+            tolerated: path.tolerated.clone(),
         },
         proofs: (issuer, disclosures, validity, device.proof),
     })

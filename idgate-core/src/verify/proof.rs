@@ -220,6 +220,9 @@ pub struct CredentialFacts {
     /// mdoc only: issuing_country is not the signer's, which the trust entry tolerates in test-mode
     /// sessions.
     pub issuing_country_unbound: bool,
+    /// OIDs of extensions of the signer's certificate that cannot be read and were tolerated: `2.5.29.18`
+    /// (issuerAltName) for test material and for providers of a trusted list.
+    pub tolerated: Vec<&'static str>,
     /// `nbf`, or `validFrom`.
     pub valid_from: Option<UnixMillis>,
     /// `exp`, or `validUntil`.

@@ -346,6 +346,7 @@ fn facts(payload: &ProcessedPayload<'_, '_>, signer: &Signer, dates: Dates) -> C
         session_transcript: None,
         decided_by: Vec::new(),
         issuing_country_unbound: false,
+        tolerated: signer.tolerated(),
         valid_from: dates.valid_from,
         valid_until: dates.valid_until,
         transaction_data: Vec::new(),

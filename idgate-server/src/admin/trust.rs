@@ -289,7 +289,7 @@ fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
         problems.len(),
         warnings.len()
     );
-    let notes: Vec<String> = records.iter().filter_map(check::notes).collect();
+    let notes: Vec<String> = records.iter().flat_map(check::notes).collect();
     for note in &notes {
         let _ = writeln!(text, "note: {note}");
     }

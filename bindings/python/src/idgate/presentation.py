@@ -80,6 +80,8 @@ class Presentation:
     revocation_details: RevocationDetails
     #: Whether ``issuing_country_unbound`` of the issuer was made use of.
     issuing_country_unbound: bool
+    #: OIDs of extensions of the signer's certificate that cannot be read and were tolerated.
+    tolerated: tuple[str, ...]
     #: Every check that was made, if you asked for them; all of them passed.
     checks: tuple[Check, ...] = field(repr=False)
 
@@ -108,5 +110,6 @@ class Presentation:
             revocation=told["revocation"],
             revocation_details=RevocationDetails(**told["revocation_details"]),
             issuing_country_unbound=bool(told.get("issuing_country_unbound")),
+            tolerated=tuple(told.get("tolerated", ())),
             checks=tuple(Check(**check) for check in told.get("checks", ())),
         )

@@ -50,7 +50,12 @@ pub(crate) struct VerifiedPath {
     pub(crate) issuer: Option<Arc<[u8]>>,
     /// What leads from the signer to the root, without either; none for a pinned signer.
     pub(crate) intermediates: Vec<Intermediate>,
+    /// The extensions of the signer that cannot be read and that its root, or its pin, tolerates, by their OIDs.
+    pub(crate) tolerated: Vec<&'static str>,
 }
+
+/// id-ce-issuerAltName (RFC 5280 4.2.1.7).
+const ISSUER_ALT_NAME: &str = "2.5.29.18";
 
 /// An intermediate CA of a path, as a CRL of its issuer names it.
 #[derive(Clone, Debug)]
@@ -96,6 +101,7 @@ pub(super) fn verified(
         }
         Anchor::Pinned { own, issuer } => (own.sha256(), String::from(own.subject()), issuer),
     };
+    let unreadable = signer.has_unreadable_issuer_alt_name().then_some(ISSUER_ALT_NAME);
     Ok(VerifiedPath {
         signer_key,
         signer_subject: names::rfc4514(subject),
@@ -112,6 +118,7 @@ pub(super) fn verified(
         crl_distribution_points: crl_distribution_points(signer),
         issuer,
         intermediates,
+        tolerated: unreadable.into_iter().collect(),
     })
 }
 

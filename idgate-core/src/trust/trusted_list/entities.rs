@@ -300,7 +300,7 @@ fn listed_signer(
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return refuse("has a key usage without digitalSignature");
     }
-    crate::trust::profile::check_below_root(signer)
+    crate::trust::profile::check_listed(signer)
         .map_err(|why| TrustMaterialError(Cow::Borrowed(why)))?;
     PinnedSigner::from_der(provider, signer.der())
 }

@@ -51,6 +51,14 @@ impl Signer {
         }
     }
 
+    /// OIDs of the extensions of its certificate that were tolerated.
+    pub(super) fn tolerated(&self) -> Vec<&'static str> {
+        match self {
+            Self::Key(_) => Vec::new(),
+            Self::Certificate(path) => path.tolerated.clone(),
+        }
+    }
+
     /// The name that its certificate gives the issuer.
     pub(super) fn subject(&self) -> Option<String> {
         match self {

@@ -94,8 +94,30 @@ fn live_samples(record: &TrustRecord) -> Vec<String> {
     told.collect()
 }
 
-/// A note for the operator about an entry that is as it should be.
-pub(super) fn notes(record: &TrustRecord) -> Option<String> {
+/// Notes for the operator about an entry that is as it should be.
+pub(super) fn notes(record: &TrustRecord) -> Vec<String> {
+    which_list_decides(record).into_iter().chain(unreadable_names(record)).collect()
+}
+
+/// Extensions that are skipped (decisions 41).
+fn unreadable_names(record: &TrustRecord) -> Vec<String> {
+    let entry = record.entry();
+    let roots = entry.roots.iter().chain(&entry.sd_jwt_roots).chain(&entry.status_roots);
+    let roots = roots.filter(|root| root.has_unreadable_issuer_alt_name());
+    let signers = entry.pinned_signers.iter().chain(&entry.sd_jwt_signers);
+    let signers = signers.filter(|signer| signer.has_unreadable_issuer_alt_name());
+    let subjects: BTreeSet<&str> =
+        roots.map(TrustAnchor::subject).chain(signers.map(|signer| signer.subject())).collect();
+    let told = subjects.into_iter().map(|subject| {
+        format!(
+            "{}: {subject} has an issuerAltName (2.5.29.18) that cannot be read; no check uses it, so it is skipped",
+            record.issuer_id
+        )
+    });
+    told.collect()
+}
+
+fn which_list_decides(record: &TrustRecord) -> Option<String> {
     let serves_mdocs = record.serves_mdocs() || !record.entry().roots.is_empty();
     (serves_mdocs && record.revocation != RevocationPolicy::Off).then(|| {
         format!(

@@ -76,9 +76,13 @@ fn tree(report: &CredentialReport, result: &Outcome) -> String {
                 true => ", issuing_country not that of the signer",
                 false => "",
             };
+            let tolerated = match facts.tolerated.as_slice() {
+                [] => String::new(),
+                oids => format!(", tolerated in its certificate: {}", oids.join(", ")),
+            };
             writeln!(
                 text,
-                "verified: {} by {}, {}, revocation {} (credential {}, signer {}){unbound}",
+                "verified: {} by {}, {}, revocation {} (credential {}, signer {}){unbound}{tolerated}",
                 on_one_line(&facts.credential_type),
                 on_one_line(facts.issuer.as_deref().unwrap_or("an issuer without iss")),
                 facts.alg,
@@ -121,8 +125,13 @@ fn object(report: &CredentialReport, result: &Outcome) -> serde_json::Value {
                 },
                 "checks": checks,
             });
-            if let (true, Some(members)) = (facts.issuing_country_unbound, told.as_object_mut()) {
-                members.insert("issuing_country_unbound".into(), true.into());
+            if let Some(members) = told.as_object_mut() {
+                if facts.issuing_country_unbound {
+                    members.insert("issuing_country_unbound".into(), true.into());
+                }
+                if !facts.tolerated.is_empty() {
+                    members.insert("tolerated".into(), facts.tolerated.as_slice().into());
+                }
             }
             told
         }

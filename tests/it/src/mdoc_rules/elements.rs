@@ -4,9 +4,10 @@ use idgate_core::Reason;
 use idgate_core::revocation::Revocation;
 use idgate_core::shell::{RootOrigin, TrustAnchor};
 use idgate_core::trust::RevocationPolicy;
+use idgate_testkit::der;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, IssuerSigned, Item, MDL_NAME_SPACE};
-use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use idgate_testkit::x509::{CertificateBuilder, ISSUER_ALT_NAME, Identity, Name};
 
 use super::{Case, NOW, PROVIDERS, accepted, refused};
 
@@ -30,6 +31,39 @@ fn rule_10_an_unbound_issuing_country_is_taken_in_test_mode_only_and_shown() {
         (case.trust.issuing_country_unbound, case.livemode) = (true, false);
     });
     assert!(!domestic.facts().issuing_country_unbound);
+}
+
+/// As signers of the European age app have it. Test material may, and the result names it.
+#[test]
+fn an_unreadable_issuer_alt_name_of_test_material_is_tolerated_and_named() {
+    let signed = |test_only: bool, livemode: bool| {
+        move |case: &mut Case| {
+            let key = SigningKey::from_seed(Curve::P256, "age root");
+            let root = CertificateBuilder::iaca_root(Name::new("UT", "Age root"), &key, NOW);
+            let root = root.self_sign(&key);
+            let key = SigningKey::from_seed(Curve::P256, "age signer");
+            let nested = der::sequence(&[&der::sequence(&[&[0x06, 3, 0x55, 0x1d, 0x12]])]);
+            let signer = CertificateBuilder::document_signer(
+                &root,
+                Name::new("UT", "Age signer"),
+                &key,
+                NOW,
+            )
+            .set(ISSUER_ALT_NAME, false, nested)
+            .issue(&root, &key);
+            let anchor = TrustAnchor::from_der(&PROVIDERS[0], &root.der, RootOrigin::RootFile);
+            let mut anchor = anchor.unwrap();
+            anchor.test_only = test_only;
+            (case.trust.roots, case.livemode) = (vec![anchor], livemode);
+            let issued: &mut IssuerSigned = case.issued();
+            issued.key = key;
+            issued.unprotected.set(33, Cbor::Bytes(signer.der));
+        }
+    };
+    assert_eq!(accepted(signed(true, false)).facts().tolerated, ["2.5.29.18"]);
+    refused(ChainInvalid, signed(false, false));
+    refused(ChainInvalid, signed(false, true));
+    assert!(accepted(|_| {}).facts().tolerated.is_empty());
 }
 
 #[test]

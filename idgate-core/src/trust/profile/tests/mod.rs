@@ -142,6 +142,51 @@ fn issuer_alt_name_is_a_mail_address_or_uri() {
     assert_eq!(verdict(STRICT, change), Ok(()));
 }
 
+/// A nested Extension where a GeneralName should be, as the roots of the European age app have it.
+fn unreadable() -> Vec<u8> {
+    let nested = idgate_testkit::der::sequence(&[&[0x06, 3, 0x55, 0x1d, 0x12], &[0x04, 1, 0]]);
+    idgate_testkit::der::sequence(&[&nested])
+}
+
+#[test]
+fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
+    let anchor = |oid: &str, critical: bool| {
+        let root = root();
+        let der = root.builder.set(oid, critical, unreadable()).sign(&root.key);
+        TrustAnchor::from_der(&PROVIDER, &der, RootOrigin::RootFile)
+    };
+    assert!(anchor(x509::ISSUER_ALT_NAME, false).unwrap().has_unreadable_issuer_alt_name());
+    assert!(anchor(x509::ISSUER_ALT_NAME, true).unwrap_err().0.contains("cannot be read"));
+    for other in [x509::BASIC_CONSTRAINTS, x509::KEY_USAGE, x509::SUBJECT_ALT_NAME] {
+        assert!(anchor(other, false).unwrap_err().0.contains("cannot be read"), "{other}");
+    }
+    let readable = TrustAnchor::from_der(&PROVIDER, &root().der, RootOrigin::RootFile).unwrap();
+    assert!(!readable.has_unreadable_issuer_alt_name());
+}
+
+/// Below a root that is for tests. `listed` in `trusted_list::tests::judgement` has the providers of a list.
+#[test]
+fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alone() {
+    let verdict = |test_only: bool, oid: &str, critical: bool| {
+        let root = root();
+        let signer = root.document_signer(Curve::P256, SAMPLE_NOW_MS);
+        let der = signer.builder.set(oid, critical, unreadable()).sign(&root.key);
+        let mut anchor = TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap();
+        anchor.test_only = test_only;
+        let ekus = [Oid::parse(x509::MDL_DOCUMENT_SIGNER).unwrap()];
+        let profile = SignerProfile { ekus: &ekus, tolerant: test_only };
+        let certificate = Certificate::parse(&der).unwrap();
+        check_document_signer(&certificate, anchor.key_identifier(), &anchor, profile)
+    };
+    let unread = Err("has an extension that cannot be read");
+    assert_eq!(verdict(true, x509::ISSUER_ALT_NAME, false), Ok(()));
+    assert_eq!(verdict(false, x509::ISSUER_ALT_NAME, false), unread);
+    assert_eq!(verdict(true, x509::ISSUER_ALT_NAME, true), unread);
+    for other in [x509::SUBJECT_ALT_NAME, x509::CRL_DISTRIBUTION_POINTS, x509::KEY_USAGE] {
+        assert!(verdict(true, other, false).is_err(), "{other}");
+    }
+}
+
 #[test]
 fn distribution_points_are_there_in_live_sessions() {
     let change = |signer: CertificateBuilder| signer.without(x509::CRL_DISTRIBUTION_POINTS);

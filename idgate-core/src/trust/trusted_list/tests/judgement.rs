@@ -100,6 +100,24 @@ fn either_takes_signers_of_both_profiles_and_no_others() {
     refused(mdoc(&entry, long, &root), Reason::ChainInvalid);
 }
 
+/// The European age app's signers have one.
+#[test]
+fn an_unreadable_issuer_alt_name_of_a_listed_provider_is_tolerated_and_named() {
+    let root = iaca("root");
+    let entry = listing(Kind::Pid, &[&root.der], &ListTerms::default());
+    let unreadable = idgate_testkit::der::sequence(&[&[0x30, 0]]);
+    let with = |critical| iso(&root).set(ISSUER_ALT_NAME, critical, unreadable.clone());
+    for verdict in [mdoc(&entry, with(false), &root), sd_jwt(&entry, with(false), &root)] {
+        assert_eq!(verdict.unwrap().tolerated, ["2.5.29.18"]);
+    }
+    for verdict in [mdoc(&entry, with(true), &root), sd_jwt(&entry, with(true), &root)] {
+        refused(verdict, Reason::ChainInvalid);
+    }
+    // One that is not there is still demanded.
+    let absent = iso(&root).without(ISSUER_ALT_NAME);
+    refused(mdoc(&entry, absent, &root), Reason::ChainInvalid);
+}
+
 /// A usage that the operator demands of SD-JWT VC issuers marks them below a listed CA.
 #[test]
 fn a_usage_that_the_operator_demands_marks_issuers_of_sd_jwts() {

@@ -1,7 +1,7 @@
 //! X.509 material, with the sample issuer's certificates and, where `IDGATE_VECTORS` points or
 //! beside the repository, the real lists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::status::Crl;
@@ -291,6 +291,29 @@ fn check_says_which_list_decides_of_an_mdoc_with_two() {
     assert!(note.contains("revocation_unknown") && checked.text.contains(note), "{checked:?}");
     desk.run(&["add", "road", "--revocation", "off"]).unwrap();
     assert_eq!(desk.run(&["check"]).unwrap().json["notes"], json!([]), "nothing is asked");
+}
+
+/// The two roots of the European age app.
+#[test]
+fn check_names_roots_whose_issuer_alt_name_is_skipped() {
+    let vectors = std::env::var_os("IDGATE_VECTORS")
+        .map_or_else(|| PathBuf::from("../../shared/vectors"), PathBuf::from);
+    let folder = vectors.join("eu-av");
+    if !folder.exists() {
+        eprintln!("skipped: no eu-av under IDGATE_VECTORS");
+        return;
+    }
+    let mut desk = Fixture::new();
+    for name in ["av_issuer_ca01.pem", "av_issuer_iaca_01_eu.pem"] {
+        let root = folder.join(name);
+        let root = root.to_str().unwrap();
+        let add = ["add", "eu-av", "--test", "--root", root, "--doc-type", "eu.europa.ec.av.1"];
+        desk.run(&add).unwrap();
+    }
+    let checked = desk.run(&["check"]).unwrap();
+    let notes = checked.json["notes"].as_array().unwrap().iter();
+    let named = notes.filter(|note| note.as_str().unwrap().contains("issuerAltName (2.5.29.18)"));
+    assert_eq!(named.count(), 2, "{checked:?}");
 }
 
 #[test]
