@@ -253,6 +253,19 @@ impl Offers {
         Ok(offer)
     }
 
+    /// The id and the sample of the open offer of a code. The request does not count as one for the offer.
+    pub(super) fn named_by(
+        &self,
+        code: &str,
+        attested: bool,
+        now_ms: u64,
+    ) -> Option<(&str, Sample)> {
+        let code = digest(code);
+        let offer = self.all.iter().find(|offer| offer.code == code)?;
+        let is_named = offer.attested == attested && offer.is_open(now_ms);
+        is_named.then_some((&*offer.id, offer.sample))
+    }
+
     /// Closes the offer and keeps a token for it; gives the token.
     ///
     /// # Errors

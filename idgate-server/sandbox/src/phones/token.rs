@@ -36,6 +36,8 @@ impl Phones {
             }
         }
         let now_ms = self.now_ms();
+        let code = form.get("pre-authorized_code");
+        self.name_offer(code, issuer, now_ms, said);
         let invalid_client =
             |rule| Refusal::new("invalid_client", rule).with_status(StatusCode::UNAUTHORIZED);
         let client = form.get("client_id");
@@ -44,12 +46,10 @@ impl Phones {
         let bad_proof = |rule| Refusal::new("invalid_dpop_proof", rule);
         let url = format!("{}/token", issuer.id);
         let proof = dpop::prove(&head.headers, &url, None, now_ms).map_err(bad_proof)?;
-        let code = form.get("pre-authorized_code");
         let code = code.ok_or_else(|| invalid("pre-authorized_code is missing"))?;
         let mut inner = self.inner();
         let offer = inner.offers.of_code(code, issuer.attested, now_ms)?;
         let (id, sample) = (offer.id.clone(), offer.sample);
-        said.is_about(&id, sample);
         let jti = proof.as_ref().map(|proof| proof.jti.clone());
         inner.take_once(jti, now_ms, bad_proof)?;
         let offer = inner.offers.get_mut(&id);
@@ -78,6 +78,15 @@ impl Phones {
             members.insert("authorization_details".into(), details);
         }
         Ok(no_store(StatusCode::OK, &answer))
+    }
+
+    /// Says which offer the request is for, before any check of it: the console then shows each refusal there.
+    fn name_offer(&self, code: Option<&str>, issuer: &Issuer, now_ms: u64, said: &mut Said) {
+        let inner = self.inner();
+        let named = code.and_then(|code| inner.offers.named_by(code, issuer.attested, now_ms));
+        if let Some((offer, sample)) = named {
+            said.is_about(offer, sample);
+        }
     }
 }
 

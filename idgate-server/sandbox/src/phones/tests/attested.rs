@@ -78,6 +78,16 @@ fn neither_issuer_demands_a_client_attestation() {
     }
 }
 
+#[test]
+fn a_refused_client_attestation_fails_the_offer_of_the_code() {
+    let desk = Desk::new();
+    let made = offer(&desk, false);
+    let forged = client(&desk, PLAIN, "forged", |own| own.header("typ", "jwt"), |pop| pop);
+    assert_eq!(redeem(&desk, &made, &forged, &[]).outcome(), (401, "invalid_client"));
+    let (progress, rule) = desk.state_of(&made);
+    assert_eq!((progress, rule.is_some()), (Progress::Failed, true));
+}
+
 /// Both issuers verify an attestation that comes, and refuse a broken one.
 #[test]
 fn a_client_attestation_that_breaks_a_rule_is_invalid_client() {

@@ -204,6 +204,24 @@ fn a_dpop_proof_that_breaks_a_rule_is_invalid_dpop_proof() {
 }
 
 #[test]
+fn a_refused_dpop_proof_fails_the_offer_of_the_code_and_no_other() {
+    let desk = Desk::new();
+    let (made, other) = (desk.offer(Sample::Pid), desk.offer(Sample::Pid));
+    let attested = desk.offer_with(Sample::Pid, |wish| Wish { attested: true, ..wish });
+    let own = key("dpop");
+    let proof = WalletJwt::dpop(&own, URL, "jti", None, desk.now()).claim("htm", "GET").sign(&own);
+    for named in [&made, &attested] {
+        assert_eq!(dpop(&desk, named, &proof).outcome(), (400, "invalid_dpop_proof"));
+    }
+    let (progress, rule) = desk.state_of(&made);
+    assert_eq!(progress, Progress::Failed);
+    assert!(rule.unwrap().starts_with("htm"), "{rule:?}");
+    assert_eq!(desk.state_of(&other), (Progress::Offered, None));
+    assert_eq!(desk.state_of(&attested), (Progress::Offered, None), "of the other issuer");
+    is_still_open(&desk, &made);
+}
+
+#[test]
 fn a_parameter_without_a_value_counts_as_left_out() {
     let desk = Desk::new();
     let made = desk.offer_with(Sample::Pid, |wish| Wish { tx_code: true, ..wish });
