@@ -21,20 +21,20 @@ from gateway import BINARY, PATIENCE, send  # noqa: E402
 
 
 class Sandbox:
-    """With these settings, `IDGATE_…`."""
+    """With these settings, `IDGATE_…`, and its https at this port."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, https_port=0):
         self.dir = tempfile.mkdtemp(prefix="idgate-clients-")
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("IDGATE_")} | settings
-        free = (argument for listener in ("--listen", "--page-listen", "--https-listen")
-                for argument in (listener, "127.0.0.1:0"))
+        listeners = ("--listen", "127.0.0.1:0", "--page-listen", "127.0.0.1:0",
+                     "--https-listen", f"127.0.0.1:{https_port}")
         try:
-            self.process, begun = self._started("sandbox", "--json", *free)
+            self.process, begun = self._started("sandbox", "--json", *listeners)
         except BaseException:
             shutil.rmtree(self.dir, ignore_errors=True)
             raise
-        self.url, self.api_key, self.signing_secret = (
-            begun[name] for name in ("gateway_url", "api_key", "signing_secret"))
+        self.url, self.page, self.api_key, self.signing_secret = (
+            begun[name] for name in ("gateway_url", "page_url", "api_key", "signing_secret"))
 
     def answer(self, link):
         """The built-in wallet accepts the request in this link."""

@@ -43,11 +43,15 @@ class Root:
             .sign(self.key, hashes.SHA256())
         )
 
+    def certify_pem(self, subject, public_key):
+        """The same as PEM text."""
+        return pem(self.certify(subject, public_key))
+
     def certify_gateway(self, gateway):
         """Has the gateway ask for a certificate, and puts it in force."""
         request = x509.load_pem_x509_csr(gateway.command("keys", "csr")["csr"].encode())
         chain = Path(gateway.dir, "chain.pem")
-        chain.write_text(pem(self.certify(request.subject, request.public_key())), encoding="utf-8")
+        chain.write_text(self.certify_pem(request.subject, request.public_key()), encoding="utf-8")
         gateway.command("keys", "certificate", str(chain))
 
 

@@ -1,4 +1,4 @@
-"""Multipaz, a wallet library for the JVM, against a running gateway: Wallet.kt is a wallet made of it."""
+"""Multipaz, a wallet library for the JVM, against a running gateway: multipaz/Wallet.kt is a wallet made of it."""
 
 import base64
 import unittest
@@ -11,8 +11,8 @@ import cbor2
 from gateway import Gateway
 from jdk import missing
 from jwcrypto.jwk import JWK
+from kotlin import multipaz
 from mdoc import MDL, MDL_NAMESPACE, Authority, generate_key
-from multipaz import Multipaz
 from sd_jwt.common import SDObj
 from wallet import Issuer, Wallet
 
@@ -47,7 +47,7 @@ OTHERS = {
 class MultipazTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.multipaz = Multipaz()
+        cls.multipaz = multipaz()
         cls.addClassCleanup(cls.multipaz.stop)
         cls.access = Root("Access")
         cls.issuer = CertifiedIssuer("https://pid.example", "urn:example:pid", Root("Issuers"))

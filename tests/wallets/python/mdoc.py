@@ -86,21 +86,21 @@ class Authority:
         )
 
 
-def present(issuer_signed, device_key, elements, request):
+def present(issuer_signed, device_key, elements, request, doc_type=MDL, namespace=MDL_NAMESPACE):
     """The vp_token: these elements of the namespace, proved for the request."""
-    items = issuer_signed["nameSpaces"][MDL_NAMESPACE]
+    items = issuer_signed["nameSpaces"][namespace]
     shown = [item for item in items if cbor2.loads(item.value)["elementIdentifier"] in elements]
     namespaces = cbor2.CBORTag(24, cbor2.dumps({}))
-    authentication = ["DeviceAuthentication", transcript(request), MDL, namespaces]
+    authentication = ["DeviceAuthentication", transcript(request), doc_type, namespaces]
     payload = cbor2.dumps(cbor2.CBORTag(24, cbor2.dumps(authentication)))
     device_signed = {
         "nameSpaces": namespaces,
         "deviceAuth": {"deviceSignature": sign1_detached(device_key, payload)},
     }
     document = {
-        "docType": MDL,
+        "docType": doc_type,
         "issuerSigned": {
-            "nameSpaces": {MDL_NAMESPACE: shown},
+            "nameSpaces": {namespace: shown},
             "issuerAuth": issuer_signed["issuerAuth"],
         },
         "deviceSigned": device_signed,

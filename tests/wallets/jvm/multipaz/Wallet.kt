@@ -1,6 +1,6 @@
-// A wallet on Multipaz. Each line that it reads is an errand in JSON: a link, or what a page passes to its
-// browser, the credentials that it holds, and what is strange about this wallet, if anything; each line that
-// it prints says how it went.
+// A wallet on Multipaz. Each line that it reads is an errand in JSON. It has an offer to take, a link to answer, or the
+// request that a page passes to its browser; then the credentials that this wallet holds, and how it misbehaves, if it
+// does. Each line that it prints says how it went.
 
 @file:OptIn(kotlin.time.ExperimentalTime::class)
 
@@ -16,6 +16,7 @@ import kotlinx.io.bytestring.ByteString
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.buildJsonObject
+import kotlinx.serialization.json.int
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
@@ -56,8 +57,9 @@ fun main() {
     }
 }
 
-/** Answers what the errand's page passes on, or what is behind its link. */
+/** Takes the errand's offer, answers what its page passes on, or answers what is behind its link. */
 private suspend fun run(errand: JsonObject): JsonObject {
+    if ("offer" in errand) return receive(errand)
     val source = source(errand)
     val page = errand["page"]?.jsonObject
     val credential = page?.let { answerPage(source, it) }
@@ -114,19 +116,20 @@ private suspend fun answerAnother(
         Json.parseToJsonElement(reply).jsonObject["redirect_uri"]?.jsonPrimitive?.content
     }
 
-/** What this wallet holds, whom it trusts, and whether its user agrees. */
+/** The documents of this wallet, the root that it trusts, and its user, who without a root agrees to every request. */
 private suspend fun source(errand: JsonObject): SimplePresentmentSource {
-    val root = X509Cert.fromPem(errand.text("trusted_root"))
+    val root = errand["trusted_root"]?.let { X509Cert.fromPem(it.jsonPrimitive.content) }
     val consent: ShowConsentPromptFn = { requester, trusted, consent, preselected, inFocus ->
-        val agreed = trusted != null && errand["declined"] == null
+        val agreed = (trusted != null || root == null) && errand["declined"] == null
         if (agreed) promptModelSilentConsent(requester, trusted, consent, preselected, inFocus) else null
     }
     return SimplePresentmentSource(
-        documentStore = documents(errand),
+        documentStore = errand["received"]?.let { received(it.jsonPrimitive.int) } ?: documents(errand),
         documentTypeRepository = DocumentTypeRepository(),
         resolveTrustFn = { requester ->
             requester.requesterIdentities.firstOrNull { identity ->
-                runCatching { identity.certChain.certificates.last().verify(root.ecPublicKey) }.isSuccess
+                root != null &&
+                    runCatching { identity.certChain.certificates.last().verify(root.ecPublicKey) }.isSuccess
             }?.let { TrustedRequesterIdentity(it, TrustMetadata()) }
         },
         showConsentPromptFn = consent,
@@ -154,4 +157,4 @@ private suspend fun documents(errand: JsonObject): DocumentStore {
     return store
 }
 
-private fun JsonObject.text(name: String) = getValue(name).jsonPrimitive.content
+internal fun JsonObject.text(name: String) = getValue(name).jsonPrimitive.content
