@@ -3,7 +3,7 @@
 # Most of them depend on the program, on the library, or on how both are built.
 library_paths='idgate-core idgate idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
-wallet_paths="$program_paths tests/testkit tests/wallets tests/harness"
+wallet_paths="$program_paths tests/testkit tests/wallets tests/harness tests/openapi/sandbox.py"
 page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/sandbox/src tests/page tests/wallets/node tests/harness"
 
 # With a virtual environment of this name, the packages of a file, and nothing of the machine.
@@ -123,6 +123,15 @@ jvm_wallet() {
 
 has_jvm() {
     [ -z "$(python3 tests/wallets/jvm/jdk.py)" ]
+}
+
+go_wallet() {
+    python_with venv-wallets tests/wallets/python/requirements.txt &&
+        cd tests/wallets/go && IDGATE_BIN=$idgate "$root/target/venv-wallets/bin/python" -m unittest -v
+}
+
+has_go() {
+    [ -z "$(python3 tests/wallets/go/irmago.py)" ]
 }
 
 # The packagers of the program and of the library; 'packages, bills of materials, sums' has the rest.
@@ -282,10 +291,14 @@ on "$wallet_paths"
 wider 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet
 after 'build'
 on "$wallet_paths"
-wider 'wallet: Multipaz (JVM)' jvm_wallet
+wider 'wallets: Multipaz, EUDI (JVM)' jvm_wallet
 after 'build'
 on "$wallet_paths"
 only_with has_jvm 'no JDK or Maven: see tests/wallets/jvm/jdk.py'
+wider 'wallet: irmago (Go)' go_wallet
+after 'build'
+on "$wallet_paths"
+only_with has_go 'no Go, or an old one: see tests/wallets/go/irmago.py'
 wider 'interface description: OpenAPI, schemathesis' interface_description
 after 'build'
 on 'idgate-server/openapi.yaml idgate-server/build idgate-server/src/http tests/openapi'
