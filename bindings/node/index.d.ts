@@ -458,7 +458,7 @@ export interface TransactionData {
 }
 
 /** A credential to ask for. Claims come back under `id`. */
-export type Credential = SdJwtVc | Mdoc;
+export type Credential = SdJwtVc | Mdoc | EuAge;
 
 interface CredentialOfAny {
   /** None: `credential_<n>`. */
@@ -483,6 +483,20 @@ export interface Mdoc extends CredentialOfAny {
   format: 'mso_mdoc';
   docType?: string;
   namespace?: string;
+}
+
+/**
+ * The European proof that the holder is `age` years old or older. A request of these alone that names no profile is made
+ * as the European age app takes it.
+ */
+export interface EuAge {
+  preset: 'eu_age';
+  /** None: `credential_<n>`. */
+  id?: string;
+  /** An issuer of the verifier's trust. */
+  issuerId: string;
+  /** From 1 to 99. */
+  age: number;
 }
 
 export interface ClaimFilter {

@@ -16,6 +16,8 @@ const TRANSACTION_DATA = new Fields(
 const CREDENTIAL = new Fields(
   {
     id: 'id',
+    preset: 'preset',
+    age: 'age',
     format: 'format',
     issuerId: 'issuer_id',
     docType: 'doc_type',

@@ -34,6 +34,13 @@ impl Credential {
         Self::of(id, CredentialFormat::Mdoc, issuer).with("doc_type", doc_type)
     }
 
+    /// The European proof that the holder is `age` years old or older, 1 to 99. It has its own document type
+    /// and claim. A request of these alone that names no profile is made as the European age app takes it.
+    pub fn eu_age(id: &str, issuer: &str, age: u8) -> Self {
+        let preset = Self(Object::default()).with("preset", "eu_age").with("id", id);
+        preset.with("issuer_id", issuer).with("age", &age)
+    }
+
     /// Asks for these claims, in addition to those that were named before.
     pub fn claims<'i>(mut self, names: impl IntoIterator<Item = &'i str>) -> Self {
         self.0.extend("claims", names.into_iter().map(json_text));

@@ -72,6 +72,12 @@ impl ClaimFilter {
         Ok(filter)
     }
 
+    /// `{"const": true}`
+    pub(super) fn is_true() -> Self {
+        let rules = Vec::from([Rule::OneOf(Vec::from([JsonValue::Bool(true)]))]);
+        Self { source: r#"{"const":true}"#.into(), rules }
+    }
+
     /// The rules, without a proof that a pattern compiles: that was found out when the filter was
     /// sent, and every read of a session comes through here.
     fn read(field: &Field<'_, '_>) -> Result<Self, RequestError> {
@@ -98,6 +104,11 @@ impl ClaimFilter {
             _ => None,
         });
         self.rules.iter().all(|rule| rule.matches(value, allowed.unwrap_or_default()))
+    }
+
+    /// As the tenant sent it, as JSON text.
+    pub(super) fn source(&self) -> &str {
+        &self.source
     }
 
     /// The part that a wallet is told, as JSON text; `None` when nothing is left.

@@ -19,10 +19,12 @@ pub enum Scheme {
     EudiWallet,
     /// `haip-vp://`
     Haip,
+    /// `av://`, the European age app's: of a request that it takes alone (decisions 41).
+    Av,
 }
 
 impl Scheme {
-    /// Every scheme, in the order of `deep_links`.
+    /// The schemes of every session, in the order of `deep_links`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const ALL: [Self; 3] = [Self::OpenId4Vp, Self::EudiWallet, Self::Haip];
 
@@ -33,6 +35,7 @@ impl Scheme {
             Self::OpenId4Vp => "openid4vp",
             Self::EudiWallet => "eudi-wallet",
             Self::Haip => "haip",
+            Self::Av => "av",
         }
     }
 
@@ -42,6 +45,7 @@ impl Scheme {
             Self::OpenId4Vp => "openid4vp://?",
             Self::EudiWallet => "eudi-openid4vp://?",
             Self::Haip => "haip-vp://?",
+            Self::Av => "av://?",
         }
     }
 
@@ -54,10 +58,15 @@ impl Scheme {
         profiles.iter().position(fits).unwrap_or(0)
     }
 
+    /// Those of a session, in the order of `deep_links`.
+    pub(crate) fn of(suits_age_app: bool) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(suits_age_app.then_some(Self::Av))
+    }
+
     /// From its key.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.key() == key)
+        Self::ALL.into_iter().chain([Self::Av]).find(|scheme| scheme.key() == key)
     }
 }
 
@@ -75,6 +84,8 @@ pub struct Invitation {
     pub qr_code_url: String,
     /// What each of its requests speaks, and its query.
     offered: Vec<(Profile, String)>,
+    /// Whether the European age app takes its first request that is not `draft`.
+    suits_age_app: bool,
 }
 
 /// Never the request: it carries nonce and state.
@@ -91,15 +102,21 @@ impl Invitation {
         livemode: bool,
         expires_at: UnixMillis,
         offered: Vec<(Profile, String)>,
+        suits_age_app: bool,
     ) -> Self {
         let first = offered.first().map(|(_, query)| &**query).unwrap_or_default();
         let qr_code_url = [Scheme::OpenId4Vp.prefix(), first].concat();
-        Self { session_id, livemode, expires_at, qr_code_url, offered }
+        Self { session_id, livemode, expires_at, qr_code_url, offered, suits_age_app }
     }
 
     /// The profile of the first request.
     pub fn profile(&self) -> Profile {
         self.offered.first().map_or(Profile::Draft, |(profile, _)| *profile)
+    }
+
+    /// The schemes of its links, in their order.
+    pub fn schemes(&self) -> impl Iterator<Item = Scheme> {
+        Scheme::of(self.suits_age_app)
     }
 
     /// The request that `scheme` carries.

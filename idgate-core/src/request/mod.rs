@@ -8,6 +8,7 @@ pub(crate) mod dcql;
 mod dcql_request;
 mod decimal;
 mod device_request;
+mod expanded;
 mod fields;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -43,6 +44,7 @@ pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::parameters::RequestParameters;
+pub(crate) use self::presentation_request::Presets;
 pub use self::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };

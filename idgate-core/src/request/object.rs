@@ -60,6 +60,11 @@ impl Object {
     /// Appends a member to the object `name`, which begins where there is none. It takes nothing away: the parser
     /// refuses a member that is there twice.
     pub(super) fn put(&mut self, name: &str, member: &str, value: &(impl Serialize + ?Sized)) {
+        self.put_text(name, member, &text_of(value));
+    }
+
+    /// The same with a value that is JSON text.
+    pub(super) fn put_text(&mut self, name: &str, member: &str, value: &str) {
         let object = self.get(name).and_then(|text| text.trim_end().strip_suffix('}'));
         let mut object = String::from(object.unwrap_or("{"));
         if object.trim() != "{" {
@@ -67,9 +72,14 @@ impl Object {
         }
         object.push_str(&json_text(member));
         object.push(':');
-        object.push_str(&text_of(value));
+        object.push_str(value);
         object.push('}');
         self.set_text(name, object);
+    }
+
+    /// The member `name` as JSON text.
+    pub(super) fn text_of(&self, name: &str) -> Option<String> {
+        self.get(name).map(String::from)
     }
 
     fn get(&self, name: &str) -> Option<&str> {

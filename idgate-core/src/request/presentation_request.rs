@@ -13,9 +13,13 @@ use crate::crypto::Alg;
 use crate::error::ConfigError;
 use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
+use crate::request::expanded;
 use crate::request::profile::Profile;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
+
+/// Document type and namespace of the European proof of age (AV profile, annex A).
+pub(crate) const AGE_DOC_TYPE: &str = "eu.europa.ec.av.1";
 
 /// A request that a verifier resolved: every default is filled in, and trust serves it (specification
 /// 2, decisions 4). A program reads it and cannot change it, so that
@@ -49,6 +53,21 @@ pub struct PresentationRequest {
     pub(crate) transaction_data: Vec<TransactionData>,
     /// The pages that may pass the request to their browser; `None`: it goes by links alone.
     pub(crate) dc_api: Option<DcApiPages>,
+    /// The use of presets, until its session is made.
+    pub(crate) presets: Presets,
+}
+
+/// How presets were used in a request (decisions 41).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Presets {
+    /// No credential has one.
+    #[default]
+    Unused,
+    /// Some credentials have one, or the request names its profiles.
+    Used,
+    /// Every credential is a European proof of age and no profile is named: the request is made as the age app
+    /// takes it.
+    AgeApp,
 }
 
 /// The pages that ask through their browser (Digital Credentials API).
@@ -119,6 +138,19 @@ impl PresentationRequest {
     /// The credentials that are asked for, in the order of the tenant.
     pub fn credentials(&self) -> &[CredentialRequest] {
         &self.credentials
+    }
+
+    /// The credentials as the tenant could have written them, as JSON text, where it used a preset.
+    pub fn expanded_credentials(&self) -> Option<String> {
+        (self.presets != Presets::Unused).then(|| expanded::credentials(&self.credentials))
+    }
+
+    /// Whether every credential is the European proof of age.
+    pub(crate) fn asks_age_proofs_alone(&self) -> bool {
+        let is_age = |asked: &CredentialRequest| {
+            asked.doc_type.as_ref().is_some_and(|doc_type| doc_type.as_str() == AGE_DOC_TYPE)
+        };
+        !self.credentials.is_empty() && self.credentials.iter().all(is_age)
     }
 
     /// Where the wallet sends the person afterwards.

@@ -11,7 +11,7 @@ use crate::crypto::Alg;
 use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::presentation_request::{
-    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
+    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, Presets, RequestForm,
 };
 use crate::request::profile::Profile;
 use crate::request::subject_path::SubjectPath;
@@ -60,6 +60,8 @@ struct Request {
     transaction_data: Vec<TransactionData>,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "pages")]
     dc_api: Option<DcApiPages>,
+    #[serde(skip)]
+    presets: Presets,
 }
 
 #[derive(Deserialize, Serialize)]

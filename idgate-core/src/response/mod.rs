@@ -48,8 +48,8 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// Where an answer goes that a page brings. Its address is compared, so no text that a stranger puts into a path
-/// equals it. The bytes are a static of their own, because equal literals may share an address and statics do not.
+/// Where an answer goes that a page brings. Its address is compared, so no text that arrives in a path equals it. Two
+/// statics never share an address.
 static BROWSERS: &str = match core::str::from_utf8(&BROWSER_BYTES) {
     Ok(text) => text,
     Err(_) => "",

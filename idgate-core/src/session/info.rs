@@ -114,7 +114,7 @@ impl Session {
         let status = self.status_at(now);
         let answerable = matches!(status, Status::Created | Status::Pending);
         let links = |link: &dyn Fn(Scheme) -> String| match answerable {
-            true => Scheme::ALL.into_iter().map(|scheme| (scheme, link(scheme))).collect(),
+            true => self.schemes().map(|scheme| (scheme, link(scheme))).collect(),
             false => Vec::new(),
         };
         let offered = |offer: &Offer| OfferInfo {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::request::{Invitation, RequestParameters, Scheme, inline_query, request_uri_query};
-use crate::session::{ClientIdForm, Delivery, EncryptionKey, Offer, Session};
+use crate::session::{ClientIdForm, Delivery, EncryptionKey, Offer, RequestShape, Session};
 
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
@@ -14,6 +14,20 @@ impl Session {
         let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
         let chosen = self.offers.linked().nth(scheme.choice(&profiles));
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
+    }
+
+    /// The schemes of its links: `av` is there where the European age app takes the request behind it.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn schemes(&self) -> impl Iterator<Item = Scheme> {
+        Scheme::of(self.suits_age_app())
+    }
+
+    /// Whether `av://` leads to a request for proofs of age alone, by value, unsigned and answered in plain.
+    pub(crate) fn suits_age_app(&self) -> bool {
+        let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
+        let carried = self.offers.linked().nth(Scheme::Av.choice(&profiles));
+        carried.is_some_and(|offer| offer.shape == RequestShape::of_age_app())
+            && self.request.asks_age_proofs_alone()
     }
 
     /// The request of `offer`, one of this session's that a link carries, behind `scheme`.
@@ -66,6 +80,7 @@ impl Session {
             self.livemode,
             self.expires_at,
             self.offers.linked().map(offered).collect(),
+            self.suits_age_app(),
         )
     }
 }

@@ -65,6 +65,12 @@ impl RequestShape {
         }
     }
 
+    /// The one that the European age app takes: `1.0` by value, unsigned, with plain `direct_post` (AV profile,
+    /// annex A).
+    pub(crate) fn of_age_app() -> Self {
+        Self::v1_0_inline(ResponseEncryption::Plain)
+    }
+
     /// `1.0` by reference: signed, under a client identifier of that form.
     pub fn v1_0_jar(client_id_form: ClientIdForm, response: ResponseEncryption) -> Self {
         Self { client_id_form, delivery: Delivery::RequestUri, ..Self::v1_0_inline(response) }

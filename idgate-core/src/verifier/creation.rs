@@ -10,7 +10,7 @@ use crate::error::{CreateError, ErrorCode, Remedy, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
 use crate::mode::Mode;
-use crate::request::{PresentationRequest, Profile, Request, Scheme, SpokenProfiles};
+use crate::request::{PresentationRequest, Presets, Profile, Request, Scheme, SpokenProfiles};
 use crate::session::{
     ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestShape, ResponseEncryption,
     Revision, Session, Transition,
@@ -141,7 +141,10 @@ impl Verifier {
         let spoken = self.profiles.of(request)?;
         let mut offers = Vec::with_capacity(1);
         for profile in spoken.iter().copied() {
-            let shape = self.profiles.shape(profile, &self.draft);
+            let shape = match (request.presets, profile) {
+                (Presets::AgeApp, Profile::V1_0) => RequestShape::of_age_app(),
+                _ => self.profiles.shape(profile, &self.draft),
+            };
             let offer_id = match offers.is_empty() {
                 true => None,
                 false => Some(OfferId::fresh(entropy)?),

@@ -8,8 +8,8 @@ use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, NotFetched, Remedy, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
-    DcApiPages, DcApiParameters, DcApiRequests, PresentationRequest, Profile, SigningIdentity,
-    VerifierInfo,
+    DcApiPages, DcApiParameters, DcApiRequests, PresentationRequest, Presets, Profile,
+    SigningIdentity, VerifierInfo,
 };
 use crate::session::{
     BrowserOffer, ClientIdForm, DcApiProtocol, Identity, Offer, RequestShape, Session,
@@ -84,7 +84,12 @@ impl Verifier {
         let encryption_key = self.encryption_key(&shape, entropy)?;
         let nonce = Nonce::fresh(entropy)?;
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
-        let mut protocols = self.profiles.dc_api.protocols().to_vec();
+        // The age app answers to ISO/IEC TS 18013-7 Annex C alone, and knows no reader (decisions 41).
+        let (offered, identities) = match request.presets {
+            Presets::AgeApp if iso_mdoc.is_some() => (&[][..], Vec::new()),
+            _ => (self.profiles.dc_api.protocols(), self.identities(profile, new, now)?),
+        };
+        let mut protocols = offered.to_vec();
         if iso_mdoc.is_some() {
             protocols.push(DcApiProtocol::IsoMdoc);
             shape.transcripts.push(TranscriptKind::Iso180137AnnexC);
@@ -102,7 +107,7 @@ impl Verifier {
             browser: Some(BrowserOffer {
                 origins: pages.origins.clone(),
                 protocols,
-                identities: self.identities(profile, new, now)?,
+                identities,
                 iso_mdoc,
             }),
             shape,

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, NotFetched, Remedy, RequestError};
 use crate::formats::mdoc::Handover;
-use crate::request::{PresentationRequest, Reader, encryption_info, iso_mdoc_data};
+use crate::request::{PresentationRequest, Presets, Reader, encryption_info, iso_mdoc_data};
 use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Session};
 use crate::time::UnixMillis;
 use crate::verifier::{DcApi, NewSession, Verifier};
@@ -30,7 +30,10 @@ impl Verifier {
         if !request.fits_device_request() {
             return Ok(None);
         }
-        let reader = self.reader(new, now)?;
+        let reader = match request.presets {
+            Presets::AgeApp => None,
+            Presets::Used | Presets::Unused => self.reader(new, now)?,
+        };
         if reader.is_some() && pages.origins.len() != 1 {
             let rule = "must be one origin where org-iso-mdoc is asked for and signed: a signature \
                         is for one; leave the others out, or set iso_mdoc to false";

@@ -6,6 +6,7 @@ mod list_refresh;
 mod list_show;
 mod listed;
 mod material;
+mod preset;
 mod remove;
 mod show;
 mod x509;
@@ -21,6 +22,7 @@ use idgate_core::{ClaimPath, UnixMillis};
 use serde_json::{Value, json};
 
 use self::listed::ListOptions;
+use self::preset::Preset;
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
 use crate::admin::output::{Output, Rows, check_name};
@@ -74,6 +76,10 @@ impl TrustCommand {
 pub struct AddTrust {
     /// The name that session requests use
     issuer_id: String,
+    /// eu-av: the European proof of age. It sets --doc-type and --namespace eu.europa.ec.av.1, --claims
+    /// age_over_18 and --revocation if_published; an option that is given replaces the preset's
+    #[arg(long, value_name = "NAME")]
+    preset: Option<Preset>,
     /// Issuer keys as a JWK or a JWK Set (repeatable)
     #[arg(long, value_name = "FILE")]
     jwk: Vec<PathBuf>,
@@ -197,6 +203,9 @@ fn add(
         test_only: arguments.test,
         ..TrustChange::default()
     };
+    if let Some(preset) = arguments.preset {
+        preset.fill(&mut change);
+    }
     let skipped = arguments.x509.read(&mut change, now)?;
     x509::check_samples(&change)?;
     let issuer_id = &arguments.issuer_id;

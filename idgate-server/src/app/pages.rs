@@ -160,8 +160,16 @@ impl PageView {
         Some(if self.turns { with_part(&link, &self.part()) } else { link })
     }
 
+    /// The schemes of its links.
+    pub fn schemes(&self) -> impl Iterator<Item = Scheme> {
+        self.session.schemes()
+    }
+
     /// The scheme that the wallets of this request know best.
     pub fn scheme(&self) -> Scheme {
+        if self.schemes().any(|scheme| scheme == Scheme::Av) {
+            return Scheme::Av;
+        }
         let first = self.session.offers().next().map(|offer| offer.profile());
         if first == Some(Profile::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
     }
@@ -435,6 +443,9 @@ impl App {
         scheme: Scheme,
         visit: &Visit<'_>,
     ) -> Result<String, AppError> {
+        if !session.schemes().any(|own| own == scheme) {
+            return Err(AppError::NotFound);
+        }
         let link = session.deep_link(scheme);
         Ok(match (self.check_turn(session, visit).await?, visit.part) {
             (true, Some(part)) => with_part(&link, part),

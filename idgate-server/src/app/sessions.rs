@@ -20,8 +20,10 @@ const LOSS_SHOWN_MS: u64 = 60_000;
 pub struct CreatedSession {
     /// Handle, mode, expiry and the request behind `openid4vp://`.
     pub invitation: Invitation,
-    /// The same request behind every scheme, in the order of [`Scheme::ALL`].
+    /// The same request behind each of its schemes.
     pub deep_links: Vec<(Scheme, String)>,
+    /// The credentials that presets of the body became, as JSON text.
+    pub credentials: Option<String>,
     /// Whether the answer names the profile.
     pub names_profile: bool,
     /// What its pages pass to their browser.
@@ -241,7 +243,8 @@ impl CreatedSession {
         let names_profile = session.names_profile();
         let invitation = session.invitation();
         let link = |scheme| (scheme, invitation.deep_link(scheme));
-        let deep_links = Scheme::ALL.into_iter().map(link).collect();
-        Self { invitation, deep_links, names_profile, dc_api: None, page_url: None }
+        let deep_links = invitation.schemes().map(link).collect();
+        let credentials = session.request().expanded_credentials();
+        Self { invitation, deep_links, credentials, names_profile, dc_api: None, page_url: None }
     }
 }

@@ -53,6 +53,8 @@ mod disk;
 #[cfg(test)]
 mod endpoints;
 #[cfg(test)]
+mod eu_age;
+#[cfg(test)]
 mod fairness;
 #[cfg(test)]
 mod full_disk;

@@ -80,6 +80,21 @@ class Mdoc(TypedDict):
     subject_claim_paths: NotRequired[Sequence[str]]
 
 
+class EuAge(TypedDict):
+    """The European proof that the holder is ``age`` years old or older.
+
+    A request of these alone that names no profile is made as the European age app takes it.
+    """
+
+    preset: Literal["eu_age"]
+    #: The issuer, by its name in the trust.
+    issuer_id: str
+    #: From 1 to 99.
+    age: int
+    #: Its claim comes back under it; without it ``credential_1`` and so on.
+    id: NotRequired[str]
+
+
 class CredentialSet(TypedDict):
     """One of these options must come (OpenID4VP 6.2)."""
 
@@ -119,7 +134,7 @@ class _Common(TypedDict):
 class Request(_Common):
     """A request for these credentials."""
 
-    credentials: Sequence[SdJwtVc | Mdoc]
+    credentials: Sequence[SdJwtVc | Mdoc | EuAge]
     #: Ids of credentials that must be about the same person.
     same_subject_groups: NotRequired[Sequence[Sequence[str]]]
     #: Which credentials will do; without it all are needed.

@@ -46,11 +46,13 @@ pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are ne
 /// A credential request whose defaults are not resolved yet.
 pub(super) struct Draft {
     /// Where it stands in the body; empty in the legacy form.
-    path: String,
+    pub(super) path: String,
     pub(super) request: CredentialRequest,
     /// Whether the trust entry decides the format.
     pub(super) format_is_open: bool,
     pub(super) subject_claim_paths: Option<Vec<SubjectPath>>,
+    /// Whether it was written as a preset.
+    pub(super) is_preset: bool,
 }
 
 impl Draft {
@@ -93,6 +95,7 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
         request,
         format_is_open: format.is_none(),
         subject_claim_paths: None,
+        is_preset: false,
     })
 }
 
@@ -123,7 +126,13 @@ pub(super) fn parse(
         etsi_tl: Vec::new(),
     };
     let subject_claim_paths = parse_subject_claim_paths(field, format)?;
-    Ok(Draft { path: field.path.clone(), request, format_is_open: false, subject_claim_paths })
+    Ok(Draft {
+        path: field.path.clone(),
+        request,
+        format_is_open: false,
+        subject_claim_paths,
+        is_preset: false,
+    })
 }
 
 /// Appends `name` unless it is there already: repeated names count once.
@@ -179,7 +188,7 @@ pub(super) fn never_a_claim(format: CredentialFormat, name: &str) -> bool {
     format == CredentialFormat::SdJwtVc && RESERVED_NAMES.contains(&name)
 }
 
-fn parse_id(field: &Field<'_, '_>, index: usize) -> Result<String, RequestError> {
+pub(super) fn parse_id(field: &Field<'_, '_>, index: usize) -> Result<String, RequestError> {
     let Some(field) = field.member("id") else { return Ok(default_id(index)) };
     let id = field.string()?;
     if id.is_empty() || id.chars().count() > MAX_CREDENTIAL_ID_CHARS {

@@ -8,6 +8,7 @@ mod dc_api;
 mod groups;
 mod newer;
 mod page;
+mod preset;
 mod profiles;
 mod resolve;
 mod sets;
@@ -25,7 +26,7 @@ use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_M
 use crate::request::fields::Field;
 use crate::request::object::Object;
 use crate::request::presentation_request::{
-    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
+    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, Presets, RequestForm,
 };
 use crate::request::profile::{Profile, SpokenProfiles};
 use crate::request::redirect_uri::check_redirect_uri;
@@ -112,6 +113,7 @@ struct Written<'t, 'a> {
     credential_sets: Vec<CredentialSet>,
     dc_api: Option<DcApiPages>,
     transaction_data: Vec<transaction_data::Parsed<'t, 'a>>,
+    presets: Presets,
 }
 
 impl<'t, 'a> Written<'t, 'a> {
@@ -127,7 +129,11 @@ impl<'t, 'a> Written<'t, 'a> {
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
         let retry_uri = page::parse_retry_uri(&root, profiles)?;
-        let profiles = Profiles::parse(&root, profiles)?;
+        let presets = presets_of(&root, &drafts);
+        let profiles = match presets {
+            Presets::AgeApp => Profiles::of_age_app(profiles)?,
+            Presets::Used | Presets::Unused => Profiles::parse(&root, profiles)?,
+        };
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
         let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
@@ -146,6 +152,7 @@ impl<'t, 'a> Written<'t, 'a> {
             credential_sets,
             dc_api,
             transaction_data,
+            presets,
         })
     }
 
@@ -166,6 +173,7 @@ impl<'t, 'a> Written<'t, 'a> {
             distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
             transaction_data: Vec::new(),
             dc_api: self.dc_api,
+            presets: self.presets,
             has_newer_fields: self.has_newer_fields,
             profiles: self.profiles.listed,
         };
@@ -205,7 +213,10 @@ fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
     let field = root.required("credentials")?;
     let credentials = field.elements()?;
     for credential in credentials.iter().filter(|credential| credential.is_object()) {
-        credential.refuse_unknown(&credential::FIELDS)?;
+        credential.refuse_unknown(match credential.has("preset") {
+            true => &preset::FIELDS,
+            false => &credential::FIELDS,
+        })?;
     }
     if credentials.is_empty() || credentials.len() > MAX_CREDENTIALS {
         return Err(field.invalid("must have 1 to 10 items"));
@@ -213,7 +224,10 @@ fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
     let mut drafts: Vec<Draft> = Vec::with_capacity(credentials.len());
     let mut pattern_chars = 0;
     for (index, credential) in credentials.iter().enumerate() {
-        let draft = credential::parse(credential, index, &mut pattern_chars)?;
+        let draft = match credential.has("preset") {
+            true => preset::parse(credential, index)?,
+            false => credential::parse(credential, index, &mut pattern_chars)?,
+        };
         if drafts.iter().any(|other| other.request.id == draft.request.id) {
             let path = credential.path_of("id");
             return Err(RequestError::new(ErrorCode::InvalidRequest, path, "must be unique"));
@@ -221,6 +235,16 @@ fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
         drafts.push(draft);
     }
     Ok(drafts)
+}
+
+/// How the request uses presets.
+fn presets_of(root: &Field<'_, '_>, drafts: &[Draft]) -> Presets {
+    let names_profile = root.has("profile") || root.has("profiles");
+    match drafts.iter().filter(|draft| draft.is_preset).count() {
+        0 => Presets::Unused,
+        all if all == drafts.len() && !names_profile => Presets::AgeApp,
+        _ => Presets::Used,
+    }
 }
 
 /// JSON Schema `integer`: `300000.0` is one.

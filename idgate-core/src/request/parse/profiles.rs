@@ -36,6 +36,25 @@ impl Profiles {
             [] => profiles.enabled().iter().copied().take(1).collect(),
             listed => listed.to_vec(),
         };
+        Self::ready(listed, spoken, path, profiles)
+    }
+
+    /// Those of a request for the European age app, which names none: `1.0` alone (decisions 41).
+    pub(super) fn of_age_app(profiles: &SpokenProfiles) -> Result<Self, RequestError> {
+        if !profiles.enabled().contains(&Profile::V1_0) {
+            let rule = "of a request of eu_age alone is 1.0, which is not enabled";
+            let error = RequestError::new(ErrorCode::UnsupportedProfile, "profile", rule);
+            return Err(error.with_remedy(Remedy::EnableProfile));
+        }
+        Self::ready(vec![Profile::V1_0], vec![Profile::V1_0], "profile".into(), profiles)
+    }
+
+    fn ready(
+        listed: Vec<Profile>,
+        spoken: Vec<Profile>,
+        path: String,
+        profiles: &SpokenProfiles,
+    ) -> Result<Self, RequestError> {
         let missing =
             spoken.iter().find_map(|profile| Some((profile, profiles.unready(*profile)?)));
         if let Some((missing, remedy)) = missing {

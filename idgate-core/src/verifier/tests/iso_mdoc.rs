@@ -14,7 +14,7 @@ use crate::error::{CreateError, ErrorCode, NotFetched};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::Profile;
 use crate::request::fixtures::{self, NOW};
-use crate::request::{DcApiPages, PresentationRequest};
+use crate::request::{DcApiPages, PresentationRequest, Presets, Scheme};
 
 const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
@@ -75,6 +75,32 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
     let session = create_as(&verifier, licence(&[SHOP]), new).unwrap();
     let own = leaf(5, "tenant", &["other.example", "gateway.example"]);
     assert_eq!(reader(&verifier, &session), Some(own));
+}
+
+/// The European age app knows no reader and no OpenID4VP over the browser (decisions 41).
+#[test]
+fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain_and_by_value() {
+    let mut asked = licence(&[SHOP, OTHER]);
+    asked.credentials[0].doc_type = Some(DocType::new("eu.europa.ec.av.1"));
+    asked.presets = Presets::AgeApp;
+    let verifier = jar(signed(Profile::V1_0));
+    let session = create(&verifier, asked.clone());
+    let requests = verifier.dc_api_requests(&session, NOW).unwrap();
+    assert_eq!(requests.iter().map(|(protocol, _)| protocol).collect::<Vec<_>>(), ["org-iso-mdoc"]);
+    assert_eq!(reader(&verifier, &session), None);
+    let link = session.deep_link(Scheme::Av);
+    let query = link.strip_prefix("av://?").unwrap();
+    assert!(
+        query.contains("response_mode=direct_post&") || query.ends_with("direct_post"),
+        "{link}"
+    );
+    assert!(query.contains("client_id=redirect_uri"), "{link}");
+    assert!(session.schemes().any(|scheme| scheme == Scheme::Av));
+    // The same by name of its profile is signed, and nothing for the age app.
+    asked.dc_api = None;
+    asked.presets = Presets::Used;
+    let session = create(&verifier, asked);
+    assert!(!session.schemes().any(|scheme| scheme == Scheme::Av));
 }
 
 #[test]

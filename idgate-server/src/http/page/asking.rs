@@ -251,7 +251,7 @@ impl<'a> Asking<'a> {
         html.raw("<li class=\"touch chosen\" hidden><a href=\"").text(&address(first)).raw("\">");
         html.text(words.text("open")).raw("</a></li>");
         html.raw("<li><p>").text(words.text("other_link")).raw("</p>");
-        for other in Scheme::ALL.into_iter().filter(|other| *other != first) {
+        for other in self.view.schemes().filter(|other| *other != first) {
             html.raw("<a href=\"").text(&address(other)).raw("\">");
             html.raw(other.prefix().trim_end_matches('?')).raw("</a> ");
         }

@@ -96,7 +96,7 @@ pub(crate) async fn open(call: Call<'_>) -> Answered {
     if view.standing == Standing::Taken {
         return taken(&call);
     }
-    if !view.phase.is_open() {
+    if !view.phase.is_open() || !view.schemes().any(|own| own == scheme) {
         return Err(HttpError::not_found());
     }
     let mut response = see(&view.link(scheme))?;
@@ -217,7 +217,7 @@ fn state_of(view: &PageView) -> Response<Body> {
 
 /// What turns of an open page.
 fn turned(object: Object, view: &PageView) -> Object {
-    let links = Scheme::ALL.into_iter();
+    let links = view.schemes();
     let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(one)));
     let object = object.object("links", links);
     match view.qr_code().as_deref().and_then(Qr::of) {

@@ -103,6 +103,7 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
         .text_if("profile", created.names_profile.then(|| invitation.profile().name()))
         .text("qr_code_url", &invitation.qr_code_url)
         .object("deep_links", links)
+        .raw_if("credentials", created.credentials.as_deref())
         .text_if("page_url", created.page_url.as_deref())
         .raw_if("dc_api", created.dc_api.as_ref().map(|requests| requests.to_json()).as_deref())
         .finish()

@@ -293,6 +293,23 @@ fn check_says_which_list_decides_of_an_mdoc_with_two() {
     assert_eq!(desk.run(&["check"]).unwrap().json["notes"], json!([]), "nothing is asked");
 }
 
+#[test]
+fn the_preset_of_the_european_proof_of_age_sets_what_is_not_given() {
+    let mut desk = Fixture::new();
+    let root = desk.bytes("root.der", &iaca().der);
+    let added = desk.run(&["add", "eu-av", "--preset", "eu-av", "--root", &root]).unwrap();
+    assert_eq!(added.json["doc_types"], json!(["eu.europa.ec.av.1"]));
+    assert_eq!(added.json["namespaces"], json!(["eu.europa.ec.av.1"]));
+    assert_eq!(added.json["claims"], json!(["age_over_18"]));
+    assert_eq!(added.json["revocation"], "if_published");
+    let own = ["--claims", "age_over_16", "--revocation", "off"];
+    let add = ["add", "other", "--preset", "eu-av", "--root", &root];
+    let added = desk.run(&[&add[..], &own].concat()).unwrap();
+    assert_eq!(added.json["claims"], json!(["age_over_16"]));
+    assert_eq!(added.json["revocation"], "off");
+    assert!(Line::try_parse_from(["trust", "add", "i", "--preset", "us-av"]).is_err());
+}
+
 /// The two roots of the European age app.
 #[test]
 fn check_names_roots_whose_issuer_alt_name_is_skipped() {

@@ -1,0 +1,38 @@
+//! Credentials as a tenant could have written them without presets (decisions 41).
+
+use alloc::string::String;
+
+use crate::codec::json::json_text;
+use crate::request::object::{Object, text_of};
+use crate::request::presentation_request::CredentialRequest;
+
+/// A JSON array with each of them.
+pub(super) fn credentials(credentials: &[CredentialRequest]) -> String {
+    let mut body = Object::default();
+    body.extend("credentials", credentials.iter().map(text));
+    body.text_of("credentials").unwrap_or_else(|| "[]".into())
+}
+
+fn text(asked: &CredentialRequest) -> String {
+    let mut written = Object::default();
+    written.set("id", &asked.id);
+    written.set("format", asked.format.name());
+    written.set("issuer_id", asked.issuer_id.as_str());
+    if let Some(doc_type) = &asked.doc_type {
+        written.set("doc_type", doc_type.as_str());
+    }
+    if let Some(namespace) = &asked.namespace {
+        written.set("namespace", namespace.as_str());
+    }
+    written.extend("claims", asked.claims.iter().map(|name| json_text(&**name)));
+    for (name, filter) in &asked.claim_filters {
+        written.put_text("claim_filters", name, filter.source());
+    }
+    for (name, path) in &asked.claim_paths {
+        written.put_text("claim_paths", name, &text_of(path));
+    }
+    if let Some(alg) = asked.alg {
+        written.set("alg", &alg);
+    }
+    written.text()
+}
