@@ -9,6 +9,7 @@ import path from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Machine } from '../harness/machine.cjs'
+import { eventually } from '../harness/patience.cjs'
 import { Gateway } from '../wallets/node/gateway.js'
 import { browser, closeBrowsers, endChromium, fits, inBrowser, violations, withoutDialogue, withWallet } from './browser.js'
 import { decline, taken, UNSIGNED, World } from './world.js'
@@ -119,6 +120,37 @@ const STATES = {
     await taken(page)
     await page.getByRole('button', { name: CANCEL[await page.getAttribute('html', 'lang')] }).click()
   },
+  // The code for a phone, on a computer whose browser has no dialogue.
+  async handover(page) {
+    await withoutDialogue(page)
+    await page.goto((await beginHandover()).page_url)
+    await taken(page)
+    await page.waitForSelector('#code[stroke-dasharray]')
+    await page.click('.others summary')
+  },
+  // The question on the phone.
+  async asks(page) {
+    const computer = await world.scanned(await beginHandover())
+    await opensCode(page, computer)
+  },
+  async moved(page) {
+    await withoutDialogue(page)
+    await page.goto((await beginHandover()).page_url)
+    await taken(page)
+    await takesOver(await browser(), page)
+  },
+  async finished(page) {
+    await withoutDialogue(page)
+    await page.goto((await beginHandover()).page_url)
+    await taken(page)
+    const phone = await browser()
+    await takesOver(phone, page)
+    await phone.getByRole('button', { name: CANCEL.en }).click()
+  },
+  async late(page) {
+    const session = await beginHandover()
+    await page.goto(`${session.page_url}/on/1.AAAAAAAAAAAAAAAA`)
+  },
   // Words that no language knows, as long as they are shown.
   async 'long-words'(page) {
     const long = 'x'.repeat(80)
@@ -134,6 +166,26 @@ const STATES = {
     await page.goto(session.page_url)
   },
 }
+/** A session whose page goes to a phone. */
+const beginHandover = () => world.begin(world.newer, { profile: 'haip', handover: true })
+
+/** Opens the code that the computer shows, as long as it is good. */
+function opensCode(phone, computer) {
+  const opened = async () => {
+    const { phone: address } = await computer.evaluate(async () => (await fetch(`${location.pathname}/state`)).json())
+    return (await phone.goto(address)).status() === 200
+  }
+  return eventually('the code is opened while it is good', () => world.newer.still(opened))
+}
+
+/** Takes the page over from the computer. */
+async function takesOver(phone, computer) {
+  await opensCode(phone, computer)
+  await phone.getByRole('button', { name: 'Continue on this phone' }).click()
+  await taken(phone)
+  await phone.waitForSelector('main[data-state=open]')
+}
+
 /** What a page that was loaded anew has to be led to. */
 const AGAIN = { 'open-with-dialogue': declined }
 
@@ -146,7 +198,7 @@ async function declined(page) {
 }
 
 /** What the page calls it. */
-const SHOWN = { 'open-with-dialogue': 'open', 'long-words': 'open', taken: 'none', gone: 'none' }
+const SHOWN = { 'open-with-dialogue': 'open', 'long-words': 'open', taken: 'none', gone: 'none', late: 'none', handover: 'open' }
 
 const shown = (state) => SHOWN[state] ?? state
 

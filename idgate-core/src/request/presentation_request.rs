@@ -47,6 +47,8 @@ pub struct PresentationRequest {
     pub(crate) credential_sets: Vec<CredentialSet>,
     /// Whether claims need the response code; `None`: the profile decides.
     pub(crate) same_device: Option<bool>,
+    /// Whether a person may continue on a phone.
+    pub(crate) handover: bool,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
     pub(crate) distinct_credentials: bool,
     /// What the holder is asked to agree to.
@@ -166,6 +168,11 @@ impl PresentationRequest {
     /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// Whether a person may continue on a phone what began on a computer.
+    pub fn handover(&self) -> bool {
+        self.handover
     }
 
     /// Whether the tenant binds claims to the browser that comes back; `None`: the profile decides.

@@ -55,6 +55,8 @@ struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     same_device: Option<bool>,
     #[serde(default, skip_serializing_if = "is_no")]
+    handover: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
     distinct_credentials: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<TransactionData>,
@@ -210,6 +212,7 @@ mod tests {
             "aki",
             "etsi_tl",
             "retry_uri",
+            "handover",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }
@@ -224,6 +227,7 @@ mod tests {
         request.credential_sets =
             vec![CredentialSet::new(vec![vec!["credential_1".into()]], false)];
         request.same_device = Some(false);
+        request.handover = true;
         request.retry_uri = Some("https://a.example/again".into());
         request.distinct_credentials = true;
         request.dc_api =
@@ -244,7 +248,7 @@ mod tests {
                 r#""claim_paths":[["given_name",["a","b"]]],"aki":["k"],"etsi_tl":["t"]}],"#,
                 r#""same_subject_groups":[],"profiles":["1.0"],"has_newer_fields":true,"#,
                 r#""credential_sets":[{"options":[["credential_1"]],"required":false}],"#,
-                r#""same_device":false,"distinct_credentials":true,"#,
+                r#""same_device":false,"handover":true,"distinct_credentials":true,"#,
                 r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false}}"#,
             )
         );

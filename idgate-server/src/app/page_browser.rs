@@ -22,7 +22,8 @@ impl App {
             Some(key) => key,
             None => PageKey::fresh()?,
         };
-        let is_taken = match &view.page.browser {
+        // A page that went to a phone is the phone's alone.
+        let is_taken = match view.page.phone.as_ref().or(view.page.browser.as_ref()) {
             Some(own) => is_key_of(own, key.expose()),
             None => self.take_free_page(view, &key).await?,
         };
@@ -39,7 +40,7 @@ impl App {
         let is_taken = self.store.take_page(digest, sha256(key.expose().as_bytes())).await?;
         // It may have been settled since it was looked at.
         let session = self.store.session(&view.page.session_id).await?;
-        let is_settled = session.is_some_and(|one| Phase::of(&one, &[], self.now()).is_settled());
+        let is_settled = session.is_some_and(|one| Phase::of(&one, false, self.now()).is_settled());
         if is_taken && is_settled {
             self.store.note_on_page(digest, TAKEN_LATE).await?;
         }
@@ -47,14 +48,26 @@ impl App {
     }
 }
 
-/// Whether a browser has a page: by one of its cookies, or by the key that it made.
-pub fn has_page(
+/// A browser that a page belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Holder {
+    /// The first that took it, also while a phone has it.
+    First,
+    /// A phone's.
+    Phone,
+}
+
+/// Which of a page's browsers asks, by one of its cookies or by the key that it made; `None`: neither.
+pub fn holder_of(
     page: &PageRecord,
     cookies: impl Fn(&str) -> Option<String>,
     key: Option<&PageKey>,
-) -> bool {
-    let Some(own) = &page.browser else { return false };
+) -> Option<Holder> {
     let cookie = cookies(&cookie_name(&page.digest));
     let shown = [cookie.as_deref(), key.map(PageKey::expose)];
-    shown.into_iter().flatten().any(|shown| is_key_of(own, shown))
+    let is_of = |own: &Option<[u8; 32]>| {
+        own.as_ref().is_some_and(|own| shown.iter().flatten().any(|shown| is_key_of(own, shown)))
+    };
+    let phone = is_of(&page.phone).then_some(Holder::Phone);
+    phone.or_else(|| is_of(&page.browser).then_some(Holder::First))
 }

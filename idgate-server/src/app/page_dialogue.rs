@@ -6,7 +6,7 @@ use idgate_core::session::DcApiProtocol;
 use idgate_core::shell::{DcApiPages, Offer, PresentationRequest};
 use idgate_core::{DcApiRequests, Profile};
 
-use super::pages::{ANSWERED_HERE, PageView, is_same_device};
+use super::pages::{PageView, answered_note, is_same_device};
 use super::{App, AppError};
 use idgate_base::clock::Moment;
 use idgate_store::Committed;
@@ -87,7 +87,7 @@ impl App {
         if is_same_device(&view.session) {
             // Only what settled the session shows that the person's browser is here: it goes back with
             // the code of the page.
-            self.store.note_on_page(&view.page.digest, ANSWERED_HERE).await?;
+            self.store.note_on_page(&view.page.digest, &answered_note(&view.page)).await?;
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! Pages for people: a link that shows one session to one browser (decisions 27).
 
-mod codes;
+pub(super) mod codes;
 mod key;
+pub(super) mod phase;
 mod way_back;
 
 use std::time::Duration;
 
 use idgate_core::shell::{Delivery, random_id};
-use idgate_core::{Entropy as _, Profile, Reason, Scheme, Session, Status, UnixMillis};
+use idgate_core::{Entropy as _, Profile, Reason, Scheme, Session, UnixMillis};
 use zeroize::Zeroizing;
 
 pub use self::codes::Visit;
@@ -15,6 +16,8 @@ use self::codes::{Judgement, with_part};
 pub use self::key::PageKey;
 pub(super) use self::key::is_key_of;
 use self::key::is_of_base62;
+pub use self::phase::{Phase, Standing};
+use self::phase::{fetched_note, has_note, is_fetched, note_of};
 use self::way_back::with_code;
 use super::{App, AppError};
 use crate::config::Operator;
@@ -25,87 +28,9 @@ use idgate_base::entropy::OsEntropy;
 use idgate_store::{Face, NewPage, PageRecord, Picture, StoreError};
 
 /// What is remembered of a page whose own browser's dialogue was answered.
-pub(super) const ANSWERED_HERE: &str = "dialogue";
-/// The note on a page whose request a wallet has fetched.
-const FETCHED: &str = "fetched";
+const ANSWERED_HERE: &str = "dialogue";
 /// The note on a page that was taken when its session was settled already.
 pub(super) const TAKEN_LATE: &str = "late";
-
-/// Whose page it is, seen from the browser that asks.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Standing {
-    /// Nobody's yet.
-    Free,
-    /// This browser's.
-    Own,
-    /// Another one's.
-    Taken,
-}
-
-/// The state of a page, for people.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Phase {
-    /// A wallet can answer.
-    Open,
-    /// A wallet has fetched the request, and can answer.
-    Fetched,
-    /// An answer is being checked.
-    Checking,
-    /// It was accepted.
-    Done,
-    /// The wallet said that it does not answer.
-    Declined,
-    /// The answer was not accepted.
-    Refused,
-    /// No wallet answered in time.
-    Over,
-    /// The person cancelled.
-    Cancelled,
-}
-
-impl Phase {
-    /// Its name in the page.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Fetched => "fetched",
-            Self::Checking => "checking",
-            Self::Done => "done",
-            Self::Declined => "declined",
-            Self::Refused => "refused",
-            Self::Over => "over",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    pub(super) fn of(session: &Session, notes: &[String], now: UnixMillis) -> Self {
-        match session.status_at(now) {
-            Status::Verifying => Self::Checking,
-            Status::Verified => Self::Done,
-            Status::Failed if session.wallet_error().is_some() => Self::Declined,
-            Status::Failed if session.reason_at(now) == Some(Reason::Cancelled) => Self::Cancelled,
-            Status::Failed => Self::Refused,
-            Status::Expired => Self::Over,
-            _ if notes.iter().any(|note| note == FETCHED) => Self::Fetched,
-            _ => Self::Open,
-        }
-    }
-
-    /// Whether a wallet can answer.
-    pub const fn is_open(self) -> bool {
-        matches!(self, Self::Open | Self::Fetched)
-    }
-
-    /// Whether the person has shared nothing, or nothing that could be confirmed.
-    pub const fn may_be_tried_again(self) -> bool {
-        matches!(self, Self::Declined | Self::Refused | Self::Over)
-    }
-
-    /// Whether nothing more will happen.
-    pub const fn is_settled(self) -> bool {
-        !matches!(self, Self::Open | Self::Fetched | Self::Checking)
-    }
-}
 
 /// A page as one browser may see it at one instant. It has no claims.
 pub struct PageView {
@@ -120,6 +45,17 @@ pub struct PageView {
     pub now: UnixMillis,
     turns: bool,
     pub(super) asks_here: bool,
+    /// Where the gateway is.
+    pub(super) base_url: String,
+}
+
+/// The members that a page adds to a result.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ShownByPage {
+    /// The code that the browser of the page brings to `redirect_uri`, when the page has led it there.
+    pub code: Option<String>,
+    /// Whether the person continued on a phone.
+    pub handover: bool,
 }
 
 /// Where a page leads when it is over.
@@ -174,9 +110,14 @@ impl PageView {
         if first == Some(Profile::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
     }
 
-    /// Whether the code of this page turns.
+    /// Whether the links of this page turn.
     pub fn turns(&self) -> bool {
-        self.turns
+        self.turns && self.standing != Standing::Moved
+    }
+
+    /// Whether something that this browser is shown turns.
+    pub fn renews(&self) -> bool {
+        self.turns() || self.hands_over()
     }
 
     /// The way back to the tenant; `None`: there is none, or not for this browser.
@@ -189,6 +130,8 @@ impl PageView {
                 Some(WayBack { uri: with_code(uri, "page_code", &code), has_code: true })
             }
             (Phase::Done, Standing::Own) => Some(plain),
+            // Where it went it leads back, and not where it came from.
+            (_, Standing::Moved) => None,
             (phase, _) if phase.is_settled() && phase != Phase::Done => Some(plain),
             _ => None,
         }
@@ -283,19 +226,16 @@ impl App {
         cookies: impl Fn(&str) -> Option<String>,
     ) -> Result<PageView, AppError> {
         let session = self.store.session(&page.session_id).await?.ok_or(AppError::NotFound)?;
-        let standing = match (&page.browser, cookies(&cookie_name(&page.digest))) {
-            (None, _) => Standing::Free,
-            (Some(own), Some(shown)) if is_key_of(own, &shown) => Standing::Own,
-            (Some(_), _) => Standing::Taken,
-        };
+        let standing = Standing::of(&page, cookies(&cookie_name(&page.digest)).as_deref());
         let now = self.now();
         let turns = self.turns(&session);
-        let phase = Phase::of(&session, &page.notes, now);
+        let phase = Phase::of(&session, is_fetched(&page), now);
         let asks_here = session
             .browser_offer()
             .zip(self.own_origin())
             .is_some_and(|(offer, own)| offer.origins().contains(&own));
-        Ok(PageView { page, standing, session, phase, now, turns, asks_here })
+        let base_url = self.base_url.clone();
+        Ok(PageView { page, standing, session, phase, now, turns, asks_here, base_url })
     }
 
     /// Somebody looks at the page: from now on its codes are what turns.
@@ -343,23 +283,23 @@ impl App {
         Ok(self.store.origins(view.session.tenant()).await?)
     }
 
-    /// Waits until the page may be another one than `view`: it stands elsewhere, or its code turned.
+    /// Waits until the page may be another one than `view`: its state changed, it moved, or its code turned.
     /// Some seconds at most.
     ///
     /// # Errors
     /// The store failed.
     pub async fn page_changed(&self, view: &PageView) -> Result<(), AppError> {
         let id = view.session.id();
-        let most = match view.turns {
+        let most = match view.renews() {
             true => PAGE_WAIT.min(Duration::from_millis(codes::turns_in_ms(view.now))),
             false => PAGE_WAIT,
         };
         let watch = Stopwatch::new();
         let mut changes = self.store.watch(id);
         loop {
-            let phase = self.phase_of(view).await?;
+            let now = self.page_now(view).await?;
             let waited = Duration::from_micros(watch.elapsed_us());
-            if phase != Some(view.phase) || waited >= most {
+            if now != Some((view.phase, view.page.moves)) || waited >= most {
                 return Ok(());
             }
             // Changes that other processes make wake nothing here.
@@ -369,16 +309,18 @@ impl App {
         }
     }
 
-    /// The state of a page now; `None`: it is gone.
-    async fn phase_of(&self, view: &PageView) -> Result<Option<Phase>, AppError> {
+    /// The state of a page now, and how often it moved; `None`: it is gone.
+    async fn page_now(&self, view: &PageView) -> Result<Option<(Phase, i64)>, AppError> {
         let Some(session) = self.store.session(view.session.id()).await? else { return Ok(None) };
         let now = self.now();
-        // Only a page that waits for a wallet has a note to wait for.
-        if view.phase != Phase::Open || !is_by_reference(&session) {
-            return Ok(Some(Phase::of(&session, &view.page.notes, now)));
+        // Only a page that waits for a wallet changes by itself.
+        let may_be_fetched = view.phase == Phase::Open && is_by_reference(&session);
+        if !may_be_fetched && !(view.phase.is_open() && session.request().handover()) {
+            let phase = Phase::of(&session, is_fetched(&view.page), now);
+            return Ok(Some((phase, view.page.moves)));
         }
         let page = self.store.page(&view.page.digest).await?;
-        Ok(page.map(|page| Phase::of(&session, &page.notes, now)))
+        Ok(page.map(|page| (Phase::of(&session, is_fetched(&page), now), page.moves)))
     }
 
     /// A wallet has the request now: an opened page says so. The wallet gets the request whatever becomes of the note.
@@ -392,24 +334,30 @@ impl App {
 
     async fn try_note_fetched(&self, session: &Session) -> Result<(), StoreError> {
         let page = self.store.page_of(session.id()).await?;
-        let is_news = |page: &PageRecord| !page.notes.iter().any(|note| note == FETCHED);
-        let Some(page) = page.filter(|page| page.is_opened && is_news(page)) else { return Ok(()) };
+        let page = page.filter(|page| page.is_opened && !is_fetched(page));
+        let Some(page) = page else { return Ok(()) };
         // A gateway of an earlier version shows no such state, so a page would go back and forth between the two. The
         // version that brought the state brought this reason.
         if self.store.is_known_to_all(Reason::Cancelled).await? {
-            self.store.note_on_page(&page.digest, FETCHED).await?;
+            self.store.note_on_page(&page.digest, &fetched_note(&page)).await?;
         }
         Ok(())
     }
 
-    /// What the browser of a session's page brings to `redirect_uri`, when the page has led it there.
-    pub(super) async fn page_code(&self, session: &Session) -> Result<Option<String>, AppError> {
-        if self.pages.is_none() || session.request().redirect_uri().is_none() {
-            return Ok(None);
+    /// The members that the page of a session adds to its result.
+    pub(super) async fn shown_by_page(&self, session: &Session) -> Result<ShownByPage, AppError> {
+        let request = session.request();
+        // A handover that was stays one where pages are switched off.
+        let reads = self.pages.is_some() || request.handover();
+        if !reads || request.redirect_uri().is_none() {
+            return Ok(ShownByPage::default());
         }
-        let page = self.store.page_of(session.id()).await?;
-        let page = page.filter(|page| gives_code(session, page));
-        Ok(page.map(|page| codes::page_code(&page)))
+        let Some(page) = self.store.page_of(session.id()).await? else {
+            return Ok(ShownByPage::default());
+        };
+        let gives = self.pages.is_some() && gives_code(session, &page);
+        let code = gives.then(|| codes::page_code(&page));
+        Ok(ShownByPage { code, handover: page.phone.is_some() })
     }
 
     /// Refuses who follows an address of a session whose page is open and turns, unless the address was
@@ -473,8 +421,14 @@ pub(super) fn is_same_device(session: &Session) -> bool {
 /// Whether the page leads back with a code of its own. Elsewhere the wallet's reply does, or the browser that has the
 /// page took it when all was over, and so proves nothing.
 fn gives_code(session: &Session, page: &PageRecord) -> bool {
-    let has = |what: &str| page.notes.iter().any(|note| note == what);
-    !has(TAKEN_LATE) && (!is_same_device(session) || has(ANSWERED_HERE))
+    let is_here = || has_note(page, &answered_note(page));
+    !has_note(page, TAKEN_LATE) && (!is_same_device(session) || is_here())
+}
+
+/// The note that the dialogue of the browser was answered that has the page. One that had it before gets no code for
+/// the other.
+pub(super) fn answered_note(page: &PageRecord) -> String {
+    note_of(page, ANSWERED_HERE)
 }
 
 pub(super) fn cookie_name(digest: &[u8; 32]) -> String {

@@ -5,7 +5,7 @@ use idgate_core::{
     DcApiRequests, NewSession, Reader, Scheme, Session, SessionId, Status, Transition, UnixMillis,
 };
 
-use super::{App, AppError, Visit};
+use super::{App, AppError, ShownByPage, Visit};
 use idgate_base::entropy::OsEntropy;
 use idgate_base::spans::{self, Stage, stage, stage_of_each};
 use idgate_store::{Beside, Caller, Committed, Made, NewPage};
@@ -40,8 +40,8 @@ pub struct SessionView {
     pub session: Session,
     /// Whether its result is gone before its time.
     pub claims_lost: bool,
-    /// What the browser of its page brings back.
-    pub page_code: Option<String>,
+    /// The members that its page adds to the result.
+    pub page: ShownByPage,
     /// When it was read.
     pub now: UnixMillis,
 }
@@ -174,11 +174,11 @@ impl App {
             && session.result(Reader::Backend, now).is_err()
             && session.settled_at().is_some_and(|at| now.since(at) < LOSS_SHOWN_MS);
         let claims_lost = is_missing && self.store.has_lost_claims(caller, session.id()).await?;
-        let page_code = match session.result(Reader::Backend, now) {
-            Ok(_) => self.page_code(&session).await?,
-            Err(_) => None,
+        let page = match session.result(Reader::Backend, now) {
+            Ok(_) => self.shown_by_page(&session).await?,
+            Err(_) => ShownByPage::default(),
         };
-        Ok(SessionView { session, claims_lost, page_code, now })
+        Ok(SessionView { session, claims_lost, page, now })
     }
 
     /// Removes a session of the caller and everything stored about it but its audit entries.

@@ -14,7 +14,9 @@ use idgate_core::{ErrorCode, Session, SessionId};
 
 use super::admission::connections::Slot;
 use super::admission::memory::Payer;
-use super::admission::rates::{PAGE, PAGE_OF_ITS_BROWSER, Rates, TenantRate, WalletRate};
+use super::admission::rates::{
+    PAGE, PAGE_OF_ITS_BROWSER, PAGE_OF_ITS_PHONE, Rates, TenantRate, WalletRate,
+};
 use super::admission::time_limit::TimeLimit;
 use super::admission::turns::{Kind, TooMany, Turn};
 use super::auth::{self, AdminAuthorized, Authorized, Scope};
@@ -26,7 +28,7 @@ use super::peer;
 use super::query;
 use super::traceparent;
 use super::ws::Upgrade;
-use crate::app::{Admission, App, AppError, Handle, StatusStream, has_page};
+use crate::app::{Admission, App, AppError, Handle, Holder, StatusStream, holder_of};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use idgate_base::api_key::ApiKey;
 use idgate_base::rate_limit::{Excess, Standing};
@@ -286,12 +288,19 @@ impl<'a> Call<'a> {
         };
         let key = page::key_of(headers).ok().flatten();
         let cookies = |name: &str| page::cookie_of(headers, name);
-        let policy = if has_page(page, cookies, key.as_ref()) {
-            rates.charge_owner(&PAGE_OF_ITS_BROWSER, self.id, app.now())?;
-            PAGE_OF_ITS_BROWSER.share
-        } else {
-            rates.charge_guest(&PAGE, self.id, self.peer, app.now())?;
-            PAGE.total
+        let own = holder_of(page, cookies, key.as_ref()).map(|holder| match holder {
+            Holder::First => &PAGE_OF_ITS_BROWSER,
+            Holder::Phone => &PAGE_OF_ITS_PHONE,
+        });
+        let policy = match own {
+            Some(rate) => {
+                rates.charge_owner(rate, self.id, app.now())?;
+                rate.share
+            }
+            None => {
+                rates.charge_guest(&PAGE, self.id, self.peer, app.now())?;
+                PAGE.total
+            }
         };
         rates.share(policy, &page.session_id).await?;
         app.join_trace(&page.session_id).await;

@@ -110,7 +110,7 @@ pub(crate) const TABLES: &[Table] = &[
         "sessions WHERE settled_at IS NULL GROUP BY client_id",
     ),
     table("offers", "id", "id, session_id"),
-    table("pages", "digest", "digest, session_id, sealed, browser, is_opened, notes"),
+    table("pages", "digest", "digest, session_id, sealed, browser, is_opened, notes, phone, moves"),
     table(
         "idempotent_answers",
         "client_id, key",

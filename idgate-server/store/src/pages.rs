@@ -46,6 +46,8 @@ struct FoundPage {
     browser: Option<[u8; 32]>,
     is_opened: bool,
     notes: String,
+    phone: Option<[u8; 32]>,
+    moves: i64,
 }
 
 impl FoundPage {
@@ -59,6 +61,8 @@ impl FoundPage {
             session_id: SessionId::new(self.session_id),
             secret,
             browser: self.browser,
+            phone: self.phone,
+            moves: self.moves,
             is_opened: self.is_opened,
             notes: self.notes.split_whitespace().map(str::to_owned).collect(),
         })
@@ -73,6 +77,8 @@ impl FoundPage {
             browser: row.digest_if_any(4)?,
             is_opened: row.get(5)?,
             notes: row.get(6)?,
+            phone: row.digest_if_any(7)?,
+            moves: row.get(8)?,
         })
     }
 }
@@ -84,7 +90,8 @@ pub(super) async fn read(
     digest: &[u8; 32],
 ) -> Done<Option<PageRecord>> {
     let sql = sql(
-        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
+        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes, \
+         p.phone, p.moves \
          FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.digest = $1",
     );
     let found = db.one(sql, &[&digest.as_slice()], FoundPage::read).await?;
@@ -94,7 +101,8 @@ pub(super) async fn read(
 /// The page of a session, if it has one.
 pub(super) async fn of_session(db: &Db<'_>, sealer: &Sealer, id: &str) -> Done<Option<PageRecord>> {
     let sql = sql(
-        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes \
+        "SELECT p.digest, p.session_id, s.client_id, p.sealed, p.browser, p.is_opened, p.notes, \
+         p.phone, p.moves \
          FROM pages AS p JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id = $1",
     );
     let found = db.one(sql, &[&id], FoundPage::read).await?;
@@ -112,6 +120,39 @@ pub(super) async fn take(db: &Db<'_>, digest: &[u8; 32], browser: &[u8; 32]) -> 
                    RETURNING browser = $2");
     let taken = db.one(sql, &[&digest.as_slice(), &browser.as_slice()], |row| row.get(0)).await?;
     Ok(taken.unwrap_or(false))
+}
+
+/// Gives the page to a phone, unless it moved since `moves` was read, no browser has it, or its session takes no
+/// answer.
+pub(super) async fn hand_over(
+    db: &Db<'_>,
+    digest: &[u8; 32],
+    phone: &[u8; 32],
+    moves: i64,
+) -> Done<bool> {
+    let sql = sql("UPDATE pages SET phone = $2, moves = moves + 1 \
+                   WHERE digest = $1 AND moves = $3 AND phone IS NULL AND browser IS NOT NULL \
+                   AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = pages.session_id \
+                       AND s.status IN ('CREATED', 'PENDING'))");
+    let changed = db.run(sql, &[&digest.as_slice(), &phone.as_slice(), &moves]).await?;
+    Ok(changed == 1)
+}
+
+/// Gives it back to the browser that had it, unless it moved since `moves` was read, has the note `unless`, or its
+/// session takes no answer.
+pub(super) async fn bring_back(
+    db: &Db<'_>,
+    digest: &[u8; 32],
+    moves: i64,
+    unless: &str,
+) -> Done<bool> {
+    let sql = sql("UPDATE pages SET phone = NULL, moves = moves + 1 \
+                   WHERE digest = $1 AND moves = $2 AND phone IS NOT NULL \
+                   AND replace(' ' || notes, ' ' || CAST($3 AS text) || ' ', '') = ' ' || notes \
+                   AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.id = pages.session_id \
+                       AND s.status IN ('CREATED', 'PENDING'))");
+    let changed = db.run(sql, &[&digest.as_slice(), &moves, &unless]).await?;
+    Ok(changed == 1)
 }
 
 pub(super) async fn note(db: &Db<'_>, digest: &[u8; 32], note: &str) -> Done<()> {

@@ -6,6 +6,7 @@ mod cancelled;
 mod dialogue;
 mod face;
 mod fetched;
+mod handover;
 mod limits;
 mod refusals;
 mod turning;

@@ -112,6 +112,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
         has("open_sessions", "count"),
         has("audit_removals", "signed"),
         has("left_out", "session_id"),
+        has("pages", "moves"),
         has("probe", "writes"),
         is("SELECT EXISTS (SELECT 1 FROM instance WHERE name = 'database_id')"),
         is(

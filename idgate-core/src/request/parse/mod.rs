@@ -110,6 +110,7 @@ struct Written<'t, 'a> {
     retry_uri: Option<String>,
     profiles: Profiles,
     same_device: Option<bool>,
+    handover: bool,
     credential_sets: Vec<CredentialSet>,
     dc_api: Option<DcApiPages>,
     transaction_data: Vec<transaction_data::Parsed<'t, 'a>>,
@@ -129,12 +130,14 @@ impl<'t, 'a> Written<'t, 'a> {
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
         let retry_uri = page::parse_retry_uri(&root, profiles)?;
-        let presets = presets_of(&root, &drafts);
+        let (spoken, presets) = (profiles, presets_of(&root, &drafts));
         let profiles = match presets {
-            Presets::AgeApp => Profiles::of_age_app(profiles)?,
-            Presets::Used | Presets::Unused => Profiles::parse(&root, profiles)?,
+            Presets::AgeApp => Profiles::of_age_app(spoken)?,
+            Presets::Used | Presets::Unused => Profiles::parse(&root, spoken)?,
         };
         let same_device = profiles::parse_same_device(&root, &profiles)?;
+        let is_same_device = same_device.unwrap_or_else(|| profiles.speak(Profile::Haip));
+        let handover = page::parse_handover(&root, spoken, is_same_device)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
         let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
         let transaction_data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
@@ -149,6 +152,7 @@ impl<'t, 'a> Written<'t, 'a> {
             retry_uri,
             profiles,
             same_device,
+            handover,
             credential_sets,
             dc_api,
             transaction_data,
@@ -170,6 +174,7 @@ impl<'t, 'a> Written<'t, 'a> {
             same_subject_groups: self.same_subject_groups,
             credential_sets: self.credential_sets,
             same_device: self.same_device,
+            handover: self.handover,
             distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
             transaction_data: Vec::new(),
             dc_api: self.dc_api,

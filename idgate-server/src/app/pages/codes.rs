@@ -13,6 +13,8 @@ use idgate_store::PageRecord;
 const TURN_MS: u64 = 10_000;
 /// How long the one before stays good; also how far the clocks of two gateways may be apart.
 const GRACE_MS: u64 = 5_000;
+/// How long the button of a page that a phone opened in time stays good.
+const SEEN_MS: u64 = 60_000;
 /// Of an HMAC: 96 bits, which nobody guesses within a turn.
 const MAC_BYTES: usize = 12;
 /// 128 bits.
@@ -54,19 +56,79 @@ pub(super) fn part(page: &PageRecord, now: UnixMillis) -> String {
 }
 
 pub(super) fn judge(page: &PageRecord, visit: &Visit<'_>, now: UnixMillis) -> Judgement {
-    let Some(turn) = visit.part.and_then(|part| turn_of(page, part)) else {
+    let Some(turn) = visit.part.and_then(|part| turn_of(part, |turn| mac_of(page, turn))) else {
         return Judgement::Stale;
     };
     let note = format!("{turn}.{}", tag(page, "wallet", visit.network, WALLET_BYTES));
-    let begins = turn.saturating_mul(TURN_MS);
-    let ends = begins.saturating_add(TURN_MS).saturating_add(GRACE_MS);
-    if now.0 < ends && now.0.saturating_add(GRACE_MS) >= begins {
+    if is_within(turn, GRACE_MS, now) {
         Judgement::Fresh(note)
     } else if page.notes.contains(&note) {
         Judgement::Known
     } else {
         Judgement::Stale
     }
+}
+
+/// The part of the address that takes the page to a phone, good now. One that was used is of no use again, because the
+/// page has moved since.
+pub(in crate::app) fn handover_part(page: &PageRecord, now: UnixMillis) -> String {
+    stamped(page, "handover", "", now)
+}
+
+/// As long as such a part, and good for nothing: the drawing of its code has the same size.
+pub(in crate::app) fn sample_part(now: UnixMillis) -> String {
+    let mac = MAC_BYTES.div_ceil(3).saturating_mul(4);
+    format!("{}.{}", now.0 / TURN_MS, "A".repeat(mac))
+}
+
+/// Whether the page showed this part a moment ago, and has not moved since.
+pub(in crate::app) fn is_fresh_handover(page: &PageRecord, part: &str, now: UnixMillis) -> bool {
+    is_stamped(page, "handover", "", part, GRACE_MS, now)
+}
+
+/// Proof that the browser with this key opened the address with `part` in time.
+pub(in crate::app) fn seen(page: &PageRecord, part: &str, key: &str, now: UnixMillis) -> String {
+    stamped(page, "seen", &[part, "\n", key].concat(), now)
+}
+
+/// Whether it was shown less than a minute ago, and the page has not moved since.
+pub(in crate::app) fn is_seen(
+    page: &PageRecord,
+    part: &str,
+    key: &str,
+    shown: &str,
+    now: UnixMillis,
+) -> bool {
+    is_stamped(page, "seen", &[part, "\n", key].concat(), shown, SEEN_MS, now)
+}
+
+/// The turn of now, and a code for it that is good while the page does not move.
+fn stamped(page: &PageRecord, purpose: &str, about: &str, now: UnixMillis) -> String {
+    let turn = now.0 / TURN_MS;
+    format!("{turn}.{}", tag(page, purpose, &stamp(page, about, turn), MAC_BYTES))
+}
+
+fn is_stamped(
+    page: &PageRecord,
+    purpose: &str,
+    about: &str,
+    shown: &str,
+    grace_ms: u64,
+    now: UnixMillis,
+) -> bool {
+    let expected = |turn| tag(page, purpose, &stamp(page, about, turn), MAC_BYTES);
+    turn_of(shown, expected).is_some_and(|turn| is_within(turn, grace_ms, now))
+}
+
+fn stamp(page: &PageRecord, about: &str, turn: u64) -> String {
+    format!("{turn}.{}\n{about}", page.moves)
+}
+
+/// Whether it is this turn, or was so `grace_ms` ago, for clocks that differ by [`GRACE_MS`].
+fn is_within(turn: u64, grace_ms: u64, now: UnixMillis) -> bool {
+    let begins = turn.saturating_mul(TURN_MS);
+    let ends = begins.saturating_add(TURN_MS).saturating_add(grace_ms);
+    now.0 < ends && now.0.saturating_add(GRACE_MS) >= begins
 }
 
 /// The link with this part in the address of its request; as it is when it carries the request itself.
@@ -83,16 +145,21 @@ pub(super) fn page_code(page: &PageRecord) -> String {
     tag(page, "page code", "", CODE_BYTES)
 }
 
-/// The turn that a part is of, if the page made it.
-fn turn_of(page: &PageRecord, part: &str) -> Option<u64> {
+/// The turn that a part is of, if its code is the one that is expected for that turn.
+fn turn_of(part: &str, expected: impl Fn(u64) -> String) -> Option<u64> {
     let (turn, mac) = part.split_once('.')?;
     let turn: u64 = turn.parse().ok()?;
-    verify_slices_are_equal(mac_of(page, turn).as_bytes(), mac.as_bytes()).ok()?;
+    verify_slices_are_equal(expected(turn).as_bytes(), mac.as_bytes()).ok()?;
     Some(turn)
 }
 
+/// Of a request address. Those that another device showed before the page moved are good no longer.
 fn mac_of(page: &PageRecord, turn: u64) -> String {
-    tag(page, "part", &turn.to_string(), MAC_BYTES)
+    let about = match page.moves {
+        0 => turn.to_string(),
+        moves => format!("{turn}.{moves}"),
+    };
+    tag(page, "part", &about, MAC_BYTES)
 }
 
 /// The first bytes of an HMAC, in base64url.
@@ -118,6 +185,8 @@ mod tests {
             session_id: SessionId::new("ses_1"),
             secret: Zeroizing::new(vec![2; 32]),
             browser: None,
+            phone: None,
+            moves: 0,
             is_opened: true,
             notes: Vec::new(),
         }
@@ -176,6 +245,50 @@ mod tests {
         }
         let without = Visit { part: None, network: "a", counts: true };
         assert_eq!(judge(&page, &without, NOW), Judgement::Stale);
+    }
+
+    #[test]
+    fn an_address_that_was_shown_before_the_page_moved_is_stale_for_every_wallet() {
+        let mut page = page();
+        let before = part(&page, NOW);
+        let Judgement::Fresh(note) = judge(&page, &visit(&before, "a"), NOW) else { panic!() };
+        page.notes.push(note);
+        page.moves = 1;
+        assert_eq!(judge(&page, &visit(&before, "a"), NOW), Judgement::Stale);
+        let after = part(&page, NOW);
+        assert!(matches!(judge(&page, &visit(&after, "a"), NOW), Judgement::Fresh(_)));
+    }
+
+    #[test]
+    fn a_handover_is_good_for_its_turn_and_five_seconds_more_and_until_the_page_moves() {
+        let mut page = page();
+        let part = handover_part(&page, NOW);
+        assert_eq!(part.len(), sample_part(NOW).len());
+        for (ms, is) in [(0, true), (9_999, true), (14_999, true), (15_000, false), (60_000, false)]
+        {
+            assert_eq!(is_fresh_handover(&page, &part, NOW.plus(ms)), is, "{ms}");
+        }
+        assert!(!is_fresh_handover(&page, &part, NOW.minus(5_001)));
+        assert!(!is_fresh_handover(&page, &sample_part(NOW), NOW));
+        assert!(!is_fresh_handover(&page, &super::part(&page, NOW), NOW), "of a request");
+        assert_eq!(judge(&page, &visit(&part, "a"), NOW), Judgement::Stale, "of a handover");
+        page.moves = 1;
+        assert!(!is_fresh_handover(&page, &part, NOW));
+        assert!(is_fresh_handover(&page, &handover_part(&page, NOW), NOW));
+    }
+
+    #[test]
+    fn a_button_is_good_for_a_minute_for_one_browser_and_one_part() {
+        let mut page = page();
+        let shown = seen(&page, "1.a", "key", NOW);
+        for (ms, is) in [(0, true), (60_000, true), (69_999, true), (70_000, false)] {
+            assert_eq!(is_seen(&page, "1.a", "key", &shown, NOW.plus(ms)), is, "{ms}");
+        }
+        assert!(!is_seen(&page, "1.b", "key", &shown, NOW));
+        assert!(!is_seen(&page, "1.a", "other", &shown, NOW));
+        assert!(!is_seen(&page, "1.a", "key", "", NOW));
+        page.moves = 2;
+        assert!(!is_seen(&page, "1.a", "key", &shown, NOW));
     }
 
     #[test]

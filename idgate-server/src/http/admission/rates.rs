@@ -54,6 +54,9 @@ pub(crate) const PAGE: WalletRate = WalletRate {
 /// The same for the browser that has the page.
 pub(crate) const PAGE_OF_ITS_BROWSER: WalletRate =
     WalletRate { share: policy("page-browser", 60, 60), ..PAGE };
+/// The same for the phone that took it over, so that neither uses up what the other needs.
+pub(crate) const PAGE_OF_ITS_PHONE: WalletRate =
+    WalletRate { share: policy("page-phone", 60, 60), ..PAGE };
 pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
 /// Keys are made by people and at deployments: nobody needs many a second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));

@@ -8,7 +8,7 @@ use super::icons;
 use super::qr::Qr;
 use super::words::Words;
 use super::{Addresses, claims, live, named, outcome};
-use crate::app::PageView;
+use crate::app::{PageView, Standing};
 use idgate_store::Face;
 
 /// A code of more modules than this from edge to edge is drawn with [`MODULE_PIXELS`] for each.
@@ -48,6 +48,8 @@ pub(super) struct Asking<'a> {
     words: &'static Words,
     own: Addresses<'a>,
     qr: Option<Qr>,
+    /// Whether the code opens this page on a phone. It is not drawn before a browser has the page.
+    is_for_phone: bool,
 }
 
 impl<'a> Asking<'a> {
@@ -57,8 +59,12 @@ impl<'a> Asking<'a> {
         words: &'static Words,
         own: Addresses<'a>,
     ) -> Self {
-        let qr = view.qr_code().as_deref().and_then(Qr::of);
-        Self { view, face, words, own, qr }
+        let for_phone = view
+            .handover_address(own.token)
+            .or_else(|| view.hands_over_once_taken().then(|| view.sample_address(own.token)));
+        let is_for_phone = for_phone.is_some();
+        let qr = for_phone.or_else(|| view.qr_code()).as_deref().and_then(Qr::of);
+        Self { view, face, words, own, qr, is_for_phone }
     }
 
     fn room(&self) -> Option<Room> {
@@ -106,10 +112,20 @@ impl<'a> Asking<'a> {
         html.raw("</div></div>");
     }
 
+    /// The sentence for a person on a computer.
+    fn lead(&self) -> &'static str {
+        if self.is_for_phone {
+            self.words.text("move")
+        } else if self.qr.is_some() {
+            self.words.text("lead_scan")
+        } else {
+            self.words.text("lead_phone")
+        }
+    }
+
     fn head(&self, html: &mut Html) {
         let words = self.words;
-        let on_computer =
-            if self.qr.is_some() { words.text("lead_scan") } else { words.text("lead_phone") };
+        let on_computer = self.lead();
         html.raw("<div class=\"head\"><h1 tabindex=\"-1\">").text(&self.title()).raw("</h1>");
         html.raw("<p class=\"lead desk linked\">").text(on_computer).raw("</p>");
         html.raw("<p class=\"lead touch linked\">").text(words.text("lead_open")).raw("</p>");
@@ -118,7 +134,7 @@ impl<'a> Asking<'a> {
             html.raw("<div class=\"note desk linked\"><p>");
             html.text(&named(words.text("cross_care"), self.face)).raw("</p></div>");
         }
-        live::notices(html, words, self.own, if self.view.turns() { 5 } else { 10 });
+        live::notices(html, words, self.own, if self.view.renews() { 5 } else { 10 });
         html.raw("</div>");
     }
 
@@ -126,7 +142,7 @@ impl<'a> Asking<'a> {
     /// opened (HAIP 1.0 5.1).
     fn crosses_devices(&self) -> bool {
         let is_haip = self.view.session.offers().any(|offer| offer.profile() == Profile::Haip);
-        is_haip && self.qr.is_some()
+        is_haip && self.qr.is_some() && !self.is_for_phone
     }
 
     fn way(&self, html: &mut Html) {
@@ -146,6 +162,7 @@ impl<'a> Asking<'a> {
         if let Some(qr) = &self.qr {
             html.raw("<div class=\"scan\">");
             self.code(html, qr);
+            self.way_to_code(html);
             html.raw("</div>");
         } else {
             // The script adds the address once the page is this browser's.
@@ -159,16 +176,38 @@ impl<'a> Asking<'a> {
         }
         live::line(html, words, self.view.left_ms(), words.text("waiting"));
         if self.qr.is_some() {
-            html.raw("<ol class=\"steps desk linked\">");
-            for step in [words.text("step1"), words.text("step2"), words.text("step3")] {
-                html.raw("<li>").text(step).raw("</li>");
-            }
-            html.raw("</ol>");
-            if self.view.turns() {
-                html.raw("<p class=\"small desk linked\">").text(words.text("turns")).raw("</p>");
-            }
+            self.steps(html);
         }
         html.raw("</section>");
+    }
+
+    fn steps(&self, html: &mut Html) {
+        let words = self.words;
+        let steps = match self.is_for_phone {
+            true => [words.text("move1"), words.text("move2"), words.text("step3")],
+            false => [words.text("step1"), words.text("step2"), words.text("step3")],
+        };
+        html.raw("<ol class=\"steps desk linked\">");
+        for step in steps {
+            html.raw("<li>").text(step).raw("</li>");
+        }
+        html.raw("</ol>");
+        if self.view.turns() || self.is_for_phone {
+            html.raw("<p class=\"small desk linked\">").text(words.text("turns")).raw("</p>");
+        }
+        if self.is_for_phone {
+            html.raw("<div class=\"note desk linked\"><p><b>").text(words.text("move_why"));
+            html.raw("</b> ").text(&named(words.text("move_reason"), self.face)).raw("</p></div>");
+        }
+    }
+
+    /// The button without the script that makes the page this browser's, which is shown a code for a phone then.
+    fn way_to_code(&self, html: &mut Html) {
+        if self.is_for_phone && self.view.standing == Standing::Free {
+            html.raw("<noscript><form method=\"post\" action=\"").text(&self.own.of("take"));
+            html.raw("\"><button>").text(self.words.text("move_code"));
+            html.raw("</button></form></noscript>");
+        }
     }
 
     /// The script shows it where the browser has a dialogue for this request.
@@ -184,9 +223,14 @@ impl<'a> Asking<'a> {
     }
 
     fn code(&self, html: &mut Html, qr: &Qr) {
-        self.frame_of_code(html, qr, " id=\"qr\"");
-        html.raw("<path id=\"code\" fill=\"none\" stroke=\"#000\" d=\"").raw(&qr.path());
-        html.raw("\" stroke-dasharray=\"").raw(qr.dashes()).raw("\"/></svg>");
+        let is_drawn = self.view.standing != Standing::Free || !self.is_for_phone;
+        // The script draws it, in the room that it has from the start.
+        self.frame_of_code(html, qr, if is_drawn { " id=\"qr\"" } else { " id=\"qr\" hidden" });
+        html.raw("<path id=\"code\" fill=\"none\" stroke=\"#000\" d=\"");
+        if is_drawn {
+            html.raw(&qr.path()).raw("\" stroke-dasharray=\"").raw(qr.dashes());
+        }
+        html.raw("\"/></svg>");
     }
 
     /// The start of a drawing of the code, up to its modules.
@@ -197,7 +241,10 @@ impl<'a> Asking<'a> {
         } else {
             " class=\"qr full\""
         });
-        html.raw(" role=\"img\" aria-label=\"").text(self.words.text("code_name"));
+        html.raw(" role=\"img\" aria-label=\"").text(match self.is_for_phone {
+            true => self.words.text("move_name"),
+            false => self.words.text("code_name"),
+        });
         html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"");
         if !is_column {
             let pixels = qr.side().saturating_mul(MODULE_PIXELS).to_string();
@@ -237,9 +284,14 @@ impl<'a> Asking<'a> {
         icons::CHEVRON.draw(html);
         html.raw("</summary><ul>");
         if let Some(qr) = &self.qr {
-            html.raw("<li class=\"touch again\"><p class=\"touch\">")
-                .text(words.text("other_scan"));
-            html.raw("</p><p class=\"desk\">").text(words.text("lead_scan")).raw("</p>");
+            if self.is_for_phone {
+                // Where the browser chooses; on a phone there is nothing to go on to.
+                html.raw("<li class=\"desk chosen\" hidden><p>").text(self.lead());
+            } else {
+                html.raw("<li class=\"touch again\"><p class=\"touch\">");
+                html.text(words.text("other_scan")).raw("</p><p class=\"desk\">").text(self.lead());
+            }
+            html.raw("</p>");
             self.frame_of_code(html, qr, "");
             html.raw("<use href=\"#code\"/></svg></li>");
         }

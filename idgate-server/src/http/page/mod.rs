@@ -1,8 +1,10 @@
 //! The page for people, as text: no template engine, because everything on it is escaped by the one
 //! writer that there is.
 
+mod addresses;
 mod asking;
 mod claims;
+mod handover;
 mod html;
 mod icons;
 mod language;
@@ -16,7 +18,9 @@ use std::sync::LazyLock;
 
 use hyper::StatusCode;
 
+pub(crate) use self::addresses::{Addresses, Opening};
 use self::asking::Asking;
+pub(crate) use self::handover::{asks_on_phone, late};
 pub use self::html::Html;
 pub(crate) use self::language::Language;
 use self::outcome::Outcome;
@@ -43,60 +47,6 @@ pub(crate) const ROOT: &str = "/v/";
 
 /// Seconds after which a page in place of another is asked for again, unless the answer says when.
 const AGAIN_SECONDS: u64 = 5;
-
-/// Where a page finds what belongs to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Addresses<'a> {
-    pub(crate) token: &'a str,
-    /// Whether it is shown in a frame.
-    pub(crate) framed: bool,
-    /// The language that the person chose on the page.
-    pub(crate) chosen: Option<Language>,
-    /// Whether the person wants to see the code although a wallet has fetched the request.
-    pub(crate) shows_code: bool,
-}
-
-impl Addresses<'_> {
-    /// The path of something below the page.
-    pub(crate) fn of(self, name: &str) -> String {
-        self.with(name, "")
-    }
-
-    /// The same with one more parameter in its query.
-    pub(crate) fn with(self, name: &str, parameter: &str) -> String {
-        let path = [ROOT, self.token, "/", name].concat();
-        self.queried(path, self.chosen, parameter)
-    }
-
-    /// The path of the page.
-    pub(crate) fn page(self) -> String {
-        self.queried([ROOT, self.token].concat(), self.chosen, "")
-    }
-
-    /// The page with its code, although a wallet has fetched the request.
-    fn page_with_code(self) -> String {
-        Self { shows_code: true, ..self }.page()
-    }
-
-    /// The page in another language.
-    fn page_in(self, language: Language) -> String {
-        self.queried([ROOT, self.token].concat(), Some(language), "")
-    }
-
-    fn queried(self, path: String, language: Option<Language>, parameter: &str) -> String {
-        let language = language.map(|one| ["lang=", one.words().code].concat());
-        let parts = [
-            Some("frame").filter(|_| self.framed),
-            language.as_deref(),
-            Some("code").filter(|_| self.shows_code),
-            Some(parameter),
-        ];
-        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-        parts
-            .fold((path, '?'), |(path, separator), part| (format!("{path}{separator}{part}"), '&'))
-            .0
-    }
-}
 
 /// What a page says that has nothing to show: its link leads nowhere.
 pub(crate) fn gone(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
@@ -139,7 +89,8 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
     let Showing { face, operator, language, own } = *showing;
     let words = language.words();
     let mut html = Html::default();
-    let shows_code = own.shows_code && view.phase == Phase::Fetched;
+    let shows_code =
+        own.shows_code && view.phase == Phase::Fetched && view.standing != Standing::Moved;
     let outcome = Outcome::of(view, words, own).filter(|_| !shows_code);
     let outcome = outcome.map(|outcome| outcome.named(face));
     let asking = Asking::new(view, face, words, own);
@@ -157,7 +108,7 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
     );
     html.raw(if is_slim { "<div class=\"page slim\">" } else { "<div class=\"page\">" });
     brand(&mut html, view, face, words, own);
-    html.raw("<main class=\"card\" data-state=\"").raw(view.phase.name()).raw("\" data-left=\"");
+    html.raw("<main class=\"card\" data-state=\"").raw(view.state()).raw("\" data-left=\"");
     html.raw(&view.left_ms().to_string()).raw("\" data-page=\"").text(&own.page()).raw("\"");
     if view.standing == Standing::Free {
         html.raw(" data-free");
@@ -180,9 +131,12 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
 /// The buttons below an outcome, and the status of a session that goes on.
 fn below(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
     match view.phase {
+        Phase::Open | Phase::Fetched | Phase::Checking if view.standing == Standing::Moved => {
+            handover::follow(html, view, words, own);
+        }
         Phase::Open => {}
         Phase::Fetched => {
-            live::notices(html, words, own, if view.turns() { 5 } else { 10 });
+            live::notices(html, words, own, if view.renews() { 5 } else { 10 });
             live::line(html, words, view.left_ms(), words.text("fetched_wait"));
             html.raw("<div class=\"row\"><a class=\"button second\" href=\"");
             html.text(&own.page_with_code()).raw("\">").text(words.text("show_code")).raw("</a>");
@@ -200,7 +154,7 @@ fn below(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addr
 fn looks_again(view: &PageView) -> Option<u64> {
     match view.phase {
         // A code is good for 5 s once it has turned: by then the next one is shown.
-        Phase::Open | Phase::Fetched if view.turns() => Some(5),
+        Phase::Open | Phase::Fetched if view.renews() => Some(5),
         Phase::Open | Phase::Fetched | Phase::Checking => Some(10),
         Phase::Done | Phase::Declined | Phase::Refused | Phase::Over | Phase::Cancelled => None,
     }
@@ -368,21 +322,16 @@ mod tests {
 
     #[test]
     fn an_error_repeats_an_address_as_text_alone() {
-        let own = Addresses { token: "a\"b", framed: true, chosen: None, shows_code: false };
+        let own = Addresses {
+            token: "a\"b",
+            framed: true,
+            chosen: None,
+            shows_code: false,
+            opening: None,
+        };
         let text = refused(Language::of(None), StatusCode::TOO_MANY_REQUESTS, Some(7), own);
         assert!(text.contains("href=\"/v/a&quot;b?frame\""), "{text}");
         assert!(text.contains(" data-again=\"7\""), "{text}");
-    }
-
-    #[test]
-    fn addresses_keep_the_frame_and_the_language_that_was_chosen() {
-        let own = Addresses { token: "t", framed: false, chosen: None, shows_code: false };
-        assert_eq!((own.page(), own.of("take")), ("/v/t".into(), "/v/t/take".into()));
-        let own = Addresses { framed: true, chosen: Language::named("de"), ..own };
-        assert_eq!(own.page(), "/v/t?frame&lang=de");
-        assert_eq!(own.with("open", "scheme=haip"), "/v/t/open?frame&lang=de&scheme=haip");
-        assert_eq!(own.page_in(Language::of(None)), "/v/t?frame&lang=en");
-        assert_eq!(own.page_with_code(), "/v/t?frame&lang=de&code");
     }
 
     #[test]

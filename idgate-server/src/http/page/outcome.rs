@@ -4,7 +4,7 @@ use super::html::Html;
 use super::icons::{self, Icon};
 use super::words::Words;
 use super::{Addresses, named};
-use crate::app::{PageView, Phase};
+use crate::app::{PageView, Phase, Standing};
 use idgate_store::Face;
 
 /// How long the page stays after it has thanked, in milliseconds.
@@ -44,8 +44,35 @@ impl Outcome {
         Self::new(icons::HOURGLASS, "", words.notice("busy"))
     }
 
+    /// For an address that was for a phone, and is good no longer.
+    pub(super) fn late(words: &Words) -> Self {
+        Self::new(icons::CLOCK, "", words.notice("late"))
+    }
+
+    /// For a phone that may take a page over: `title` is the request in one sentence.
+    pub(super) fn asks(title: &str, words: &Words) -> Self {
+        Self::new(icons::PHONE, "", (title, words.text("move_care")))
+    }
+
+    /// For the computer whose page went to a phone; `None`: it says what every page says.
+    fn moved(view: &PageView, words: &Words) -> Option<Self> {
+        match view.phase {
+            _ if view.standing != Standing::Moved => None,
+            Phase::Open | Phase::Fetched | Phase::Checking => {
+                Some(Self::new(icons::PHONE, "", words.notice("moved")))
+            }
+            Phase::Done | Phase::Declined | Phase::Refused | Phase::Cancelled => {
+                Some(Self::new(icons::PHONE, "", words.notice("finished")))
+            }
+            Phase::Over => None,
+        }
+    }
+
     /// How a session is that no longer waits for a wallet on this page; `None` while it does.
     pub(super) fn of(view: &PageView, words: &Words, own: Addresses<'_>) -> Option<Self> {
+        if let Some(moved) = Self::moved(view, words) {
+            return Some(moved);
+        }
         let leads_on = leads_on(view, own);
         let mut outcome = match view.phase {
             Phase::Open => return None,

@@ -10,6 +10,8 @@ const byId = (id) => document.getElementById(id)
 const main = document.querySelector('main')
 const page = document.querySelector('.page')
 const [notice, clock, said, choose, warning] = ['notice', 'left', 'said', 'choose', 'alert'].map(byId)
+// A code that is not drawn before the page is this browser's keeps its room.
+byId('qr')?.removeAttribute('hidden')
 const { state } = main.dataset
 // A page that answers a form is at the form's address, and not at its own.
 const home = new URL(main.dataset.page, location.href)

@@ -1,11 +1,13 @@
 //! The page for people, and what belongs to it (decisions 27). Nothing here has claims.
 
 mod dialogue;
+mod handover;
 mod headers;
 mod holding;
 mod same_origin;
 
 pub(crate) use self::dialogue::{answer, requests};
+pub(crate) use self::handover::{bring_back, open_on_phone, take_over};
 pub(crate) use self::holding::{cancel, take};
 
 use std::sync::Arc;
@@ -79,12 +81,12 @@ pub(crate) async fn state(call: Call<'_>) -> Answered {
     if view.standing == Standing::Taken {
         return taken(&call);
     }
-    if seen.as_deref() != Some(view.phase.name()) || view.phase.is_settled() {
-        return Ok(state_of(&view));
+    if seen.as_deref() != Some(view.state()) || view.phase.is_settled() {
+        return Ok(state_of(&view, call.id));
     }
     app.page_changed(&view).await?;
     let view = look_again(&call).await?;
-    if view.standing == Standing::Taken { taken(&call) } else { Ok(state_of(&view)) }
+    if view.standing == Standing::Taken { taken(&call) } else { Ok(state_of(&view, call.id)) }
 }
 
 /// `GET /v/{token}/open`: the request behind another scheme.
@@ -93,7 +95,7 @@ pub(crate) async fn open(call: Call<'_>) -> Answered {
     let scheme = scheme.as_deref().map_or(Some(Scheme::OpenId4Vp), Scheme::from_key);
     let scheme = scheme.ok_or_else(HttpError::not_found)?;
     let view = look(&call).await?;
-    if view.standing == Standing::Taken {
+    if matches!(view.standing, Standing::Taken | Standing::Moved) {
         return taken(&call);
     }
     if !view.phase.is_open() || !view.schemes().any(|own| own == scheme) {
@@ -166,7 +168,7 @@ fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
     let chosen = query::single(query, "lang")?;
     let chosen = chosen.as_deref().and_then(Language::named);
     let shows_code = query::single(query, "code")?.is_some();
-    Ok(Addresses { token: call.id, framed, chosen, shows_code })
+    Ok(Addresses { token: call.id, framed, chosen, shows_code, opening: None })
 }
 
 /// What became of a request below [`page::ROOT`] that ended in an error: words for the person who looks at it, JSON
@@ -178,7 +180,7 @@ pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body>
         let asked = |name| query::single(head.uri.query(), name).ok().flatten();
         let chosen = asked("lang").as_deref().and_then(Language::named);
         let [framed, shows_code] = ["frame", "code"].map(|name| asked(name).is_some());
-        let own = Addresses { token, framed, chosen, shows_code };
+        let own = Addresses { token, framed, chosen, shows_code, opening: None };
         let again = error.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok());
         let again = again.and_then(|seconds| seconds.parse().ok());
         let text = page::refused(language(&head.headers, own), error.status(), again, own);
@@ -199,12 +201,12 @@ async fn framers(
 }
 
 /// The state of a page: never why, and never with a claim.
-fn state_of(view: &PageView) -> Response<Body> {
-    let mut object = Object::new().text("state", view.phase.name());
+fn state_of(view: &PageView, token: &str) -> Response<Body> {
+    let mut object = Object::new().text("state", view.state());
     if view.phase.is_open() {
         object = object.raw("left_ms", &view.left_ms().to_string());
-        if view.turns() {
-            object = turned(object, view);
+        if view.renews() {
+            object = turned(object, view, token);
         }
     }
     if let Some(back) = view.way_back().map(|way| way.uri).as_deref().or(view.way_out()) {
@@ -216,11 +218,16 @@ fn state_of(view: &PageView) -> Response<Body> {
 }
 
 /// What turns of an open page.
-fn turned(object: Object, view: &PageView) -> Object {
-    let links = view.schemes();
-    let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(one)));
-    let object = object.object("links", links);
-    match view.qr_code().as_deref().and_then(Qr::of) {
+fn turned(mut object: Object, view: &PageView, token: &str) -> Object {
+    if view.turns() {
+        let links = view.schemes();
+        let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(one)));
+        object = object.object("links", links);
+    }
+    let for_phone = view.handover_address(token);
+    let object = object.text_if("phone", for_phone.as_deref());
+    let code = for_phone.or_else(|| view.qr_code());
+    match code.as_deref().and_then(Qr::of) {
         Some(qr) => {
             let drawn = Object::with_capacity(8192).text("view", &qr.view_box());
             object.object("qr", drawn.text("path", &qr.path()).text("dashes", qr.dashes()))

@@ -6,7 +6,7 @@ use idgate_core::Scheme;
 use idgate_core::session::Withheld;
 use zeroize::Zeroizing;
 
-use crate::app::{CreatedSession, SessionView, Visit};
+use crate::app::{CreatedSession, SessionView, ShownByPage, Visit};
 use crate::http::answer_body::empty;
 use crate::http::auth::Authorized;
 use crate::http::call::{Call, FoundSession};
@@ -121,6 +121,13 @@ pub(super) enum Reader<'c> {
     Status,
 }
 
+/// The members that a page adds to the details of a result, each after a comma.
+fn of_page(page: &ShownByPage) -> String {
+    let code = page.code.as_ref().map(|code| [",\"page_code\":\"", code, "\""].concat());
+    let handover = if page.handover { ",\"handover\":true" } else { "" };
+    code.unwrap_or_default() + handover
+}
+
 /// `SessionStatus` (specification 2): result and reason only while and when there is one.
 pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
@@ -144,10 +151,9 @@ pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<V
     if let Some(result) = result {
         let details = result.details_json();
         object = object.raw("claims", result.claims_json());
-        object = match (&view.page_code, details.strip_suffix('}')) {
-            (Some(code), Some(members)) => {
-                let parts = [members, ",\"page_code\":\"", code, "\"}"];
-                object.raw("verification_details", &parts.concat())
+        object = match (of_page(&view.page), details.strip_suffix('}')) {
+            (more, Some(members)) if !more.is_empty() => {
+                object.raw("verification_details", &[members, &more, "}"].concat())
             }
             _ => object.raw("verification_details", details),
         };

@@ -161,6 +161,8 @@ macro_rules! conforms {
                 a_page_is_found_by_its_digest_and_its_session_and_goes_with_it
                 a_page_remembers_no_more_than_it_has_room_for
                 of_many_browsers_exactly_one_takes_a_page_and_keeps_it
+                of_many_phones_exactly_one_gets_a_page_and_gives_it_back_once
+                a_page_moves_only_from_a_browser_that_has_it_while_its_session_is_open
                 a_page_of_a_session_made_once_is_stored_with_it
                 a_client_is_shown_by_its_name_and_its_logo
             }

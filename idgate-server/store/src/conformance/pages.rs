@@ -73,6 +73,57 @@ pub(super) async fn of_many_browsers_exactly_one_takes_a_page_and_keeps_it<B: Ba
     assert!(!store.take_page(&PAGE, [99; 32]).await.unwrap());
 }
 
+pub(super) async fn of_many_phones_exactly_one_gets_a_page_and_gives_it_back_once<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let session = fixture.paged().await;
+    let store = fixture.store();
+    assert!(store.take_page(&PAGE, [99; 32]).await.unwrap());
+    let handed = (0..16).map(|phone| store.hand_over_page(&PAGE, [phone; 32], 0));
+    let mut phones = Vec::new();
+    for (phone, handed) in handed.collect::<Vec<_>>().into_iter().enumerate() {
+        if handed.await.unwrap() {
+            phones.push(u8::try_from(phone).unwrap());
+        }
+    }
+    let [first] = phones[..] else { panic!("{phones:?}") };
+    let page = store.page_of(session.id()).await.unwrap().unwrap();
+    assert_eq!((page.browser, page.phone, page.moves), (Some([99; 32]), Some([first; 32]), 1));
+    // Another phone gets it by no count of moves.
+    for moves in [0, 1] {
+        assert!(!store.hand_over_page(&PAGE, [50; 32], moves).await.unwrap());
+    }
+    assert!(!store.bring_page_back(&PAGE, 0, "fetched.1".into()).await.unwrap());
+    store.note_on_page(&PAGE, "fetched.11").await.unwrap();
+    assert!(store.bring_page_back(&PAGE, 1, "fetched.1".into()).await.unwrap());
+    assert!(!store.bring_page_back(&PAGE, 1, "fetched.1".into()).await.unwrap());
+    let page = store.page(&PAGE).await.unwrap().unwrap();
+    assert_eq!((page.browser, page.phone, page.moves), (Some([99; 32]), None, 2));
+    assert!(!store.bring_page_back(&PAGE, 2, "fetched.2".into()).await.unwrap());
+    assert!(store.hand_over_page(&PAGE, [50; 32], 2).await.unwrap());
+    store.note_on_page(&PAGE, "fetched.3").await.unwrap();
+    assert!(!store.bring_page_back(&PAGE, 3, "fetched.3".into()).await.unwrap());
+}
+
+pub(super) async fn a_page_moves_only_from_a_browser_that_has_it_while_its_session_is_open<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    let session = fixture.paged().await;
+    let store = fixture.store();
+    assert!(!store.hand_over_page(&PAGE, [1; 32], 0).await.unwrap(), "no browser has it");
+    assert!(store.take_page(&PAGE, [99; 32]).await.unwrap());
+    assert!(!store.hand_over_page(&[4; 32], [1; 32], 0).await.unwrap(), "there is none");
+    assert!(store.hand_over_page(&PAGE, [1; 32], 0).await.unwrap());
+    let expired = session.expired(session.expires_at()).unwrap();
+    assert_eq!(store.commit(expired, None).await.unwrap(), Committed::Yes);
+    assert!(!store.bring_page_back(&PAGE, 1, "fetched.1".into()).await.unwrap());
+    let page = store.page(&PAGE).await.unwrap().unwrap();
+    assert_eq!((page.phone, page.moves), (Some([1; 32]), 1));
+    // The phone is forgotten with its session.
+    assert!(store.delete_session(&fixture.live, session.id(), NOW).await.unwrap());
+    assert!(store.page(&PAGE).await.unwrap().is_none());
+}
+
 pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let transition = fixture.new_session(&fixture.live, NOW);

@@ -40,6 +40,36 @@ impl Store {
         })
     }
 
+    /// Gives it to the phone that shows what has the digest `phone`, unless it moved since `moves` was read, no
+    /// browser has it, or its session takes no answer: of any number of phones exactly one gets it. `false`: it stays.
+    pub fn hand_over_page(
+        &self,
+        digest: &[u8; 32],
+        phone: [u8; 32],
+        moves: i64,
+    ) -> Write<'_, bool> {
+        self.write(LaneKey::of(digest), (*digest, phone, moves), |(digest, phone, moves), db, _| {
+            Box::pin(pages::hand_over(db, digest, phone, *moves))
+        })
+    }
+
+    /// Takes it back from a phone, unless it moved since `moves` was read, has the note `unless`, or its session takes
+    /// no answer. `false`: it stays.
+    pub fn bring_page_back(
+        &self,
+        digest: &[u8; 32],
+        moves: i64,
+        unless: String,
+    ) -> Write<'_, bool> {
+        self.write(
+            LaneKey::of(digest),
+            (*digest, moves, unless),
+            |(digest, moves, unless), db, _| {
+                Box::pin(pages::bring_back(db, digest, *moves, unless))
+            },
+        )
+    }
+
     /// Remembers `note`, which has no spaces, once. A page has room for some dozens.
     pub fn note_on_page(&self, digest: &[u8; 32], note: &str) -> Write<'_, ()> {
         self.write(LaneKey::of(digest), (*digest, note.to_owned()), |(digest, note), db, _| {

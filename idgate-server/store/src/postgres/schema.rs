@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, sql: include_str!("migrations/0005_traces.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_sd_jwt_ekus.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_faces.sql") },
+    Migration { number: 8, sql: include_str!("migrations/0008_handover.sql") },
 ];
 
 /// Of all nodes and commands one changes the schema at a time.

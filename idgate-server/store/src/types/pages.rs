@@ -23,6 +23,10 @@ pub struct PageRecord {
     pub secret: Zeroizing<Vec<u8>>,
     /// SHA-256 of what the browser shows that took it.
     pub browser: Option<[u8; 32]>,
+    /// The same of a phone's browser that took it over from that one.
+    pub phone: Option<[u8; 32]>,
+    /// How often it went to a phone or came back.
+    pub moves: i64,
     /// Whether anybody looked at it.
     pub is_opened: bool,
     /// What else is to be remembered of it, in the order in which it happened.

@@ -56,6 +56,10 @@ pub(crate) fn table() -> Vec<Endpoint> {
         public("GET", "/v/{id}", 200).of(page),
         public("POST", "/v/{id}/take", 303).of(page),
         public("POST", "/v/{id}/cancel", 200).of(page),
+        // No page showed that part, and no phone has the page.
+        public("GET", "/v/{id}/on/{part}", 404).of(page),
+        public("POST", "/v/{id}/on/{part}", 404).of(page),
+        public("POST", "/v/{id}/back", 403).of(page),
         public("GET", "/v/{id}/state", 200).of(page),
         // Nobody took it.
         public("GET", "/v/{id}/dc-api", 403).of(page),

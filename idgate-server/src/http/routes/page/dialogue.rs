@@ -53,5 +53,5 @@ pub(crate) async fn answer(call: Call<'_>) -> Answered {
     };
     wallet::to_its_end(limit, Box::pin(work)).await?;
     let cookies = |name: &str| page::cookie_of(&head.headers, name);
-    Ok(state_of(&gateway.app.page(token, cookies).await?))
+    Ok(state_of(&gateway.app.page(token, cookies).await?, token))
 }

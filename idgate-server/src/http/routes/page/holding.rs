@@ -1,7 +1,7 @@
 //! A page belongs to one browser: the browser takes it, and only that browser cancels.
 
-use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
+use hyper::{Response, StatusCode};
 
 use super::same_origin::is_from_here;
 use super::{
@@ -10,6 +10,7 @@ use super::{
 use crate::app::{PageKey, PageView, Standing};
 use crate::http::call::Call;
 use crate::http::error::{Answered, HttpError};
+use crate::http::json::Body;
 use crate::http::page::{self, Addresses};
 
 /// How long a browser remembers that a page is its own after the session took no more answers.
@@ -39,16 +40,19 @@ impl Held {
     /// The answer with the cookie, whatever it says: a browser that has the page must not be locked out of it.
     fn tell(self, answered: Answered) -> Answered {
         let Some(cookie) = self.cookie else { return answered };
-        let mut response = match answered {
-            Ok(response) => response,
-            Err(error) => return Err(error.with_cookie(cookie)),
-        };
-        if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
-            cookie.set_sensitive(true);
-            response.headers_mut().insert(SET_COOKIE, cookie);
+        match answered {
+            Ok(response) => Ok(with_cookie(response, &cookie)),
+            Err(error) => Err(error.with_cookie(cookie)),
         }
-        Ok(response)
     }
+}
+
+pub(super) fn with_cookie(mut response: Response<Body>, cookie: &str) -> Response<Body> {
+    if let Ok(mut cookie) = HeaderValue::from_str(cookie) {
+        cookie.set_sensitive(true);
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
 }
 
 /// `POST /v/{token}/take`: the page becomes this browser's.
@@ -63,7 +67,7 @@ async fn was_taken(call: &Call<'_>, view: PageView, own: Addresses<'_>) -> Answe
     let app = &call.gateway.app;
     app.open_page(&view).await?;
     match is_for_script(&call.head.headers) {
-        true => Ok(state_of(&app.page_taken(view))),
+        true => Ok(state_of(&app.page_taken(view), call.id)),
         false => see(&own.page()),
     }
 }
@@ -77,7 +81,7 @@ pub(crate) async fn cancel(call: Call<'_>) -> Answered {
         return taken(&call);
     }
     // Another browser, and a session that is not open, have an answer of their own.
-    if view.standing != Standing::Taken && view.phase.is_open() {
+    if matches!(view.standing, Standing::Free | Standing::Own) && view.phase.is_open() {
         app.expects_cancel().await?;
     }
     let Some(held) = Held::by(&call, &view, own).await? else { return taken(&call) };
@@ -93,7 +97,7 @@ async fn was_cancelled(call: &Call<'_>, view: &PageView, own: Addresses<'_>) -> 
     }
     let view = app.page_taken(look_again(call).await?);
     let mut response =
-        if is_for_person { page_of(call, view, own).await? } else { state_of(&view) };
+        if is_for_person { page_of(call, view, own).await? } else { state_of(&view, call.id) };
     if !is_cancelled {
         *response.status_mut() = StatusCode::CONFLICT;
     }
@@ -101,7 +105,7 @@ async fn was_cancelled(call: &Call<'_>, view: &PageView, own: Addresses<'_>) -> 
 }
 
 /// Bound to this host, for https alone and hidden from scripts.
-fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
+pub(super) fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
     let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
     let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
     let (name, key) = (view.cookie_name(), key.expose());

@@ -121,3 +121,78 @@ fn an_address_to_try_again_is_https_or_an_applications_and_http_in_development()
         assert!(parse_with(&with_retry(&json!(good)), &trust(), &on).is_ok(), "{good}");
     }
 }
+
+fn with_handover(handover: &Value, more: Value) -> Value {
+    let mut body = pair(json!({"handover": handover}), json!({}));
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+#[test]
+fn handover_is_known_where_there_are_pages_alone() {
+    let back = json!({"profile": "haip", "redirect_uri": "https://shop.example/back"});
+    for handover in [true, false] {
+        let body = with_handover(&handover.into(), back.clone());
+        refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "handover");
+        let off = SpokenProfiles::new(ALL).with_page_fields(PageFields::Off);
+        let said = refused_by(&off, &body, "invalid_request", "handover");
+        assert!(
+            said.ends_with("is for a page, and there is none; leave it out, or enable pages"),
+            "{said}"
+        );
+        let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
+        assert_eq!(parse_with(&body, &trust(), &on).unwrap().handover(), handover);
+    }
+}
+
+#[test]
+fn handover_is_for_answers_on_the_same_device() {
+    let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
+    let redirect_uri = "https://shop.example/back";
+    for more in [
+        json!({"profile": "1.0", "redirect_uri": redirect_uri}),
+        json!({"profile": "1.0", "redirect_uri": redirect_uri, "same_device": false}),
+        json!({"profile": "haip", "redirect_uri": redirect_uri, "same_device": false}),
+        json!({"profile": "1.0"}),
+    ] {
+        let said = refused_by(
+            &on,
+            &with_handover(&true.into(), more.clone()),
+            "invalid_request",
+            "handover",
+        );
+        assert!(said.contains("is for answers on the same device"), "{said}");
+        let request = parse_with(&with_handover(&false.into(), more), &trust(), &on).unwrap();
+        assert!(!request.handover());
+    }
+    for more in [
+        json!({"profile": "haip", "redirect_uri": redirect_uri}),
+        json!({"profiles": ["1.0", "haip"], "redirect_uri": redirect_uri}),
+        json!({"profile": "1.0", "redirect_uri": redirect_uri, "same_device": true}),
+    ] {
+        assert!(parse_with(&with_handover(&true.into(), more), &trust(), &on).unwrap().handover());
+    }
+}
+
+#[test]
+fn handover_needs_a_redirect_uri() {
+    let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
+    for (more, path) in [
+        (json!({"profile": "haip"}), "redirect_uri"),
+        (json!({"profile": "1.0", "same_device": true}), "same_device"),
+    ] {
+        let said = refused_by(&on, &with_handover(&true.into(), more), "invalid_request", path);
+        assert!(said.contains("redirect_uri"), "{said}");
+    }
+}
+
+#[test]
+fn handover_is_a_boolean() {
+    let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
+    let back = json!({"profile": "haip", "redirect_uri": "https://shop.example/back"});
+    for bad in [json!(null), json!("true"), json!(1), json!({})] {
+        let body = with_handover(&bad, back.clone());
+        let said = refused_by(&on, &body, "invalid_request", "handover");
+        assert!(said.contains("must be a boolean"), "{said}");
+    }
+}
