@@ -339,6 +339,48 @@ test('a wallet that has the request is said to have it, and the code is there fo
 
 for (const javaScriptEnabled of [true, false]) {
   const how = javaScriptEnabled ? 'with' : 'without'
+  test(`a page goes from a computer to a phone, ${how} its script, and the phone alone goes on`, inBrowser, async () => {
+    const session = await world.begin(world.newer, { same_device: true, handover: true })
+    const [computer, phone] = [await browser({ javaScriptEnabled }), await browser({ javaScriptEnabled })]
+    for (const page of [computer, phone]) await withoutDialogue(page)
+    /** A page without its script looks again after some seconds; this is sooner. */
+    const look = (page) => (javaScriptEnabled ? undefined : page.goto(session.page_url))
+    const stands = async (page, state) => {
+      await look(page)
+      await page.waitForSelector(`main[data-state=${state}]`)
+    }
+    await computer.goto(session.page_url)
+    if (!javaScriptEnabled) await computer.getByRole('button', { name: 'Show the code' }).click()
+    await computer.waitForSelector('#code[stroke-dasharray]')
+    const opened = async () => {
+      await look(computer)
+      return (await phone.goto(await scan(computer))).status() === 200
+    }
+    await eventually('the code is opened while it is good', () => world.newer.still(opened))
+    await phone.getByRole('button', { name: 'Continue on this phone' }).click()
+    await stands(phone, 'open')
+    await stands(computer, 'moved')
+    await computer.getByRole('button', { name: 'Bring it back to this computer' }).click()
+    await stands(computer, 'open')
+    await stands(phone, 'none')
+    await eventually('the next code is opened while it is good', () => world.newer.still(opened))
+    await phone.getByRole('button', { name: 'Continue on this phone' }).click()
+    await stands(computer, 'moved')
+    const shown = async () => {
+      await look(phone)
+      return phone.getAttribute('a.button', 'href')
+    }
+    const { status, body } = await world.answerShown(shown)
+    assert.equal(status, 200, body)
+    await stands(phone, 'done')
+    await stands(computer, 'finished')
+    assert.equal(await computer.locator('main a').count(), 0, 'nothing leads on')
+    assert.equal(await phone.getAttribute('#back', 'href'), world.back)
+    assert.equal((await world.newer.session(session.session_id)).status, 'VERIFIED')
+    // Without its script a page is left before its content can be read.
+    for (const page of javaScriptEnabled ? [computer, phone] : []) await world.assertClean(page)
+  })
+
   test(`“Cancel”, ${how} its script, ends it and leads back without a code`, inBrowser, async () => {
     const session = await world.begin(world.inline)
     const page = await browser({ javaScriptEnabled })

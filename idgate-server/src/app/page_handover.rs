@@ -9,11 +9,11 @@ use super::pages::{PageKey, PageView, Phase, Standing, is_same_device};
 use super::{App, AppError};
 use crate::digest::sha256;
 
-/// What shows that a browser opened an address for a phone in time, and which key it has for the page.
+/// Proof that a browser opened an address for a phone in time, and the key that it has for the page.
 pub struct Opened {
-    /// What the browser shows that will have the page.
+    /// The key of the browser that will have the page.
     pub key: PageKey,
-    /// What its button sends with the key.
+    /// The proof, which its button sends with the key.
     pub seen: String,
 }
 
@@ -61,8 +61,8 @@ impl PageView {
         }
     }
 
-    /// What a browser without the page, which shows `key`, gets for an address for a phone; `None`: the address is not of
-    /// this moment, and the browser does not show that it opened the address when it was.
+    /// Key and proof for a browser without the page, which may have shown `key`, and opens an address for a phone. `None`:
+    /// the address is not of this moment, and the browser does not prove that it opened the address in time.
     ///
     /// # Errors
     /// The system gives no random numbers.

@@ -315,7 +315,8 @@ impl App {
         let now = self.now();
         // Only a page that waits for a wallet changes by itself.
         let may_be_fetched = view.phase == Phase::Open && is_by_reference(&session);
-        if !may_be_fetched && !(view.phase.is_open() && session.request().handover()) {
+        let may_move = view.phase.is_open() && session.request().handover();
+        if !may_be_fetched && !may_move {
             let phase = Phase::of(&session, is_fetched(&view.page), now);
             return Ok(Some((phase, view.page.moves)));
         }

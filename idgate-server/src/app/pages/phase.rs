@@ -11,7 +11,7 @@ const FETCHED: &str = "fetched";
 /// Whose page it is, seen from the browser that asks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Standing {
-    /// Nobody's yet.
+    /// No browser has it yet.
     Free,
     /// This browser's.
     Own,

@@ -1,4 +1,4 @@
-//! The addresses of a page and of what belongs to it.
+//! The addresses of a page and of its parts.
 
 use super::{Language, ROOT};
 
@@ -12,16 +12,16 @@ pub(crate) struct Addresses<'a> {
     pub(crate) chosen: Option<Language>,
     /// Whether the person wants to see the code although a wallet has fetched the request.
     pub(crate) shows_code: bool,
-    /// Where it is the page that a phone opened to take another over.
+    /// For the page that a phone opened to take another over.
     pub(crate) opening: Option<Opening<'a>>,
 }
 
-/// An address for a phone, as it was opened.
+/// An address for a phone that was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening<'a> {
     /// The part that turns.
     pub(crate) part: &'a str,
-    /// What shows that it was opened in time; empty: it was not.
+    /// Proof that it was opened in time; empty: there is none.
     pub(crate) seen: &'a str,
 }
 

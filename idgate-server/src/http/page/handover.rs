@@ -1,4 +1,4 @@
-//! The pages of a handover: the question on the phone, and what the computer shows meanwhile.
+//! The pages of a handover: the question on the phone, and the page that follows on the computer.
 
 use super::asking::Asking;
 use super::html::Html;
@@ -8,7 +8,7 @@ use super::{Addresses, Language, Showing, claims, foot, head, live, notice, runs
 use crate::app::PageView;
 use crate::config::Operator;
 
-/// What a phone shows that may take the page over: who asks, and one button.
+/// The question on the phone: the name of the client, and one button.
 pub(crate) fn asks_on_phone(view: &PageView, showing: &Showing<'_>) -> String {
     let Showing { face, operator, language, own } = *showing;
     let words = language.words();
@@ -33,12 +33,12 @@ pub(crate) fn asks_on_phone(view: &PageView, showing: &Showing<'_>) -> String {
     html.finish()
 }
 
-/// What a phone shows whose code is good no longer.
+/// The page for a phone whose code is good no longer.
 pub(crate) fn late(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
     notice(language, &Outcome::late(language.words()), own, None, Some(operator))
 }
 
-/// What the computer shows below "Continue on your phone".
+/// Status and button of the computer below its heading.
 pub(super) fn follow(html: &mut Html, view: &PageView, words: &Words, own: Addresses<'_>) {
     live::notices(html, words, own, 10);
     live::line(html, words, view.left_ms(), words.text("moved_wait"));

@@ -69,7 +69,7 @@ impl Browser {
         response
     }
 
-    /// Presses a button, as a browser does on a page without a referrer.
+    /// Presses a button of a page without a referrer.
     fn presses(&mut self, action: &str) -> Response {
         let request = Request::post(action).header("Accept", "text/html");
         let request = request.header("Origin", "null").header("Sec-Fetch-Site", "same-origin");
@@ -152,7 +152,7 @@ fn a_session_without_handover_has_neither_code_nor_address() {
     assert!(page.contains("Open this page on the phone that has your wallet."), "{page}");
     assert!(!page.contains("id=\"qr\""), "{page}");
     assert_eq!(members(&computer.get("/state").json()), ["back", "left_ms", "state"]);
-    // What another session shows is of no use.
+    // The part of another session's code is of no use.
     let (_gateway, _, _, mut other) = on_computer_of(gateway);
     let part = other.code().rsplit('/').next().unwrap().to_owned();
     let mut phone = Browser { http: other.http, path: computer.path, cookie: None };

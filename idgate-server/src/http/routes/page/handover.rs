@@ -96,7 +96,7 @@ fn conflict(answered: Answered) -> Answered {
     Ok(response)
 }
 
-/// Nobody frames what a phone opens.
+/// A page that a phone opens is shown in no frame.
 fn on_phone<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
     Ok(Addresses { framed: false, shows_code: false, ..addresses(call)? })
 }

@@ -20,7 +20,7 @@ fn while_an_older_gateway_shares_the_database_no_page_goes_to_a_phone() {
     let later = retaken(&mut computer, &mut phone).expect_status(503);
     assert!(later.header("set-cookie").is_none() && later.header("retry-after").is_some());
     assert_eq!(computer.state(), "open");
-    // Once it is gone, nothing stands in the way.
+    // Once it is gone, the button works.
     cluster.run(&url, "DELETE FROM nodes WHERE id = 'older'");
     retaken(&mut computer, &mut phone).expect_status(303);
     assert_eq!(computer.state(), "moved");

@@ -1,4 +1,4 @@
-//! Who takes nothing over, and who brings nothing back.
+//! Requests that neither take a page over nor bring it back.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -84,7 +84,7 @@ fn a_part_that_the_page_did_not_show_takes_nothing_over() {
         assert_late(phone.presses(&format!("{root}/{wrong}?seen={part}")));
     }
     assert_eq!(computer.state(), "open");
-    // A program is told in JSON.
+    // A program gets JSON.
     phone.send(Request::get(format!("{root}/x"))).expect_error(404, "not_found");
     let unknown = code.replace(&computer.path, "/v/0123456789abcdefABCDEF");
     assert_eq!(phone.scans(&unknown).status, 404);
