@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app::{App, AppError, WebhookRules};
+use crate::app::{App, AppError, Observer, WebhookRules};
 use crate::config::{Config, DRAFT_ALONE, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
@@ -110,6 +110,8 @@ pub struct Variations {
     pub routes: Option<Arc<dyn AddedRoutes>>,
     /// Answers 404 at the admin endpoints and at `/metrics`.
     pub hides_admin: bool,
+    /// Hears of its sessions.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 /// Starts the gateway as [`start`] does, with variations.
@@ -122,7 +124,7 @@ pub async fn start_with(
     store: Arc<Store>,
     variations: Variations,
 ) -> Result<RunningGateway, String> {
-    let Variations { limits, routes, hides_admin } = variations;
+    let Variations { limits, routes, hides_admin, observer } = variations;
     let upkeep =
         Upkeep::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
@@ -166,6 +168,7 @@ pub async fn start_with(
     app.any_origin = config.environment == Environment::Development;
     app.pages = config.page.clone();
     app.verification_time = limits.verification_timeout;
+    app.observer = observer;
     app.webhook_rules = WebhookRules { allow_http, egress: Some(to_webhooks) };
     let app = Arc::new(app);
     let wait = Wait { clock: &**app.clock(), most: config.database_wait };

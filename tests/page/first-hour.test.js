@@ -1,4 +1,4 @@
-// The first hour, as README tells it: its commands, then a session that is answered on the sandbox's page in
+// The first hour, as README tells it: its commands, then a session that is answered on the sandbox's console in
 // Chromium. IDGATE_BIN: the program that was built; without it `cargo` runs it, as README says.
 // CHROMIUM: the browser's path; without one everything here is skipped.
 
@@ -9,7 +9,7 @@ import os from 'node:os'
 import path from 'node:path'
 import test, { after, before } from 'node:test'
 import { PATIENCE_MS } from '../harness/patience.cjs'
-import { BROWSER, browser, endChromium, fits, violations } from './browser.js'
+import { browser, endChromium, inBrowser } from './browser.js'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 // What README leaves to its defaults may be in use on the machine of a test.
@@ -73,8 +73,6 @@ function pasted(told) {
   return from.slice(0, from.indexOf('\n\n'))
 }
 
-const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
-
 test('README leads from nothing to an answered session in less than a minute', inBrowser, async () => {
   const begun = Date.now()
   assert.deepEqual(commands, ['cargo run --release -- demo', 'cargo run --release -- sandbox'])
@@ -88,24 +86,24 @@ test('README leads from nothing to an answered session in less than a minute', i
   const session = JSON.parse(await shell(pasted(sandbox.told)))
   const page = await browser()
   await page.goto(url)
-  const row = page.locator(`#${session.session_id}`)
-  await row.getByRole('button', { name: 'Accept' }).click()
-  await row.getByText('VERIFIED').first().waitFor()
-  const text = await row.innerText()
-  assert.match(text, /accept, Utopia Registry: 200/)
-  assert.match(text, /"given_name":"Erika"/)
+  await page.locator(`#row-${session.session_id} a`).click()
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.locator('.title').getByText('VERIFIED').waitFor()
+  const text = await page.locator('main').innerText()
+  assert.match(text, /accept, credentials of Utopia Registry/)
+  assert.match(text, /"given_name": "Erika"/)
   const took = Date.now() - begun
   // A slow machine has as many minutes as its tests wait.
   assert.ok(took < PATIENCE_MS, `${took} ms`)
+  await page.getByRole('link', { name: 'Webhooks' }).first().click()
   await page.getByText('signature good').waitFor()
   assert.equal(await sandbox.stop(), 0)
 })
 
-test('every button of the page works without a mouse, and the page is fit for everybody', inBrowser, async () => {
+test('every button of the wallet works without a mouse, in a narrow window', inBrowser, async () => {
   const sandbox = await run(commands[1], FREE, 'listening on')
   const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
   const page = await browser({ viewport: { width: 390, height: 800 } })
-  await page.goto(url)
   const reasons = {
     Decline: 'wallet_error',
     Forge: 'issuer_signature_invalid',
@@ -114,68 +112,130 @@ test('every button of the page works without a mouse, and the page is fit for ev
     'Wrong nonce': 'device_auth_invalid',
   }
   for (const [name, reason] of Object.entries(reasons)) {
-    await page.locator('select[name=ask]').selectOption('licence')
-    await page.getByRole('button', { name: 'Make a session' }).press('Enter')
-    const row = page.locator('ol.sessions > li').first()
-    const button = row.getByRole('button', { name, exact: true })
-    await button.waitFor()
-    await button.press('Enter')
-    await row.getByText(reason).first().waitFor()
+    await make(page, url, 'licence')
+    await page.getByRole('button', { name }).press('Enter')
+    await page.locator('.detail').getByText(reason).first().waitFor()
+    await page.locator('.title').getByText('FAILED').waitFor()
   }
-  await page.getByRole('button', { name: 'Make a session' }).click()
-  await page.getByText('With your own wallet').first().click()
-  assert.ok(await page.locator('svg.qr').first().isVisible())
-  assert.ok(await fits(page), 'nothing stands outside of the window')
-  assert.deepEqual(page.seen.complaints, [])
-  assert.deepEqual([...page.seen.hosts].filter(Boolean), [new URL(url).host], 'only the sandbox is talked to')
-  assert.deepEqual(await violations(page), [])
-  const arcadia = page.getByRole('listitem').filter({ hasText: 'NTRXA-1' })
+  await make(page, url, 'licence')
+  await page.getByText('Show the code for your own wallet').click()
+  assert.ok(await page.locator('svg.qr').isVisible())
+  await page.goto(`${url}issuers`)
+  const arcadia = page.getByRole('row').filter({ hasText: 'NTRXA-1' })
   await arcadia.getByRole('button', { name: 'Withdraw' }).click()
-  await page.getByText('withdrawn').waitFor()
+  await arcadia.getByText('withdrawn').waitFor()
+  assert.deepEqual(page.seen.complaints, [])
   await sandbox.stop()
 })
 
-test('the page follows a session while its code is open, and leaves what was opened and chosen', inBrowser, async () => {
+/** Makes a session on the console; its id. */
+async function make(page, url, ask = 'identity') {
+  await page.goto(`${url}new`)
+  await page.locator('select[name=ask]').selectOption(ask)
+  await page.getByRole('button', { name: 'Make the session' }).press('Enter')
+  await page.waitForURL(/\/sessions\/ses_/)
+  return new URL(page.url()).pathname.split('/')[2]
+}
+
+/** A wallet of another program answers. */
+async function answered(link, action) {
+  const wallet = ['sandbox', 'wallet', link, '--do', action]
+  const program = process.env.IDGATE_BIN ?? 'cargo'
+  const words = process.env.IDGATE_BIN ? wallet : ['run', '--release', '--quiet', '--', ...wallet]
+  const env = { ...process.env, TMPDIR: temporary }
+  const child = spawn(program, words, { cwd: ROOT, env, stdio: 'ignore' })
+  assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0)
+}
+
+/** Waits until the console has looked at the gateway once more, and has shown it. */
+async function looked(page) {
+  const isLook = (one) => one.resourceType() === 'fetch'
+  await page.waitForRequest(isLook)
+  await page.waitForRequest(isLook)
+}
+
+test('the console follows a session while its code is open, and leaves the focus and choices', inBrowser, async () => {
   const sandbox = await run(commands[1], FREE, 'listening on')
   const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
   const page = await browser()
-  await page.goto(url)
-  const make = async () => {
-    await page.getByRole('button', { name: 'Make a session' }).click()
-    return page.locator('ol.sessions > li').first().getAttribute('id')
-  }
-  const scanned = await make()
-  const other = await make()
-  const summary = (id) => page.locator(`#${id} summary`)
-  await summary(scanned).click()
-  await summary(other).press('Enter')
-  await page.locator(`#${other} select`).selectOption('arcadia')
-  await summary(other).focus()
-  // A phone answers.
-  const answered = async (id, action) => {
-    const link = await page.locator(`#${id} code.link`).textContent()
-    const wallet = ['sandbox', 'wallet', link, '--do', action]
-    const program = process.env.IDGATE_BIN ?? 'cargo'
-    const words = process.env.IDGATE_BIN ? wallet : ['run', '--release', '--quiet', '--', ...wallet]
-    const env = { ...process.env, TMPDIR: temporary }
-    const child = spawn(program, words, { cwd: ROOT, env, stdio: 'ignore' })
-    assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0)
-  }
-  await answered(scanned, 'accept')
-  await page.locator(`#${scanned} .status`, { hasText: 'VERIFIED' }).waitFor()
-  assert.ok(await page.locator(`#${other} svg.qr`).isVisible(), 'its code stays')
-  assert.equal(await page.locator(`#${other} select`).inputValue(), 'arcadia')
-  assert.ok(await summary(other).evaluate((own) => own === document.activeElement), 'the keyboard stays')
-  // The page does not take away a field that is being filled. It has looked when it asks again.
-  await page.locator(`#${other} select`).focus()
-  const isLive = (one) => one.url().endsWith('/live')
-  const told = page.waitForResponse(async (one) => isLive(one) && (await one.text()).includes('FAILED'))
-  await answered(other, 'decline')
-  await told
-  await page.waitForRequest(isLive)
-  assert.equal(await page.locator(`#${other} .status`).textContent(), 'PENDING')
-  await page.locator(`#${other} select`).blur()
-  await page.locator(`#${other} .status`, { hasText: 'FAILED' }).waitFor()
+  const scanned = await make(page, url)
+  const link = await page.locator('code.link').textContent()
+  const other = await make(page, url)
+  const otherLink = await page.locator('code.link').textContent()
+  const summary = page.locator('summary')
+  await summary.press('Enter')
+  await page.locator('select[name=from]').selectOption('arcadia')
+  await summary.focus()
+  await answered(link, 'accept')
+  await page.locator(`#row-${scanned}`).getByText('VERIFIED').waitFor()
+  assert.ok(await page.locator('svg.qr').isVisible(), 'its code stays')
+  assert.equal(await page.locator('select[name=from]').inputValue(), 'arcadia')
+  assert.ok(await summary.evaluate((own) => own === document.activeElement), 'the focus stays')
+  // A session from a shell is at the top, and the focus stays in the list.
+  const third = JSON.parse(await shell(pasted(sandbox.told))).session_id
+  await page.locator('#list li').first().and(page.locator(`#row-${third}`)).waitFor()
+  // The buttons stay while the focus is among them, and go when it leaves.
+  await page.locator('select[name=from]').focus()
+  await answered(otherLink, 'decline')
+  await page.locator('.title').getByText('FAILED').waitFor()
+  await looked(page)
+  assert.ok(await page.locator('select[name=from]').evaluate((own) => own === document.activeElement))
+  await page.locator('select[name=from]').blur()
+  await page.locator('#acts').waitFor({ state: 'detached' })
+  assert.equal(new URL(page.url()).pathname, `/sessions/${other}`)
   assert.deepEqual(page.seen.complaints, [])
+  await sandbox.stop()
+})
+
+test('a code, a command and a key are copied, and the console says so', inBrowser, async () => {
+  const sandbox = await run(commands[1], FREE, 'listening on')
+  const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
+  const page = await browser({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const copied = () => page.evaluate(() => navigator.clipboard.readText())
+  await page.goto(url)
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('status').getByText('Copied').waitFor()
+  const [, key] = /api_key\s+(\S+)/.exec(sandbox.told)
+  assert.ok((await copied()).startsWith(`export API_KEY=${key}\ncurl -s `), 'with the key in its place')
+  assert.ok(!(await page.content()).includes(key), 'the page itself does not show it')
+  const id = await make(page, url)
+  await page.locator('.facts button').click()
+  await page.getByRole('status').getByText('Copied').waitFor()
+  assert.equal(await copied(), id)
+  await page.goto(`${url}keys`)
+  await page.getByRole('button', { name: 'Show api_key' }).click()
+  await page.locator('#api_key').getByText(key).waitFor()
+  await looked(page)
+  assert.equal(await page.locator('#api_key code').textContent(), key, 'it stays until the page is left')
+  assert.equal(new URL(page.url()).search, '')
+  await sandbox.stop()
+})
+
+test('a sandbox that ends is said, and one that comes back as well', inBrowser, async () => {
+  const sandbox = await run(commands[1], FREE, 'listening on')
+  const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
+  const page = await browser()
+  await make(page, url)
+  await page.getByRole('status').getByText('Live').waitFor()
+  await page.context().setOffline(true)
+  await page.getByRole('status').getByText('Connection lost. Trying again').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Accept' }).isVisible(), 'the page stays')
+  await page.context().setOffline(false)
+  await page.getByRole('status').getByText('Live').waitFor()
+  await sandbox.stop()
+})
+
+test('without a script a session is made, answered and read', inBrowser, async () => {
+  const sandbox = await run(commands[1], FREE, 'listening on')
+  const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
+  const page = await browser({ javaScriptEnabled: false })
+  await make(page, url)
+  assert.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
+  assert.ok(await page.getByRole('link', { name: 'Look again' }).isVisible())
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.waitForURL(/\/answer$/)
+  assert.match(await page.locator('main').innerText(), /Erika/)
+  await page.getByRole('link', { name: 'Checks' }).click()
+  await page.getByText('passed.').waitFor()
   await sandbox.stop()
 })

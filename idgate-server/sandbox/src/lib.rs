@@ -3,16 +3,18 @@
 
 #![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface: the program is
 
+mod asks;
 mod certificate;
+mod console;
 pub mod demo;
 mod front;
 mod issuers;
 mod kept;
 mod limits;
+mod memory;
 mod offer;
 mod offers;
 mod options;
-mod page;
 mod phones;
 mod plan;
 mod published;
@@ -144,7 +146,7 @@ impl Stage {
         };
         // In double quotes, where a shell puts in what a variable holds.
         let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
-        let [ask, ..] = &page::ASKS;
+        let [ask, ..] = &asks::ASKS;
         let ends = match folder.is_thrown_away() {
             true => "everything goes away with Ctrl-C; --data-dir keeps it",
             false => "the folder stays",

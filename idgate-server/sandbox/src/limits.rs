@@ -52,3 +52,18 @@ pub(crate) const PHONE_SIGNER_DAYS: u64 = 270;
 pub(crate) const STATUS_PLACES: u64 = 65_536;
 /// Samples that phones hold at one time: an eighth of the places.
 pub(crate) const MAX_ISSUED: usize = 8192;
+
+/// Sessions that the console remembers: more than it lists.
+pub(crate) const MAX_REMEMBERED_SESSIONS: usize = 50;
+/// Answers of the sandbox's wallet to one session: the first one settles it, and further ones are tried for their refusal.
+pub(crate) const MAX_REMEMBERED_ANSWERS: usize = 3;
+/// Characters of each text that the console remembers: a result with a photo is longer, and is shown in part.
+pub(crate) const MAX_REMEMBERED_CHARS: usize = 64 * 1024;
+/// Claims and reports on accepted answers are in the console's memory for so long.
+pub(crate) const REMEMBERED_MS: u64 = 15 * 60 * 1000;
+/// The time between two looks for claims that are too old.
+pub(crate) const FORGETTING_EVERY: Duration = Duration::from_secs(10);
+/// The outcome of a button is shown for so long.
+pub(crate) const NOTICE_MS: u64 = 60 * 1000;
+/// Characters of the outcome of a button.
+pub(crate) const MAX_NOTICE_CHARS: usize = 2000;

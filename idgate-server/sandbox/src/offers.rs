@@ -1,5 +1,4 @@
-//! Offers on the console: a form and a list on the page, and an API for `idgate sandbox offer` and other programs of
-//! this machine.
+//! Offers: those of the console's form, and an API for `idgate sandbox offer` and other programs of this machine.
 
 use std::sync::Arc;
 
@@ -11,7 +10,6 @@ use serde_json::{Value, json};
 use super::phones::{Made, OfferLine, Sample, Wish, is_public};
 use super::serving::{Sent, answer, sentence};
 use super::state::{State, lock};
-use idgate_server::http::{Html, Qr};
 
 /// The API: GET lists offers, POST makes one.
 pub(super) const PATH: &str = "/api/offers";
@@ -109,66 +107,4 @@ fn as_json(status: StatusCode, body: &Value) -> Response<Sent> {
 
 fn refuse(status: StatusCode, message: &str) -> Response<Sent> {
     as_json(status, &json!({ "error": "invalid_request", "message": message }))
-}
-
-/// Where a person chooses a sample.
-pub(super) fn form(html: &mut Html) {
-    html.raw(
-        "<form method=\"post\" action=\"/offers\"><label>or offer a phone <select name=\"type\">",
-    );
-    for sample in Sample::ALL {
-        html.raw("<option value=\"").text(sample.key()).raw("\">");
-        html.text(sample.name()).raw("</option>");
-    }
-    html.raw("</select></label> <label><input type=\"checkbox\" name=\"tx_code\" value=\"true\"> with a code to type");
-    html.raw("</label> <button>Make an offer</button></form>");
-}
-
-/// The offers and how far they are.
-pub(super) fn section(html: &mut Html, state: &State) {
-    let lines = state.phones.offers();
-    if lines.is_empty() {
-        return;
-    }
-    html.raw("<section aria-labelledby=\"offers\"><h2 id=\"offers\">Offers for phones</h2>");
-    let shown = {
-        let mut shown = lock(&state.shown_offer);
-        // Its code is of no use any more, and must not stay in memory.
-        let is_open = |made: &Made| lines.iter().any(|line| line.id == made.id && line.is_open);
-        *shown = shown.take().filter(is_open);
-        shown.clone()
-    };
-    html.raw("<ul class=\"offers\">");
-    for line in &lines {
-        html.raw("<li id=\"").text(&line.id).raw("\"><strong class=\"status\">");
-        html.text(line.progress.name()).raw("</strong> ").text(line.rule.unwrap_or_default());
-        html.raw(" <code>").text(line.configuration).raw("</code>");
-        if line.attested {
-            html.raw(", with attestations");
-        }
-        if line.issued > line.withdrawn {
-            html.raw(" <form method=\"post\" action=\"/withdraw\" class=\"inline\">");
-            html.raw("<input type=\"hidden\" name=\"offer\" value=\"").text(&line.id);
-            html.raw("\"><button>Withdraw</button></form>");
-        } else if line.issued > 0 {
-            html.raw(", <strong>withdrawn</strong>");
-        }
-        if let Some(made) = shown.as_ref().filter(|made| made.id == line.id && line.is_open) {
-            scannable(html, made);
-        }
-        html.raw("</li>");
-    }
-    html.raw("</ul></section>");
-}
-
-fn scannable(html: &mut Html, made: &Made) {
-    if let Some(code) = &made.tx_code {
-        html.raw("<p>Type this code on the phone: <strong>").text(code).raw("</strong></p>");
-    }
-    if let Some(qr) = Qr::of(&made.link) {
-        html.raw("<svg class=\"qr\" role=\"img\" aria-label=\"QR code\" viewBox=\"");
-        html.text(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"><path fill=\"none\" d=\"");
-        html.text(&qr.path()).raw("\" stroke-dasharray=\"").text(qr.dashes()).raw("\"/></svg>");
-    }
-    html.raw("<code class=\"link\">").text(&made.link).raw("</code>");
 }

@@ -8,6 +8,7 @@ use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
 use idgate_core::shell::webhook::{Received, SigningSecret};
+use serde_json::Value;
 
 /// So many deliveries are shown.
 const SHOWN: usize = 20;
@@ -23,6 +24,14 @@ pub(super) struct Delivery {
     /// Why it is not to be believed; `None`: it is.
     pub(super) wrong: Option<String>,
     pub(super) body: String,
+}
+
+impl Delivery {
+    /// The session that it is about.
+    pub(super) fn session_id(&self) -> Option<String> {
+        let body: Value = serde_json::from_str(&self.body).ok()?;
+        body.get("sessionId").and_then(Value::as_str).map(String::from)
+    }
 }
 
 /// The last deliveries, the newest first.

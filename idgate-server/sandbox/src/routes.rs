@@ -1,25 +1,23 @@
-//! The second listener, on loopback alone: the page, what the issuers publish, and the receiver of webhooks.
+//! The second listener, on loopback alone: the console, what the issuers publish, and the receiver of webhooks.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use clap::ValueEnum as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
+    ALLOW, CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN,
+    REFERRER_POLICY,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use idgate_core::Profile;
 use idgate_testkit::keys::pem;
-use serde_json::{Value, json};
 
+use super::console::{self, Done, Form};
 use super::offers;
-use super::page;
 use super::serving::{Sent, answer, body_of, sentence};
-use super::state::{LISTS, Outcome, State, lock};
-use super::wallet::{Deed, Holder};
+use super::state::{LISTS, State, lock};
 
 const HTML: &str = "text/html; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const JWT: &str = "application/jwt";
 const PEM: &str = "application/x-pem-file";
 /// Nothing from elsewhere, and no frame around it.
@@ -64,7 +62,11 @@ pub(super) async fn handle(
             let form = Form(form_urlencoded::parse(&body).into_owned().collect());
             post(&state, &path, &form).await
         }
-        _ => sentence(StatusCode::METHOD_NOT_ALLOWED, "GET and POST only"),
+        _ => {
+            let mut refused = sentence(StatusCode::METHOD_NOT_ALLOWED, "GET and POST only");
+            refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+            refused
+        }
     }
 }
 
@@ -113,29 +115,29 @@ pub(super) fn published(state: &State, path: &str) -> Option<Response<Sent>> {
 
 async fn get(state: &Arc<State>, path: &str) -> Response<Sent> {
     match path {
-        "/" => whole(page::page(state).await),
-        "/live" => whole(page::live(state).await),
-        offers::PATH => offers::list(state),
-        "/page.css" => answer(StatusCode::OK, "text/css; charset=utf-8", page::STYLE),
-        "/page.js" => answer(StatusCode::OK, "text/javascript; charset=utf-8", page::SCRIPT),
-        // Where `redirect_uri` of a session leads that was made on the page.
-        "/done" => back(),
-        _ => {
-            let none = || sentence(StatusCode::NOT_FOUND, "there is nothing here");
-            published(state, path).unwrap_or_else(none)
-        }
+        offers::PATH => return offers::list(state),
+        "/console.css" => return answer(StatusCode::OK, "text/css; charset=utf-8", console::STYLE),
+        "/console.js" => return answer(StatusCode::OK, JAVASCRIPT, console::SCRIPT),
+        // Where `redirect_uri` of a session leads that was made on the console.
+        "/done" => return see("/"),
+        _ => {}
+    }
+    match console::page(state, path).await {
+        Ok(Some(page)) => whole(page.status, page.html),
+        Ok(None) => published(state, path).unwrap_or_else(no_such_place),
+        Err(why) => sentence(StatusCode::INTERNAL_SERVER_ERROR, &why),
     }
 }
 
-fn whole(html: Result<String, String>) -> Response<Sent> {
-    let html = match html {
-        Ok(html) => html,
-        Err(why) => return sentence(StatusCode::INTERNAL_SERVER_ERROR, &why),
-    };
-    let mut response = answer(StatusCode::OK, HTML, html);
+fn no_such_place() -> Response<Sent> {
+    sentence(StatusCode::NOT_FOUND, "there is nothing here")
+}
+
+fn whole(status: StatusCode, html: String) -> Response<Sent> {
+    let mut response = answer(status, HTML, html);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Of the page's own requests, so that they say where they come from.
+    // Of the console's own requests, so that they say where they come from.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
@@ -154,118 +156,19 @@ async fn webhook(state: &State, request: Request<Incoming>) -> Response<Sent> {
 }
 
 async fn post(state: &Arc<State>, path: &str, form: &Form) -> Response<Sent> {
-    let done = match path {
-        "/sessions" => ask(state, form).await,
-        "/answer" => answer_session(state, form).await,
-        "/providers" => {
-            let listed = form.get("listed") == "true";
-            let told = state.set_listed(form.get("provider"), listed).await;
-            told.map(|said| note(state, "trusted lists", said))
-        }
-        "/offers" => offers::make(state, form.get("type"), form.get("tx_code") == "true")
-            .map(|said| note(state, "offer for a phone", said)),
-        "/withdraw" => state.phones.withdraw(form.get("offer")).map(|count| {
-            let said = count
-                .map_or("there is no such offer".into(), |count| format!("{count} are withdrawn"));
-            note(state, "samples on phones", said)
-        }),
-        "/hosts" => {
-            let told = state.approve_host(form.get("host")).await;
-            told.map(|said| note(state, "webhooks", said))
-        }
-        _ => return sentence(StatusCode::NOT_FOUND, "there is nothing here"),
-    };
-    if let Err(why) = done {
-        note(state, "not done", why);
+    match console::post(state, path, form).await {
+        Some(Done::See(path)) => see(&path),
+        Some(Done::Secrets(html)) => whole(StatusCode::OK, html),
+        None => no_such_place(),
     }
-    back()
 }
 
-fn back() -> Response<Sent> {
-    let mut response = sentence(StatusCode::SEE_OTHER, "see the page");
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+/// Leads to a path of the console.
+fn see(path: &str) -> Response<Sent> {
+    let mut response = sentence(StatusCode::SEE_OTHER, "see the console");
+    let path = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, path);
     response
-}
-
-fn note(state: &State, deed: &str, said: String) {
-    let deed = deed.to_owned();
-    state.remember(Outcome { session_id: String::new(), deed, said, session: Value::Null });
-}
-
-/// Makes a session of one of the samples.
-async fn ask(state: &State, form: &Form) -> Result<(), String> {
-    let asked = page::ASKS.iter().find(|one| one.key == form.get("ask"));
-    let asked = asked.ok_or("there is no such sample")?;
-    let mut request = asked.request();
-    let profile = form.get("profile");
-    if let Value::Object(members) = &mut request
-        && state.profiles != [Profile::Draft.name()]
-    {
-        members.insert("profile".into(), profile.into());
-        if profile == Profile::Haip.name() {
-            members.insert("redirect_uri".into(), format!("{}/done", state.page).into());
-        }
-    }
-    state.create_session(&request).await.map(drop)
-}
-
-/// Answers a session of the gateway, or a link of any gateway on this machine.
-async fn answer_session(state: &State, form: &Form) -> Result<(), String> {
-    let deed = Deed::from_str(form.get("do"), true)?;
-    let from = form.get("from");
-    let [first, _] = &state.providers;
-    let provider = state.providers.iter().find(|one| one.is.key == from).unwrap_or(first);
-    let session_id = form.get("session");
-    let link = match session_id {
-        "" => form.get("uri").trim().to_owned(),
-        id => state.link_of(id).await?,
-    };
-    let holder = Holder { provider, way: &state.way, now_ms: state.now_ms() };
-    let named = format!("{}, {}", deed.name(), provider.is.name);
-    let answered = holder.answer(&link, deed).await;
-    let (said, session) = match &answered {
-        Ok(answered) => {
-            let (status, reply) = (answered.reply.status.as_u16(), answered.reply.text());
-            let code = response_code(&answered.reply.json());
-            (format!("{status} {reply}"), read(state, session_id, code.as_deref()).await)
-        }
-        Err(why) => (why.clone(), Value::Null),
-    };
-    let session_id = session_id.to_owned();
-    state.remember(Outcome { session_id, deed: named, said, session });
-    Ok(())
-}
-
-/// The session as the tenant reads it; null where it is not the sandbox's own.
-async fn read(state: &State, session_id: &str, code: Option<&str>) -> Value {
-    if session_id.is_empty() {
-        return Value::Null;
-    }
-    let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
-    let read = state.tenant("GET", &format!("/v1/sessions/{session_id}{query}"), None).await;
-    let session = read.unwrap_or_default();
-    let shown = ["status", "reason", "wallet_error", "claims"];
-    let shown = shown.into_iter().filter_map(|name| Some((name, session.get(name)?.clone())));
-    let shown: serde_json::Map<String, Value> =
-        shown.map(|(name, value)| (name.to_owned(), value)).collect();
-    if shown.is_empty() { Value::Null } else { json!(shown) }
-}
-
-/// The code that the wallet's reply sends the browser back with.
-fn response_code(reply: &Value) -> Option<String> {
-    let url = url::Url::parse(reply.get("redirect_uri")?.as_str()?).ok()?;
-    let code = url.query_pairs().find(|(name, _)| name == "response_code")?.1.into_owned();
-    Some(code)
-}
-
-/// Fields of a form; what is missing is empty.
-struct Form(Vec<(String, String)>);
-
-impl Form {
-    fn get(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(own, _)| own == name);
-        found.map(|(_, value)| value.as_str()).unwrap_or_default()
-    }
 }
 
 fn is_own_host(host: Option<&HeaderValue>, own: SocketAddr) -> bool {

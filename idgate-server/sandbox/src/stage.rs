@@ -1,7 +1,7 @@
 //! What a sandbox sets up before it serves: listeners, issuers and lists, a tenant, the gateway, and what
 //! the gateway trusts.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -21,10 +21,11 @@ use tokio::task::JoinHandle;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
+use super::asks::{EU_MDL, EU_PID, PHONE_CARDS, PHONES};
 use super::certificate::Place;
 use super::issuers::{PID, Provider};
 use super::kept::{Kept, Running};
-use super::page::{EU_MDL, EU_PID, PHONE_CARDS, PHONES};
+use super::memory::Memory;
 use super::phones::{MEMBERSHIP, PROOF_OF_AGE, PhoneRoutes, Phones, is_public};
 use super::plan::Plan;
 use super::published::list_signer;
@@ -35,6 +36,7 @@ use crate::demo::act::Material;
 use crate::demo::certificate::certify;
 use crate::demo::folder::Folder;
 use crate::demo::plan::Said;
+use crate::limits::FORGETTING_EVERY;
 use idgate_base::clock::Clock;
 use idgate_base::task::boxed;
 use idgate_server::config::Config;
@@ -101,7 +103,8 @@ impl Stage {
         log::init(&config)?;
         let operator = operator(&config, &mut kept, &providers, &clock)?;
         let routes = PhoneRoutes::default();
-        let gateway = start(&config, &clock, &routes).await?;
+        let memory = Arc::new(Memory::new(clock.clone()));
+        let gateway = start(&config, &clock, &routes, memory.clone()).await?;
         let (here, base_url) = (gateway.local_addr(), gateway.base_url().to_owned());
         let lists = page.clone();
         kept.running = Some(Running { base_url: base_url.clone(), gateway: here, lists });
@@ -133,9 +136,9 @@ impl Stage {
             kept: Mutex::new((dir.to_owned(), kept)),
             lists: Mutex::new(Lists::default()),
             deliveries: Mutex::default(),
-            made: Mutex::new(BTreeMap::new()),
             shown_offer: Mutex::new(None),
-            outcomes: Mutex::new(VecDeque::new()),
+            memory: memory.clone(),
+            notice: Mutex::new(None),
         };
         let state = Arc::new(state);
         state.publish([true; 2])?;
@@ -143,6 +146,7 @@ impl Stage {
             let state = state.clone();
             move |request| routes::handle(state.clone(), page_at, request)
         })))];
+        listeners.push(tokio::spawn(boxed(forget_old(memory))));
         let doors = [Some((https, acceptor)), on_lan.zip(phone_acceptor)];
         for (listener, acceptor) in doors.into_iter().flatten() {
             let state = state.clone();
@@ -327,6 +331,7 @@ async fn start(
     config: &Config,
     clock: &Arc<dyn Clock>,
     routes: &PhoneRoutes,
+    memory: Arc<Memory>,
 ) -> Result<RunningGateway, String> {
     let store = Store::open(&config.data_dir, config.store_options(), clock.now());
     let store = store.map_err(explain)?;
@@ -335,9 +340,18 @@ async fn start(
         routes: Some(Arc::new(routes.clone())),
         // A tunnel makes the world one peer on loopback.
         hides_admin: config.base_url.as_deref().is_some_and(is_public),
+        observer: Some(memory),
         ..Variations::default()
     };
     serve::start_with(config, clock.clone(), store, variations).await
+}
+
+/// Lets claims leave the console's memory when their time is over, also while no browser asks.
+async fn forget_old(memory: Arc<Memory>) {
+    loop {
+        tokio::time::sleep(FORGETTING_EVERY).await;
+        memory.forget_old();
+    }
 }
 
 /// The CAs of the sandbox's https as files: that of this machine, for programs that take lists from there, and the one

@@ -1,11 +1,11 @@
-//! What a running sandbox knows: its issuers and who is listed, its tenant, what was answered, and what
-//! arrived at its receiver.
+//! The state of a running sandbox: its issuers and lists, its tenant, its memory of sessions, and the notifications at its
+//! receiver.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate::Egress;
+use idgate_core::UnixMillis;
 use idgate_core::shell::webhook::SigningSecret;
 use idgate_testkit::trusted_list::Kind;
 use idgate_testkit::x509::Identity;
@@ -13,19 +13,17 @@ use serde_json::Value;
 
 use super::issuers::Provider;
 use super::kept::Kept;
+use super::memory::Memory;
 use super::phones::{Made as MadeOffer, Phones};
 use super::published::trusted_list;
 use super::receiver::Deliveries;
-use super::way::Way;
+use super::way::{Reply, Way};
+use crate::limits::{MAX_NOTICE_CHARS, NOTICE_MS};
 use idgate_base::clock::Clock;
 use idgate_server::work::list_refresh;
 use idgate_server::work::webhook_url::host_named;
 use idgate_store::{FetchedList, HostRecord, OperatorStore, Refreshed, Review, SessionLine};
 
-/// So many answers are remembered.
-const OUTCOMES: usize = 100;
-/// So many characters of each.
-const SAID: usize = 2000;
 /// So many sessions are shown.
 const SESSIONS: usize = 30;
 
@@ -62,8 +60,8 @@ pub(super) struct State {
     pub(super) kept: Mutex<(PathBuf, Kept)>,
     pub(super) lists: Mutex<Lists>,
     pub(super) deliveries: Mutex<Deliveries>,
-    pub(super) made: Mutex<BTreeMap<String, Made>>,
-    pub(super) outcomes: Mutex<VecDeque<Outcome>>,
+    pub(super) memory: Arc<Memory>,
+    pub(super) notice: Mutex<Option<Notice>>,
 }
 
 /// Who stands in the lists, and the lists as they are published.
@@ -74,25 +72,15 @@ pub(super) struct Lists {
     pub(super) tokens: [String; 2],
 }
 
-/// A session that was made on the page.
+/// The outcome of a button.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) link: String,
-    /// The page for the person.
-    pub(super) page_url: Option<String>,
-}
-
-/// What came of an answer.
-#[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    /// The session; empty: another gateway's.
-    pub(super) session_id: String,
-    /// What was done, by whose wallet.
-    pub(super) deed: String,
-    /// What the gateway said, or why nothing was posted.
+pub(super) struct Notice {
+    at: UnixMillis,
+    /// The path of the section where it is shown.
+    section: &'static str,
     pub(super) said: String,
-    /// The session as its tenant then read it.
-    pub(super) session: Value,
+    /// Whether it was not done.
+    pub(super) is_refusal: bool,
 }
 
 impl State {
@@ -210,22 +198,28 @@ impl State {
         Ok(said)
     }
 
-    /// Makes a session as the sandbox's tenant.
+    /// Makes a session as the sandbox's tenant; its id.
     ///
     /// # Errors
     /// The gateway refuses it.
     pub(super) async fn create_session(&self, request: &Value) -> Result<String, String> {
         let created = self.tenant("POST", "/v1/sessions", Some(request)).await?;
-        let text = |member: &str| created.get(member).and_then(Value::as_str).map(String::from);
-        let id = text("session_id").ok_or_else(|| created.to_string())?;
-        let link = text("qr_code_url").unwrap_or_default();
-        let made = Made { link, page_url: text("page_url") };
-        let mut all = lock(&self.made);
-        if all.len() >= OUTCOMES {
-            all.clear();
+        let id = created.get("session_id").and_then(Value::as_str).map(String::from);
+        let why = || created.get("message").and_then(Value::as_str).map(String::from);
+        id.ok_or_else(|| why().unwrap_or_else(|| created.to_string()))
+    }
+
+    /// A session as its tenant reads it, with the code of its browser. The memory keeps a session with claims. Null: it is
+    /// not the sandbox's own.
+    pub(super) async fn read_session(&self, id: &str, code: Option<&str>) -> Value {
+        let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
+        let path = format!("/v1/sessions/{id}{query}");
+        let Ok(reply) = self.tenant_reply("GET", &path, None).await else { return Value::Null };
+        let session = reply.json();
+        if session.get("claims").is_some() {
+            self.memory.read(id, reply.text());
         }
-        all.insert(id.clone(), made);
-        Ok(id)
+        session
     }
 
     /// What the gateway answers its tenant.
@@ -238,8 +232,17 @@ impl State {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, String> {
+        Ok(self.tenant_reply(method, path, body).await?.json())
+    }
+
+    async fn tenant_reply(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, String> {
         let (url, key) = (format!("{}{path}", self.gateway), lock(&self.kept).1.api_key.clone());
-        Ok(self.way.tenant(method, &url, &key, body).await?.json())
+        self.way.tenant(method, &url, &key, body).await
     }
 
     /// The link of a session, whoever made it.
@@ -247,10 +250,7 @@ impl State {
     /// # Errors
     /// It is not open any more, or a browser has its page.
     pub(super) async fn link_of(&self, session_id: &str) -> Result<String, String> {
-        if let Some(made) = lock(&self.made).get(session_id) {
-            return Ok(made.link.clone());
-        }
-        if !session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        if !is_session_id(session_id) {
             return Err("there is no such session".into());
         }
         let url = format!("{}/v1/sessions/{session_id}/open?scheme=openid4vp", self.gateway);
@@ -262,38 +262,28 @@ impl State {
         })
     }
 
-    pub(super) fn remember(&self, mut outcome: Outcome) {
-        outcome.said = shortened(outcome.said);
-        let mut outcomes = lock(&self.outcomes);
-        outcomes.truncate(OUTCOMES.saturating_sub(1));
-        outcomes.push_front(outcome);
+    /// Shows the outcome of a button in that section.
+    pub(super) fn note(&self, section: &'static str, done: Result<String, String>) {
+        let is_refusal = done.is_err();
+        let said = done.unwrap_or_else(|why| why).chars().take(MAX_NOTICE_CHARS).collect();
+        *lock(&self.notice) = Some(Notice { at: self.clock.now(), section, said, is_refusal });
+    }
+
+    /// The outcome of the last button, if it was in this section and a moment ago.
+    pub(super) fn notice(&self, section: &str) -> Option<Notice> {
+        let now = self.clock.now();
+        let is_shown = |it: &Notice| it.section == section && now.since(it.at) < NOTICE_MS;
+        lock(&self.notice).clone().filter(is_shown)
     }
 }
 
-/// Whoever answers may say very much.
-fn shortened(mut said: String) -> String {
-    if let Some((end, _)) = said.char_indices().nth(SAID) {
-        said.truncate(end);
-        said.push('…');
-        said.shrink_to_fit();
-    }
-    said
+/// Whether a text may be the id of a session.
+pub(super) fn is_session_id(text: &str) -> bool {
+    text.starts_with("ses_")
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// A panic elsewhere leaves everything whole: each change is one assignment.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_long_reply_the_beginning_is_kept() {
-        let long = "é".repeat(SAID);
-        assert_eq!(shortened(long.clone()), long);
-        let kept = shortened(format!("{long}{}", "x".repeat(1 << 20)));
-        assert_eq!(kept, format!("{long}…"));
-    }
 }

@@ -33,15 +33,28 @@ pub(super) enum Deed {
 }
 
 impl Deed {
-    /// All of them, and what the button says.
-    pub(super) const ALL: [(Self, &'static str); 6] = [
-        (Self::Accept, "Accept"),
-        (Self::Decline, "Decline"),
-        (Self::Forge, "Forge"),
-        (Self::Expired, "Expired"),
-        (Self::Revoked, "Revoked"),
-        (Self::WrongNonce, "Wrong nonce"),
+    /// All of them, each with the name of its button and a sentence about the wallet.
+    pub(super) const ALL: [(Self, &'static str, &'static str); 6] = [
+        (Self::Accept, "Accept", "Shows what is asked for."),
+        (Self::Decline, "Decline", "The person says no."),
+        (Self::Forge, "Forge", "A credential that its issuer did not sign."),
+        (Self::Expired, "Expired", "A credential whose last day has passed."),
+        (Self::Revoked, "Revoked", "A credential that its issuer has withdrawn."),
+        (Self::WrongNonce, "Wrong nonce", "A proof made for another request, as in a replay."),
     ];
+
+    /// The outcome at a gateway, for a session with mdocs or without.
+    pub(super) const fn outcome(self, has_mdoc: bool) -> &'static str {
+        match self {
+            Self::Accept => "VERIFIED",
+            Self::Decline => "FAILED wallet_error",
+            Self::Forge => "FAILED issuer_signature_invalid",
+            Self::Expired => "FAILED credential_expired",
+            Self::Revoked => "FAILED credential_revoked",
+            Self::WrongNonce if has_mdoc => "FAILED device_auth_invalid",
+            Self::WrongNonce => "FAILED nonce_mismatch",
+        }
+    }
 
     /// As `--do` and the page have it.
     pub(super) const fn name(self) -> &'static str {
@@ -53,6 +66,11 @@ impl Deed {
             Self::Revoked => "revoked",
             Self::WrongNonce => "wrong-nonce",
         }
+    }
+
+    /// By its name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::from_str(name, true).ok()
     }
 
     /// Whether a gateway takes it: an answer that is good, or the word that there is none.
@@ -75,6 +93,8 @@ pub(super) struct Answered {
     /// Who asked, as the wallet came to know it.
     pub(super) client_id: String,
     pub(super) response_uri: String,
+    /// The parameters before they were encrypted.
+    pub(super) sent: Map<String, Value>,
     pub(super) reply: Reply,
 }
 
@@ -82,6 +102,8 @@ pub(super) struct Answered {
 struct Ready {
     client_id: String,
     response_uri: String,
+    /// The parameters before they are encrypted.
+    sent: Map<String, Value>,
     body: Body,
 }
 
@@ -124,8 +146,8 @@ impl Holder<'_> {
             }
         };
         let reply = self.way.post(&ready.response_uri, &ready.body).await?;
-        let Ready { client_id, response_uri, .. } = ready;
-        Ok(Answered { client_id, response_uri, reply })
+        let Ready { client_id, response_uri, sent, .. } = ready;
+        Ok(Answered { client_id, response_uri, sent, reply })
     }
 
     fn wallet(&self, deed: Deed) -> Wallet {
@@ -134,15 +156,16 @@ impl Holder<'_> {
 
     fn answer_draft(&self, link: &str, deed: Deed) -> Result<Ready, String> {
         let mut request = AuthorizationRequest::parse(link).map_err(explain)?;
-        let body = match deed {
-            Deed::Decline => Body::form(&declined(&request.state)),
+        let sent = match deed {
+            Deed::Decline => declined(&request.state),
             _ => {
                 spoil(&mut request.nonce, deed);
-                self.wallet(deed).answer(&request, self.now_ms).map_err(explain)?.form_body()
+                self.wallet(deed).answer(&request, self.now_ms).map_err(explain)?.parameters()
             }
         };
-        let AuthorizationRequest { client_id, response_uri, .. } = request;
-        Ok(Ready { client_id, response_uri, body })
+        let (body, AuthorizationRequest { client_id, response_uri, .. }) =
+            (Body::form(&sent), request);
+        Ok(Ready { client_id, response_uri, sent, body })
     }
 
     async fn answer_signed_draft(
@@ -165,7 +188,8 @@ impl Holder<'_> {
             }
         };
         let (client_id, body) = (link.client_id, answer.form_body());
-        Ok(Ready { client_id, response_uri: answer.response_uri, body })
+        let JarAnswer { response_uri, payload: sent, .. } = answer;
+        Ok(Ready { client_id, response_uri, sent, body })
     }
 
     /// `given`: the parameters, of the link or of the Request Object, before anything is checked.
@@ -216,7 +240,8 @@ impl Holder<'_> {
             }
         };
         let body = answer.body();
-        Ok(Ready { client_id: request.client_id, response_uri: answer.response_uri, body })
+        let Answer { response_uri, parameters: sent, .. } = answer;
+        Ok(Ready { client_id: request.client_id, response_uri, sent, body })
     }
 
     /// The Request Object behind a link, by POST where the link allows it.

@@ -36,6 +36,21 @@ pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
     Some(told.to_string().into_bytes())
 }
 
+/// The report on an answer that was accepted, for the observer; `None`: it was refused.
+pub(super) fn explain_accepted(session: &Session, report: &Report) -> Option<String> {
+    let settled = session.settlement()?;
+    if settled.reason.is_some() {
+        return None;
+    }
+    let told = json!({
+        "session_id": session.id().as_str(),
+        "verified_at": settled.at.to_string(),
+        "answer": [],
+        "credentials": report.credentials.iter().map(checks).collect::<Vec<_>>(),
+    });
+    Some(told.to_string())
+}
+
 fn checks(report: &CredentialReport) -> Value {
     let failed = report.failed.as_ref();
     let checks = report

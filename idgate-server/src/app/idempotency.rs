@@ -31,8 +31,12 @@ impl App {
         let answer = render(&created);
         let beside = Beside { page, parent: spans::outgoing() };
         let once = Once { key, body: body_digest, answer: answer.clone(), beside };
+        let unheard = self.unheard(&transition);
         match self.store.create_session_once(caller, transition, once).await? {
-            MadeOnce::Yes => Ok(answer),
+            MadeOnce::Yes => {
+                unheard.tell(body, &created);
+                Ok(answer)
+            }
             MadeOnce::NoRoom => Err(AppError::TooManySessions),
             // Another request under the key came first.
             MadeOnce::Earlier(earlier) => replay(earlier, &body_digest),

@@ -8,6 +8,7 @@ mod handle;
 mod idempotency;
 mod identity;
 mod metrics;
+mod observer;
 mod page_browser;
 mod page_cancel;
 mod page_dialogue;
@@ -35,6 +36,7 @@ use tokio::sync::Semaphore;
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
 pub use self::identity::Published;
+pub use self::observer::Observer;
 pub use self::page_browser::{Holder, holder_of};
 pub use self::pages::{PageKey, PageView, Phase, ShownByPage, Standing, Visit, WayBack};
 pub use self::sessions::{CreatedSession, SessionView};
@@ -81,6 +83,8 @@ pub struct App {
     webhook_tests: Arc<Semaphore>,
     /// For a verification until its verdict is handed to the store.
     pub(crate) verification_time: Duration,
+    /// Hears of sessions; `None` in every gateway but the sandbox's.
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 /// Whether a wallet is admitted to a session, once it proved that it may ask: it may come too often.
@@ -149,6 +153,7 @@ impl App {
             streams: Arc::default(),
             notices: registration::Notices::default(),
             verification_time: VERIFICATION_TIME,
+            observer: None,
         }
     }
 

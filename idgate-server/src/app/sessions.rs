@@ -58,8 +58,12 @@ impl App {
     ) -> Result<CreatedSession, AppError> {
         let (transition, created, page) = self.new_session(caller, body).await?;
         let beside = Beside { page, parent: spans::outgoing() };
+        let unheard = self.unheard(&transition);
         match self.store.create_session_with(caller, transition, beside).await? {
-            Made::Yes => Ok(created),
+            Made::Yes => {
+                unheard.tell(body, &created);
+                Ok(created)
+            }
             Made::NoRoom => Err(AppError::TooManySessions),
         }
     }

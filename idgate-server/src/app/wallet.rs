@@ -10,7 +10,7 @@ use idgate_core::verify::WalletReply;
 use idgate_core::{Answer, Decision, Session, SessionId, Step, Transition, Verification};
 use tokio::runtime::{self, RuntimeFlavor};
 
-use super::explanation::explain;
+use super::explanation::{explain, explain_accepted};
 use super::{Admission, App, AppError, Handle};
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
@@ -116,8 +116,15 @@ impl App {
             return Err(AppError::Unavailable("the verification took too long".into()));
         }
         let processing_us = u64::try_from(taken.as_micros()).unwrap_or(u64::MAX);
+        let accepted = self.observer.as_ref().and_then(|observer| {
+            Some((observer, explain_accepted(&decision.transition.session, &decision.report)?))
+        });
+        let session_id = decision.transition.session.id().clone();
         let (reply, stored) = self.store_decision(decision, processing_us)?;
         applied(stored.await?)?;
+        if let Some((observer, report)) = accepted {
+            observer.accepted(&session_id, report);
+        }
         Ok(reply)
     }
 

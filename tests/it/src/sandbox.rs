@@ -3,6 +3,7 @@
 
 mod answers;
 mod authority;
+mod console;
 mod folder;
 mod lists;
 mod own;

@@ -13,12 +13,13 @@ const BINARY =
   process.env.IDGATE_BIN ?? fileURLToPath(new URL('../../../target/tested/idgate', import.meta.url))
 
 export class Sandbox {
-  static async start() {
+  /** Starts one, with further options of the command. */
+  static async start(...more) {
     const sandbox = new Sandbox()
     sandbox.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     const own = ['--page-listen', '127.0.0.1:0', '--https-listen', '127.0.0.1:0', '--listen', '127.0.0.1:0']
     const stdio = ['ignore', 'pipe', 'inherit']
-    sandbox.process = spawn(BINARY, ['sandbox', '--json', ...own], { env: sandbox.env(), stdio })
+    sandbox.process = spawn(BINARY, ['sandbox', '--json', ...own, ...more], { env: sandbox.env(), stdio })
     const lines = readline.createInterface({ input: sandbox.process.stdout })
     const told = new Promise((resolve, reject) => {
       sandbox.process.once('error', reject)
@@ -33,6 +34,11 @@ export class Sandbox {
   async offer(...args) {
     const { stdout } = await promisify(execFile)(BINARY, ['sandbox', 'offer', '--json', ...args], { env: this.env() })
     return JSON.parse(stdout)
+  }
+
+  /** `idgate sandbox wallet`: answers a link. */
+  async wallet(link, action) {
+    await promisify(execFile)(BINARY, ['sandbox', 'wallet', link, '--do', action], { env: this.env() })
   }
 
   /** Withdraws the samples of the newest offer. */

@@ -245,6 +245,10 @@ pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: B
         (&["vc+sd-jwt".to_owned()][..], &["issuer".to_owned()][..])
     );
     assert_eq!(operator.list_sessions(1).unwrap(), lines[..1]);
+    let (line, events) = operator.session(first.id().as_str()).unwrap().unwrap();
+    assert_eq!(line, *oldest);
+    assert_eq!(events.last().map(|event| &*event.status), Some("EXPIRED"));
+    assert_eq!(operator.session("ses_none").unwrap(), None);
 }
 
 pub(super) async fn open_sessions_of_a_revoked_client_are_refused_and_end<B: Backend>() {

@@ -5,9 +5,9 @@ use idgate_core::UnixMillis;
 use super::OperatorStore;
 use crate::db::{Row, sql};
 use crate::failure::Done;
-use crate::reports;
 use crate::sql::number;
-use crate::types::StoreError;
+use crate::types::{StatusEvent, StoreError};
+use crate::{events, reports};
 
 /// Commands about sessions.
 impl OperatorStore {
@@ -31,6 +31,20 @@ impl OperatorStore {
                 sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
                            issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1");
             db.all(sql, &[&number(limit)], SessionLine::read).await
+        })
+    }
+
+    /// The session of that id, whosever it is, with its events, the first one first; `None`: there is none.
+    ///
+    /// # Errors
+    /// The database failed, or the session cannot be read.
+    pub fn session(&self, id: &str) -> Result<Option<(SessionLine, Vec<StatusEvent>)>, StoreError> {
+        self.read(async |db| {
+            let sql =
+                sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
+                           issuer_ids FROM sessions WHERE id = $1");
+            let Some(line) = db.one(sql, &[&id], SessionLine::read).await? else { return Ok(None) };
+            Ok(events::all(db, id).await?.map(|events| (line, events)))
         })
     }
 }

@@ -92,10 +92,10 @@ pub(super) const SERVER: Layers = &[
 /// The demo, and the files of the sandbox.
 pub(super) const SANDBOX: Layers = &[
     &["certificate", "issuers", "kept", "limits", "receiver"],
-    &["phones", "published", "serving", "way"],
-    &["demo", "state", "wallet"],
+    &["memory", "phones", "published", "serving", "way"],
+    &["asks", "demo", "state", "wallet"],
     &["offers"],
-    &["offer", "page", "shell"],
+    &["console", "offer", "shell"],
     &["options", "routes"],
     &["front", "plan"],
     &["stage"],

@@ -31,7 +31,7 @@ fn each_button_does_what_it_says_in_every_profile_and_format() {
                     assert_eq!(pressed.status, 303, "{pressed:?}");
                     let session = tenant.read(&made.id);
                     let case = format!("{flags:?} {profile} {format} {deed}: {session}");
-                    assert_eq!(outcome(&session), expected, "{case} {}", sandbox.get("/").body);
+                    assert_eq!(outcome(&session), expected, "{case} {}", pressed.head);
                 }
             }
         }
@@ -43,22 +43,32 @@ fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it(
     let sandbox = Sandbox::start();
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
-    let page = sandbox.get("/");
-    assert_eq!(page.status, 200);
-    let (_, shown) = page.body.split_once(&format!("<li id=\"{}\">", made.id)).unwrap();
+    let row = format!("<li id=\"row-{0}\"><a href=\"/sessions/{0}\"", made.id);
+    let list = sandbox.get("/");
+    assert!(list.status == 200 && list.body.contains(&row), "{list:?}");
+    let shown = sandbox.get(&format!("/sessions/{}", made.id)).body;
     for (deed, _) in BUTTONS {
         assert!(shown.contains(&format!("name=\"do\" value=\"{deed}\"")), "{deed}: {shown}");
     }
-    sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
-    let page = sandbox.get("/").body;
-    for part in ["VERIFIED", "accept, Utopia Registry", "Erika"] {
+    let pressed = sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
+    let leads_to = |answer: &Answer| {
+        let (_, to) = answer.head.split_once("location: ").unwrap();
+        to.split("\r\n").next().unwrap().to_owned()
+    };
+    let answer = format!("/sessions/{}/answer", made.id);
+    assert_eq!(leads_to(&pressed), answer.to_ascii_lowercase());
+    let page = sandbox.get(&answer).body;
+    for part in ["VERIFIED", "accept, credentials of Utopia Registry", "Erika"] {
         assert!(page.contains(part), "no {part} in {page}");
     }
-    sandbox.press("/sessions", &[("ask", "licence"), ("profile", "haip")]);
-    let page = sandbox.get("/live").body;
-    assert!(page.contains("mso_mdoc of https://iaca.example"), "{page}");
-    assert!(page.contains("class=\"qr\"") && page.contains("Page for the person"), "{page}");
-    assert!(!sandbox.get("/").body.contains(sandbox.text("api_key")), "keys are not on the page");
+    let made = sandbox.press("/sessions", &[("ask", "licence"), ("profile", "haip")]);
+    assert!(leads_to(&made).starts_with("/sessions/ses_"), "{made:?}");
+    let list = sandbox.get("/").body;
+    let (_, newest) = list.split_once("<li id=\"row-").unwrap();
+    let newest = newest.split('"').next().unwrap();
+    let page = sandbox.get(&format!("/sessions/{newest}")).body;
+    assert!(page.contains("Issuer: https://iaca.example"), "{page}");
+    assert!(page.contains("class=\"qr\"") && page.contains("Open the page for people"), "{page}");
 }
 
 #[test]
@@ -70,7 +80,7 @@ fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewh
     assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
     let elsewhere = "haip-vp://?client_id=x509_hash%3Aabc&request_uri=http%3A%2F%2F192.0.2.1%2Fr";
     sandbox.press("/answer", &[("uri", elsewhere), ("do", "accept")]);
-    let page = sandbox.get("/").body;
+    let page = sandbox.get("/new").body;
     assert!(page.contains("http://192.0.2.1 is not on this machine"), "{page}");
 }
 

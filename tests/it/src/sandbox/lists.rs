@@ -70,7 +70,7 @@ fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
         }
     }
     sandbox.press("/providers", &[("provider", "arcadia"), ("listed", "false")]);
-    let page = sandbox.get("/live").body;
+    let page = sandbox.get("/issuers").body;
     assert!(page.contains("withdrawn") && page.contains("with 1 providers"), "{page}");
     // The sandbox's gateway fetched the list; the other one has the former until it does.
     let [credential, ..] = CREDENTIALS;
@@ -129,7 +129,7 @@ fn a_provider_that_is_not_there_changes_no_list() {
     let before = sandbox.get("/lists/pid.jwt").body;
     sandbox.press("/providers", &[("provider", "nowhere"), ("listed", "false")]);
     assert_eq!(sandbox.get("/lists/pid.jwt").body, before);
-    assert!(sandbox.get("/").body.contains("there is no provider nowhere"));
+    assert!(sandbox.get("/issuers").body.contains("there is no provider nowhere"));
     assert_eq!(status_of(&mut sandbox.tenant(), "/lists/pid.jwt"), 404, "the gateway has none");
     assert!(!sandbox.client().livemode);
 }

@@ -92,7 +92,10 @@ fn the_page_answers_to_its_own_name_and_takes_no_form_of_another_page() {
         assert_eq!(sandbox.post("/sessions", &headers, &fields).status, 403, "{headers:?}");
         assert_eq!(sandbox.post("/providers", &headers, &fields).status, 403, "{headers:?}");
         assert_eq!(sandbox.post("/webhooks", &headers, &fields).status, 403, "{headers:?}");
-        assert_eq!(sandbox.post("/hosts", &headers, &fields).status, 403, "{headers:?}");
+        for path in ["/hosts", "/keys", "/offers", "/withdraw", "/webhooks/test", "/webhooks/retry"]
+        {
+            assert_eq!(sandbox.post(path, &headers, &fields).status, 403, "{path} {headers:?}");
+        }
     }
     assert_eq!(tenant.read(&made.id)["status"], "PENDING", "nothing was answered");
     let page = sandbox.get("/");
@@ -128,12 +131,12 @@ fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it()
     let key = tenant.api_key.clone();
     for (host, by_button) in [("127.0.0.3", true), ("127.0.0.4", false)] {
         let service = Receiver::start_at(host.parse().unwrap());
-        assert!(!sandbox.get("/live").body.contains(host));
+        assert!(!sandbox.get("/webhooks").body.contains(host));
         let url = json!({ "url": service.url("/hook") });
         let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&key).json(&url);
         let put = tenant.http.send(&put).expect_status(200).json();
         assert_eq!(put["host_status"], "PENDING");
-        let page = sandbox.get("/").body;
+        let page = sandbox.get("/webhooks").body;
         let command = page.split_once("idgate webhook-host approve ").unwrap().1;
         let command = command.split_once("</code>").unwrap().0.replace("&#39;", "'");
         assert!(page.contains("held") && command.starts_with(host), "{page}");
@@ -155,11 +158,11 @@ fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it()
         }
         service.wait_for(1);
         assert_eq!(service.sessions(), [made.id]);
-        let page = sandbox.get("/live").body;
+        let page = sandbox.get("/webhooks").body;
         assert!(!page.contains("webhook-host approve"), "{page}");
     }
     sandbox.press("/hosts", &[("host", "a/b")]);
-    assert!(sandbox.get("/live").body.contains("that is not the name of a host"));
+    assert!(sandbox.get("/webhooks").body.contains("that is not the name of a host"));
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
     let mut tenant = sandbox.tenant();
     let made = tenant.create(&request("mso_mdoc", "https://iaca.example", "draft"));
     sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
-    let shown = || sandbox.get("/live").body;
+    let shown = || sandbox.get("/webhooks").body;
     eventually("the notification is shown", || shown().contains("signature good"));
     assert!(shown().contains(&made.id));
     let host = sandbox.page().to_string();
@@ -199,8 +202,8 @@ fn webhooks_arrive_and_only_what_the_signing_secret_made_is_believed() {
     ] {
         assert_eq!(post(headers, body), 400, "{body}");
         let shown = shown();
-        let (_, newest) = shown.split_once("<ul class=\"deliveries\">").unwrap();
-        let newest = newest.split("</li>").next().unwrap();
+        let (_, newest) = shown.split_once("<div class=\"box\">").unwrap();
+        let newest = newest.split("</pre>").next().unwrap();
         assert!(newest.contains("signature is not valid for this secret and body"), "{newest}");
         assert!(newest.contains(body.split('"').nth(3).unwrap()), "{newest}");
     }
@@ -254,13 +257,13 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
         assert_eq!(fetched.status, 200, "{name}: {fetched:?}");
         assert!(fetched.head.contains("application/oauth-authz-req+jwt"), "{}", fetched.head);
     }
-    for path in ["/live", "/page.js", "/page.css", "/done"] {
+    for path in ["/sessions", "/keys", "/console.js", "/console.css", "/done"] {
         assert_ne!(sandbox.get(path).status, 404, "{path}");
         assert_eq!(over_tls(&sandbox, lan, name, path).status, 404, "{path}");
     }
     let form = format!("session={}&do=accept&ask=licence&provider=utopia&listed=false", made.id);
     let host = sandbox.gateway().to_string();
-    for path in ["/answer", "/sessions", "/providers", "/webhooks", "/hosts"] {
+    for path in ["/answer", "/sessions", "/providers", "/webhooks", "/hosts", "/keys"] {
         let posted = talk(tls(&sandbox, lan, name), "POST", path, &[("Host", name)], &form);
         // As the gateway itself has it, which knows of no such thing.
         let own = exchange(sandbox.gateway(), "POST", path, &[("Host", &host)], &form);
@@ -268,9 +271,10 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
         assert_eq!(own.status, 404, "{path}: {own:?}");
     }
     assert_eq!(tenant.read(&made.id)["status"], "PENDING", "nothing was answered");
-    let live = sandbox.get("/live").body;
-    assert!(!live.contains("withdrawn") && live.contains("Nothing arrived yet"), "{live}");
-    assert_eq!(live.matches("<li id=").count(), 1, "{live}");
+    assert!(!sandbox.get("/issuers").body.contains("withdrawn"));
+    assert!(sandbox.get("/webhooks").body.contains("Nothing has arrived yet"));
+    let sessions = sandbox.get("/sessions").body;
+    assert_eq!(sessions.matches("<li id=\"row-").count(), 1, "{sessions}");
     assert!(!over_tls(&sandbox, lan, name, "/").body.contains("idgate sandbox"));
     assert_eq!(over_tls(&sandbox, lan, name, "/lists/pid.jwt").status, 200);
     // The page and the shell answer such links all the same.

@@ -222,17 +222,17 @@ fn every_sample_goes_from_offer_to_verified_and_withdrawn_it_is_revoked() {
 fn the_page_makes_offers_and_its_button_withdraws_what_a_phone_has() {
     let sandbox = Sandbox::start();
     sandbox.press("/offers", &[("type", "pid"), ("tx_code", "true")]);
-    let page = sandbox.get("/").body;
-    for part in ["Offers for phones", "offered", "class=\"qr\"", "Type this code on the phone"] {
+    let page = sandbox.get("/receive").body;
+    for part in ["Offers so far", "offered", "class=\"qr\"", "Code to type in your wallet"] {
         assert!(page.contains(part), "no {part} in {page}");
     }
     Phone::scan(&sandbox, &["mdl"]).receive();
     let id = offers(&sandbox)[0]["id"].as_str().unwrap().to_owned();
-    assert!(sandbox.get("/live").body.contains("Withdraw"));
+    assert!(sandbox.get("/receive").body.contains("Withdraw"));
     assert_eq!(sandbox.press("/withdraw", &[("offer", &id)]).status, 303);
     assert_eq!(offers(&sandbox)[0]["withdrawn"], 1);
     sandbox.press("/offers", &[("type", "passport")]);
-    assert!(sandbox.get("/live").body.contains("there is no sample passport"));
+    assert!(sandbox.get("/receive").body.contains("there is no sample passport"));
 }
 
 /// A sandbox behind a tunnel. Its name does not resolve here: the wallet speaks to the listener behind it.
@@ -348,7 +348,7 @@ fn bodies_over_the_bound_are_refused_and_what_a_wallet_asked_is_in_the_offers_st
     assert_eq!(line["state"], "failed");
     assert_eq!(line["rule"], "aud is not the identifier of this issuer");
     assert_eq!(line["issued"], 0);
-    assert!(sandbox.get("/live").body.contains("aud is not the identifier"));
+    assert!(sandbox.get("/receive").body.contains("aud is not the identifier"));
 }
 
 #[test]

@@ -1,0 +1,131 @@
+//! The sessions that the console can make, and the trust entries behind them.
+
+use idgate_testkit::samples;
+use serde_json::{Value, json};
+
+use super::issuers::PID;
+use super::phones::PROOF_OF_AGE;
+
+/// A session that the console can make.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) key: &'static str,
+    pub(super) label: &'static str,
+    format: &'static str,
+    issuer_id: &'static str,
+    claims: &'static [&'static str],
+    /// The document type, which is its namespace as well, where the trust entry has several.
+    kind: Option<&'static str>,
+}
+
+/// The trust entries that follow the lists.
+pub(super) const EU_PID: &str = "eu-pid";
+pub(super) const EU_MDL: &str = "eu-mdl";
+/// The trust entry of samples that phones hold.
+pub(super) const PHONES: &str = "phones";
+/// The one of membership cards, which are of another type.
+pub(super) const PHONE_CARDS: &str = "phone-membership";
+
+pub(super) const ASKS: [Ask; 9] = [
+    Ask {
+        key: "identity",
+        label: "An identity (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: samples::ISSUER,
+        claims: &["given_name", "family_name"],
+        kind: None,
+    },
+    Ask {
+        key: "licence",
+        label: "A driving licence (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: samples::MDL_ISSUER,
+        claims: &["family_name", "age_over_18"],
+        kind: None,
+    },
+    Ask {
+        key: "eu-identity",
+        label: "An identity of any provider on the list (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: EU_PID,
+        claims: &["given_name", "family_name"],
+        kind: None,
+    },
+    Ask {
+        key: "eu-licence",
+        label: "A driving licence of any provider on the list (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: EU_MDL,
+        claims: &["family_name", "age_over_18"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-pid",
+        label: "On a phone: the sample identity (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: PHONES,
+        claims: &["given_name", "family_name"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-membership",
+        label: "On a phone: the sample membership card (SD-JWT VC)",
+        format: "dc+sd-jwt",
+        issuer_id: PHONE_CARDS,
+        claims: &["membership_number", "level"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-mdl",
+        label: "On a phone: the sample driving licence (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["family_name", "age_over_18"],
+        kind: None,
+    },
+    Ask {
+        key: "phone-pid-mdoc",
+        label: "On a phone: the sample identity (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["family_name", "age_over_18"],
+        kind: Some(PID),
+    },
+    Ask {
+        key: "phone-age",
+        label: "On a phone: the sample proof of age (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: PHONES,
+        claims: &["age_over_18"],
+        kind: Some(PROOF_OF_AGE),
+    },
+];
+
+impl Ask {
+    /// The body of `POST /v1/sessions` as a developer sends it, who may copy it to another gateway.
+    pub(super) fn shown(&self, profiles: &[&str]) -> Value {
+        let mut request = self.request();
+        if let Value::Object(members) = &mut request
+            && profiles.contains(&"1.0")
+        {
+            members.insert("profiles".into(), json!(["1.0"]));
+        }
+        request
+    }
+
+    /// The body of `POST /v1/sessions`.
+    pub(super) fn request(&self) -> Value {
+        self.asking(self.claims)
+    }
+
+    /// The same for these claims.
+    pub(super) fn asking(&self, claims: &[&str]) -> Value {
+        let mut credential =
+            json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": claims });
+        if let (Some(kind), Value::Object(members)) = (self.kind, &mut credential) {
+            members.insert("doc_type".into(), kind.into());
+            members.insert("namespace".into(), kind.into());
+        }
+        json!({ "credentials": [credential] })
+    }
+}

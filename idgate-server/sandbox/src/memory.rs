@@ -1,0 +1,274 @@
+//! The console's memory of sessions. It keeps requests, and for 15 minutes the answers of the sandbox's wallet, the results
+//! that its test client read, and the reports on answers that were accepted. No store has any of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_base::clock::Clock;
+use idgate_core::shell::{Delivery, ResponseEncryption};
+use idgate_core::{Profile, Session, SessionId, UnixMillis};
+use idgate_server::app::{CreatedSession, Observer};
+
+use crate::limits::{
+    MAX_REMEMBERED_ANSWERS, MAX_REMEMBERED_CHARS, MAX_REMEMBERED_SESSIONS, REMEMBERED_MS,
+};
+
+/// The sessions that the console heard of, the newest first.
+pub(super) struct Memory {
+    clock: Arc<dyn Clock>,
+    sessions: Mutex<VecDeque<Remembered>>,
+}
+
+/// A session as the console remembers it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remembered {
+    pub(super) id: String,
+    /// `None`: another run of the sandbox made it.
+    pub(super) asked: Option<Asked>,
+    /// The report on an answer that was accepted, as JSON.
+    pub(super) report: Option<Kept>,
+    /// The result that the test client read, as JSON.
+    pub(super) read: Option<Kept>,
+    /// The answers of the sandbox's wallet, the newest first.
+    pub(super) answers: Vec<Answer>,
+}
+
+/// A request to a wallet. It has no value of a claim.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The body of `POST /v1/sessions`.
+    pub(super) body: String,
+    /// The query; `None`: a draft asks otherwise.
+    pub(super) dcql: Option<String>,
+    pub(super) profile: Profile,
+    pub(super) by_reference: bool,
+    pub(super) is_encrypted: bool,
+    pub(super) link: String,
+    /// The page for the person.
+    pub(super) page_url: Option<String>,
+    pub(super) credentials: Vec<AskedCredential>,
+}
+
+/// One credential of a request.
+#[derive(Clone, Debug)]
+pub(super) struct AskedCredential {
+    pub(super) format: &'static str,
+    /// `vct` or the document type.
+    pub(super) kind: String,
+    pub(super) issuer_id: String,
+    pub(super) claims: Vec<String>,
+}
+
+/// A text that may hold claims, and the time from which on it is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) at: UnixMillis,
+    pub(super) text: String,
+}
+
+/// An answer of the sandbox's wallet.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) at: UnixMillis,
+    /// The name of the deed.
+    pub(super) deed: &'static str,
+    /// Whose credentials it showed.
+    pub(super) from: &'static str,
+    /// The gateway's reply: its status and its body.
+    pub(super) said: String,
+    /// The parameters before they were encrypted, as JSON; `None`: they are forgotten.
+    pub(super) sent: Option<String>,
+}
+
+impl Memory {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, sessions: Mutex::default() }
+    }
+
+    /// The memory of a session; it is empty where the session is unknown.
+    pub(super) fn of(&self, id: &str) -> Remembered {
+        let found = self.sessions().iter().find(|one| one.id == id).cloned();
+        found.unwrap_or_else(|| Remembered { id: id.to_owned(), ..Remembered::default() })
+    }
+
+    /// The session behind a link of the sandbox's own gateway.
+    pub(super) fn behind(&self, link: &str) -> Option<String> {
+        let has_link = |one: &&Remembered| one.asked.as_ref().is_some_and(|it| it.link == link);
+        self.sessions().iter().find(has_link).map(|one| one.id.clone())
+    }
+
+    /// Remembers an answer of the wallet.
+    pub(super) fn answered(&self, id: &str, mut answer: Answer) {
+        answer.said = shortened(answer.said);
+        answer.sent = answer.sent.map(shortened);
+        self.change(id, |one| {
+            one.answers.truncate(MAX_REMEMBERED_ANSWERS.saturating_sub(1));
+            one.answers.insert(0, answer);
+        });
+    }
+
+    /// Remembers the result that the test client read.
+    pub(super) fn read(&self, id: &str, text: String) {
+        let kept = self.kept(text);
+        self.change(id, |one| one.read = Some(kept));
+    }
+
+    /// The session is gone.
+    pub(super) fn forget(&self, id: &str) {
+        self.sessions().retain(|one| one.id != id);
+    }
+
+    /// Forgets texts that it has kept for 15 minutes.
+    pub(super) fn forget_old(&self) {
+        drop(self.sessions());
+    }
+
+    fn kept(&self, text: String) -> Kept {
+        Kept { at: self.clock.now(), text: shortened(text) }
+    }
+
+    fn change(&self, id: &str, change: impl FnOnce(&mut Remembered)) {
+        let mut sessions = self.sessions();
+        if let Some(one) = sessions.iter_mut().find(|one| one.id == id) {
+            return change(one);
+        }
+        let mut new = Remembered { id: id.to_owned(), ..Remembered::default() };
+        change(&mut new);
+        sessions.truncate(MAX_REMEMBERED_SESSIONS.saturating_sub(1));
+        sessions.push_front(new);
+    }
+
+    /// All sessions, without the texts that are too old.
+    fn sessions(&self) -> MutexGuard<'_, VecDeque<Remembered>> {
+        // A panic elsewhere leaves everything whole: each change is one assignment.
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        let is_over = |at: UnixMillis| now.since(at) >= REMEMBERED_MS;
+        for one in sessions.iter_mut() {
+            one.report.take_if(|kept| is_over(kept.at));
+            one.read.take_if(|kept| is_over(kept.at));
+            for answer in one.answers.iter_mut().filter(|answer| is_over(answer.at)) {
+                answer.sent = None;
+            }
+        }
+        sessions
+    }
+}
+
+impl Observer for Memory {
+    fn created(&self, session: &Session, body: &[u8], created: &CreatedSession) {
+        let asked = Asked::of(session, body, created);
+        self.change(session.id().as_str(), |one| one.asked = Some(asked));
+    }
+
+    fn accepted(&self, id: &SessionId, report: String) {
+        let kept = self.kept(report);
+        self.change(id.as_str(), |one| one.report = Some(kept));
+    }
+}
+
+impl Asked {
+    fn of(session: &Session, body: &[u8], created: &CreatedSession) -> Self {
+        let request = session.request();
+        let first = session.offers().next();
+        let profile = created.invitation.profile();
+        let shape = first.map(|offer| offer.shape());
+        let credentials = request.credentials().iter().map(|one| AskedCredential {
+            format: one.format().name(),
+            kind: match one.doc_type() {
+                Some(doc_type) => doc_type.as_str().to_owned(),
+                None => one.vct().first().cloned().unwrap_or_default(),
+            },
+            issuer_id: one.issuer_id().as_str().to_owned(),
+            claims: one.claims().to_vec(),
+        });
+        Self {
+            body: String::from_utf8_lossy(body).into_owned(),
+            dcql: (profile != Profile::Draft).then(|| request.dcql_query(profile)),
+            profile,
+            by_reference: shape.is_some_and(|shape| shape.delivery != Delivery::Inline),
+            is_encrypted: shape.is_some_and(|shape| shape.response != ResponseEncryption::Plain),
+            link: created.invitation.qr_code_url.clone(),
+            page_url: created.page_url.clone(),
+            credentials: credentials.collect(),
+        }
+    }
+}
+
+/// A reply may be very long.
+fn shortened(mut said: String) -> String {
+    if let Some((end, _)) = said.char_indices().nth(MAX_REMEMBERED_CHARS) {
+        said.truncate(end);
+        said.push('…');
+        said.shrink_to_fit();
+    }
+    said
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// A clock that moves only when told to.
+    #[derive(Default)]
+    struct StillClock(AtomicU64);
+
+    impl Clock for StillClock {
+        fn now(&self) -> UnixMillis {
+            UnixMillis(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    fn answer(at: u64, said: &str) -> Answer {
+        let (deed, from, sent) = ("accept", "Utopia Registry", Some("{}".into()));
+        Answer { at: UnixMillis(at), deed, from, said: said.into(), sent }
+    }
+
+    #[test]
+    fn what_may_hold_claims_is_forgotten_after_15_minutes() {
+        let clock = Arc::new(StillClock::default());
+        let memory = Memory::new(clock.clone());
+        memory.read("ses_1", "{}".into());
+        memory.accepted(&SessionId::new("ses_1"), "{}".into());
+        memory.answered("ses_1", answer(0, "200"));
+        clock.0.store(REMEMBERED_MS - 1, Ordering::Relaxed);
+        let one = memory.of("ses_1");
+        assert!(one.read.is_some() && one.report.is_some());
+        assert!(one.answers.first().unwrap().sent.is_some());
+        clock.0.store(REMEMBERED_MS, Ordering::Relaxed);
+        memory.forget_old();
+        let one = memory.sessions.lock().unwrap().front().unwrap().clone();
+        assert!(one.read.is_none() && one.report.is_none(), "{one:?}");
+        let first = one.answers.first().unwrap();
+        assert_eq!((first.sent.as_deref(), &*first.said), (None, "200"), "without claims it stays");
+    }
+
+    #[test]
+    fn the_newest_sessions_and_answers_are_kept_and_no_more_than_the_bound() {
+        let memory = Memory::new(Arc::new(StillClock::default()));
+        for n in 0..=MAX_REMEMBERED_SESSIONS {
+            memory.read(&format!("ses_{n}"), String::new());
+        }
+        assert_eq!(memory.sessions().len(), MAX_REMEMBERED_SESSIONS);
+        assert!(memory.of("ses_0").read.is_none() && memory.of("ses_1").read.is_some());
+        for n in 0..=MAX_REMEMBERED_ANSWERS {
+            memory.answered("ses_1", answer(0, &n.to_string()));
+        }
+        let answers = memory.of("ses_1").answers;
+        assert_eq!(answers.len(), MAX_REMEMBERED_ANSWERS);
+        assert_eq!(answers.first().unwrap().said, MAX_REMEMBERED_ANSWERS.to_string());
+        memory.forget("ses_1");
+        assert!(memory.of("ses_1").answers.is_empty());
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_kept() {
+        let long = "é".repeat(MAX_REMEMBERED_CHARS);
+        assert_eq!(shortened(long.clone()), long);
+        let kept = shortened(format!("{long}{}", "x".repeat(1 << 20)));
+        assert_eq!(kept, format!("{long}…"));
+    }
+}

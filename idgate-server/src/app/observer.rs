@@ -1,0 +1,35 @@
+//! A program around the gateway may observe its sessions. `idgate serve` has no observer; the sandbox's console is one.
+
+use idgate_core::{Session, SessionId, Transition};
+
+use super::{App, CreatedSession};
+
+/// A program that follows the sessions of its own gateway.
+pub trait Observer: Send + Sync {
+    /// A session was stored; `body` is what its tenant sent.
+    fn created(&self, session: &Session, body: &[u8], created: &CreatedSession);
+
+    /// An answer was accepted, and the session is VERIFIED. `report` has the members of a report on a refusal
+    /// (`GET /v1/sessions/{id}/report`), but for the reason. The store keeps none.
+    fn accepted(&self, id: &SessionId, report: String);
+}
+
+/// A session that an observer hears of once it is stored.
+pub(super) struct Unheard<'a>(Option<(&'a dyn Observer, Box<Session>)>);
+
+impl App {
+    /// Keeps a new session for the observer, if there is an observer.
+    pub(super) fn unheard(&self, transition: &Transition) -> Unheard<'_> {
+        let observer = self.observer.as_deref();
+        Unheard(observer.map(|observer| (observer, Box::new(transition.session.clone()))))
+    }
+}
+
+impl Unheard<'_> {
+    /// The session is stored.
+    pub(super) fn tell(self, body: &[u8], created: &CreatedSession) {
+        if let Some((observer, session)) = self.0 {
+            observer.created(&session, body, created);
+        }
+    }
+}
