@@ -34,6 +34,10 @@ before(async () => {
   ids.open = await made([IDENTITY], '1.0', { redirect_uri: 'http://127.0.0.1:1/done' })
   await press('/providers', { provider: 'arcadia', listed: 'false' })
   await press('/offers', { type: 'mdl', tx_code: 'true' }, tunnel)
+  // An endpoint whose host waits for its review, and a notification that another secret signed.
+  await tunnel.tenant('PUT', '/v1/webhook-endpoint', { url: 'http://127.0.0.3:1/hook' })
+  const forged = { 'webhook-id': 'whf_forged', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' }
+  await fetch(`${tunnel.told.page_url}webhooks`, { method: 'POST', headers: forged, body: '{"sessionId":"ses_x"}' })
 })
 
 afterEach(closeBrowsers)
@@ -75,6 +79,7 @@ const STATES = {
   'receive-off': [() => sandbox, () => 'receive', 'A phone cannot reach'],
   issuers: [() => sandbox, () => 'issuers', 'withdrawn'],
   webhooks: [() => sandbox, () => 'webhooks', 'signature good'],
+  'webhooks-held': [() => tunnel, () => 'webhooks', 'signature wrong'],
   keys: [() => sandbox, () => 'keys', 'Set up a shell'],
 }
 
@@ -108,6 +113,35 @@ async function pictures(page, state) {
   }
   await page.emulateMedia({ colorScheme: 'light' })
 }
+
+/** The connection is lost. */
+async function lost(page) {
+  await page.context().setOffline(true)
+  await page.getByRole('status').getByText('Connection lost. Trying again').waitFor()
+}
+
+test('offline: the page stays and says so, without a violation', inBrowser, async () => {
+  const page = await opened('request')
+  await page.getByRole('status').getByText('Live').waitFor()
+  await lost(page)
+  await pictures(page, 'offline')
+  for (const colorScheme of ['light', 'dark']) {
+    await page.context().setOffline(false)
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await violations(page, () => lost(page)), [], colorScheme)
+  }
+})
+
+test('nothing moves for people who asked for less motion', inBrowser, async () => {
+  const moving = (page) => page.evaluate(() => {
+    const row = document.querySelector('#list li')
+    row.classList.add('fresh')
+    return getComputedStyle(row).animationName
+  })
+  const calm = await opened('sessions', { reducedMotion: 'reduce' })
+  assert.equal(await moving(calm), 'none')
+  assert.equal(await moving(await opened('sessions', { reducedMotion: 'no-preference' })), 'fresh')
+})
 
 for (const state of Object.keys(STATES)) {
   test(`${state}: no violation, light or dark, at 320 pixels and with text twice as large`, inBrowser, async () => {

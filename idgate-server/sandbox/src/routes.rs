@@ -21,8 +21,8 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const JWT: &str = "application/jwt";
 const PEM: &str = "application/x-pem-file";
 /// Nothing from elsewhere, and no frame around it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Answers a request to the second listener, which is at `own`.
 pub(super) async fn handle(
@@ -118,6 +118,7 @@ async fn get(state: &Arc<State>, path: &str) -> Response<Sent> {
         offers::PATH => return offers::list(state),
         "/console.css" => return answer(StatusCode::OK, "text/css; charset=utf-8", console::STYLE),
         "/console.js" => return answer(StatusCode::OK, JAVASCRIPT, console::SCRIPT),
+        "/icon.svg" => return answer(StatusCode::OK, "image/svg+xml", console::ICON),
         // Where `redirect_uri` of a session leads that was made on the console.
         "/done" => return see("/"),
         _ => {}

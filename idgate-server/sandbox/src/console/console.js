@@ -98,14 +98,16 @@ function textFor(button) {
   return button.closest('.box')?.querySelector('pre').textContent ?? button.parentElement.querySelector('code').textContent;
 }
 
-const MASKED = 'sk_test_…';
+/** The keys as the page shows them before it is asked, and where they are when it was. */
+const MASKED = { 'sk_test_…': '#api_key code', 'whsec_…': '#signing_secret code' };
 
-/** With the key in its place. */
+/** The text with each key in its place. */
 async function whole(text) {
-  if (!text.includes(MASKED)) return text;
+  const masked = Object.entries(MASKED).filter(([mask]) => text.includes(mask));
+  if (masked.length === 0) return text;
   const answer = await fetch('/keys', { method: 'POST' });
   const keys = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  return text.replaceAll(MASKED, keys.querySelector('#api_key code').textContent);
+  return masked.reduce((all, [mask, at]) => all.replaceAll(mask, keys.querySelector(at).textContent), text);
 }
 
 let clearing;
@@ -141,4 +143,14 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) document.querySelectorAll('.answering').forEach((form) => hold(form, false));
 });
 
+/** In a narrow window the bars scroll, and the current link may be outside. */
+function showCurrent() {
+  for (const bar of document.querySelectorAll('nav')) {
+    const current = bar.querySelector('[aria-current]');
+    if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+  }
+}
+
+showCurrent();
+addEventListener('resize', showCurrent);
 setTimeout(look, 1000);

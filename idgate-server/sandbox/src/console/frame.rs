@@ -45,6 +45,7 @@ pub(super) fn page(section: Section, title: &str, inside: impl FnOnce(&mut Html)
     html.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     html.raw("<title>").text(title).raw(" – idgate sandbox</title>");
+    html.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">");
     html.raw("<link rel=\"stylesheet\" href=\"/console.css\">");
     html.raw("<script src=\"/console.js\" defer></script></head>");
     html.raw(

@@ -3,7 +3,7 @@
 use idgate_server::http::Html;
 
 use super::frame::{Section, wide};
-use super::notice;
+use super::notice::notice;
 use super::parts::{Tone, command, pill};
 use crate::issuers::Provider;
 use crate::state::{LISTS, State, lock};

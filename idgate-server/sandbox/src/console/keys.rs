@@ -3,7 +3,7 @@
 use idgate_server::http::Html;
 
 use super::frame::{Section, wide};
-use super::parts::{MASKED_KEY, code_to_copy, command, quoted};
+use super::parts::{MASKED_KEY, code_to_copy, command, copy_text, folded, quoted};
 use crate::asks;
 use crate::certificate::fingerprint;
 use crate::state::{State, lock};
@@ -39,7 +39,7 @@ pub(super) fn first(state: &State) -> String {
 
 fn ask(state: &State) -> String {
     let [first, ..] = &asks::ASKS;
-    let body = quoted(&first.shown(&state.profiles).to_string());
+    let body = quoted(&folded(&first.shown(&state.profiles).to_string()));
     format!(
         "curl -s {}/v1/sessions \\\n  -H \"Authorization: Bearer $API_KEY\" \\\n  \
          -H 'Content-Type: application/json' \\\n  -d {body}",
@@ -62,6 +62,10 @@ fn secret(html: &mut Html, name: &str, prefix: &str, key: &str, shown: bool) {
         return;
     }
     html.raw("<dt>").text(name).raw("</dt><dd><code>").text(prefix).raw("••••••••••••••••</code>");
-    html.raw("<form method=\"post\" action=\"/keys\"><button class=\"copy\">Show");
-    html.raw("<span class=\"unseen\"> ").text(name).raw("</span></button></form></dd>");
+    html.raw(
+        "<span class=\"row\"><form method=\"post\" action=\"/keys\"><button class=\"copy\">Show",
+    );
+    html.raw("<span class=\"unseen\"> ").text(name).raw("</span></button></form>");
+    copy_text(html, "Copy", &format!("{prefix}…"));
+    html.raw("</span></dd>");
 }

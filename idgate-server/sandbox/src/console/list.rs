@@ -6,8 +6,9 @@ use idgate_server::http::Html;
 use idgate_store::SessionLine;
 
 use super::frame::{self, Section};
+use super::notice::notice;
 use super::parts::{self, GATE, TRAY, Tone, icon, pill, time};
-use super::{keys, notice, words};
+use super::{keys, words};
 use crate::state::State;
 
 /// The sessions, none of them chosen.

@@ -6,6 +6,7 @@ mod json;
 mod keys;
 mod list;
 mod new;
+mod notice;
 mod parts;
 mod posts;
 mod receive;
@@ -16,13 +17,13 @@ mod words;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use idgate_server::http::Html;
 
 pub(super) use self::posts::{Done, Form, post};
 use self::session::Tab;
 use super::state::{State, is_session_id};
 
 pub(super) const STYLE: &str = concat!(include_str!("console.css"), include_str!("own.css"));
+pub(super) const ICON: &str = include_str!("icon.svg");
 pub(super) const SCRIPT: &str = include_str!("console.js");
 
 /// A page of the console.
@@ -69,13 +70,4 @@ async fn below_sessions(state: &Arc<State>, below: &str) -> Result<Option<Page>,
             Ok(Some(Page { status: StatusCode::NOT_FOUND, html }))
         }
     }
-}
-
-/// The outcome of the last button of a section.
-fn notice(html: &mut Html, state: &State, section: &str) {
-    let Some(notice) = state.notice(section) else { return };
-    let class = if notice.is_refusal { "warn" } else { "info" };
-    html.raw("<div class=\"verdict ").raw(class).raw("\" role=\"status\" id=\"notice\"><p>");
-    html.raw(if notice.is_refusal { "<b>Not done.</b> " } else { "" });
-    html.text(&notice.said).raw("</p></div>");
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use idgate_core::Profile;
 use idgate_server::http::Html;
 
+use super::keys;
 use super::list::split;
+use super::notice::notice;
 use super::parts::command;
 use super::session::providers;
-use super::{keys, notice};
 use crate::asks::ASKS;
 use crate::state::State;
 use crate::wallet::Deed;

@@ -18,6 +18,9 @@ const CLOCK: &str = "<circle cx=\"12\" cy=\"12\" r=\"8.5\"/><path d=\"M12 7.5V12
 const SHEETS: &str = "<rect x=\"8\" y=\"8\" width=\"12\" height=\"12\" rx=\"2\"/>\
      <path d=\"M16 8V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v8a2 2 0 0 0 2 2h2\"/>";
 
+/// A line of a shell is folded behind so many characters.
+const FOLD: usize = 44;
+
 /// The key of commands before it is shown. A script puts the key in its place when the command is copied.
 pub(super) const MASKED_KEY: &str = "sk_test_…";
 
@@ -167,7 +170,44 @@ pub(super) fn member<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// JSON over several lines of a shell, each not much longer than 60 characters.
+pub(super) fn folded(json: &str) -> String {
+    let (mut folded, mut column) = (String::with_capacity(json.len()), 0_usize);
+    let (mut is_in_text, mut is_escaped) = (false, false);
+    for c in json.chars() {
+        folded.push(c);
+        column = column.saturating_add(1);
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_in_text => is_escaped = true,
+            '"' => is_in_text = !is_in_text,
+            ',' if !is_in_text && column > FOLD => {
+                folded.push_str("\n    ");
+                column = 0;
+            }
+            _ => {}
+        }
+    }
+    folded
+}
+
 /// In single quotes of a shell.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_folded_between_its_members_and_nowhere_in_a_text() {
+        let text = ",".repeat(FOLD);
+        let body = format!(r#"{{"a\\":"\"{text}","b":[1,2],"c":"'"}}"#);
+        let folded = folded(&body);
+        assert_eq!(folded.matches("\n    ").count(), 1, "{folded}");
+        let value = |json: &str| serde_json::from_str::<Value>(json).ok();
+        assert_eq!(value(&folded), value(&body));
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+    }
 }

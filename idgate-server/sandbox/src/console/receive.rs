@@ -3,7 +3,7 @@
 use idgate_server::http::Html;
 
 use super::frame::{Section, wide};
-use super::notice;
+use super::notice::notice;
 use super::parts::{Tone, command, copy_text, nothing, pill, qr, time, verdict};
 use crate::phones::{Made, OfferLine, Progress, Sample, is_public};
 use crate::state::{State, lock};

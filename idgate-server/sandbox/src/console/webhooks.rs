@@ -7,7 +7,7 @@ use idgate_store::{HostRecord, HostStatus};
 use serde_json::Value;
 
 use super::frame::{Section, wide};
-use super::notice;
+use super::notice::notice;
 use super::parts::{TRAY, Tone, copy, counted, icon, json_text, member, pill, time, verdict};
 use crate::receiver::Delivery;
 use crate::state::{State, lock};

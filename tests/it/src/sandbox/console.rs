@@ -178,6 +178,15 @@ fn no_claim_is_in_an_address_and_nothing_of_a_page_is_inline_or_from_elsewhere()
         assert!(answer.head.contains(policy), "{path}: {}", answer.head);
         assert!(answer.head.contains("cache-control: no-store"), "{path}");
     }
+    for (path, kind) in [
+        ("/console.css", "text/css"),
+        ("/console.js", "text/javascript"),
+        ("/icon.svg", "image/svg+xml"),
+    ] {
+        let answer = sandbox.get(path);
+        assert!(answer.status == 200 && answer.head.contains(kind), "{path}: {}", answer.head);
+        assert!(!answer.body.contains("://") || path == "/icon.svg", "{path} names another place");
+    }
     assert!(has_claims, "the answer's tab shows them");
 }
 
@@ -233,4 +242,19 @@ fn a_same_device_session_is_read_with_the_code_that_the_wallet_brings() {
     let id = newest.split('"').next().unwrap().to_owned();
     sandbox.press("/answer", &[("session", &id), ("do", "accept")]);
     has(&tab(&sandbox, &id, "/answer"), &["Erika", "response_code"]);
+}
+
+/// The gateway makes it on another path of its code, and once however often it is asked.
+#[test]
+fn a_session_under_an_idempotency_key_has_its_request_too() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let post = Request::new("POST", "/v1/sessions").bearer(&tenant.api_key);
+    let post = post.header("Idempotency-Key", "order-1");
+    let post = post.json(&request("vc+sd-jwt", ISSUER, "1.0"));
+    let made = tenant.http.send(&post).expect_status(201).json();
+    let again = tenant.http.send(&post).expect_status(201).json();
+    assert_eq!(made["session_id"], again["session_id"]);
+    has(&tab(&sandbox, made["session_id"].as_str().unwrap(), ""), &["POST /v1/sessions"]);
+    assert_eq!(sandbox.get("/").body.matches("<li id=\"row-").count(), 1);
 }

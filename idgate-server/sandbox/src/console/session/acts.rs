@@ -24,7 +24,7 @@ pub(super) fn write(html: &mut Html, state: &State, known: &Known) {
 }
 
 /// Whose credentials the wallet shows.
-pub(in crate::console) fn providers(html: &mut Html, state: &State) {
+pub(crate) fn providers(html: &mut Html, state: &State) {
     html.raw("<select name=\"from\">");
     for provider in &state.providers {
         html.raw("<option value=\"").text(provider.is.key).raw("\">").text(provider.is.name);

@@ -3,7 +3,7 @@
 use idgate_server::http::Html;
 
 use super::Known;
-use crate::console::parts::{command, quoted};
+use crate::console::parts::{command, folded, quoted};
 use crate::state::State;
 
 pub(super) fn write(html: &mut Html, state: &State, known: &Known) {
@@ -18,7 +18,7 @@ pub(super) fn write(html: &mut Html, state: &State, known: &Known) {
         command(html, "Read why it was refused", &read("/report"));
     }
     let Some(asked) = &known.remembered.asked else { return };
-    let body = quoted(&asked.body);
+    let body = quoted(&folded(&asked.body));
     let made = format!(
         "curl -s {gateway}/v1/sessions \\\n  {key} -H 'Content-Type: application/json' \\\n  -d {body}"
     );

@@ -20,8 +20,9 @@ use serde_json::Value;
 
 use super::frame::Section;
 use super::list::split;
+use super::notice::notice;
 use super::parts::{Tone, code_to_copy, pill, time};
-use super::{notice, words};
+use super::words;
 use crate::memory::Remembered;
 use crate::state::State;
 
