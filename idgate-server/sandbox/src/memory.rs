@@ -165,6 +165,10 @@ impl Observer for Memory {
         let kept = self.kept(report);
         self.change(id.as_str(), |one| one.report = Some(kept));
     }
+
+    fn deleted(&self, id: &SessionId) {
+        self.forget(id.as_str());
+    }
 }
 
 impl Asked {
@@ -262,6 +266,14 @@ mod tests {
         assert_eq!(answers.first().unwrap().said, MAX_REMEMBERED_ANSWERS.to_string());
         memory.forget("ses_1");
         assert!(memory.of("ses_1").answers.is_empty());
+    }
+
+    #[test]
+    fn a_session_that_its_tenant_removes_is_forgotten_at_once() {
+        let memory = Memory::new(Arc::new(StillClock::default()));
+        memory.read("ses_1", "{}".into());
+        memory.deleted(&SessionId::new("ses_1"));
+        assert!(memory.sessions().is_empty());
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub trait Observer: Send + Sync {
     /// An answer was accepted, and the session is VERIFIED. `report` has the members of a report on a refusal
     /// (`GET /v1/sessions/{id}/report`), but for the reason. The store keeps none.
     fn accepted(&self, id: &SessionId, report: String);
+
+    /// Its tenant removed a session.
+    fn deleted(&self, id: &SessionId);
 }
 
 /// A session that an observer hears of once it is stored.

@@ -190,10 +190,13 @@ impl App {
     /// # Errors
     /// There is none of that id for this caller and mode.
     pub async fn delete_session(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
-        match self.store.delete_session(caller, id, self.now()).await? {
-            true => Ok(()),
-            false => Err(AppError::NotFound),
+        if !self.store.delete_session(caller, id, self.now()).await? {
+            return Err(AppError::NotFound);
         }
+        if let Some(observer) = &self.observer {
+            observer.deleted(id);
+        }
+        Ok(())
     }
 
     /// Where the link of a session leads, without following it.

@@ -28,18 +28,11 @@ pub(super) async fn page(
     db.one(sql, &[&id, &client_id, &caller.livemode], page).await
 }
 
-/// The events of a session, whosever it is; `None`: there is no such session.
-pub(super) async fn all(db: &Db<'_>, id: &str) -> Done<Option<Vec<StatusEvent>>> {
-    let sql = sql("SELECT events FROM sessions WHERE id = $1");
-    let read = |row: &Row<'_>| Ok(parse(&row.get::<Option<String>>(0)?.unwrap_or_default())?);
-    db.one(sql, &[&id], read).await
-}
-
 /// The events in the column `events`, in order.
 ///
 /// # Errors
 /// It was changed outside idgate.
-fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
+pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
     type Event = (String, Option<String>, i64, Option<String>);
     let damaged = |_| StoreError::Damaged("the events of a session cannot be read".into());
     let mut events = Vec::new();

@@ -88,7 +88,11 @@ fn row(html: &mut Html, state: &State, line: &SessionLine, is_chosen: bool) {
     html.text(&time(line.created_at)).raw("</span>");
     if let Some(reason) = &line.reason {
         let class = if line.status == "EXPIRED" { "why late" } else { "why" };
-        html.raw("<code class=\"").raw(class).raw("\">").text(reason).raw("</code>");
+        html.raw("<code class=\"").raw(class).raw("\">").text(reason);
+        if let Some(error) = &line.wallet_error {
+            html.raw(": ").text(error);
+        }
+        html.raw("</code>");
     }
     html.raw("</a></li>");
 }

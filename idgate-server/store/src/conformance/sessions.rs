@@ -245,6 +245,7 @@ pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: B
         (&["vc+sd-jwt".to_owned()][..], &["issuer".to_owned()][..])
     );
     assert_eq!(operator.list_sessions(1).unwrap(), lines[..1]);
+    assert_eq!(oldest.wallet_error, None);
     let (line, events) = operator.session(first.id().as_str()).unwrap().unwrap();
     assert_eq!(line, *oldest);
     assert_eq!(events.last().map(|event| &*event.status), Some("EXPIRED"));

@@ -29,7 +29,7 @@ impl OperatorStore {
         self.read(async |db| {
             let sql =
                 sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
-                           issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1");
+                           issuer_ids, events FROM sessions ORDER BY created_at DESC, id LIMIT $1");
             db.all(sql, &[&number(limit)], SessionLine::read).await
         })
     }
@@ -42,9 +42,9 @@ impl OperatorStore {
         self.read(async |db| {
             let sql =
                 sql("SELECT id, client_id, status, reason, created_at, expires_at, formats, \
-                           issuer_ids FROM sessions WHERE id = $1");
-            let Some(line) = db.one(sql, &[&id], SessionLine::read).await? else { return Ok(None) };
-            Ok(events::all(db, id).await?.map(|events| (line, events)))
+                           issuer_ids, events FROM sessions WHERE id = $1");
+            let read = |row: &Row<'_>| Ok((SessionLine::read(row)?, SessionLine::events(row)?));
+            db.one(sql, &[&id], read).await
         })
     }
 }
@@ -68,6 +68,8 @@ pub struct SessionLine {
     pub formats: Vec<String>,
     /// The trust entry of each credential.
     pub issuer_ids: Vec<String>,
+    /// The error that the wallet sent, if it sent one.
+    pub wallet_error: Option<String>,
 }
 
 impl SessionLine {
@@ -81,7 +83,12 @@ impl SessionLine {
             expires_at: row.time(5)?,
             formats: texts(&row.get::<String>(6)?)?,
             issuer_ids: texts(&row.get::<String>(7)?)?,
+            wallet_error: Self::events(row)?.into_iter().rev().find_map(|event| event.wallet_error),
         })
+    }
+
+    fn events(row: &Row<'_>) -> Done<Vec<StatusEvent>> {
+        Ok(events::parse(&row.get::<Option<String>>(8)?.unwrap_or_default())?)
     }
 }
 

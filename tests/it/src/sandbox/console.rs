@@ -83,6 +83,14 @@ fn a_refused_session_names_the_failed_rule_with_its_clause() {
 }
 
 #[test]
+fn a_declined_session_names_the_error_of_the_wallet() {
+    let (sandbox, _, id) = answered("vc+sd-jwt", ISSUER, "decline");
+    has(&sandbox.get("/").body, &["wallet_error: access_denied"]);
+    has(&tab(&sandbox, &id, "/answer"), &["access_denied", "What the wallet sent"]);
+    has(&tab(&sandbox, &id, "/checks"), &["There was nothing to check."]);
+}
+
+#[test]
 fn an_open_session_has_six_actions_with_what_each_does_and_comes_to() {
     let sandbox = Sandbox::start();
     let made = sandbox.tenant().create(&request("mso_mdoc", IACA, "haip"));
