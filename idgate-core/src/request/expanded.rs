@@ -31,6 +31,11 @@ fn text(asked: &CredentialRequest) -> String {
     for (name, path) in &asked.claim_paths {
         written.put_text("claim_paths", name, &text_of(path));
     }
+    let subject_paths =
+        asked.subject_claim_paths.iter().map(|path| json_text(&path.segments().join(".")));
+    if subject_paths.len() > 0 {
+        written.extend("subject_claim_paths", subject_paths);
+    }
     if let Some(alg) = asked.alg {
         written.set("alg", &alg);
     }

@@ -147,10 +147,12 @@ impl PresentationRequest {
         (self.presets != Presets::Unused).then(|| expanded::credentials(&self.credentials))
     }
 
-    /// Whether every credential is the European proof of age.
+    /// Whether every credential is the European proof of age, by type, namespace and claims.
     pub(crate) fn asks_age_proofs_alone(&self) -> bool {
         let is_age = |asked: &CredentialRequest| {
             asked.doc_type.as_ref().is_some_and(|doc_type| doc_type.as_str() == AGE_DOC_TYPE)
+                && asked.namespace.as_ref().is_some_and(|own| own.as_str() == AGE_DOC_TYPE)
+                && asked.claims.iter().all(|claim| claim.starts_with("age_over_"))
         };
         !self.credentials.is_empty() && self.credentials.iter().all(is_age)
     }

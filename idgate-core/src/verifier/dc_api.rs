@@ -86,8 +86,14 @@ impl Verifier {
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
         // The age app answers to ISO/IEC TS 18013-7 Annex C alone, and knows no reader (decisions 41).
         let (offered, identities) = match request.presets {
-            Presets::AgeApp if iso_mdoc.is_some() => (&[][..], Vec::new()),
-            _ => (self.profiles.dc_api.protocols(), self.identities(profile, new, now)?),
+            Presets::AgeApp if iso_mdoc.is_none() => {
+                let rule = "reaches the age app by org-iso-mdoc alone, with one age: ask for one, or leave this out";
+                return Err(refused(rule).into());
+            }
+            Presets::AgeApp => (&[][..], Vec::new()),
+            Presets::Used | Presets::Unused => {
+                (self.profiles.dc_api.protocols(), self.identities(profile, new, now)?)
+            }
         };
         let mut protocols = offered.to_vec();
         if iso_mdoc.is_some() {

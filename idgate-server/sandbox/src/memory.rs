@@ -29,11 +29,22 @@ pub(super) struct Remembered {
     pub(super) report: Option<Kept>,
     /// The result that the test client read, as JSON.
     pub(super) read: Option<Kept>,
+    /// Whether the test client ever read one.
+    pub(super) was_read: bool,
+    /// The session was deleted: nothing about it is remembered any more.
+    is_deleted: bool,
     /// The answers of the sandbox's wallet, the newest first.
     pub(super) answers: Vec<Answer>,
 }
 
-/// A request to a wallet. It has no value of a claim.
+impl Remembered {
+    /// The answer of the sandbox's wallet that the gateway judged.
+    pub(super) fn settling_answer(&self) -> Option<&Answer> {
+        self.answers.iter().rev().find(|answer| answer.was_judged())
+    }
+}
+
+/// A request to a wallet. Of claims it has what the tenant's filters name.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     /// The body of `POST /v1/sessions`.
@@ -80,6 +91,13 @@ pub(super) struct Answer {
     pub(super) sent: Option<String>,
 }
 
+impl Answer {
+    /// Whether the gateway judged it: the session was open, and the gateway had time for it.
+    fn was_judged(&self) -> bool {
+        !["409", "429", "5"].iter().any(|status| self.said.starts_with(status))
+    }
+}
+
 impl Memory {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, sessions: Mutex::default() }
@@ -102,7 +120,10 @@ impl Memory {
         answer.said = shortened(answer.said);
         answer.sent = answer.sent.map(shortened);
         self.change(id, |one| {
-            one.answers.truncate(MAX_REMEMBERED_ANSWERS.saturating_sub(1));
+            while one.answers.len() >= MAX_REMEMBERED_ANSWERS {
+                let in_vain = one.answers.iter().rposition(|answer| !answer.was_judged());
+                one.answers.remove(in_vain.unwrap_or(one.answers.len().saturating_sub(1)));
+            }
             one.answers.insert(0, answer);
         });
     }
@@ -110,12 +131,13 @@ impl Memory {
     /// Remembers the result that the test client read.
     pub(super) fn read(&self, id: &str, text: String) {
         let kept = self.kept(text);
-        self.change(id, |one| one.read = Some(kept));
+        self.change(id, |one| (one.read, one.was_read) = (Some(kept), true));
     }
 
-    /// The session is gone.
+    /// The session is gone. Later results of requests in flight change nothing.
     pub(super) fn forget(&self, id: &str) {
-        self.sessions().retain(|one| one.id != id);
+        let gone = || Remembered { id: id.to_owned(), is_deleted: true, ..Remembered::default() };
+        self.change(id, |one| *one = gone());
     }
 
     /// Forgets texts that it has kept for 15 minutes.
@@ -130,7 +152,10 @@ impl Memory {
     fn change(&self, id: &str, change: impl FnOnce(&mut Remembered)) {
         let mut sessions = self.sessions();
         if let Some(one) = sessions.iter_mut().find(|one| one.id == id) {
-            return change(one);
+            if !one.is_deleted {
+                change(one);
+            }
+            return;
         }
         let mut new = Remembered { id: id.to_owned(), ..Remembered::default() };
         change(&mut new);
@@ -187,7 +212,7 @@ impl Asked {
             claims: one.claims().to_vec(),
         });
         Self {
-            body: String::from_utf8_lossy(body).into_owned(),
+            body: shortened(String::from_utf8_lossy(body).into_owned()),
             dcql: (profile != Profile::Draft).then(|| request.dcql_query(profile)),
             profile,
             by_reference: shape.is_some_and(|shape| shape.delivery != Delivery::Inline),
@@ -251,6 +276,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_under_way_for_a_deleted_session_brings_nothing_back() {
+        let memory = Memory::new(Arc::new(StillClock::default()));
+        memory.read("ses_1", "{}".into());
+        memory.forget("ses_1");
+        memory.forget("ses_2");
+        for id in ["ses_1", "ses_2"] {
+            memory.read(id, "{}".into());
+            memory.accepted(&SessionId::new(id), "{}".into());
+            memory.answered(id, answer(0, "200"));
+            let one = memory.of(id);
+            assert!(
+                one.read.is_none() && one.report.is_none() && one.answers.is_empty(),
+                "{one:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_in_vain_settles_nothing_and_makes_room_for_others() {
+        let memory = Memory::new(Arc::new(StillClock::default()));
+        memory.answered("ses_1", answer(0, "503 {}"));
+        assert!(memory.of("ses_1").settling_answer().is_none());
+        memory.answered("ses_1", answer(1, "200 {}"));
+        for at in 2..9 {
+            memory.answered("ses_1", answer(at, "409 {}"));
+        }
+        assert_eq!(memory.of("ses_1").settling_answer().unwrap().at, UnixMillis(1));
+        assert_eq!(memory.of("ses_1").answers.len(), MAX_REMEMBERED_ANSWERS);
+    }
+
+    #[test]
     fn the_newest_sessions_and_answers_are_kept_and_no_more_than_the_bound() {
         let memory = Memory::new(Arc::new(StillClock::default()));
         for n in 0..=MAX_REMEMBERED_SESSIONS {
@@ -273,7 +329,7 @@ mod tests {
         let memory = Memory::new(Arc::new(StillClock::default()));
         memory.read("ses_1", "{}".into());
         memory.deleted(&SessionId::new("ses_1"));
-        assert!(memory.sessions().is_empty());
+        assert!(memory.of("ses_1").read.is_none());
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub struct AddTrust {
     /// The name that session requests use
     issuer_id: String,
     /// eu-av: the European proof of age. It sets --doc-type and --namespace eu.europa.ec.av.1, --claims
-    /// age_over_18 and --revocation if_published; an option that is given replaces the preset's
+    /// age_over_18 and --revocation if_published in a new entry; an option that is given replaces the preset's
     #[arg(long, value_name = "NAME")]
     preset: Option<Preset>,
     /// Issuer keys as a JWK or a JWK Set (repeatable)
@@ -203,13 +203,14 @@ fn add(
         test_only: arguments.test,
         ..TrustChange::default()
     };
-    if let Some(preset) = arguments.preset {
+    let issuer_id = &arguments.issuer_id;
+    let before = store.trust_entry(issuer_id)?;
+    // The operator chose the values of an entry that is there.
+    if let (Some(preset), None) = (arguments.preset, &before) {
         preset.fill(&mut change);
     }
     let skipped = arguments.x509.read(&mut change, now)?;
     x509::check_samples(&change)?;
-    let issuer_id = &arguments.issuer_id;
-    let before = store.trust_entry(issuer_id)?;
     let allow_stale = arguments.x509.allows_stale();
     let entry = (issuer_id.as_str(), before.as_ref());
     arguments.listed.read(&mut change, entry, allow_stale, fetch, now)?;

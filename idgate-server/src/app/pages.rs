@@ -404,7 +404,9 @@ impl App {
 
     /// Whether the addresses of a session's requests turn once its page is open.
     fn turns(&self, session: &Session) -> bool {
-        self.pages.as_ref().is_some_and(|rules| rules.turning) && is_by_reference(session)
+        // After a handover the addresses that the other device has must lead nowhere.
+        let turning = |turning: bool| turning || session.request().handover();
+        self.pages.as_ref().is_some_and(|rules| turning(rules.turning)) && is_by_reference(session)
     }
 }
 

@@ -135,6 +135,12 @@ impl<'t, 'a> Written<'t, 'a> {
             Presets::AgeApp => Profiles::of_age_app(spoken)?,
             Presets::Used | Presets::Unused => Profiles::parse(&root, spoken)?,
         };
+        if let (Some(draft), false) =
+            (drafts.iter().find(|it| it.is_preset), profiles.speak_1_0_alone())
+        {
+            let rule = "is for the profile 1.0 alone; add \"profile\": \"1.0\", or write the credential out";
+            return Err(draft.invalid("preset", rule));
+        }
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let is_same_device = same_device.unwrap_or_else(|| profiles.speak(Profile::Haip));
         let handover = page::parse_handover(&root, spoken, is_same_device)?;

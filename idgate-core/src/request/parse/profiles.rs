@@ -46,7 +46,13 @@ impl Profiles {
             let error = RequestError::new(ErrorCode::UnsupportedProfile, "profile", rule);
             return Err(error.with_remedy(Remedy::EnableProfile));
         }
-        Self::ready(vec![Profile::V1_0], vec![Profile::V1_0], "profile".into(), profiles)
+        // Its request is not signed, so it needs no certificate.
+        Ok(Self { listed: vec![Profile::V1_0], spoken: vec![Profile::V1_0] })
+    }
+
+    /// Whether `1.0` is all that it speaks.
+    pub(super) fn speak_1_0_alone(&self) -> bool {
+        self.spoken.iter().all(|profile| *profile == Profile::V1_0)
     }
 
     fn ready(

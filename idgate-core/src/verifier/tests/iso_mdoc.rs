@@ -14,7 +14,7 @@ use crate::error::{CreateError, ErrorCode, NotFetched};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::Profile;
 use crate::request::fixtures::{self, NOW};
-use crate::request::{DcApiPages, PresentationRequest, Presets, Scheme};
+use crate::request::{CredentialRequest, DcApiPages, PresentationRequest, Presets, Scheme};
 
 const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
@@ -82,6 +82,7 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
 fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain_and_by_value() {
     let mut asked = licence(&[SHOP, OTHER]);
     asked.credentials[0].doc_type = Some(DocType::new("eu.europa.ec.av.1"));
+    asked.credentials[0].namespace = Some(NameSpace::new("eu.europa.ec.av.1"));
     asked.presets = Presets::AgeApp;
     let verifier = jar(signed(Profile::V1_0));
     let session = create(&verifier, asked.clone());
@@ -96,6 +97,13 @@ fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain
     );
     assert!(query.contains("client_id=redirect_uri"), "{link}");
     assert!(session.schemes().any(|scheme| scheme == Scheme::Av));
+    // Two documents of one type do not fit into a DeviceRequest, and the age app takes no other one.
+    let mut two = asked.clone();
+    two.credentials.push(CredentialRequest { id: "other".into(), ..two.credentials[0].clone() });
+    let CreateError::Request(error) = create_as(&verifier, two, new()).unwrap_err() else {
+        unreachable!("another error")
+    };
+    assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "dc_api"));
     // The same by name of its profile is signed, and nothing for the age app.
     asked.dc_api = None;
     asked.presets = Presets::Used;

@@ -6,8 +6,11 @@ const live = document.getElementById('live');
 const said = document.getElementById('said');
 document.documentElement.classList.add('has-script');
 
-/** What people change themselves, and the page does not take back. */
-const OWN = new Set(['open', 'disabled', 'value', 'checked', 'selected']);
+/**
+ * The attributes that people change, which the page does not take back. `value` is not one of them: it is the default of a
+ * field, and the meaning of a hidden field or a button.
+ */
+const OWN = new Set(['open', 'disabled', 'checked', 'selected']);
 
 function attributes(to, from) {
   for (const { name } of [...to.attributes]) if (!OWN.has(name) && !from.hasAttribute(name)) to.removeAttribute(name);
@@ -72,6 +75,8 @@ function tell(isLive) {
 async function fetched(options) {
   try {
     const answer = await fetch(location.pathname, options);
+    // A session that is gone has a page that says so.
+    if (!answer.ok && answer.status !== 404) return undefined;
     return new DOMParser().parseFromString(await answer.text(), 'text/html');
   } catch {
     return undefined;
@@ -101,13 +106,16 @@ function textFor(button) {
 /** The keys as the page shows them before it is asked, and where they are when it was. */
 const MASKED = { 'sk_test_…': '#api_key code', 'whsec_…': '#signing_secret code' };
 
-/** The text with each key in its place. */
+/** Whether the page wrote the mask there; a text that arrived from elsewhere may have one as well. */
+const isMasked = (text, mask) => text === mask || text.startsWith(`export API_KEY=${mask}\n`);
+
+/** The text with the key in its place. */
 async function whole(text) {
-  const masked = Object.entries(MASKED).filter(([mask]) => text.includes(mask));
+  const masked = Object.entries(MASKED).filter(([mask]) => isMasked(text, mask));
   if (masked.length === 0) return text;
   const answer = await fetch('/keys', { method: 'POST' });
   const keys = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  return masked.reduce((all, [mask, at]) => all.replaceAll(mask, keys.querySelector(at).textContent), text);
+  return masked.reduce((all, [mask, at]) => all.replace(mask, keys.querySelector(at).textContent), text);
 }
 
 let clearing;

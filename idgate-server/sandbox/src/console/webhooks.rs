@@ -120,7 +120,7 @@ pub(super) fn delivery(html: &mut Html, one: &Delivery) {
     html.raw("<div class=\"box\"><header><span class=\"row\">");
     match &one.wrong {
         None => pill(html, Tone::Good, "signature good"),
-        Some(_) => pill(html, Tone::Bad, "signature wrong"),
+        Some(_) => pill(html, Tone::Bad, "not to be believed"),
     }
     html.raw("<code>").text(&one.id).raw("</code></span><span class=\"row soft\">attempt ");
     html.text(&one.attempt).raw(" · ").text(&time(one.at)).raw(" UTC ");

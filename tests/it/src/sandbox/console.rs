@@ -62,7 +62,7 @@ fn a_verified_session_has_its_request_result_report_events_and_calls() {
     let checks = tab(&sandbox, &id, "/checks");
     has(&checks, &["passed.", "ISO/IEC 18013-5", "No gateway stores the report"]);
     assert!(!checks.contains("> fail<"), "{checks}");
-    let report = Request::get(&format!("/v1/sessions/{id}/report")).bearer(&tenant.api_key);
+    let report = Request::get(format!("/v1/sessions/{id}/report")).bearer(&tenant.api_key);
     assert_eq!(tenant.http.send(&report).status, 404, "the gateway has no report");
     has(&tab(&sandbox, &id, "/events"), &["PENDING", "VERIFIED", "Audit entry", "chain intact"]);
     has(&tab(&sandbox, &id, "/curl"), &["Read the session", "Make the same session again"]);
@@ -114,7 +114,7 @@ fn a_session_that_is_not_there_is_404_with_a_way_back() {
         let answer = sandbox.get(none);
         assert_eq!((answer.status, &*answer.body), (404, "there is nothing here\n"), "{none}");
     }
-    let delete = Request::new("DELETE", &format!("/v1/sessions/{id}")).bearer(&tenant.api_key);
+    let delete = Request::new("DELETE", format!("/v1/sessions/{id}")).bearer(&tenant.api_key);
     tenant.http.send(&delete).expect_status(204);
     let gone = sandbox.get(&format!("/sessions/{id}/answer"));
     assert!(gone.status == 404 && !gone.body.contains("Erika"), "{gone:?}");

@@ -285,12 +285,18 @@ fn an_outsider_on_the_tunnel_reaches_issuer_and_gateway_and_nothing_else() {
         "/metrics",
         "/v1/admin/metrics",
         "/api/offers",
-        "/live",
+        "/sessions",
+        "/new",
+        "/receive",
+        "/issuers",
+        "/webhooks",
+        "/keys",
+        "/console.js",
+        "/console.css",
         "/files/ca.pem",
         "/files/iaca.pem",
         "/lists/pid.jwt",
         "/issuers/utopia/crl",
-        "/page.js",
         "/vci",
         "/vci/",
         "/vci/offers",
@@ -299,7 +305,19 @@ fn an_outsider_on_the_tunnel_reaches_issuer_and_gateway_and_nothing_else() {
     ] {
         assert_eq!(ask(at, "GET", path, &[], "").status, 404, "{path}");
     }
-    for path in ["/api/offers", "/offers", "/withdraw", "/answer", "/sessions", "/webhooks"] {
+    for path in [
+        "/api/offers",
+        "/offers",
+        "/withdraw",
+        "/answer",
+        "/sessions",
+        "/keys",
+        "/hosts",
+        "/providers",
+        "/webhooks",
+        "/webhooks/test",
+        "/webhooks/retry",
+    ] {
         let refused = ask(at, "POST", path, &[], r#"{"type":"pid"}"#);
         assert_eq!(refused.status, 404, "{path}");
     }

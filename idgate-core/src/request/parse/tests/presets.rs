@@ -64,8 +64,36 @@ fn a_session_of_ages_alone_that_names_no_profile_is_for_the_age_app() {
     assert_eq!(named.presets, Presets::Used);
     let other = json!({"format": "mso_mdoc", "issuer_id": "two", "claims": ["a"],
         "doc_type": "d", "namespace": "n"});
-    let mixed = taken(&json!({"credentials": [preset(json!({})), other]}));
-    assert_eq!((mixed.presets, mixed.profiles.is_empty()), (Presets::Used, true));
+    let mixed = taken(&json!({"profile": "1.0", "credentials": [preset(json!({})), other]}));
+    assert_eq!(mixed.presets, Presets::Used);
+}
+
+/// Decisions 32: the column of profiles.
+#[test]
+fn a_preset_in_another_profile_than_1_0_is_refused_by_name() {
+    let other = sd_jwt(json!({}))["credentials"][0].clone();
+    for body in [
+        json!({"profile": "draft", "credentials": [preset(json!({}))]}),
+        json!({"profiles": ["1.0", "draft"], "credentials": [preset(json!({}))]}),
+        json!({"credentials": [preset(json!({})), other]}),
+        json!({"profile": "haip", "redirect_uri": "https://a.example", "credentials": [preset(json!({}))]}),
+    ] {
+        let error = parse_by(&body, &[Profile::Draft, Profile::V1_0, Profile::Haip]).unwrap_err();
+        assert_eq!(
+            (error.code, &*error.path),
+            (ErrorCode::InvalidRequest, "credentials[0].preset")
+        );
+    }
+}
+
+/// Its request is not signed.
+#[test]
+fn an_age_needs_no_certificate_of_the_verifier() {
+    let body = json!({"credentials": [preset(json!({}))]}).to_string();
+    let spoken = SpokenProfiles::new([Profile::V1_0]).with_expired(Profile::V1_0);
+    let mut tape = Tape::default();
+    let root = root_of(&mut tape, body.as_bytes()).unwrap();
+    assert!(Written::read(root, &spoken).is_ok());
 }
 
 #[test]

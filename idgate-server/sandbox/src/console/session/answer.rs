@@ -28,7 +28,7 @@ pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
         }
         Read::Now(text) => {
             if line.status == "VERIFIED" {
-                withheld(html);
+                withheld(html, known.remembered.was_read);
             }
             json(html, &title, &text);
         }
@@ -83,9 +83,16 @@ fn lifetime(html: &mut Html, known: &Known, kept: &Kept) {
     });
 }
 
-fn withheld(html: &mut Html) {
-    let text = "The gateway has the result for 30 seconds, and gives that of a session for the same device only with \
-                the response code that the wallet’s browser brings. The console had no look at it in that time.";
+fn withheld(html: &mut Html, was_read: bool) {
+    let text = match was_read {
+        true => {
+            "The console forgot its copy after 15 minutes. The gateway had the result for 30 seconds."
+        }
+        false => {
+            "The gateway has the result for 30 seconds, and gives that of a session for the same device only with the \
+             response code that the wallet’s browser brings. The console did not read it in that time."
+        }
+    };
     nothing(html, "The console has no copy of the result.", text);
 }
 

@@ -49,7 +49,7 @@ fn refused(html: &mut Html, known: &Known, reason: &str, (all, failed): (usize, 
     verdict(html, "bad", |html| {
         html.raw("<p><b>").text(reason).raw("</b>: ").text(&failed.to_string()).raw(" of ");
         html.text(&counted(all, "check")).raw(" failed.</p><p class=\"small\">");
-        let posted = known.remembered.answers.last();
+        let posted = known.remembered.settling_answer();
         if let Some(told) = posted.and_then(|answer| told(&answer.said)) {
             html.raw("The wallet was told no more than <code>").text(&told).raw("</code>. ");
         }

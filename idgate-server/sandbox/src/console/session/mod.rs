@@ -185,7 +185,7 @@ fn so_far(known: &Known) -> String {
         };
     };
     let when = time(at);
-    let by_own = known.remembered.answers.last();
+    let by_own = known.remembered.settling_answer();
     match (known.line.status.as_str(), by_own) {
         ("EXPIRED", _) => format!("over since {when} UTC"),
         (_, Some(answer)) => {

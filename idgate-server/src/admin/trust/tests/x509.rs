@@ -307,6 +307,12 @@ fn the_preset_of_the_european_proof_of_age_sets_what_is_not_given() {
     let added = desk.run(&[&add[..], &own].concat()).unwrap();
     assert_eq!(added.json["claims"], json!(["age_over_16"]));
     assert_eq!(added.json["revocation"], "off");
+    // Of an entry that is there it changes nothing.
+    let more = desk.run(&["add", "other", "--preset", "eu-av", "--country", "UT"]).unwrap();
+    assert_eq!(
+        (&more.json["claims"], &more.json["revocation"]),
+        (&json!(["age_over_16"]), &"off".into())
+    );
     assert!(Line::try_parse_from(["trust", "add", "i", "--preset", "us-av"]).is_err());
 }
 

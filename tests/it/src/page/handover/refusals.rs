@@ -170,7 +170,17 @@ fn once_a_wallet_has_fetched_the_request_nothing_brings_it_back() {
 
 #[test]
 fn links_of_the_computer_end_with_the_handover() {
-    let (gateway, _, created, mut computer) = by_reference();
+    links_end(by_reference());
+}
+
+/// The links of a session with `handover` turn all the same. Otherwise the old ones would stay good.
+#[test]
+fn links_of_the_computer_end_with_the_handover_where_the_operator_turns_no_code() {
+    let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
+    links_end(on_computer_of(still(installation.with("IDGATE_PAGE_TURNING_QR", "off"))));
+}
+
+fn links_end((gateway, _, created, mut computer): (Gateway, Tenant, Created, Browser)) {
     let followed = fetched::address(&gateway, &mut computer);
     let mut wallet = gateway.http();
     wallet.send(&Request::get(&*followed)).expect_status(200);
