@@ -434,7 +434,7 @@ interface RequestOfAny {
 }
 
 export interface RequestByCredential extends RequestOfAny {
-  credentials: Credential[];
+  credentials: (Credential | EuAge)[];
   /** Which combinations of credentials will do, by their ids; none: all are needed. */
   credentialSets?: { options: string[][]; required?: boolean }[];
   /** Whether every query needs a credential of its own. */
@@ -458,7 +458,7 @@ export interface TransactionData {
 }
 
 /** A credential to ask for. Claims come back under `id`. */
-export type Credential = SdJwtVc | Mdoc | EuAge;
+export type Credential = SdJwtVc | Mdoc;
 
 interface CredentialOfAny {
   /** None: `credential_<n>`. */

@@ -163,3 +163,15 @@ for (const state of Object.keys(STATES)) {
     assert.deepEqual([...page.seen.hosts].filter(Boolean), [new URL(page.url()).host], 'only the sandbox is talked to')
   })
 }
+
+test('after a live update each button approves the host that it names', inBrowser, async () => {
+  const page = await browser()
+  await page.goto(`${tunnel.told.page_url}webhooks`)
+  await page.waitForSelector('form[action="/hosts"] input[value="127.0.0.3"]', { state: 'attached' })
+  // It comes first in the list, so the box of the other host moves.
+  await tunnel.tenant('PUT', '/v1/webhook-endpoint', { url: 'http://127.0.0.2:1/hook' })
+  await page.waitForFunction(() => document.querySelectorAll('form[action="/hosts"]').length === 2)
+  const boxes = await page.$$eval('form[action="/hosts"]', (forms) =>
+    forms.map((form) => [form.querySelector('input').value, form.querySelector('button').textContent]))
+  assert.deepEqual(boxes, ['127.0.0.2', '127.0.0.3'].map((host) => [host, `Approve ${host}`]))
+})

@@ -11,6 +11,7 @@ const cases = require('./cases.js');
 
 const ISSUER = 'https://issuer.example';
 const DMV = 'https://dmv.example';
+const AGE = 'eu.europa.ec.av.1';
 const DESCRIPTION = path.join(__dirname, '..', '..', '..', 'idgate-server', 'openapi.yaml');
 const PAGES = { origins: ['https://shop.example'] };
 const { now_ms: NOW_MS, key: KEY } = cases.certified();
@@ -21,7 +22,7 @@ function verifier() {
   const jwk = new Signer(cases.BASE_URL, cases.decode(KEY)).publicKey();
   const trust = new Trust([
     { id: ISSUER, vcts: ['urn:eudi:pid:1'], jwk, defaultClaims: ['given_name'] },
-    { id: DMV, iacaRoots: roots.map(cases.decode), docTypes: ['org.iso.18013.5.1.mDL', 'org.iso.23220.1'] },
+    { id: DMV, iacaRoots: roots.map(cases.decode), docTypes: ['org.iso.18013.5.1.mDL', 'org.iso.23220.1', AGE] },
   ]);
   return new Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'draft'], dcApi: 'unsigned' });
 }
@@ -30,6 +31,8 @@ const own = { id: 'a', format: 'dc+sd-jwt', issuerId: ISSUER, claims: ['given_na
 const wire = { id: 'a', format: 'dc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] };
 const mdl = { id: 'm', format: 'mso_mdoc', issuerId: DMV, claims: ['sex'], docType: 'org.iso.18013.5.1.mDL' };
 const wireMdl = { id: 'm', format: 'mso_mdoc', issuer_id: DMV, claims: ['sex'], doc_type: 'org.iso.18013.5.1.mDL' };
+const proof = { preset: 'eu_age', issuerId: DMV, age: 18 };
+const wireProof = { preset: 'eu_age', issuer_id: DMV, age: 18 };
 const two = [own, { ...own, id: 'b', claims: ['family_name'] }];
 const wireTwo = [wire, { ...wire, id: 'b', claims: ['family_name'] }];
 const credential = (more) => ({ credentials: [{ ...own, ...more }] });
@@ -46,6 +49,8 @@ const ROWS = {
     { issuer_id: ISSUER, format: 'vc+sd-jwt' },
   ],
   credentials: [{ credentials: two }, { credentials: wireTwo }],
+  'credentials.preset': [{ credentials: [proof] }, { credentials: [wireProof] }],
+  'credentials.age': [{ credentials: [{ ...proof, age: 21 }] }, { credentials: [{ ...wireProof, age: 21 }] }],
   'credentials.id': [credential({ id: 'x' }), wireCredential({ id: 'x' })],
   'credentials.format': [{ credentials: [mdl] }, { credentials: [wireMdl] }],
   'credentials.issuerId': [{ credentials: [mdl] }, { credentials: [wireMdl] }],
@@ -339,6 +344,7 @@ test('the table has every member of the interface description, and no other', ()
   for (const [name, schema] of Object.entries(inner)) {
     for (const member of members(description, schema)) expected.add(`${name}.${member}`);
   }
+  for (const member of members(description, 'AgePreset')) expected.add(`credentials.${member}`);
   for (const member of ['options', 'required']) expected.add(`credential_sets.${member}`);
   assert.ok(expected.size > 25);
   assert.deepEqual(
