@@ -168,10 +168,11 @@ test('after a live update each button approves the host that it names', inBrowse
   const page = await browser()
   await page.goto(`${tunnel.told.page_url}webhooks`)
   await page.waitForSelector('form[action="/hosts"] input[value="127.0.0.3"]', { state: 'attached' })
-  // It comes first in the list, so the box of the other host moves.
+  // The box of the host is now that of another one.
   await tunnel.tenant('PUT', '/v1/webhook-endpoint', { url: 'http://127.0.0.2:1/hook' })
-  await page.waitForFunction(() => document.querySelectorAll('form[action="/hosts"]').length === 2)
+  await page.getByText('Approve 127.0.0.2', { exact: true }).waitFor()
   const boxes = await page.$$eval('form[action="/hosts"]', (forms) =>
     forms.map((form) => [form.querySelector('input').value, form.querySelector('button').textContent]))
-  assert.deepEqual(boxes, ['127.0.0.2', '127.0.0.3'].map((host) => [host, `Approve ${host}`]))
+  assert.ok(boxes.some(([host]) => host === '127.0.0.2'))
+  for (const [host, button] of boxes) assert.equal(button, `Approve ${host}`)
 })
