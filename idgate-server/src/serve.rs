@@ -110,7 +110,7 @@ pub struct Variations {
     pub routes: Option<Arc<dyn AddedRoutes>>,
     /// Answers 404 at the admin endpoints and at `/metrics`.
     pub hides_admin: bool,
-    /// Hears of its sessions.
+    /// Follows its sessions.
     pub observer: Option<Arc<dyn Observer>>,
 }
 

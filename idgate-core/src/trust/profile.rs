@@ -69,15 +69,15 @@ pub(super) fn check_unmarked_signer(
     check_state(signer, root)
 }
 
-/// What makes a root: CA, keyCertSign, and no restriction that is not processed here. Every use checks its dates.
-/// An issuerAltName that cannot be read is skipped: nothing acts on it (decisions 41).
+/// A root is a CA with keyCertSign, and has no restriction that is not processed here. Every use checks its dates. An
+/// issuerAltName that cannot be read is skipped: nothing acts on it (decisions 41).
 pub(crate) fn check_root(root: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions_but(root, Unreadable::IssuerAltName)?;
     check_ca(root)
 }
 
-/// What every signer below `root` keeps. An issuerAltName that cannot be read counts as absent where the root is
-/// for tests, or where a trusted list names its provider (decisions 41).
+/// The rules for extensions of every signer below `root`. An issuerAltName that cannot be read counts as absent where
+/// the root is for tests, or where a trusted list names its provider (decisions 41).
 pub(super) fn check_signer(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match root.tolerates_unreadable_issuer_alt_name() {
         true => check_extensions_but(signer, Unreadable::IssuerAltName)?,
@@ -152,7 +152,7 @@ pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Brok
     check_extensions_but(certificate, Unreadable::Nothing)
 }
 
-/// What may be unreadable in a certificate.
+/// Extensions of a certificate that may be unreadable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Unreadable {
     Nothing,

@@ -76,8 +76,8 @@ pub(super) struct Lists {
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
     at: UnixMillis,
-    /// The path of the section where it is shown.
-    section: &'static str,
+    /// The path of the page where it is shown, without a tab.
+    path: String,
     pub(super) said: String,
     /// Whether it was not done.
     pub(super) is_refusal: bool,
@@ -262,17 +262,18 @@ impl State {
         })
     }
 
-    /// Shows the outcome of a button in that section.
-    pub(super) fn note(&self, section: &'static str, done: Result<String, String>) {
+    /// Shows the outcome of a button on the page at that path.
+    pub(super) fn note(&self, path: &str, done: Result<String, String>) {
         let is_refusal = done.is_err();
         let said = done.unwrap_or_else(|why| why).chars().take(MAX_NOTICE_CHARS).collect();
-        *lock(&self.notice) = Some(Notice { at: self.clock.now(), section, said, is_refusal });
+        *lock(&self.notice) =
+            Some(Notice { at: self.clock.now(), path: path.to_owned(), said, is_refusal });
     }
 
-    /// The outcome of the last button, if it was in this section and a moment ago.
-    pub(super) fn notice(&self, section: &str) -> Option<Notice> {
+    /// The outcome of the last button, if it is for that page and a moment old.
+    pub(super) fn notice(&self, path: &str) -> Option<Notice> {
         let now = self.clock.now();
-        let is_shown = |it: &Notice| it.section == section && now.since(it.at) < NOTICE_MS;
+        let is_shown = |it: &Notice| it.path == path && now.since(it.at) < NOTICE_MS;
         lock(&self.notice).clone().filter(is_shown)
     }
 }

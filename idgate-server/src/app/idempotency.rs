@@ -31,10 +31,10 @@ impl App {
         let answer = render(&created);
         let beside = Beside { page, parent: spans::outgoing() };
         let once = Once { key, body: body_digest, answer: answer.clone(), beside };
-        let unheard = self.unheard(&transition);
+        let observed = self.for_observer(&transition);
         match self.store.create_session_once(caller, transition, once).await? {
             MadeOnce::Yes => {
-                unheard.tell(body, &created);
+                observed.created(body, &created);
                 Ok(answer)
             }
             MadeOnce::NoRoom => Err(AppError::TooManySessions),

@@ -83,7 +83,7 @@ pub struct App {
     webhook_tests: Arc<Semaphore>,
     /// For a verification until its verdict is handed to the store.
     pub(crate) verification_time: Duration,
-    /// Hears of sessions; `None` in every gateway but the sandbox's.
+    /// Follows sessions; `None` in every gateway but the sandbox's.
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 

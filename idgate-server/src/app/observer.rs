@@ -17,20 +17,20 @@ pub trait Observer: Send + Sync {
     fn deleted(&self, id: &SessionId);
 }
 
-/// A session that an observer hears of once it is stored.
-pub(super) struct Unheard<'a>(Option<(&'a dyn Observer, Box<Session>)>);
+/// A new session, which an observer gets once it is stored.
+pub(super) struct ForObserver<'a>(Option<(&'a dyn Observer, Box<Session>)>);
 
 impl App {
     /// Keeps a new session for the observer, if there is an observer.
-    pub(super) fn unheard(&self, transition: &Transition) -> Unheard<'_> {
+    pub(super) fn for_observer(&self, transition: &Transition) -> ForObserver<'_> {
         let observer = self.observer.as_deref();
-        Unheard(observer.map(|observer| (observer, Box::new(transition.session.clone()))))
+        ForObserver(observer.map(|observer| (observer, Box::new(transition.session.clone()))))
     }
 }
 
-impl Unheard<'_> {
+impl ForObserver<'_> {
     /// The session is stored.
-    pub(super) fn tell(self, body: &[u8], created: &CreatedSession) {
+    pub(super) fn created(self, body: &[u8], created: &CreatedSession) {
         if let Some((observer, session)) = self.0 {
             observer.created(&session, body, created);
         }

@@ -58,10 +58,10 @@ impl App {
     ) -> Result<CreatedSession, AppError> {
         let (transition, created, page) = self.new_session(caller, body).await?;
         let beside = Beside { page, parent: spans::outgoing() };
-        let unheard = self.unheard(&transition);
+        let observed = self.for_observer(&transition);
         match self.store.create_session_with(caller, transition, beside).await? {
             Made::Yes => {
-                unheard.tell(body, &created);
+                observed.created(body, &created);
                 Ok(created)
             }
             Made::NoRoom => Err(AppError::TooManySessions),

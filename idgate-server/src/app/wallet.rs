@@ -117,12 +117,12 @@ impl App {
         }
         let processing_us = u64::try_from(taken.as_micros()).unwrap_or(u64::MAX);
         let accepted = self.observer.as_ref().and_then(|observer| {
-            Some((observer, explain_accepted(&decision.transition.session, &decision.report)?))
+            let session = &decision.transition.session;
+            Some((observer, session.id().clone(), explain_accepted(session, &decision.report)?))
         });
-        let session_id = decision.transition.session.id().clone();
         let (reply, stored) = self.store_decision(decision, processing_us)?;
         applied(stored.await?)?;
-        if let Some((observer, report)) = accepted {
+        if let Some((observer, session_id, report)) = accepted {
             observer.accepted(&session_id, report);
         }
         Ok(reply)

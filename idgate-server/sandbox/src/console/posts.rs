@@ -124,12 +124,10 @@ async fn answer(state: &State, form: &Form) -> String {
             section.to_owned()
         }
         (Err(why), id) => {
-            let is_of_session = id.is_some() && !named.is_empty();
-            state.note(if is_of_session { Section::Sessions.path() } else { section }, Err(why));
-            match id.filter(|_| is_of_session) {
-                Some(id) => format!("/sessions/{id}"),
-                None => section.to_owned(),
-            }
+            let of_session = id.filter(|_| !named.is_empty()).map(|id| format!("/sessions/{id}"));
+            let path = of_session.unwrap_or_else(|| section.to_owned());
+            state.note(&path, Err(why));
+            path
         }
     }
 }

@@ -145,3 +145,14 @@ fn a_preset_has_no_other_members() {
     let error = parse_by(&sd_jwt(json!({"age": 18})), &[Profile::V1_0]).unwrap_err();
     assert_eq!((error.code, &*error.path), (ErrorCode::UnknownField, "credentials[0].age"));
 }
+
+#[test]
+fn a_request_that_is_built_has_the_same_preset() {
+    let built =
+        crate::request::Request::of([crate::request::Credential::eu_age("adult", "two", 18)]);
+    built.check().unwrap();
+    let written: Value = serde_json::from_str(&built.to_json()).unwrap();
+    assert_eq!(written, json!({"credentials": [preset(json!({"id": "adult"}))]}));
+    let refused = crate::request::Request::of([crate::request::Credential::eu_age("a", "two", 0)]);
+    assert_eq!(refused.check().unwrap_err().path, "credentials[0].age");
+}

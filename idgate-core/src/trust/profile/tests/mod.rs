@@ -142,7 +142,7 @@ fn issuer_alt_name_is_a_mail_address_or_uri() {
     assert_eq!(verdict(STRICT, change), Ok(()));
 }
 
-/// A nested Extension where a GeneralName should be, as the roots of the European age app have it.
+/// A nested Extension in the place of a GeneralName. The roots of the European age app have one.
 fn unreadable() -> Vec<u8> {
     let nested = idgate_testkit::der::sequence(&[&[0x06, 3, 0x55, 0x1d, 0x12], &[0x04, 1, 0]]);
     idgate_testkit::der::sequence(&[&nested])

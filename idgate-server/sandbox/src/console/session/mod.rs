@@ -18,7 +18,6 @@ use idgate_server::http::Html;
 use idgate_store::{SessionLine, StatusEvent};
 use serde_json::Value;
 
-use super::frame::Section;
 use super::list::split;
 use super::notice::notice;
 use super::parts::{Tone, code_to_copy, pill, time};
@@ -140,7 +139,7 @@ pub(super) async fn page(state: &Arc<State>, id: &str, tab: Tab) -> Result<Optio
     let inside = inside.finish();
     let title = words::title(&known.line, &known.remembered);
     Ok(Some(split(state, &lines, Some(id), &title, |html| {
-        notice(html, state, Section::Sessions.path());
+        notice(html, state, &known.path(Tab::Request));
         head(html, &known, &title);
         if known.is_open() {
             acts::write(html, state, &known);
