@@ -5,7 +5,8 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = ("docs/operate.md", "docs/threat-model.md", "docs/integrate.md", "SECURITY.md")
+# Every page: each may name a test.
+DOCUMENTS = (*sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")), "README.md", "SECURITY.md")
 SOURCES = ("idgate-core", "idgate", "idgate-server", "idgate-ffi", "tests", "bindings", "examples", "benches")
 # `file::test`, with as many folders before the file as it takes to find it.
 NAMED = re.compile(r"`((?:[a-z0-9_]+::)+[a-z0-9]+_[a-z0-9_]+)`")
