@@ -1,5 +1,6 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
+mod link_schemes;
 mod profiles;
 pub(crate) mod rules;
 mod secret_file;
@@ -10,10 +11,12 @@ mod wallet_origins;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::{DcApi, Verifier};
 
+pub use self::link_schemes::FurtherScheme;
 pub use self::profiles::{ClientId, DRAFT_ALONE, OwnName, ResponseMode, SpokenProfiles};
 use self::rules::one_of;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
@@ -98,6 +101,8 @@ pub struct Config {
     pub profiles: SpokenProfiles,
     /// Pages for people; `None`: there are none.
     pub page: Option<PageRules>,
+    /// Wallet schemes of links in addition to those that every gateway has.
+    pub link_schemes: Arc<[FurtherScheme]>,
     /// How strict to be about trust material.
     pub environment: Environment,
     /// The key that seals; `None`: the one in the data directory.
@@ -211,6 +216,7 @@ impl Config {
                 dc_api: required(settings, "dc_api", profiles::dc_api)?,
             },
             page: page(settings)?,
+            link_schemes: required(settings, "link_schemes", link_schemes::parse)?,
             environment: required(settings, "environment", one_of(ENVIRONMENTS))?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,

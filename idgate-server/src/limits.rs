@@ -176,6 +176,10 @@ pub(crate) const PAGE_LOOK: Duration = Duration::from_secs(1);
 pub(crate) const MAX_LANGUAGES: usize = 32;
 /// What a page shows of a name that a tenant or an issuer chose.
 pub(crate) const MAX_SHOWN_CHARS: usize = 80;
+/// Wallet schemes that an operator can name.
+pub(crate) const MAX_LINK_SCHEMES: usize = 16;
+/// Longest of these schemes.
+pub(crate) const MAX_LINK_SCHEME_CHARS: usize = 64;
 
 // What is stored and shown.
 

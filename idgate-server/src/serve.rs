@@ -167,6 +167,7 @@ pub async fn start_with(
     app.profiles = config.profiles.clone();
     app.any_origin = config.environment == Environment::Development;
     app.pages = config.page.clone();
+    app.link_schemes = config.link_schemes.clone();
     app.verification_time = limits.verification_timeout;
     app.observer = observer;
     app.webhook_rules = WebhookRules { allow_http, egress: Some(to_webhooks) };

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = ROOT / "bindings/python/src/idgate/request.py"
 DESCRIPTION = ROOT / "idgate-server/openapi.yaml"
 # Fields of a gateway's page, which the library does not have.
-OF_PAGES = ("retry_uri", "handover")
+OF_PAGES = ("retry_uri", "purpose", "handover")
 
 
 def is_optional(annotation):

@@ -21,8 +21,8 @@ const CHECK_SECONDS = Number(process.env.CHECK_SECONDS ?? 600); // a session tak
 // Nothing from elsewhere, in no frame, and the browser's dialogue for this page alone.
 const HEADERS = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-    "frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'",
   'Permissions-Policy': 'digital-credentials-get=(self)',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
@@ -89,8 +89,8 @@ app.use((_, response, next) => next(void response.set(HEADERS)));
 // Where wallets answer that followed the link.
 app.use(toNodeHandler(wallets(verifier, store, { onRefused })));
 app.get('/', (_, response) => response.sendFile(path.join(BROWSER, 'age.html')));
-for (const script of ['age.js', 'idgate.js']) {
-  app.get(`/${script}`, (_, response) => response.sendFile(path.join(BROWSER, script)));
+for (const file of ['age.css', 'age.js', 'idgate.js']) {
+  app.get(`/${file}`, (_, response) => response.sendFile(path.join(BROWSER, file)));
 }
 
 // Browsers say where a request comes from; only our own page may begin and answer.

@@ -41,7 +41,7 @@ test('the Express example serves the page with the button, and the module that i
 
 test('the page runs no script but its own, and stands in nobody’s frame', async (t) => {
   const { base } = await start(t);
-  for (const path of ['/', '/age.js', '/idgate.js']) {
+  for (const path of ['/', '/age.css', '/age.js', '/idgate.js']) {
     const { headers } = await fetch(`${base}${path}`);
     const policy = headers.get('content-security-policy').split('; ');
     for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {

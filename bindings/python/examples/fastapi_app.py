@@ -47,7 +47,7 @@ MAX_CHECKS = int(os.environ.get("MAX_CHECKS", "10000"))
 CHECK_SECONDS = float(os.environ.get("CHECK_SECONDS", "600"))  # a session takes answers for 300
 #: Nothing from elsewhere, in nobody's frame, and the browser's dialogue for this page alone.
 PAGE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Permissions-Policy": "digital-credentials-get=(self)",
     "Referrer-Policy": "no-referrer",
@@ -133,6 +133,11 @@ def try_again(_: Request, fault: idgate.NotAvailable) -> Response:
 @app.get("/")
 def page() -> FileResponse:
     return FileResponse(BROWSER / "age.html", headers=PAGE_HEADERS)
+
+
+@app.get("/age.css")
+def style() -> FileResponse:
+    return FileResponse(BROWSER / "age.css", headers=PAGE_HEADERS)
 
 
 @app.get("/{name}.js")

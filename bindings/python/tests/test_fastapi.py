@@ -129,7 +129,7 @@ class FastApiTest(unittest.TestCase):
             self.assertEqual(browser.get(path).status_code, 404, path)
 
     def test_the_page_runs_no_script_but_its_own_and_stands_in_nobodys_frame(self) -> None:
-        for path in ("/", "/age.js", "/idgate.js"):
+        for path in ("/", "/age.css", "/age.js", "/idgate.js"):
             headers = self.browser().get(path).headers
             policy = headers["content-security-policy"].split("; ")
             self.assertIn("default-src 'none'", policy)

@@ -19,6 +19,8 @@ pub const MIN_TTL_MS: u64 = 60_000;
 pub const MAX_TTL_MS: u64 = 86_400_000;
 /// Time to live when the request names none: long enough to find a phone.
 pub const DEFAULT_TTL_MS: u64 = 300_000;
+/// Longest text of why a tenant asks, in each language (decisions 41).
+pub(crate) const MAX_PURPOSE_CHARS: usize = 300;
 /// How long claims and verification details are readable (specification 3).
 pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 /// How long a session may stay in VERIFYING while status sources are asked.

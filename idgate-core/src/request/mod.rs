@@ -24,6 +24,7 @@ mod parse;
 pub(crate) mod presentation_definition;
 mod presentation_request;
 mod profile;
+mod purpose;
 mod redirect_uri;
 mod registration_certificate;
 mod request_object;

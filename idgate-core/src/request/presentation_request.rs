@@ -15,6 +15,7 @@ use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::expanded;
 use crate::request::profile::Profile;
+use crate::request::purpose::Purpose;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 
@@ -35,6 +36,8 @@ pub struct PresentationRequest {
     pub(crate) redirect_uri: Option<String>,
     /// Where a page leads a person who wants to try again.
     pub(crate) retry_uri: Option<String>,
+    /// Why the tenant asks, for a page.
+    pub(crate) purpose: Option<Purpose>,
     /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
     pub(crate) credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
@@ -165,6 +168,12 @@ impl PresentationRequest {
     /// Where a page leads a person who wants to try again.
     pub fn retry_uri(&self) -> Option<&str> {
         self.retry_uri.as_deref()
+    }
+
+    /// Why the tenant asks, for a page in `language` (ISO 639-1): the language of the text, which is English where
+    /// the tenant gave no other, and the text.
+    pub fn purpose(&self, language: &str) -> Option<(&str, &str)> {
+        self.purpose.as_ref()?.in_language(language)
     }
 
     /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.

@@ -6,7 +6,7 @@ use crate::error::Remedy;
 
 pub use crate::profile::Profile;
 
-/// Whether a request may have the fields for a page that shows it to a person, `retry_uri` and `handover`.
+/// Whether a request may have the fields for a page that shows it to a person, `retry_uri`, `purpose` and `handover`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PageFields {

@@ -14,6 +14,7 @@ use crate::request::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, Presets, RequestForm,
 };
 use crate::request::profile::Profile;
+use crate::request::purpose::Purpose;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 
@@ -43,6 +44,8 @@ struct Request {
     redirect_uri: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    purpose: Option<Purpose>,
     #[serde(with = "credentials")]
     credentials: Vec<CredentialRequest>,
     same_subject_groups: Vec<Vec<String>>,
@@ -212,6 +215,7 @@ mod tests {
             "aki",
             "etsi_tl",
             "retry_uri",
+            "purpose",
             "handover",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
@@ -229,6 +233,7 @@ mod tests {
         request.same_device = Some(false);
         request.handover = true;
         request.retry_uri = Some("https://a.example/again".into());
+        request.purpose = Some(serde_json::from_str(r#"[["en","To open an account"]]"#).unwrap());
         request.distinct_credentials = true;
         request.dc_api =
             Some(DcApiPages { iso_mdoc: false, handed_over: false, origins: vec!["a".into()] });
@@ -241,7 +246,8 @@ mod tests {
             stored,
             concat!(
                 r#"{"form":"custom","ttl_ms":300000,"redirect_uri":null,"#,
-                r#""retry_uri":"https://a.example/again","credentials":[{"#,
+                r#""retry_uri":"https://a.example/again","#,
+                r#""purpose":[["en","To open an account"]],"credentials":[{"#,
                 r#""id":"credential_1","format":"vc+sd-jwt","issuer_id":"https://one.example","#,
                 r#""claims":["given_name"],"alg":null,"namespace":null,"doc_type":null,"#,
                 r#""subject_claim_paths":[],"claim_filters":[],"vct":["urn:one"],"#,

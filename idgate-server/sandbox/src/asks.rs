@@ -16,17 +16,21 @@ pub(super) struct Ask {
     claims: &'static [&'static str],
     /// The document type, which is its namespace as well, where the trust entry has several.
     kind: Option<&'static str>,
+    /// Whether it asks by the preset for this age.
+    preset_age: Option<u8>,
 }
 
 /// The trust entries that follow the lists.
 pub(super) const EU_PID: &str = "eu-pid";
 pub(super) const EU_MDL: &str = "eu-mdl";
+/// The trust entry of European proofs of age.
+pub(super) const EU_AV: &str = "eu-av";
 /// The trust entry of samples that phones hold.
 pub(super) const PHONES: &str = "phones";
 /// The one of membership cards, which are of another type.
 pub(super) const PHONE_CARDS: &str = "phone-membership";
 
-pub(super) const ASKS: [Ask; 9] = [
+pub(super) const ASKS: [Ask; 10] = [
     Ask {
         key: "identity",
         label: "An identity (SD-JWT VC)",
@@ -34,6 +38,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: samples::ISSUER,
         claims: &["given_name", "family_name"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "licence",
@@ -42,6 +47,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: samples::MDL_ISSUER,
         claims: &["family_name", "age_over_18"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "eu-identity",
@@ -50,6 +56,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: EU_PID,
         claims: &["given_name", "family_name"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "eu-licence",
@@ -58,6 +65,16 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: EU_MDL,
         claims: &["family_name", "age_over_18"],
         kind: None,
+        preset_age: None,
+    },
+    Ask {
+        key: "age",
+        label: "A European proof of age, by the preset eu_age (mdoc)",
+        format: "mso_mdoc",
+        issuer_id: EU_AV,
+        claims: &["age_over_18"],
+        kind: None,
+        preset_age: Some(18),
     },
     Ask {
         key: "phone-pid",
@@ -66,6 +83,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: PHONES,
         claims: &["given_name", "family_name"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "phone-membership",
@@ -74,6 +92,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: PHONE_CARDS,
         claims: &["membership_number", "level"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "phone-mdl",
@@ -82,6 +101,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: PHONES,
         claims: &["family_name", "age_over_18"],
         kind: None,
+        preset_age: None,
     },
     Ask {
         key: "phone-pid-mdoc",
@@ -90,6 +110,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: PHONES,
         claims: &["family_name", "age_over_18"],
         kind: Some(PID),
+        preset_age: None,
     },
     Ask {
         key: "phone-age",
@@ -98,6 +119,7 @@ pub(super) const ASKS: [Ask; 9] = [
         issuer_id: PHONES,
         claims: &["age_over_18"],
         kind: Some(PROOF_OF_AGE),
+        preset_age: None,
     },
 ];
 
@@ -107,6 +129,7 @@ impl Ask {
         let mut request = self.request();
         if let Value::Object(members) = &mut request
             && profiles.contains(&"1.0")
+            && self.preset_age.is_none()
         {
             members.insert("profiles".into(), json!(["1.0"]));
         }
@@ -115,7 +138,18 @@ impl Ask {
 
     /// The body of `POST /v1/sessions`.
     pub(super) fn request(&self) -> Value {
-        self.asking(self.claims)
+        match self.preset_age {
+            Some(age) => {
+                let preset = json!({ "preset": "eu_age", "issuer_id": self.issuer_id, "age": age });
+                json!({ "credentials": [preset] })
+            }
+            None => self.asking(self.claims),
+        }
+    }
+
+    /// Whether the gateway makes a session of it `1.0` where it names no profile.
+    pub(super) fn implies_1_0(&self) -> bool {
+        self.preset_age.is_some()
     }
 
     /// The same for these claims.

@@ -12,6 +12,8 @@ use idgate_testkit::x509::{
     CRL_DISTRIBUTION_POINTS, CertificateBuilder, Identity, Name, distribution_points,
 };
 
+use super::phones::PROOF_OF_AGE;
+
 /// The document type, and the namespace, of identities as mdoc.
 pub(crate) const PID: &str = "eu.europa.ec.eudi.pid.1";
 /// Where a good and where a revoked credential stand in a status list.
@@ -139,7 +141,7 @@ impl Provider {
         format!("{}/status.{form}", self.lists.as_deref().unwrap_or_default())
     }
 
-    /// What the holder has of it: an identity in both formats and a driving licence.
+    /// The holder's credentials of it: an identity in both formats, a driving licence and a proof of age.
     pub(super) fn wallet(&self, condition: Condition, now_ms: u64) -> Wallet {
         let wallet = Wallet::new(self.holder.clone());
         let identity = self.identity(condition, now_ms);
@@ -149,6 +151,7 @@ impl Provider {
             .with(identity.issue(key))
             .with_mdoc(self.document(MDL, &self.licence(now_ms), condition, now_ms))
             .with_mdoc(self.document(PID, &person(), condition, now_ms))
+            .with_mdoc(self.document(PROOF_OF_AGE, &ages(), condition, now_ms))
     }
 
     fn identity(&self, condition: Condition, now_ms: u64) -> CredentialBuilder {
@@ -215,6 +218,11 @@ impl Provider {
 
 fn place(condition: Condition) -> u64 {
     if condition == Condition::Revoked { REVOKED } else { GOOD }
+}
+
+/// Nothing but ages (AV profile annex A.4).
+pub(crate) fn ages() -> Vec<(&'static str, Cbor)> {
+    ["age_over_16", "age_over_18", "age_over_21"].map(|name| (name, true.into())).into()
 }
 
 /// Erika Mustermann as an mdoc has her.

@@ -2,7 +2,7 @@
 //! the gateway trusts.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::asks::{EU_MDL, EU_PID, PHONE_CARDS, PHONES};
+use super::asks::{EU_AV, EU_MDL, EU_PID, PHONE_CARDS, PHONES};
 use super::certificate::Place;
 use super::issuers::{PID, Provider};
 use super::kept::{Kept, Running};
@@ -72,12 +72,8 @@ impl Stage {
         let now = clock.now();
         let dir = Path::new(folder.text());
         let pages = bind("--page-listen", plan.page_listen).await?;
-        let https = bind("--https-listen", plan.https_listen).await?;
+        let (https, on_lan) = doors(plan.https_listen, plan.lan).await?;
         let (page_at, https_at) = (address_of(&pages)?, address_of(&https)?);
-        let on_lan = match plan.lan {
-            Some(address) => Some(bind("--lan", (address, https_at.port()).into()).await?),
-            None => None,
-        };
         let mut kept = Kept::of(dir, now)?;
         let is_new = !kept.shown;
         let page = format!("http://{page_at}");
@@ -271,7 +267,8 @@ fn operator(
     }
     let phones = phone_trust(first, samples::VCT, &[MDL, PID, PROOF_OF_AGE])?;
     let cards = phone_trust(first, MEMBERSHIP, &[])?;
-    for (issuer_id, change) in [(PHONES, phones), (PHONE_CARDS, cards)] {
+    let ages = age_trust(first)?;
+    for (issuer_id, change) in [(PHONES, phones), (PHONE_CARDS, cards), (EU_AV, ages)] {
         operator.add_trust(issuer_id, &change, now).map_err(explain)?;
     }
     let key = Material::Key(first.key.public_jwk());
@@ -292,7 +289,7 @@ fn drop_former_material(
     let (own, own_key) = (anchor(provider)?, provider.key.public_spki());
     // Roots without the mark did not say in their name that they are for tests.
     let unmarked = own.subject().replace(" TEST root", " root");
-    for issuer_id in [samples::ISSUER, samples::MDL_ISSUER, PHONES, PHONE_CARDS] {
+    for issuer_id in [samples::ISSUER, samples::MDL_ISSUER, PHONES, PHONE_CARDS, EU_AV] {
         let Some(record) = operator.trust_entry(issuer_id).map_err(explain)? else { continue };
         let roots = record.roots.iter().chain(&record.sd_jwt_roots).map(|root| &root.certificate);
         let former = roots.filter(|root| {
@@ -322,6 +319,19 @@ fn phone_trust(provider: &Provider, vct: &str, doc_types: &[&str]) -> Result<Tru
         doc_types: Some(doc_types.iter().map(|name| String::from(*name)).collect()),
         roots: is_of_mdocs.then(|| root.clone()).into_iter().collect(),
         sd_jwt_roots: vec![root],
+        test_only: true,
+        ..TrustChange::default()
+    })
+}
+
+/// Trust in proofs of age, as `trust add --preset eu-av` has it.
+fn age_trust(provider: &Provider) -> Result<TrustChange, String> {
+    let own = |name: &str| Some(vec![name.to_owned()]);
+    Ok(TrustChange {
+        doc_types: own(PROOF_OF_AGE),
+        namespaces: own(PROOF_OF_AGE),
+        claims: own("age_over_18"),
+        roots: vec![anchor(provider)?],
         test_only: true,
         ..TrustChange::default()
     })
@@ -387,6 +397,28 @@ fn ca_files(
         return Err(wrong(&"holds no certificate in PEM"));
     }
     put("sandbox-ca-and-given.pem", &format!("{own}\n{text}"))
+}
+
+/// How many ports of the system's choice are tried until one is free at both addresses.
+const CHOICES: usize = 16;
+
+/// The https of this machine and, at the same port, that of the network. A port that the system chose for the first may
+/// be taken at the second: then it chooses another one.
+async fn doors(
+    here: SocketAddr,
+    lan: Option<IpAddr>,
+) -> Result<(TcpListener, Option<TcpListener>), String> {
+    let mut refused = Vec::new();
+    loop {
+        let https = bind("--https-listen", here).await?;
+        let Some(address) = lan else { return Ok((https, None)) };
+        match bind("--lan", (address, address_of(&https)?.port()).into()).await {
+            Ok(on_lan) => return Ok((https, Some(on_lan))),
+            Err(error) if here.port() != 0 || refused.len() == CHOICES => return Err(error),
+            // It is held until the search ends, so that the system does not choose it again.
+            Err(_) => refused.push(https),
+        }
+    }
 }
 
 async fn bind(option: &str, address: SocketAddr) -> Result<TcpListener, String> {

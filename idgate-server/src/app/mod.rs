@@ -7,6 +7,7 @@ mod explanation;
 mod handle;
 mod idempotency;
 mod identity;
+mod links;
 mod metrics;
 mod observer;
 mod page_browser;
@@ -36,6 +37,7 @@ use tokio::sync::Semaphore;
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
 pub use self::identity::Published;
+pub use self::links::LinkScheme;
 pub use self::observer::Observer;
 pub use self::page_browser::{Holder, holder_of};
 pub use self::pages::{PageKey, PageView, Phase, ShownByPage, Standing, Visit, WayBack};
@@ -43,7 +45,7 @@ pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
 pub use self::webhooks::{Tested, WebhookRules};
-use crate::config::{PageRules, RequestMode, SpokenProfiles};
+use crate::config::{FurtherScheme, PageRules, RequestMode, SpokenProfiles};
 use crate::limits::WEBHOOK_TESTS;
 use idgate_base::admin_token::AdminToken;
 use idgate_base::api_key::ApiKey;
@@ -68,6 +70,8 @@ pub struct App {
     pub(crate) any_origin: bool,
     /// `None`: sessions have no pages.
     pub(crate) pages: Option<PageRules>,
+    /// Wallet schemes of links in addition to those that every gateway has.
+    pub(crate) link_schemes: Arc<[FurtherScheme]>,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
     /// The time for the fetches of one answer.
@@ -145,6 +149,7 @@ impl App {
             profiles: SpokenProfiles::default(),
             any_origin: false,
             pages: None,
+            link_schemes: Arc::from([]),
             fetcher,
             allowance: Allowance::of_one_answer(),
             verifier,

@@ -5,6 +5,7 @@ mod key;
 pub(super) mod phase;
 mod way_back;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::shell::{Delivery, random_id};
@@ -19,8 +20,8 @@ use self::key::is_of_base62;
 pub use self::phase::{Phase, Standing};
 use self::phase::{fetched_note, has_note, is_fetched, note_of};
 use self::way_back::with_code;
-use super::{App, AppError};
-use crate::config::Operator;
+use super::{App, AppError, LinkScheme, links};
+use crate::config::{FurtherScheme, Operator};
 use crate::digest::{hex, sha256};
 use crate::limits::{PAGE_LOOK, PAGE_WAIT};
 use idgate_base::clock::Stopwatch;
@@ -47,6 +48,8 @@ pub struct PageView {
     pub(super) asks_here: bool,
     /// Where the gateway is.
     pub(super) base_url: String,
+    /// Wallet schemes of links in addition to those that every gateway has.
+    further: Arc<[FurtherScheme]>,
 }
 
 /// The members that a page adds to a result.
@@ -79,8 +82,8 @@ impl PageView {
     }
 
     /// The request behind a scheme, as good as it is now.
-    pub fn link(&self, scheme: Scheme) -> String {
-        let link = self.session.deep_link(scheme);
+    pub fn link(&self, scheme: &LinkScheme) -> String {
+        let link = scheme.link(|own| self.session.deep_link(own));
         match self.turns {
             true => with_part(&link, &self.part()),
             false => link,
@@ -97,17 +100,18 @@ impl PageView {
     }
 
     /// The schemes of its links.
-    pub fn schemes(&self) -> impl Iterator<Item = Scheme> {
-        self.session.schemes()
+    pub fn schemes(&self) -> impl Iterator<Item = LinkScheme> {
+        links::schemes(self.session.schemes(), &self.further)
     }
 
     /// The scheme that the wallets of this request know best.
-    pub fn scheme(&self) -> Scheme {
-        if self.schemes().any(|scheme| scheme == Scheme::Av) {
-            return Scheme::Av;
-        }
+    pub fn scheme(&self) -> LinkScheme {
         let first = self.session.offers().next().map(|offer| offer.profile());
-        if first == Some(Profile::Haip) { Scheme::Haip } else { Scheme::OpenId4Vp }
+        LinkScheme::Own(match first {
+            _ if self.session.schemes().any(|scheme| scheme == Scheme::Av) => Scheme::Av,
+            Some(Profile::Haip) => Scheme::Haip,
+            _ => Scheme::OpenId4Vp,
+        })
     }
 
     /// Whether the links of this page turn.
@@ -234,8 +238,8 @@ impl App {
             .browser_offer()
             .zip(self.own_origin())
             .is_some_and(|(offer, own)| offer.origins().contains(&own));
-        let base_url = self.base_url.clone();
-        Ok(PageView { page, standing, session, phase, now, turns, asks_here, base_url })
+        let (base_url, further) = (self.base_url.clone(), self.link_schemes.clone());
+        Ok(PageView { page, standing, session, phase, now, turns, asks_here, base_url, further })
     }
 
     /// Somebody looks at the page: from now on its codes are what turns.
@@ -389,13 +393,13 @@ impl App {
     pub(super) async fn link_for(
         &self,
         session: &Session,
-        scheme: Scheme,
+        scheme: &LinkScheme,
         visit: &Visit<'_>,
     ) -> Result<String, AppError> {
-        if !session.schemes().any(|own| own == scheme) {
+        if !self.has_link(session, scheme) {
             return Err(AppError::NotFound);
         }
-        let link = session.deep_link(scheme);
+        let link = scheme.link(|own| session.deep_link(own));
         Ok(match (self.check_turn(session, visit).await?, visit.part) {
             (true, Some(part)) => with_part(&link, part),
             _ => link,

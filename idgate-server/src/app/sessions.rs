@@ -2,10 +2,11 @@
 
 use idgate_core::shell::Invitation;
 use idgate_core::{
-    DcApiRequests, NewSession, Reader, Scheme, Session, SessionId, Status, Transition, UnixMillis,
+    DcApiRequests, NewSession, Reader, Session, SessionId, Status, Transition, UnixMillis,
 };
 
-use super::{App, AppError, ShownByPage, Visit};
+use super::{App, AppError, LinkScheme, ShownByPage, Visit, links};
+use crate::config::FurtherScheme;
 use idgate_base::entropy::OsEntropy;
 use idgate_base::spans::{self, Stage, stage, stage_of_each};
 use idgate_store::{Beside, Caller, Committed, Made, NewPage};
@@ -21,7 +22,7 @@ pub struct CreatedSession {
     /// Handle, mode, expiry and the request behind `openid4vp://`.
     pub invitation: Invitation,
     /// The same request behind each of its schemes.
-    pub deep_links: Vec<(Scheme, String)>,
+    pub deep_links: Vec<(LinkScheme, String)>,
     /// The credentials that presets of the body became, as JSON text.
     pub credentials: Option<String>,
     /// Whether the answer names the profile.
@@ -116,7 +117,8 @@ impl App {
             made = make(request, new);
         }
         let transition = made?;
-        let mut created = stage(Stage::Make, || CreatedSession::of(&transition.session));
+        let mut created =
+            stage(Stage::Make, || CreatedSession::of(&transition.session, &self.link_schemes));
         if !is_for_page_alone {
             created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
         }
@@ -206,7 +208,7 @@ impl App {
     pub async fn peek_link(
         &self,
         id: &SessionId,
-        scheme: Scheme,
+        scheme: &LinkScheme,
         visit: &Visit<'_>,
     ) -> Result<String, AppError> {
         let session = self.open_session(id).await?;
@@ -220,7 +222,7 @@ impl App {
     pub async fn follow_link(
         &self,
         id: &SessionId,
-        scheme: Scheme,
+        scheme: &LinkScheme,
         visit: &Visit<'_>,
     ) -> Result<String, AppError> {
         self.check_clock()?;
@@ -246,11 +248,14 @@ impl App {
 }
 
 impl CreatedSession {
-    fn of(session: &Session) -> Self {
+    fn of(session: &Session, further: &[FurtherScheme]) -> Self {
         let names_profile = session.names_profile();
         let invitation = session.invitation();
-        let link = |scheme| (scheme, invitation.deep_link(scheme));
-        let deep_links = invitation.schemes().map(link).collect();
+        let link = |scheme: LinkScheme| {
+            let link = scheme.link(|own| invitation.deep_link(own));
+            (scheme, link)
+        };
+        let deep_links = links::schemes(invitation.schemes(), further).map(link).collect();
         let credentials = session.request().expanded_credentials();
         Self { invitation, deep_links, credentials, names_profile, dc_api: None, page_url: None }
     }

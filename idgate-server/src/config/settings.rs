@@ -78,6 +78,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt";
     "IDGATE_DC_API" "dc_api" = "off":
         "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned";
+    "IDGATE_LINK_SCHEMES" "link_schemes" = "":
+        "Further wallet schemes of links, commas between several, for example mdoc-openid4vp";
     "IDGATE_PAGE" "page" = "off":
         "on: sessions have a page for people";
     "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":

@@ -10,7 +10,7 @@ use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
-use idgate_core::{ErrorCode, Session, SessionId};
+use idgate_core::{ErrorCode, Scheme, Session, SessionId};
 
 use super::admission::connections::Slot;
 use super::admission::memory::Payer;
@@ -28,7 +28,7 @@ use super::peer;
 use super::query;
 use super::traceparent;
 use super::ws::Upgrade;
-use crate::app::{Admission, App, AppError, Handle, Holder, StatusStream, holder_of};
+use crate::app::{Admission, App, AppError, Handle, Holder, LinkScheme, StatusStream, holder_of};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use idgate_base::api_key::ApiKey;
 use idgate_base::rate_limit::{Excess, Standing};
@@ -337,6 +337,14 @@ impl<'a> Call<'a> {
             // Without pages it is unknown, as any other.
             Err(_) if !pages => Ok(None),
             part => Ok(part?.filter(|_| pages).map(Cow::into_owned)),
+        }
+    }
+
+    /// The scheme that its query names by a key of `deep_links`; `openid4vp` without one.
+    pub(crate) fn link_scheme(&self) -> Result<LinkScheme, HttpError> {
+        match query::single(self.head.uri.query(), "scheme")? {
+            None => Ok(LinkScheme::Own(Scheme::OpenId4Vp)),
+            Some(key) => self.gateway.app.link_scheme(&key).ok_or_else(HttpError::not_found),
         }
     }
 

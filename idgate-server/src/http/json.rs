@@ -21,7 +21,7 @@ impl Object {
         Self(Zeroizing::new(Vec::with_capacity(bytes)))
     }
 
-    pub(crate) fn text(self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn text(self, name: &str, value: &str) -> Self {
         let mut object = self.name(name);
         write_text(&mut object.0, value);
         object
@@ -103,7 +103,7 @@ impl Object {
         self.0
     }
 
-    fn name(mut self, name: &'static str) -> Self {
+    fn name(mut self, name: &str) -> Self {
         let opening = if self.0.is_empty() { b'{' } else { b',' };
         self.0.push(opening);
         write_text(&mut self.0, name);

@@ -81,6 +81,8 @@ mod layering;
 #[cfg(test)]
 mod limbo;
 #[cfg(test)]
+mod link_schemes;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod logs;

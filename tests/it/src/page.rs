@@ -8,6 +8,7 @@ mod face;
 mod fetched;
 mod handover;
 mod limits;
+mod purpose;
 mod refusals;
 mod turning;
 

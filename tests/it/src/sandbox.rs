@@ -1,6 +1,7 @@
 //! `idgate sandbox` through the real binary: its page, its issuers and what they publish, its receiver of
 //! webhooks, its https, and its wallet from a shell.
 
+mod age;
 mod answers;
 mod authority;
 mod console;

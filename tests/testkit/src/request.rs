@@ -7,7 +7,7 @@ use serde_json::Value;
 use url::{Host, Url};
 
 /// The schemes that the request may come behind.
-pub const SCHEMES: [&str; 3] = ["openid4vp", "eudi-openid4vp", "haip-vp"];
+pub const SCHEMES: [&str; 4] = ["openid4vp", "eudi-openid4vp", "haip-vp", "av"];
 
 /// An unsigned authorization request that a wallet can answer.
 #[derive(Clone, Debug, Default)]

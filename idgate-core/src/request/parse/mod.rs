@@ -29,6 +29,7 @@ use crate::request::presentation_request::{
     CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, Presets, RequestForm,
 };
 use crate::request::profile::{Profile, SpokenProfiles};
+use crate::request::purpose::Purpose;
 use crate::request::redirect_uri::check_redirect_uri;
 use crate::trust::TrustSnapshot;
 
@@ -108,6 +109,7 @@ struct Written<'t, 'a> {
     same_subject_groups: Vec<Vec<String>>,
     redirect_uri: Option<String>,
     retry_uri: Option<String>,
+    purpose: Option<Purpose>,
     profiles: Profiles,
     same_device: Option<bool>,
     handover: bool,
@@ -130,6 +132,7 @@ impl<'t, 'a> Written<'t, 'a> {
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
         let retry_uri = page::parse_retry_uri(&root, profiles)?;
+        let purpose = page::parse_purpose(&root, profiles)?;
         let (spoken, presets) = (profiles, presets_of(&root, &drafts));
         let profiles = match presets {
             Presets::AgeApp => Profiles::of_age_app(spoken)?,
@@ -156,6 +159,7 @@ impl<'t, 'a> Written<'t, 'a> {
             same_subject_groups,
             redirect_uri,
             retry_uri,
+            purpose,
             profiles,
             same_device,
             handover,
@@ -176,6 +180,7 @@ impl<'t, 'a> Written<'t, 'a> {
             ttl_ms: self.ttl_ms,
             redirect_uri: self.redirect_uri,
             retry_uri: self.retry_uri,
+            purpose: self.purpose,
             credentials,
             same_subject_groups: self.same_subject_groups,
             credential_sets: self.credential_sets,

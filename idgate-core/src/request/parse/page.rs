@@ -1,4 +1,4 @@
-//! Fields of a request for the page that shows it to a person (decisions 32).
+//! Fields of a request for the page that shows it to a person (decisions 39, 41).
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -6,13 +6,16 @@ use alloc::string::String;
 use crate::error::{ErrorCode, Remedy, RequestError};
 use crate::request::fields::Field;
 use crate::request::profile::{PageFields, SpokenProfiles};
+use crate::request::purpose::Purpose;
 use crate::request::redirect_uri::{check_redirect_uri, is_http, is_link};
 
 /// The fields that a body may have.
 pub(super) fn fields(profiles: &SpokenProfiles) -> &'static [&'static str] {
     match profiles.page_fields() {
         PageFields::Unknown => &[],
-        PageFields::Off | PageFields::On | PageFields::OnWithHttp => &["retry_uri", "handover"],
+        PageFields::Off | PageFields::On | PageFields::OnWithHttp => {
+            &["retry_uri", "handover", "purpose"]
+        }
     }
 }
 
@@ -29,6 +32,14 @@ pub(super) fn parse_retry_uri(
         return Err(field.invalid("must be https, or a URI of an application"));
     }
     Ok(Some((*uri).to_owned()))
+}
+
+/// Why the tenant asks.
+pub(super) fn parse_purpose(
+    root: &Field<'_, '_>,
+    profiles: &SpokenProfiles,
+) -> Result<Option<Purpose>, RequestError> {
+    of_page(root, "purpose", profiles)?.map(|field| Purpose::parse(&field)).transpose()
 }
 
 /// Whether a person may continue on a phone. It is for a session whose result is for the device that answers.

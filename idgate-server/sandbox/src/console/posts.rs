@@ -85,7 +85,9 @@ async fn create(state: &State, form: &Form) -> Result<String, String> {
     if let Value::Object(members) = &mut request
         && state.profiles != [Profile::Draft.name()]
     {
-        members.insert("profile".into(), profile.into());
+        if !(claims.is_empty() && asked.implies_1_0() && profile == Profile::V1_0.name()) {
+            members.insert("profile".into(), profile.into());
+        }
         let same_device = form.get("same_device") == "true";
         if same_device {
             members.insert("same_device".into(), true.into());

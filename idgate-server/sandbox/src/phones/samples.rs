@@ -8,7 +8,7 @@ use idgate_testkit::samples;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
 use serde_json::json;
 
-use crate::issuers::PID;
+use crate::issuers::{PID, ages};
 
 /// The type of the membership card. It is not a URL, because some wallets fetch what is behind one.
 pub(crate) const MEMBERSHIP: &str = "urn:idgate:sandbox:membership:1";
@@ -218,12 +218,7 @@ impl Sample {
                 ]);
                 elements
             }
-            // Nothing but ages (AV profile annex A.4).
-            Self::ProofOfAge => vec![
-                ("age_over_18", true.into()),
-                ("age_over_16", true.into()),
-                ("age_over_21", true.into()),
-            ],
+            Self::ProofOfAge => ages(),
         }
     }
 }

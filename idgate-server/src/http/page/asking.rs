@@ -1,14 +1,14 @@
 //! The page while a wallet can answer: on a computer the code first, on a phone the button. The style decides
 //! which of the two it is; the text is the same.
 
-use idgate_core::{CredentialFormat, Profile, Scheme};
+use idgate_core::{CredentialFormat, Profile};
 
 use super::html::Html;
 use super::icons;
 use super::qr::Qr;
 use super::words::Words;
 use super::{Addresses, claims, live, named, outcome};
-use crate::app::{PageView, Standing};
+use crate::app::{LinkScheme, PageView, Standing};
 use idgate_store::Face;
 
 /// A code of more modules than this from edge to edge is drawn with [`MODULE_PIXELS`] for each.
@@ -105,6 +105,7 @@ impl<'a> Asking<'a> {
         self.way(html);
         html.raw("<div class=\"rest\">");
         self.asked(html);
+        self.purpose(html);
         html.raw("<p class=\"small\">")
             .text(&named(self.words.text("promise"), self.face))
             .raw("</p>");
@@ -156,9 +157,9 @@ impl<'a> Asking<'a> {
         self.dialogue(html);
         let scheme = self.view.scheme();
         html.raw("<a class=\"button touch linked\" data-scheme=\"")
-            .raw(scheme.key())
+            .text(scheme.key())
             .raw("\" href=\"");
-        html.text(&self.view.link(scheme)).raw("\">").text(words.text("open")).raw("</a>");
+        html.text(&self.view.link(&scheme)).raw("\">").text(words.text("open")).raw("</a>");
         if let Some(qr) = &self.qr {
             html.raw("<div class=\"scan\">");
             self.code(html, qr);
@@ -277,6 +278,19 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// In the tenant's words, so the page says whose they are.
+    fn purpose(&self, html: &mut Html) {
+        let words = self.words;
+        let purpose = self.view.session.request().purpose(words.code);
+        let Some((language, text)) = purpose else { return };
+        html.raw("<p class=\"purpose\"><b>").text(&named(words.text("purpose"), self.face));
+        html.raw("</b> <span");
+        if language != words.code {
+            html.raw(" lang=\"").text(language).raw("\"");
+        }
+        html.raw(">").text(text).raw("</span></p>");
+    }
+
     fn others(&self, html: &mut Html) {
         let (words, first) = (self.words, self.view.scheme());
         html.raw("<div class=\"end\"><details class=\"others\"><summary>")
@@ -296,16 +310,20 @@ impl<'a> Asking<'a> {
             html.raw("<use href=\"#code\"/></svg></li>");
         }
         // By way of the gateway: a request by value is long, and these are for few.
-        let address = |scheme: Scheme| self.own.with("open", &format!("scheme={}", scheme.key()));
-        html.raw("<li class=\"desk\"><a href=\"").text(&address(first)).raw("\">");
+        let address = |scheme: &LinkScheme| {
+            // Of the characters of a scheme, a query reads this one as something else.
+            let key = scheme.key().replace('+', "%2B");
+            self.own.with("open", &format!("scheme={key}"))
+        };
+        html.raw("<li class=\"desk\"><a href=\"").text(&address(&first)).raw("\">");
         html.text(words.text("other_here")).raw("</a></li>");
         // Where the browser chooses, the button is another way on a phone, too.
-        html.raw("<li class=\"touch chosen\" hidden><a href=\"").text(&address(first)).raw("\">");
+        html.raw("<li class=\"touch chosen\" hidden><a href=\"").text(&address(&first)).raw("\">");
         html.text(words.text("open")).raw("</a></li>");
         html.raw("<li><p>").text(words.text("other_link")).raw("</p>");
         for other in self.view.schemes().filter(|other| *other != first) {
-            html.raw("<a href=\"").text(&address(other)).raw("\">");
-            html.raw(other.prefix().trim_end_matches('?')).raw("</a> ");
+            html.raw("<a href=\"").text(&address(&other)).raw("\">");
+            html.text(other.prefix().trim_end_matches('?')).raw("</a> ");
         }
         html.raw("</li></ul></details>");
         outcome::cancel(html, words, self.own, "plain");

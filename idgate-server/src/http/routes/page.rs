@@ -19,7 +19,6 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
-use idgate_core::Scheme;
 
 use crate::accent::{Accent, Colour};
 use crate::app::{App, AppError, PageView, Standing};
@@ -91,9 +90,7 @@ pub(crate) async fn state(call: Call<'_>) -> Answered {
 
 /// `GET /v/{token}/open`: the request behind another scheme.
 pub(crate) async fn open(call: Call<'_>) -> Answered {
-    let scheme = query::single(call.head.uri.query(), "scheme")?;
-    let scheme = scheme.as_deref().map_or(Some(Scheme::OpenId4Vp), Scheme::from_key);
-    let scheme = scheme.ok_or_else(HttpError::not_found)?;
+    let scheme = call.link_scheme()?;
     let view = look(&call).await?;
     if matches!(view.standing, Standing::Taken | Standing::Moved) {
         return taken(&call);
@@ -101,7 +98,7 @@ pub(crate) async fn open(call: Call<'_>) -> Answered {
     if !view.phase.is_open() || !view.schemes().any(|own| own == scheme) {
         return Err(HttpError::not_found());
     }
-    let mut response = see(&view.link(scheme))?;
+    let mut response = see(&view.link(&scheme))?;
     *response.status_mut() = StatusCode::FOUND;
     Ok(response)
 }
@@ -221,7 +218,7 @@ fn state_of(view: &PageView, token: &str) -> Response<Body> {
 fn turned(mut object: Object, view: &PageView, token: &str) -> Object {
     if view.turns() {
         let links = view.schemes();
-        let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(one)));
+        let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(&one)));
         object = object.object("links", links);
     }
     let for_phone = view.handover_address(token);

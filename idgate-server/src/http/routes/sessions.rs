@@ -2,7 +2,6 @@
 
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::{Method, StatusCode};
-use idgate_core::Scheme;
 use idgate_core::session::Withheld;
 use zeroize::Zeroizing;
 
@@ -64,23 +63,16 @@ pub(crate) async fn report(call: Call<'_>, tenant: Authorized) -> Answered {
 
 /// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
 pub(crate) async fn open(call: Call<'_>) -> Answered {
-    let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
+    let (app, id, scheme) = (&call.gateway.app, call.session_id(), call.link_scheme()?);
     app.join_trace(&id).await;
     let (part, network) = (call.part()?, call.network());
     let peeks = call.head.method == Method::HEAD;
     let visit = Visit { part: part.as_deref(), network: &network, counts: !peeks };
     let link = match peeks {
-        true => app.peek_link(&id, scheme, &visit).await?,
-        false => app.follow_link(&id, scheme, &visit).await?,
+        true => app.peek_link(&id, &scheme, &visit).await?,
+        false => app.follow_link(&id, &scheme, &visit).await?,
     };
     redirect(&link)
-}
-
-fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {
-    match query::single(call.head.uri.query(), "scheme")? {
-        None => Ok(Scheme::OpenId4Vp),
-        Some(key) => Scheme::from_key(&key).ok_or_else(HttpError::not_found),
-    }
 }
 
 fn redirect(location: &str) -> Answered {

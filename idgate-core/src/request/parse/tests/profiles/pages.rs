@@ -122,6 +122,57 @@ fn an_address_to_try_again_is_https_or_an_applications_and_http_in_development()
     }
 }
 
+fn with_purpose(purpose: &Value) -> Value {
+    pair(json!({"purpose": purpose}), json!({}))
+}
+
+#[test]
+fn a_purpose_is_known_where_there_are_pages_alone() {
+    let body = with_purpose(&json!({"en": "To open an account"}));
+    refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "purpose");
+    let off = SpokenProfiles::new(ALL).with_page_fields(PageFields::Off);
+    let said = refused_by(&off, &body, "invalid_request", "purpose");
+    assert!(said.contains("is for a page, and there is none"), "{said}");
+    for spoken in [SpokenProfiles::new(ALL), SpokenProfiles::default()] {
+        let spoken = spoken.with_page_fields(PageFields::On);
+        let purpose = json!({"en": "To open an account"});
+        for body in [&body, &legacy(json!({"purpose": purpose}))] {
+            let request = parse_with(body, &trust(), &spoken).unwrap();
+            assert_eq!(request.purpose("en"), Some(("en", "To open an account")));
+            assert!(!request.has_newer_fields);
+        }
+        let request = parse_with(&pair(json!({}), json!({})), &trust(), &spoken).unwrap();
+        assert_eq!(request.purpose("en"), None);
+    }
+}
+
+#[test]
+fn a_purpose_has_a_text_in_english_and_in_other_languages_of_pages() {
+    let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
+    let (long, longest) = ("ä".repeat(301), "ä".repeat(300));
+    for (purpose, code, path) in [
+        (json!("To open an account"), "invalid_request", "purpose"),
+        (json!(null), "invalid_request", "purpose"),
+        (json!([]), "invalid_request", "purpose"),
+        (json!({}), "invalid_request", "purpose.en"),
+        (json!({"de": "Kontoeröffnung"}), "invalid_request", "purpose.en"),
+        (json!({"en": "a", "sv": "b"}), "unknown_field", "purpose.sv"),
+        (json!({"en": "a", "EN": "b"}), "unknown_field", "purpose.EN"),
+        (json!({"en": 1}), "invalid_request", "purpose.en"),
+        (json!({"en": " "}), "invalid_request", "purpose.en"),
+        (json!({"en": "a\nb"}), "invalid_request", "purpose.en"),
+        (json!({"en": "a", "de": long}), "invalid_request", "purpose.de"),
+    ] {
+        refused_by(&on, &with_purpose(&purpose), code, path);
+    }
+    let every = json!({"en": "a", "de": longest, "fr": "c", "es": "d", "it": "e", "nl": "f", "pl": "g", "pt": "h"});
+    let request = parse_with(&with_purpose(&every), &trust(), &on).unwrap();
+    assert_eq!(request.purpose("de"), Some(("de", &*longest)));
+    assert_eq!(request.purpose("pt"), Some(("pt", "h")));
+    let request = parse_with(&with_purpose(&json!({"en": " a "})), &trust(), &on).unwrap();
+    assert_eq!(request.purpose("de"), Some(("en", "a")));
+}
+
 fn with_handover(handover: &Value, more: Value) -> Value {
     let mut body = pair(json!({"handover": handover}), json!({}));
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

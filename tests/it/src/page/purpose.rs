@@ -1,0 +1,52 @@
+//! Why a tenant asks, on the page.
+
+use super::*;
+
+fn asking(purpose: Value) -> Value {
+    let mut request = request();
+    request["purpose"] = purpose;
+    request
+}
+
+#[test]
+fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let purpose = json!({ "en": "To open <b>your</b> account", "de": "Für Ihr Konto" });
+    let created = tenant.create(&asking(purpose));
+    let mut browser = Browser::new(&gateway, &created);
+    let shown = |page: &str, text: &str| assert!(page.contains(text), "{text}: {page}");
+    let own = "<b>Reason given by shop:</b> <span>To open &lt;b&gt;your&lt;/b&gt; account</span>";
+    shown(&browser.page(), own);
+    let text = |answer: crate::http::Response| String::from_utf8(answer.body).unwrap();
+    let german = text(browser.get("?lang=de"));
+    shown(&german, "<b>shop nennt als Grund:</b> <span>Für Ihr Konto</span>");
+    // Where the tenant gave no text in the person's language, the page names the language of the one that it shows.
+    let french = text(browser.get("?lang=fr"));
+    shown(&french, "<span lang=\"en\">To open &lt;b&gt;your&lt;/b&gt; account</span>");
+    // It is for people: the wallet's request does not have it, and neither has the result.
+    assert!(!created.uri.contains("account"), "{}", created.uri);
+    assert!(!tenant.read(&created.id).to_string().contains("account"));
+}
+
+#[test]
+fn a_purpose_without_english_or_in_another_language_is_refused() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    for (purpose, code) in [
+        (json!({ "de": "Für Ihr Konto" }), "invalid_request"),
+        (json!({ "en": "x".repeat(301) }), "invalid_request"),
+        (json!({ "en": "a", "sv": "b" }), "unknown_field"),
+        (json!("To open an account"), "invalid_request"),
+    ] {
+        tenant.post_session(&asking(purpose)).expect_error(400, code);
+    }
+    assert!(!Browser::new(&gateway, &tenant.create(&request())).page().contains("Reason given"));
+}
+
+#[test]
+fn without_pages_a_purpose_is_refused() {
+    let gateway = Gateway::trusting(installation().with("IDGATE_PAGE", "off"), &sample_trust());
+    let refused = gateway.tenant().post_session(&asking(json!({ "en": "a" })));
+    refused.expect_error(400, "invalid_request");
+}
