@@ -214,6 +214,11 @@ export interface Issuer {
 
   /** None: `if_published`. */
   revocation?: 'if_published' | 'required' | 'off';
+  /**
+   * The treatment of a credential whose status list cannot be had; none: `refuse`. Not with `required`. With `tenant`
+   * the request of a session chooses.
+   */
+  onUnknownRevocation?: 'refuse' | 'accept' | 'tenant';
   /** How long a status list without `exp` counts after its `iat`, 1 to 3650; none: 7. */
   statusMaxAgeDays?: number;
   /** Queries name its roots, so that wallets look only for credentials below them. */
@@ -338,7 +343,7 @@ export interface Facts {
   readonly sessionTranscript?: string | null;
   readonly validFrom: Date | null;
   readonly validUntil: Date | null;
-  readonly revocation: 'good' | 'signer_good' | 'not_published' | 'off';
+  readonly revocation: 'good' | 'signer_good' | 'not_published' | 'off' | 'unknown';
   /** Of the credential and of the certificate that signed it. A bare key publishes nothing. */
   readonly revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
   /** There, and true, where the issuer's `issuingCountryUnbound` was made use of. */
@@ -347,7 +352,7 @@ export interface Facts {
   readonly tolerated?: readonly string[];
 }
 
-export type RevocationOutcome = 'good' | 'not_published' | 'off';
+export type RevocationOutcome = 'good' | 'not_published' | 'off' | 'unknown';
 
 /** A presentation that passed every check. */
 export interface Presentation<C = Claims> {
@@ -425,6 +430,11 @@ interface RequestOfAny {
   ttlMs?: number;
   /** What the holder is to agree to. Not for `draft`. */
   transactionData?: TransactionData[];
+  /**
+   * The treatment of credentials whose status list cannot be had; none: what their issuers say. `accept` is for issuers
+   * of which `onUnknownRevocation` is `tenant`.
+   */
+  onUnknownRevocation?: 'refuse' | 'accept';
   /** The pages that may pass the request to their browser. Not for `draft` alone. */
   dcApi?: {
     origins: string[];

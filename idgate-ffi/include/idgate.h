@@ -954,6 +954,8 @@ idgate_status idgate_trust_new(struct idgate_trust **out, struct idgate_error **
 // - `mdoc_ekus` (array): extended key usages of mdoc document signers; without it, that of the mDL. `x5c_ekus`
 //   (array): extended key usages of which the certificate of an SD-JWT VC issuer must have one.
 // - `revocation`: "if_published" (the default), "required" or "off".
+// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": the treatment of a credential whose status
+//   list cannot be had. Not with "required". With "tenant" a session's request chooses.
 // - `status_max_age_days` (1 to 3650, default 7): how long a status list without `exp` counts.
 // - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. So
 //   wallets look only for credentials below them (OpenID4VP 6.1.1).

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use idgate_core::ClaimPath;
 use idgate_core::TrustError;
 use idgate_core::shell::TrustEntry;
-use idgate_core::trust::{DeviceResponseDocuments, Field, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, Field, OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{Issuer, Trust};
 use serde::Deserialize;
 
@@ -39,6 +39,8 @@ struct Described {
     x5c_ekus: Vec<String>,
     #[serde(default)]
     revocation: RevocationPolicy,
+    #[serde(default)]
+    on_unknown_revocation: OnUnknownRevocation,
     status_max_age_days: Option<u32>,
     #[serde(default)]
     named_in_queries: bool,
@@ -55,7 +57,9 @@ impl Described {
         fn each(issuer: Issuer, texts: Vec<String>, add: fn(Issuer, String) -> Issuer) -> Issuer {
             texts.into_iter().fold(issuer, add)
         }
-        let mut issuer = Issuer::new(self.issuer_id).revocation(self.revocation);
+        let mut issuer = Issuer::new(self.issuer_id)
+            .revocation(self.revocation)
+            .on_unknown_revocation(self.on_unknown_revocation);
         issuer = each(issuer, self.vct, Issuer::vct);
         issuer = each(issuer, self.doc_types, Issuer::doc_type);
         issuer = each(issuer, self.namespaces, Issuer::namespace);
@@ -162,6 +166,16 @@ mod tests {
     }
 
     #[test]
+    fn what_to_do_with_an_unknown_status_is_read() {
+        let choice = |json: &str| parse(json.as_bytes()).unwrap().on_unknown_revocation.name();
+        assert_eq!(choice(r#"{"issuer_id":"dmv"}"#), "refuse");
+        for name in ["refuse", "accept", "tenant"] {
+            let given = format!(r#"{{"issuer_id":"dmv","on_unknown_revocation":"{name}"}}"#);
+            assert_eq!(choice(&given), name);
+        }
+    }
+
+    #[test]
     fn a_fault_names_the_issuer_and_the_member() {
         for (json, field, path) in [
             (r#"{"issuer_id":"a","mdoc_ekus":["1.2","x"]}"#, "mdoc_ekus", "mdoc_ekus[1]"),
@@ -192,6 +206,8 @@ mod tests {
             r#"{"issuer_id":"a","vcts":[]}"#,
             r#"{"issuer_id":"a","iss":"b","any_iss":true}"#,
             r#"{"issuer_id":"a","revocation":"maybe"}"#,
+            r#"{"issuer_id":"a","on_unknown_revocation":"maybe"}"#,
+            r#"{"issuer_id":"a","revocation":"required","on_unknown_revocation":"accept"}"#,
             r#"{"issuer_id":"a","mdoc_ekus":["one.two"]}"#,
             r#"{"issuer_id":"a","x5c_ekus":["one.two"]}"#,
             r#"{"issuer_id":"a","x5c_ekus":"1.2.3"}"#,

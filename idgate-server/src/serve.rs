@@ -29,6 +29,7 @@ use crate::work::checkpoints::Checkpoints;
 use crate::work::delivery::{Courier, Delivery};
 use crate::work::list_refresh::ListRefresh;
 use crate::work::spans::SpanExport;
+use crate::work::status_renewal::StatusRenewal;
 use crate::work::supervisor::Supervisor;
 use crate::work::sweeper::Sweeper;
 use idgate_base::clock::{Clock, WatchedClock};
@@ -162,6 +163,7 @@ pub async fn start_with(
         Delivery::new(outbox.clone(), time.clone(), courier, recorder.clone())
     };
     let fetcher = Arc::new(Fetcher::over(egress));
+    let statuses = StatusRenewal::new(store.clone(), clock.clone(), PROVIDER, fetcher.clone());
     let mut app = App::new(store, clock, PROVIDER, &*base_url, fetcher);
     app.request_mode = config.request_mode;
     app.profiles = config.profiles.clone();
@@ -190,7 +192,8 @@ pub async fn start_with(
     let (close, closing) = watch::channel(false);
     tokio::spawn(boxed(leave(gateway.clone(), stopped, config.drain_delay, close)));
     let sweeper = Sweeper::new(upkeep);
-    let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans };
+    let parts =
+        Parts { supervisor, sweeper, checkpoints, certificates, lists, statuses, delivery, spans };
     #[cfg(test)]
     let seen = gateway.clone();
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
@@ -381,6 +384,7 @@ struct Parts<D> {
     checkpoints: Checkpoints,
     certificates: CertificateWatch,
     lists: Option<ListRefresh>,
+    statuses: StatusRenewal,
     /// Makes a deliverer.
     delivery: D,
     /// `None`: nothing is recorded.
@@ -394,7 +398,8 @@ async fn run_parts(
     parts: Parts<impl Fn() -> Delivery + Send + 'static>,
     stopped: watch::Receiver<bool>,
 ) {
-    let Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans } = parts;
+    let Parts { supervisor, sweeper, checkpoints, certificates, lists, statuses, delivery, spans } =
+        parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
     let sign = move |stop| checkpoints.clone().run(stop);
     let signing = supervisor.clone().keep("checkpoints", sweeper_stopped.clone(), sign);
@@ -405,6 +410,8 @@ async fn run_parts(
         let renew = move |stop| lists.clone().run(stop);
         tokio::spawn(boxed(supervisor.clone().keep("trusted_lists", stopped.clone(), renew)));
     }
+    let renew = move |stop| statuses.clone().run(stop);
+    tokio::spawn(boxed(supervisor.clone().keep("status_lists", stopped.clone(), renew)));
     let (stop_spans, spans_stopped) = watch::channel(false);
     let exporting = spans.map(|spans| tokio::spawn(boxed(spans.run(spans_stopped))));
     let sweeping = tokio::spawn(boxed(sweeper.run(supervisor.clone(), sweeper_stopped)));

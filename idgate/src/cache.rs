@@ -1,22 +1,70 @@
-//! Status sources that were authenticated before, bounded by count and by memory.
+//! Status sources that were authenticated before, bounded by count and by memory. Those in use are fetched
+//! again before they are over.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::limits::{MAX_CACHED_BYTES, MAX_CACHED_LISTS, MAX_FRESH_MS, STALE_GRACE_MS};
+use crate::limits::{
+    AWAITED_MS, IN_USE_MS, MAX_CACHED_BYTES, MAX_CACHED_LISTS, MAX_FRESH_MS, STALE_GRACE_MS,
+};
+use crate::plan::{Plan, Span};
 use idgate_core::revocation::VerifiedSource;
 use idgate_core::verify::Scope;
-use idgate_core::{Need, UnixMillis};
+use idgate_core::{IssuerId, Need, UnixMillis};
 
-type Key = (Need, Scope);
+pub(super) type Key = (Need, Scope);
 
 /// What came of one need in one scope.
 struct Entry {
     sources: Vec<Arc<VerifiedSource>>,
     kept_at: UnixMillis,
+    /// When a presentation asked for it last.
+    used_at: UnixMillis,
+    plan: Plan,
     weight: usize,
     /// Counts up with every entry: the least goes first.
     age: u64,
+}
+
+impl Entry {
+    /// Until when it need not be fetched again.
+    fn fresh_until(&self) -> UnixMillis {
+        let said = self.sources.iter().map(|source| source.fresh_until()).min();
+        let most = self.kept_at.plus(MAX_FRESH_MS);
+        said.unwrap_or(self.kept_at).min(most)
+    }
+
+    fn span(&self) -> Span {
+        Span { from: self.kept_at, to: self.fresh_until() }
+    }
+
+    /// Whether it serves no more, and is not to be fetched again either.
+    fn is_useless(&self, now: UnixMillis) -> bool {
+        let awaited_ms = if self.is_in_use(now) { AWAITED_MS } else { 0 };
+        self.sources.iter().all(|source| now >= end_of_grace(source).plus(awaited_ms))
+    }
+
+    fn is_in_use(&self, now: UnixMillis) -> bool {
+        now < self.used_at.plus(IN_USE_MS)
+    }
+}
+
+/// The copies of one need, in every scope, that are due.
+pub(super) struct Due {
+    pub(super) need: Need,
+    pub(super) kept: Vec<(Scope, Vec<Arc<VerifiedSource>>)>,
+}
+
+impl Due {
+    /// The issuers whose credentials ask for it.
+    pub(super) fn issuers(&self) -> Vec<IssuerId> {
+        let scopes = self.kept.iter();
+        let mut issuers: Vec<IssuerId> =
+            scopes.flat_map(|(scope, _)| scope.issuers()).cloned().collect();
+        issuers.sort_unstable();
+        issuers.dedup();
+        issuers
+    }
 }
 
 #[derive(Default)]
@@ -27,10 +75,15 @@ pub(super) struct SourceCache {
 }
 
 impl SourceCache {
-    /// Those that need not be fetched again at `now`.
-    pub(super) fn fresh(&self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
-        let is_old = |entry: &Entry| now >= entry.kept_at.plus(MAX_FRESH_MS);
-        if self.entries.get(key).is_some_and(is_old) {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Those that need not be fetched again at `now`, for a presentation.
+    pub(super) fn fresh(&mut self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
+        let Some(entry) = self.entries.get_mut(key) else { return Vec::new() };
+        entry.used_at = entry.used_at.max(now);
+        if now >= entry.kept_at.plus(MAX_FRESH_MS) {
             return Vec::new();
         }
         self.serving(key, |source| now < source.fresh_until())
@@ -41,8 +94,87 @@ impl SourceCache {
         self.serving(key, |source| now < end_of_grace(source))
     }
 
-    /// Replaces what was known about `key`.
+    /// Replaces the copies of `key` by those that a presentation brought.
     pub(super) fn put(&mut self, key: Key, sources: Vec<VerifiedSource>, now: UnixMillis) {
+        self.replace(key, sources, now, now);
+    }
+
+    /// The same by later copies, which no presentation asked for.
+    pub(super) fn renew(
+        &mut self,
+        (need, old): (Need, &Scope),
+        scope: Scope,
+        sources: Vec<VerifiedSource>,
+        now: UnixMillis,
+    ) {
+        let known = self.entries.get(&(need.clone(), old.clone()));
+        // A copy that went meanwhile had to make room.
+        let Some((used_at, before)) = known.map(|known| (known.used_at, known.span())) else {
+            return;
+        };
+        self.remove(&(need.clone(), old.clone()));
+        let key = (need, scope);
+        self.replace(key.clone(), sources, used_at, now);
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.plan = Plan::after(before, entry.span());
+        }
+    }
+
+    /// Plans for copies without a plan, and gives the needs in use that are due at `now`, `most` of them. `is_other`
+    /// says of a scope that its trust is another by now.
+    pub(super) fn due(
+        &mut self,
+        now: UnixMillis,
+        most: usize,
+        is_other: impl Fn(&Scope) -> bool,
+        mut draw: impl FnMut() -> u64,
+    ) -> Vec<Due> {
+        self.remove_useless(now);
+        let mut due: BTreeMap<Need, (UnixMillis, Vec<Scope>)> = BTreeMap::new();
+        for ((need, scope), entry) in &mut self.entries {
+            if !entry.is_in_use(now) {
+                continue;
+            }
+            let span = entry.span();
+            let at = entry.plan.at(span, is_other(scope).then_some(now), &mut draw);
+            if let Some(at) = at.filter(|at| *at <= now) {
+                let (first, scopes) = due.entry(need.clone()).or_insert((at, Vec::new()));
+                *first = at.min(*first);
+                scopes.push(scope.clone());
+            }
+        }
+        let mut due: Vec<_> = due.into_iter().collect();
+        due.sort_by_key(|(_, (at, _))| *at);
+        let sources = |need: &Need, scope: &Scope| {
+            let entry = self.entries.get(&(need.clone(), scope.clone()));
+            entry.map(|entry| entry.sources.clone()).unwrap_or_default()
+        };
+        due.into_iter()
+            .take(most)
+            .map(|(need, (_, scopes))| {
+                let kept = scopes.into_iter().map(|scope| {
+                    let sources = sources(&need, &scope);
+                    (scope, sources)
+                });
+                Due { kept: kept.collect(), need }
+            })
+            .collect()
+    }
+
+    /// A renewal brought nothing.
+    pub(super) fn put_off(&mut self, need: &Need, scope: &Scope, now: UnixMillis, draw: u64) {
+        if let Some(entry) = self.entries.get_mut(&(need.clone(), scope.clone())) {
+            entry.plan.put_off(now, draw);
+        }
+    }
+
+    fn replace(
+        &mut self,
+        key: Key,
+        sources: Vec<VerifiedSource>,
+        used_at: UnixMillis,
+        now: UnixMillis,
+    ) {
         self.remove(&key);
         self.remove_useless(now);
         let sources: Vec<_> = sources.into_iter().map(Arc::new).collect();
@@ -58,7 +190,8 @@ impl SourceCache {
         }
         self.ages = self.ages.saturating_add(1);
         self.weight = self.weight.saturating_add(weight);
-        self.entries.insert(key, Entry { sources, kept_at: now, weight, age: self.ages });
+        let (plan, age) = (Plan::default(), self.ages);
+        self.entries.insert(key, Entry { sources, kept_at: now, used_at, plan, weight, age });
     }
 
     fn serving(
@@ -82,8 +215,7 @@ impl SourceCache {
     }
 
     fn remove_useless(&mut self, now: UnixMillis) {
-        let over = |entry: &Entry| entry.sources.iter().all(|source| now >= end_of_grace(source));
-        self.entries.retain(|_, entry| !over(entry));
+        self.entries.retain(|_, entry| !entry.is_useless(now));
         self.weight = self.entries.values().map(|entry| entry.weight).sum();
     }
 }

@@ -23,6 +23,7 @@ use crate::egress::{Body, Egress, EgressError, Room, Wanted};
 use crate::flights::{Allowance, Asked, Flights, Stage};
 use crate::limits::{FETCH_PATIENCE, FETCH_TIME, MAX_REQUESTS};
 use crate::permits::{Permits, Place};
+use crate::plan::Budget;
 use crate::questions::Questions;
 use crate::requests::Requests;
 use idgate_core::verify::Scope;
@@ -40,14 +41,16 @@ impl Allowance {
 /// 64 MiB.
 ///
 /// A source is asked again when it said that it wants to be (`ttl`, `exp`, nextUpdate), and after a day
-/// at the latest. While it is down its last good copy serves on, up to 24 hours beyond the time that it
-/// said and never past its own end (`exp`, nextUpdate). So a CRL whose source stays down serves to its
-/// nextUpdate, however distant that is, and so does a list to an `exp` without `ttl`.
+/// at the latest: by the presentation that needs it then, or ahead of that by [`Fetcher::renew_due`]. While
+/// it is down its last good copy serves on, up to 24 hours beyond the time that it said and never past its
+/// own end (`exp`, nextUpdate). So a CRL whose source stays down serves to its nextUpdate, however distant
+/// that is, and so does a list to an `exp` without `ttl`.
 ///
 /// [`Fetcher::fetch`] needs a tokio runtime.
 pub struct Fetcher {
     egress: Egress,
-    cache: Mutex<SourceCache>,
+    pub(crate) cache: Mutex<SourceCache>,
+    pub(crate) budget: Mutex<Budget>,
     flights: Flights,
     permits: Permits,
 }
@@ -73,13 +76,18 @@ pub struct Outcomes(pub(crate) Vec<(Need, Delivery)>);
 impl Fetcher {
     /// A fetcher that knows nothing yet.
     pub fn over(egress: Egress) -> Self {
-        let (cache, flights) = (Mutex::default(), Flights::default());
-        Self { egress, cache, flights, permits: Permits::new() }
+        let (cache, budget, flights) = (Mutex::default(), Mutex::default(), Flights::default());
+        Self { egress, cache, budget, flights, permits: Permits::new() }
     }
 
     /// How many fetches are under way, and how many may be.
     pub fn used(&self) -> (usize, usize) {
         self.permits.used()
+    }
+
+    /// Whether it remembers any source.
+    pub fn remembers_any(&self) -> bool {
+        !lock(&self.cache).is_empty()
     }
 
     /// Answers `needs` at `now` from what is remembered and fresh, in `scope`.
@@ -289,7 +297,7 @@ async fn ask(
 }
 
 /// A panic elsewhere leaves the cache whole: every change is one call.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -40,8 +40,10 @@ pub mod loopback;
 mod options;
 pub mod own_fault;
 mod permits;
+mod plan;
 mod questions;
 mod range;
+mod renewal;
 mod requests;
 #[cfg(any(test, feature = "internals"))]
 #[allow(clippy::unwrap_used, missing_docs)]
@@ -61,6 +63,7 @@ pub use self::flights::{Allowance, Asked};
 pub use self::options::FetchOptions;
 pub use self::questions::Questions;
 pub use self::range::Cidr;
+pub use self::renewal::Renewals;
 pub use self::store::{Committed, Store};
 pub use self::tls::UnusableRoots;
 pub use self::wallets::Wallets;

@@ -59,6 +59,31 @@ pub(crate) const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long beyond its cache time a copy serves when the source is down (decisions 7).
 pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 
+// Fetching ahead.
+
+/// How long after the last presentation that needed it a source is fetched ahead: over a night, so that the
+/// first in the morning waits for none, and no longer than a day out of use.
+pub(crate) const IN_USE_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long after its end a copy in use is kept, to fetch the next one in its place: four of the longest pauses.
+pub(crate) const AWAITED_MS: u64 = 60 * 60 * 1000;
+/// Copies that serve for a shorter time are left to presentations: fetching them ahead would be asking
+/// without end.
+pub(crate) const MIN_RENEWED_SPAN_MS: u64 = 60 * 1000;
+/// Over so much time after the end of a copy the next one is fetched, where that is issued then.
+pub(crate) const REISSUE_SPREAD_MS: u64 = 10 * 1000;
+/// After the first time that nothing came, and twice as long after each one that follows.
+pub(crate) const FIRST_RENEWAL_PAUSE_MS: u64 = 30 * 1000;
+/// A source that is back is used again within a quarter of an hour, presentations or not.
+pub(crate) const LONGEST_RENEWAL_PAUSE_MS: u64 = 15 * 60 * 1000;
+/// Renewals at a time: a sixteenth of all fetches, so that presentations have the others.
+pub(crate) const RENEWALS_AT_ONCE: usize = 4;
+/// For so long the two that follow count.
+pub(crate) const RENEWAL_WINDOW_MS: u64 = 60 * 1000;
+/// Renewals in that time: all lists that may be remembered within 18 minutes.
+pub(crate) const RENEWALS: usize = 60;
+/// Bytes that come of them after which none begins: what the cache holds, once.
+pub(crate) const RENEWAL_BYTES: usize = MAX_CACHED_BYTES;
+
 // Messages to receivers.
 
 /// A third of what an exchange has.

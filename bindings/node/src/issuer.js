@@ -31,6 +31,7 @@ const STATEMENTS = {
   mdocEkus: [is.texts, 'mdoc_ekus'],
   x5cEkus: [is.texts, 'x5c_ekus'],
   revocation: [is.oneOf('if_published', 'required', 'off'), 'revocation'],
+  onUnknownRevocation: [is.oneOf('refuse', 'accept', 'tenant'), 'on_unknown_revocation'],
   statusMaxAgeDays: [is.number, 'status_max_age_days'],
   namedInQueries: [is.flag, 'named_in_queries'],
   trustedListUrls: [is.texts, 'trusted_list_urls'],

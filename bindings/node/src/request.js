@@ -43,6 +43,7 @@ const REQUEST = new Fields(
     credentials: ['credentials', each(CREDENTIAL)],
     credentialSets: ['credential_sets', each(SET)],
     distinctCredentials: 'distinct_credentials',
+    onUnknownRevocation: 'on_unknown_revocation',
     sameSubjectGroups: 'same_subject_groups',
     profile: 'profile',
     profiles: 'profiles',

@@ -95,6 +95,7 @@ const ROWS = {
     { credentials: two, distinctCredentials: true },
     { credentials: wireTwo, distinct_credentials: true },
   ],
+  onUnknownRevocation: [asked({ onUnknownRevocation: 'refuse' }), askedOnWire({ on_unknown_revocation: 'refuse' })],
   sameSubjectGroups: [
     { credentials: two, sameSubjectGroups: [['a', 'b']] },
     { credentials: wireTwo, same_subject_groups: [['a', 'b']] },

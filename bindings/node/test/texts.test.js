@@ -83,7 +83,7 @@ function* issuers() {
   const fields = ['jwk', 'publicKeyPem', 'iacaRoots', 'mdocSigners', 'x5cRoots', 'x5cSigners', 'statusRoots', 'crls'];
   const others = ['vical', 'masterList', 'trustedList', 'vcts', 'docTypes', 'namespaces', 'claimPaths', 'countries'];
   const rest = ['defaultClaims', 'iss', 'mdocEkus', 'x5cEkus', 'revocation', 'statusMaxAgeDays', 'namedInQueries'];
-  const last = ['deviceResponseDocuments', 'issuingCountryUnbound', 'testOnly', 'id'];
+  const last = ['onUnknownRevocation', 'deviceResponseDocuments', 'issuingCountryUnbound', 'testOnly', 'id'];
   for (const field of [...fields, ...others, ...rest, ...last]) {
     for (const value of VALUES) yield () => new idgate.Trust([{ id: ISSUER, [field]: value }]);
   }

@@ -22,6 +22,7 @@ interface Pid {
 const issuers: Issuer[] = [
   { id: 'https://issuer.example', vcts: ['urn:eudi:pid:1'], jwk: '{}', revocation: 'required' },
   { id: 'https://dmv.example', docTypes: ['org.iso.18013.5.1.mDL'], iacaRoots: new Uint8Array() },
+  { id: 'card', jwk: '{}', onUnknownRevocation: 'tenant' },
   { id: 'list', testOnly: true, vical: { file: new Uint8Array(), allowStale: true } },
 ];
 

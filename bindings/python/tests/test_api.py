@@ -200,6 +200,7 @@ class TrustTest(unittest.TestCase):
             ("mdoc_ekus", ["one.two"]),
             ("status_max_age_days", 0),
             ("revocation", "sometimes"),
+            ("on_unknown_revocation", "sometimes"),
             ("device_response_documents", "two"),
         ):
             with self.subTest(field), self.assertRaises(idgate.Misconfigured) as raised:
@@ -226,7 +227,8 @@ class TrustTest(unittest.TestCase):
             countries=["LU"],
             mdoc_ekus=["1.0.18013.5.1.2"],
             x5c_ekus=["1.2.3", "2.5.29.37.0"],
-            revocation="required",
+            revocation="if_published",
+            on_unknown_revocation="tenant",
             status_max_age_days=30,
             named_in_queries=True,
             device_response_documents="any",

@@ -111,6 +111,7 @@ class WrongInputTest(unittest.TestCase):
             "mdoc_ekus": ["1.2.3", [SECRET], ["1.2."]],
             "x5c_ekus": [[SECRET], [""]],
             "revocation": [SECRET, None, True],
+            "on_unknown_revocation": [SECRET, None, True],
             "status_max_age_days": [0, -1, 3651, SECRET, 1.5, True],
             "named_in_queries": [SECRET, 1],
             "trusted_list_urls": [SECRET],

@@ -12,6 +12,7 @@
 //! | extended key usage of a document signer | `1.0.18013.5.1.2` | [`Issuer::mdoc_eku`](crate::Issuer::mdoc_eku) |
 //! | extended key usage of an SD-JWT VC issuer | any, but not for other things alone (for example serverAuth) | [`Issuer::x5c_eku`](crate::Issuer::x5c_eku) |
 //! | revocation | what is published must be asked and good; nothing published is reported | [`RevocationPolicy`](crate::trust::RevocationPolicy) |
+//! | a status list that cannot be had | the credential is refused | [`Issuer::on_unknown_revocation`](crate::Issuer::on_unknown_revocation), [`Request::on_unknown_revocation`](crate::Request::on_unknown_revocation) |
 //! | test material | serves test sessions only | [`Issuer::test_only`](crate::Issuer::test_only) marks it; the [`Mode`](crate::Mode) is yours to say |
 //! | claims that come back | those asked for, no others | `claims` of the request |
 //! | device MACs, the ISO/IEC TS 18013-7 transcript | in encrypted answers to a `draft` request only | fixed |
@@ -20,7 +21,7 @@
 //! | an empty [`Trust`](crate::Trust) | refuses every request | |
 //!
 //! There is no switch that turns a check off, but for one: `revocation: off`, and then each result
-//! says `off`.
+//! says `off`. Where an unknown status is accepted, the result says `unknown`.
 //!
 //! A session keeps what it was made with: its profile, its accepted types, its filters. A new
 //! [`Trust`](crate::Trust) decides from the next answer on, for open sessions as well;

@@ -13,7 +13,7 @@
 //! | presents what somebody else holds | the holder's key is the one that the issuer named in the credential, and its proof is never optional | `holder_binding_invalid`, `holder_binding_missing`, `device_auth_invalid` |
 //! | replays, or relays to another verifier | nonce, audience and age of the proof; for mdoc the session transcript | `nonce_mismatch`, `audience_mismatch`, `kb_jwt_stale`, `device_auth_invalid` |
 //! | copies your page to another origin, or relays what another page got | the browser says the origin, the holder signs it, and only those of the request count | `audience_mismatch`, `device_auth_invalid` |
-//! | shows a revoked credential, or silences the source that knows | what cannot be established is refused | `credential_revoked`, `certificate_revoked`, `revocation_unknown` |
+//! | shows a revoked credential, or silences the source that knows | what cannot be established is refused, unless [`Issuer::on_unknown_revocation`](crate::Issuer::on_unknown_revocation) accepts it | `credential_revoked`, `certificate_revoked`, `revocation_unknown` |
 //! | answers for less than was asked | answer and request must match one to one; what may be absent, a request's own sets say | `submission_mismatch`, `claim_missing` |
 //! | answers twice at once | one commit on one [`Revision`](crate::Revision); the other is [`SessionClosed`](crate::error::NotAnAnswer::SessionClosed) | |
 //! | has the program fetch a URI of their choice | a [`Need`](crate::Need) comes from signed material only, and after every other check | |

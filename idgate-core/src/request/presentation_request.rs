@@ -18,6 +18,7 @@ use crate::request::profile::Profile;
 use crate::request::purpose::Purpose;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
+use crate::trust::UnknownRevocation;
 
 /// Document type and namespace of the European proof of age (AV profile, annex A).
 pub(crate) const AGE_DOC_TYPE: &str = "eu.europa.ec.av.1";
@@ -54,6 +55,8 @@ pub struct PresentationRequest {
     pub(crate) handover: bool,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
     pub(crate) distinct_credentials: bool,
+    /// The treatment of credentials whose status list cannot be had; `None`: what their trust entries say.
+    pub(crate) on_unknown_revocation: Option<UnknownRevocation>,
     /// What the holder is asked to agree to.
     pub(crate) transaction_data: Vec<TransactionData>,
     /// The pages that may pass the request to their browser; `None`: it goes by links alone.

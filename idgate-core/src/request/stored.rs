@@ -17,6 +17,7 @@ use crate::request::profile::Profile;
 use crate::request::purpose::Purpose;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
+use crate::trust::UnknownRevocation;
 
 /// A request as a member of a snapshot.
 #[derive(Deserialize, Serialize)]
@@ -61,6 +62,8 @@ struct Request {
     handover: bool,
     #[serde(default, skip_serializing_if = "is_no")]
     distinct_credentials: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_unknown_revocation: Option<UnknownRevocation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<TransactionData>,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "pages")]
@@ -209,6 +212,7 @@ mod tests {
             "credential_sets",
             "same_device",
             "distinct_credentials",
+            "on_unknown_revocation",
             "transaction_data",
             "dc_api",
             "claim_paths",
@@ -235,6 +239,7 @@ mod tests {
         request.retry_uri = Some("https://a.example/again".into());
         request.purpose = Some(serde_json::from_str(r#"[["en","To open an account"]]"#).unwrap());
         request.distinct_credentials = true;
+        request.on_unknown_revocation = Some(UnknownRevocation::Accept);
         request.dc_api =
             Some(DcApiPages { iso_mdoc: false, handed_over: false, origins: vec!["a".into()] });
         for credential in &mut request.credentials {
@@ -255,6 +260,7 @@ mod tests {
                 r#""same_subject_groups":[],"profiles":["1.0"],"has_newer_fields":true,"#,
                 r#""credential_sets":[{"options":[["credential_1"]],"required":false}],"#,
                 r#""same_device":false,"handover":true,"distinct_credentials":true,"#,
+                r#""on_unknown_revocation":"accept","#,
                 r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false}}"#,
             )
         );

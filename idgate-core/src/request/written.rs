@@ -11,6 +11,7 @@ use crate::request::asked::Credential;
 use crate::request::object::{Object, text_of};
 use crate::request::parse;
 use crate::request::profile::Profile;
+use crate::trust::UnknownRevocation;
 
 /// A request as a tenant writes it, before a verifier resolves it. It is the JSON body of
 /// `CreateSessionRequest` in the interface description; the methods here write that body, and one
@@ -160,6 +161,12 @@ impl Request {
     /// Every credential must be another one, and not only those that are asked for the same claims.
     pub fn distinct_credentials(self) -> Self {
         self.with("distinct_credentials", &true)
+    }
+
+    /// The treatment of credentials whose status list cannot be had; without it what their trust entries say. A
+    /// trust entry has to leave [`UnknownRevocation::Accept`] to the request.
+    pub fn on_unknown_revocation(self, choice: UnknownRevocation) -> Self {
+        self.with("on_unknown_revocation", &choice)
     }
 
     fn credential_set<'i, O: IntoIterator<Item = &'i str>>(

@@ -14,7 +14,7 @@ use crate::trust::path::{
     Intermediate, StatusRoots, VerifiedPath, authenticate_chain, authenticate_named_signer,
     authenticate_sd_jwt_chain,
 };
-use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot};
+use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot, UnknownRevocation};
 
 /// Against what sources are judged.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct StatusContext<'e> {
     /// The trust that the entry is of; none outside one, where nothing is remembered.
     pub(crate) trust: Option<&'e TrustSnapshot>,
     pub(crate) livemode: bool,
+    /// The word of the request on a status that cannot be had.
+    pub(crate) on_unknown: Option<UnknownRevocation>,
     pub(crate) now: UnixMillis,
 }
 

@@ -148,5 +148,12 @@ pub(crate) fn entry() -> TrustEntry {
 }
 
 pub(crate) fn context(issuer: &TrustEntry) -> StatusContext<'_> {
-    StatusContext { provider: &PROVIDER, issuer, trust: None, livemode: true, now: NOW }
+    StatusContext {
+        provider: &PROVIDER,
+        issuer,
+        trust: None,
+        livemode: true,
+        on_unknown: None,
+        now: NOW,
+    }
 }

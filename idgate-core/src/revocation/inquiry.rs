@@ -62,7 +62,8 @@ impl Inquiry {
             }
             PublishedStatus::None => None,
             PublishedStatus::List(reference) => {
-                Some(ListQuestion::new(reference, published.voucher))
+                let accepts = context.issuer.accepts_unknown_revocation(context.on_unknown);
+                Some(ListQuestion::new(reference, published.voucher, accepts))
             }
             PublishedStatus::Unknown => {
                 return Err(unknown("status names no mechanism that can be looked up"));
@@ -126,10 +127,11 @@ impl Inquiry {
         if let Some(signer) = &self.signer {
             signer.settle()?;
         }
+        let mut outcome = self.outcome;
         if let Some(list) = &self.list {
-            list.settle()?;
+            outcome.credential = list.settle()?;
         }
-        Ok(self.outcome)
+        Ok(outcome)
     }
 
     /// Whether a certificate's revocation was part of it.

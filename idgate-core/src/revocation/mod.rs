@@ -9,6 +9,7 @@ pub(crate) mod fixtures;
 pub(crate) mod inquiry;
 mod outcome;
 mod published;
+mod renewal;
 mod source;
 pub(crate) mod token_status_list;
 

@@ -14,6 +14,9 @@ pub enum Revocation {
     NotPublished,
     /// The trust entry says not to look.
     Off,
+    /// The status list of the credential could not be had, and the trust entry and the request accept
+    /// that. Its signer's certificate is good, if that publishes a status.
+    Unknown,
 }
 
 impl Revocation {
@@ -24,6 +27,7 @@ impl Revocation {
             Self::SignerGood => "signer_good",
             Self::NotPublished => "not_published",
             Self::Off => "off",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -38,6 +42,8 @@ pub enum RevocationOutcome {
     NotPublished,
     /// The trust entry says not to look.
     Off,
+    /// The list could not be had, and that is accepted. Never of a signer.
+    Unknown,
 }
 
 impl RevocationOutcome {
@@ -47,6 +53,7 @@ impl RevocationOutcome {
             Self::Good => "good",
             Self::NotPublished => "not_published",
             Self::Off => "off",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -84,6 +91,7 @@ impl RevocationDetails {
     pub const fn summary(self) -> Revocation {
         match (self.credential, self.signer) {
             (RevocationOutcome::Off, _) => Revocation::Off,
+            (RevocationOutcome::Unknown, _) => Revocation::Unknown,
             (RevocationOutcome::Good, _) => Revocation::Good,
             (RevocationOutcome::NotPublished, RevocationOutcome::Good) => Revocation::SignerGood,
             (RevocationOutcome::NotPublished, _) => Revocation::NotPublished,

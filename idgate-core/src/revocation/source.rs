@@ -106,6 +106,15 @@ pub enum SourceFault {
 }
 
 impl SourceFault {
+    /// Whether nothing is known of the source then. Of any other fault it is known that the source is
+    /// wrong, and that is nothing to accept.
+    pub(super) const fn leaves_unknown(self) -> bool {
+        match self {
+            Self::Unreachable | Self::HttpStatus | Self::TooSlow => true,
+            Self::Redirect | Self::ContentCoding | Self::TooLarge | Self::Broken => false,
+        }
+    }
+
     /// The text of a report about a list.
     pub(super) const fn of_list(self) -> &'static str {
         match self {

@@ -49,6 +49,8 @@ const OTHER_ISSUER: CrlError = CrlError("has another issuer");
 #[derive(Clone)]
 pub struct VerifiedCrl {
     issuer: CrlIssuer,
+    /// The certificate of its signer, in DER. The next one has the same signer.
+    signed_by: Arc<[u8]>,
     this_update: UnixMillis,
     next_update: UnixMillis,
     /// The distribution points that it is for; empty: for every certificate of the issuer.
@@ -94,12 +96,28 @@ impl VerifiedCrl {
         Ok(Self {
             issuer: CrlIssuer::of(provider, issuer)
                 .ok_or(CrlError("has an issuer without a name"))?,
+            signed_by: Arc::from(issuer.der()),
             this_update: parsed.this_update,
             next_update: parsed.next_update,
             scope: parsed.scope.iter().map(|uri| String::from(*uri)).collect(),
             numbered: parsed.numbered,
             serials: Arc::new(Serials::collect(&revoked)),
         })
+    }
+
+    /// A CRL by the signer of `known`. `None`: it is not one.
+    pub(crate) fn verify_later(
+        provider: &CryptoProvider,
+        der: &[u8],
+        known: &Self,
+    ) -> Option<Self> {
+        let issuer = Certificate::parse(&known.signed_by).ok()?;
+        Self::verify(provider, der, &issuer).ok()
+    }
+
+    /// Whether it says something at `now`.
+    pub(crate) fn is_current(&self, now: UnixMillis) -> bool {
+        is_within(self.this_update, self.next_update, now)
     }
 
     /// A CRL that the operator supplies for one of `roots`, in DER. Out of date is not refused
@@ -146,7 +164,8 @@ impl VerifiedCrl {
 
     pub(crate) fn weight(&self) -> usize {
         let spans = self.serials.sorted.len().saturating_mul(size_of::<Range<u32>>());
-        self.serials.bytes.len().saturating_add(spans)
+        let own = self.signed_by.len().saturating_add(self.serials.bytes.len());
+        own.saturating_add(spans)
     }
 
     /// Whether `issuer` signed it.
@@ -170,7 +189,7 @@ impl VerifiedCrl {
         if now < self.this_update {
             return Err(CrlError("is not yet valid").into());
         }
-        if !is_within(self.this_update, self.next_update, now) {
+        if !self.is_current(now) {
             return Err(CrlError("is past its nextUpdate").into());
         }
         if !self.scope.is_empty() && !points.iter().flatten().any(|uri| self.scope.contains(uri)) {

@@ -15,6 +15,7 @@ use super::bare_key::TrustedKey;
 use super::certificate::Certificate;
 use super::crl::VerifiedCrl;
 use super::oid::Oid;
+use super::on_unknown::{OnUnknownRevocation, UnknownRevocation};
 use super::pinned_signer::PinnedSigner;
 use super::sd_jwt_profile::check_sd_jwt_usage;
 use crate::codec::base64url;
@@ -78,6 +79,8 @@ pub struct TrustEntry {
     pub crls: Vec<VerifiedCrl>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
+    /// The treatment of a credential whose status list cannot be had.
+    pub on_unknown_revocation: OnUnknownRevocation,
     /// How long a status list token without `exp` counts after its `iat`, in days.
     pub status_max_age_days: u32,
     /// Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so.
@@ -124,6 +127,7 @@ impl TrustEntry {
             status_signers: Vec::new(),
             crls: Vec::new(),
             revocation: RevocationPolicy::default(),
+            on_unknown_revocation: OnUnknownRevocation::default(),
             status_max_age_days: DEFAULT_STATUS_MAX_AGE_DAYS,
             issuing_country_unbound: false,
             aki: false,
@@ -132,6 +136,11 @@ impl TrustEntry {
             follows_list: false,
             places: Places::default(),
         }
+    }
+
+    /// Whether a credential is accepted whose status list cannot be had, for a request that says `wish`.
+    pub(crate) fn accepts_unknown_revocation(&self, wish: Option<UnknownRevocation>) -> bool {
+        self.revocation != RevocationPolicy::Required && self.on_unknown_revocation.accepts(wish)
     }
 
     /// Whether SD-JWT VCs of this type are accepted.
@@ -413,6 +422,19 @@ mod tests {
         assert_eq!(entry.aki_values(Some(&DocType::new(MDL)), true), [value(3)]);
         entry.aki = false;
         assert!(entry.aki_values(None, true).is_empty());
+    }
+
+    #[test]
+    fn an_entry_that_demands_a_status_never_accepts_an_unknown_one() {
+        use OnUnknownRevocation::{Accept, Refuse, Tenant};
+        let wish = Some(UnknownRevocation::Accept);
+        for (choice, accepts) in [(Refuse, false), (Accept, true), (Tenant, true)] {
+            let mut entry = entry();
+            entry.on_unknown_revocation = choice;
+            assert_eq!(entry.accepts_unknown_revocation(wish), accepts);
+            entry.revocation = RevocationPolicy::Required;
+            assert!(!entry.accepts_unknown_revocation(wish));
+        }
     }
 
     #[test]

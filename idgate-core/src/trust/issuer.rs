@@ -7,6 +7,7 @@ use core::fmt;
 
 use super::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use super::list_file::ListFile;
+use super::on_unknown::OnUnknownRevocation;
 use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 
 /// One issuer that you trust: which credentials it may issue, and the keys and certificates that they
@@ -75,6 +76,8 @@ pub enum Field {
     X5cEku,
     /// [`Issuer::status_max_age_days`]
     StatusMaxAgeDays,
+    /// [`Issuer::on_unknown_revocation`]
+    OnUnknownRevocation,
 }
 
 impl Field {
@@ -96,6 +99,7 @@ impl Field {
             Self::MdocEku => "mdoc_eku",
             Self::X5cEku => "x5c_eku",
             Self::StatusMaxAgeDays => "status_max_age_days",
+            Self::OnUnknownRevocation => "on_unknown_revocation",
         }
     }
 }
@@ -239,6 +243,13 @@ impl Issuer {
     /// The rule for revocation; without it a published status must be good.
     pub fn revocation(mut self, policy: RevocationPolicy) -> Self {
         self.entry.revocation = policy;
+        self
+    }
+
+    /// The treatment of a credential whose status list cannot be had; without it the credential is refused. Not with
+    /// [`RevocationPolicy::Required`], which refuses always.
+    pub fn on_unknown_revocation(mut self, choice: OnUnknownRevocation) -> Self {
+        self.entry.on_unknown_revocation = choice;
         self
     }
 

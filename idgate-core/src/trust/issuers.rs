@@ -11,11 +11,12 @@ use super::TrustSnapshot;
 use super::anchors::{TrustAnchor, TrustMaterialError};
 use super::bare_key::TrustedKey;
 use super::crl::VerifiedCrl;
-use super::entry::TrustEntry;
+use super::entry::{RevocationPolicy, TrustEntry};
 use super::issuer::{Field, Issuer, Material, TrustError};
 use super::list_file::{ListFile, ListReport, ListState};
 use super::master_list::{ImportedList, ListedCertificate, import_master_list};
 use super::oid::Oid;
+use super::on_unknown::OnUnknownRevocation;
 use super::pem::pem_or_der;
 use super::pinned_signer::PinnedSigner;
 use super::root_file::roots_from_file;
@@ -165,6 +166,12 @@ impl<'r> Reading<'r> {
         let days = entry.status_max_age_days;
         if !(1..=3650).contains(&days) {
             return Err(self.error(Field::StatusMaxAgeDays, None, "is not 1 to 3650".into()));
+        }
+        if entry.revocation == RevocationPolicy::Required
+            && entry.on_unknown_revocation != OnUnknownRevocation::Refuse
+        {
+            let why = "is not for an issuer whose revocation is required";
+            return Err(self.error(Field::OnUnknownRevocation, None, why.into()));
         }
         self.read_texts(&mut entry)?;
         let material = core::mem::take(&mut self.issuer.material);

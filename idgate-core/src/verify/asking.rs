@@ -82,14 +82,15 @@ impl<'v> Basis<'v> {
     pub(super) fn status_context(
         self,
         credential: &CredentialRequest,
-        livemode: bool,
+        session: &Session,
         now: UnixMillis,
     ) -> Option<StatusContext<'v>> {
         Some(StatusContext {
             provider: self.provider,
             issuer: self.trust.entry(&credential.issuer_id)?,
             trust: Some(self.trust),
-            livemode,
+            livemode: session.livemode,
+            on_unknown: session.request.on_unknown_revocation,
             now,
         })
     }
@@ -171,10 +172,10 @@ impl Verification<'_> {
 
     fn each_inquiry(&mut self, mut each: impl FnMut(&mut Inquiry, &StatusContext<'_>)) {
         let Some(asking) = &mut self.asking else { return };
-        let (livemode, now) = (self.session.livemode, self.now);
+        let (session, now) = (self.session, self.now);
         let Presented { asked, inquiries, .. } = &mut asking.presented;
         for (credential, inquiry) in asked.iter().zip(inquiries) {
-            if let Some(context) = self.basis.status_context(credential, livemode, now) {
+            if let Some(context) = self.basis.status_context(credential, session, now) {
                 each(inquiry, &context);
             }
         }

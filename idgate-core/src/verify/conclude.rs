@@ -3,7 +3,7 @@
 use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
 use super::report::CredentialReport;
 use crate::error::{Check, VerifyError};
-use crate::revocation::{Inquiry, StatusContext};
+use crate::revocation::{Inquiry, Revocation, StatusContext};
 
 /// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
 pub(super) fn conclude(
@@ -33,5 +33,6 @@ pub(super) fn settle(
         report.pass(Check::SignerStatus);
     }
     report.pass(Check::Status);
+    report.accepted_unknown_status = verified.revocation() == Revocation::Unknown;
     Ok(verified)
 }

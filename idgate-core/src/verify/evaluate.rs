@@ -40,6 +40,7 @@ pub fn verify_sd_jwt_vc(
         issuer: expected.issuer,
         trust: None,
         livemode: expected.livemode,
+        on_unknown: None,
         now: expected.now,
     };
     conclude(awaiting, &context, report)
@@ -137,13 +138,13 @@ impl<'s> Verification<'s> {
         presented: &mut Presented<'_>,
         report: &mut Report,
     ) -> Result<Vec<Inquiry>, VerifyError> {
-        let (livemode, now) = (self.session.livemode, self.now);
+        let (session, now) = (self.session, self.now);
         let Presented { asked, awaiting, .. } = presented;
         let mut inquiries = Vec::with_capacity(awaiting.len());
         let asked = asked.iter().zip(awaiting);
         for ((credential, awaiting), report) in asked.zip(&mut report.credentials) {
             let published = core::mem::take(&mut awaiting.published);
-            let context = self.basis.status_context(credential, livemode, now);
+            let context = self.basis.status_context(credential, session, now);
             let opened = match &context {
                 Some(context) => Inquiry::open(published, context),
                 None => Err(withdrawn()),

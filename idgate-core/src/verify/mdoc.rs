@@ -62,6 +62,7 @@ pub fn verify_mdoc(
         issuer: expected.issuer,
         trust: None,
         livemode: expected.livemode,
+        on_unknown: None,
         now: expected.now,
     };
     conclude(awaiting, &context, report)

@@ -182,6 +182,7 @@ impl Trust {
             issuer,
             trust: Some(&self.snapshot),
             livemode: expected.mode.is_live(),
+            on_unknown: None,
             now,
         }
     }

@@ -18,6 +18,8 @@ pub struct CredentialReport {
     pub passed: CheckSet,
     /// What failed first.
     pub failed: Option<VerifyError>,
+    /// Whether its status list could not be had, and that was accepted.
+    pub accepted_unknown_status: bool,
 }
 
 impl CredentialReport {

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use crate::ids::{CredentialFormat, IssuerId};
 use crate::session::Session;
-use crate::trust::TrustSnapshot;
 use crate::trust::snapshot::SameTrust;
+use crate::trust::{Trust, TrustSnapshot};
 
 /// The verifications that a [`VerifiedSource`](crate::revocation::VerifiedSource) serves: the same trust, the same mode, the
 /// same issuers asked for the same formats. A cache keeps its sources under it; each reuse is checked again.
@@ -25,6 +25,17 @@ impl Scope {
         asked.sort_unstable();
         asked.dedup();
         Self { trust: trust.same(), livemode: session.livemode(), asked }
+    }
+
+    /// The same under another trust: what was asked once is asked again, whatever the operator changed meanwhile.
+    #[must_use]
+    pub fn under(&self, trust: &Trust) -> Self {
+        Self { trust: trust.snapshot().same(), ..self.clone() }
+    }
+
+    /// The issuers that are asked for something.
+    pub fn issuers(&self) -> impl Iterator<Item = &IssuerId> {
+        self.asked.iter().map(|(issuer, _)| issuer)
     }
 
     pub(crate) fn of_presentation(

@@ -129,6 +129,7 @@ fn wrong_requests() -> Vec<String> {
         ("dc_api", json!({ "origins": ["x"] })),
         ("same_device", json!(1)),
         ("distinct_credentials", json!("yes")),
+        ("on_unknown_revocation", json!("accept")),
         ("transaction_data", json!([{}])),
         ("transaction_data", json!(7)),
         ("issuer_id", json!(ISSUER)),

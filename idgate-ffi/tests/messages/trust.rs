@@ -60,6 +60,7 @@ pub(super) fn issuers(told: &mut Told) {
         ("x5c_ekus", json!("1.2.3")),
         ("revocation", json!("maybe")),
         ("revocation", json!(true)),
+        ("on_unknown_revocation", json!("maybe")),
         ("status_max_age_days", json!(0)),
         ("status_max_age_days", json!(3651)),
         ("status_max_age_days", json!("7")),

@@ -3,6 +3,7 @@
 
 mod measures;
 mod register;
+mod status;
 mod trust;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use prometheus::{
 
 pub use self::measures::{Gauges, PoolLoad, Use};
 use self::register::{add, counters, gauge, gauges, seconds};
+use self::status::OfStatus;
 use self::trust::OfTrust;
 use crate::spans::Counts;
 
@@ -44,6 +46,7 @@ pub struct Telemetry {
     audit_checkpoint: IntGauge,
     task_restarts: IntCounterVec,
     trust: OfTrust,
+    status: OfStatus,
     log_dropped: IntCounter,
     spans_exported: IntCounter,
     spans_lost: IntCounterVec,
@@ -158,6 +161,7 @@ impl Telemetry {
                 &["task"],
             )?,
             trust: OfTrust::new(r)?,
+            status: OfStatus::new(r)?,
             connections: gauges(
                 r,
                 "idgate_connections",

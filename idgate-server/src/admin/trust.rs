@@ -6,6 +6,7 @@ mod list_refresh;
 mod list_show;
 mod listed;
 mod material;
+mod on_unknown;
 mod preset;
 mod remove;
 mod show;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use idgate_core::shell::Oid;
 use idgate_core::shell::limits::MAX_CLAIMS;
-use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{ClaimPath, UnixMillis};
 use serde_json::{Value, json};
 
@@ -119,6 +120,10 @@ pub struct AddTrust {
     /// required, if_published or off [default: if_published]
     #[arg(long, value_name = "POLICY", value_parser = revocation)]
     revocation: Option<RevocationPolicy>,
+    /// A credential whose status list cannot be had: refuse it, accept it, or let the tenant's request choose
+    /// (tenant); not with --revocation required [default: refuse]
+    #[arg(long, value_name = "CHOICE", value_parser = on_unknown::choice)]
+    on_unknown_revocation: Option<OnUnknownRevocation>,
     /// Days for which a status list token without `exp` counts after its `iat` [default: 7]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     status_max_age: Option<u32>,
@@ -192,6 +197,7 @@ fn add(
         claims: arguments.claims,
         country: arguments.country,
         revocation: arguments.revocation,
+        on_unknown_revocation: arguments.on_unknown_revocation,
         status_max_age_days: arguments.status_max_age,
         issuing_country_unbound: arguments.issuing_country_unbound,
         claim_paths: arguments.claim_path,
@@ -209,6 +215,7 @@ fn add(
     if let (Some(preset), None) = (arguments.preset, &before) {
         preset.fill(&mut change);
     }
+    on_unknown::check(&change, before.as_ref())?;
     let skipped = arguments.x509.read(&mut change, now)?;
     x509::check_samples(&change)?;
     let allow_stale = arguments.x509.allows_stale();

@@ -39,17 +39,24 @@ impl App {
         let mut step = first;
         // Who signed a status list is known once it is there, so there may be two rounds of fetches.
         let mut allowance = self.allowance;
+        // `None`: nothing was asked for; else whether anything was fetched.
+        let mut waited = None;
         loop {
             let (hold, needs) = match step {
-                Step::Done(decision) => return Ok(*decision),
+                Step::Done(decision) => {
+                    waited.into_iter().for_each(|it| self.store.telemetry().status_asked(it));
+                    return Ok(*decision);
+                }
                 Step::Need { hold, needs } => (hold, needs),
             };
+            waited.get_or_insert(false);
             if !self.fetcher.recall(verification, &needs, scope, self.now()) {
                 if held.is_none() {
                     let session = hold.session.clone();
                     self.advance(*hold).await?;
                     *held = Some(session);
                 }
+                waited = Some(true);
                 self.ask(verification, needs, scope, &mut allowance).await?;
             }
             step = verification.step()?;

@@ -120,12 +120,23 @@ impl App {
             let session = &decision.transition.session;
             Some((observer, session.id().clone(), explain_accepted(session, &decision.report)?))
         });
+        let unknown = accepted_unknown(&decision);
         let (reply, stored) = self.store_decision(decision, processing_us)?;
         applied(stored.await?)?;
+        self.count_unknown(unknown);
         if let Some((observer, session_id, report)) = accepted {
             observer.accepted(&session_id, report);
         }
         Ok(reply)
+    }
+
+    /// Counts credentials that were accepted although their status could not be had.
+    fn count_unknown(&self, credentials: usize) {
+        if credentials > 0 {
+            tracing::warn!(credentials, "a status list could not be had, which was accepted");
+            let telemetry = self.store.telemetry();
+            telemetry.unknown_accepted(u64::try_from(credentials).unwrap_or(u64::MAX));
+        }
     }
 
     pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
@@ -189,6 +200,13 @@ fn outcome(decision: &Decision) -> Value {
         Some(settlement) => settlement.reason.map_or("verified", |reason| reason.as_str()),
         None => "open",
     })
+}
+
+/// Of an answer that was verified.
+fn accepted_unknown(decision: &Decision) -> usize {
+    let report = &decision.report;
+    let credentials = report.credentials.iter().filter(|_| report.error().is_none());
+    credentials.filter(|credential| credential.accepted_unknown_status).count()
 }
 
 fn applied(committed: Committed) -> Result<(), AppError> {

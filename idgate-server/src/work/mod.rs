@@ -5,6 +5,7 @@ pub mod checkpoints;
 pub mod delivery;
 pub mod list_refresh;
 pub mod spans;
+pub mod status_renewal;
 pub mod supervisor;
 pub mod sweeper;
 mod way_out;

@@ -131,7 +131,7 @@ pub(crate) const TABLES: &[Table] = &[
         "issuer_id",
         "issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, \
          ekus, status_max_age_days, issuing_country_unbound, claim_paths, aki, \
-         device_response_documents, etsi_tl, sd_jwt_ekus",
+         device_response_documents, etsi_tl, sd_jwt_ekus, on_unknown_revocation",
     ),
     counted(
         table(

@@ -13,7 +13,7 @@ use idgate_core::crypto::PublicKey;
 use idgate_core::shell::{
     DocType, NameSpace, Oid, PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey,
 };
-use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{ClaimPath, IssuerId, UnixMillis};
 
 pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
@@ -56,6 +56,8 @@ pub struct TrustRecord {
     pub country: Option<String>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
+    /// The treatment of a credential whose status list cannot be had.
+    pub on_unknown_revocation: OnUnknownRevocation,
     /// How many days a status list token without `exp` counts; `None`: the default.
     pub status_max_age_days: Option<u32>,
     /// Whether test-mode sessions take an mDL of another issuing country than its signer's.
@@ -104,6 +106,7 @@ impl TrustRecord {
         entry.namespaces = self.namespaces.iter().map(NameSpace::new).collect();
         entry.default_claims.clone_from(&self.claims);
         entry.revocation = self.revocation;
+        entry.on_unknown_revocation = self.on_unknown_revocation;
         entry.keys = self.keys.iter().map(trusted_key).collect();
         entry.countries = self.country.iter().cloned().collect();
         if let Some(ekus) = &self.ekus {
@@ -179,6 +182,8 @@ pub struct TrustChange {
     pub country: Option<String>,
     /// Replaces the revocation policy.
     pub revocation: Option<RevocationPolicy>,
+    /// Replaces what to do with a credential whose status list cannot be had.
+    pub on_unknown_revocation: Option<OnUnknownRevocation>,
     /// Replaces the days for which a status list token without `exp` counts.
     pub status_max_age_days: Option<u32>,
     /// Replaces whether test-mode sessions take another issuing country than the signer's.

@@ -171,6 +171,8 @@ mod traces;
 #[cfg(test)]
 mod trusted_lists;
 #[cfg(test)]
+mod unknown_status;
+#[cfg(test)]
 mod upgrade;
 #[cfg(test)]
 mod verify_dc_api;

@@ -102,6 +102,7 @@ fn is_new(directory: &Path, when: &str) -> bool {
             WHERE name = 'gateway_keys'"),
         has("offers", "session_id"),
         has("trust_entries", "device_response_documents"),
+        has("trust_entries", "on_unknown_revocation"),
         has("trust_entries", "sd_jwt_ekus"),
         has("trust_entries", "status_max_age_days"),
         has("trust_entries", "issuing_country_unbound"),

@@ -14,6 +14,9 @@ from .errors import Misconfigured
 #: A rule for revocation: a published status must be good, or there must be one, or it is not looked at.
 Revocation = Literal["if_published", "required", "off"]
 
+#: The treatment of a credential whose status list cannot be had.
+OnUnknownRevocation = Literal["refuse", "accept", "tenant"]
+
 #: The content of a file, in PEM or DER.
 Material = str | Buffer
 
@@ -143,6 +146,7 @@ class Issuer(_checks.Frozen):
         mdoc_ekus: Sequence[str] = (),
         x5c_ekus: Sequence[str] = (),
         revocation: Revocation = "if_published",
+        on_unknown_revocation: OnUnknownRevocation = "refuse",
         status_max_age_days: int = 7,
         named_in_queries: bool = False,
         trusted_list_urls: Sequence[str] = (),
@@ -177,6 +181,8 @@ class Issuer(_checks.Frozen):
 
         How they are checked and asked for:
 
+        * ``on_unknown_revocation``: what to do with a credential whose status list cannot be had: ``refuse``,
+          ``accept``, or ``tenant``: the request of a session chooses. Not with the revocation ``required``;
         * ``status_max_age_days``: how long a status list without ``exp`` counts after its ``iat``;
         * ``named_in_queries``: queries name the key identifiers of its roots, and ``trusted_list_urls`` these lists
           (OpenID4VP 6.1.1);
@@ -198,6 +204,9 @@ class Issuer(_checks.Frozen):
             "mdoc_ekus": _checks.texts(mdoc_ekus, "mdoc_ekus"),
             "x5c_ekus": _checks.texts(x5c_ekus, "x5c_ekus"),
             "revocation": _choice(id, "revocation", revocation, ("if_published", "required", "off")),
+            "on_unknown_revocation": _choice(
+                id, "on_unknown_revocation", on_unknown_revocation, ("refuse", "accept", "tenant")
+            ),
             "status_max_age_days": _days(id, _checks.number(status_max_age_days, "status_max_age_days")),
             "named_in_queries": _checks.flag(named_in_queries, "named_in_queries"),
             "trusted_list_urls": _checks.texts(trusted_list_urls, "trusted_list_urls"),

@@ -23,7 +23,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class RevocationDetails:
-    """How revocation was settled: ``good``, ``not_published`` or ``off``."""
+    """How revocation was settled: ``good``, ``not_published``, ``off``, or of a credential ``unknown``."""
 
     credential: str
     #: Of the certificate that signed the credential; a bare key publishes nothing.
@@ -75,7 +75,7 @@ class Presentation:
     session_transcript: str | None
     valid_from: datetime | None
     valid_until: datetime | None
-    #: ``good``, ``signer_good``, ``not_published`` or ``off``.
+    #: ``good``, ``signer_good``, ``not_published``, ``off`` or ``unknown``.
     revocation: str
     revocation_details: RevocationDetails
     #: Whether ``issuing_country_unbound`` of the issuer was made use of.

@@ -126,6 +126,9 @@ class _Common(TypedDict):
     #: the session offers ``haip``.
     same_device: NotRequired[bool]
     dc_api: NotRequired[Pages]
+    #: The treatment of credentials whose status list cannot be had; without it what their issuers say. ``accept`` is
+    #: for issuers of which ``on_unknown_revocation`` is ``tenant``.
+    on_unknown_revocation: NotRequired[Literal["refuse", "accept"]]
     #: Texts that the holder agrees to: objects with ``type``, ``credential_ids`` and members of the type
     #: (OpenID4VP 5.1).
     transaction_data: NotRequired[Sequence[Mapping[str, Any]]]

@@ -17,8 +17,8 @@ use crate::ids::ClaimPath;
 use crate::request::fixtures::NOW;
 use crate::request::{ClaimFilter, DcApiPages, Profile, RegistrationCertificate};
 use crate::session::ClientIdForm;
-use crate::trust::ListFile;
 use crate::trust::verifier_certificate::ImportRules;
+use crate::trust::{ListFile, OnUnknownRevocation, RevocationPolicy};
 use crate::trust::{ListState, VerifierCertificate};
 use crate::verifier::ProfileOptions;
 use crate::webhook::InvalidWebhook;
@@ -80,6 +80,9 @@ fn texts_about_the_material_of_an_issuer_are_neutral() {
     assert_neutral(Trust::new(PROVIDER, again).unwrap_err());
     let days = [Issuer::new("issuer").status_max_age_days(0)];
     assert_neutral(Trust::new(PROVIDER, days).unwrap_err());
+    let both = Issuer::new("issuer").revocation(RevocationPolicy::Required);
+    let both = [both.on_unknown_revocation(OnUnknownRevocation::Accept)];
+    assert_neutral(Trust::new(PROVIDER, both).unwrap_err());
 }
 
 #[test]

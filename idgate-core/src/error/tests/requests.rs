@@ -65,6 +65,7 @@ fn texts_about_a_body_are_neutral() {
         json!({"credential_sets": []}),
         json!({"credential_sets": [{"options": [["x"]]}]}),
         json!({"distinct_credentials": 1}),
+        json!({"on_unknown_revocation": "tenant"}),
         json!({"transaction_data": [{"type": "t", "credential_ids": ["x"]}]}),
         json!({"dc_api": {}}),
         json!({"dc_api": {"origins": ["http://a.example"]}}),

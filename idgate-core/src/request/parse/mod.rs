@@ -7,6 +7,7 @@ mod credential;
 mod dc_api;
 mod groups;
 mod newer;
+mod on_unknown;
 mod page;
 mod preset;
 mod profiles;
@@ -31,12 +32,21 @@ use crate::request::presentation_request::{
 use crate::request::profile::{Profile, SpokenProfiles};
 use crate::request::purpose::Purpose;
 use crate::request::redirect_uri::check_redirect_uri;
-use crate::trust::TrustSnapshot;
+use crate::trust::{TrustSnapshot, UnknownRevocation};
 
-const LEGACY_FIELDS: [&str; 4] = ["issuer_id", "ttl_ms", "format", "redirect_uri"];
-const CUSTOM_FIELDS: [&str; 4] = ["credentials", "ttl_ms", "same_subject_groups", "redirect_uri"];
-const ALL_FIELDS: [&str; 6] =
-    ["issuer_id", "credentials", "ttl_ms", "format", "same_subject_groups", "redirect_uri"];
+const LEGACY_FIELDS: [&str; 5] =
+    ["issuer_id", "ttl_ms", "format", "redirect_uri", on_unknown::FIELD];
+const CUSTOM_FIELDS: [&str; 5] =
+    ["credentials", "ttl_ms", "same_subject_groups", "redirect_uri", on_unknown::FIELD];
+const ALL_FIELDS: [&str; 7] = [
+    "issuer_id",
+    "credentials",
+    "ttl_ms",
+    "format",
+    "same_subject_groups",
+    "redirect_uri",
+    on_unknown::FIELD,
+];
 /// Fields that need another profile than `draft`.
 const NEWER_FIELDS: [&str; 4] = ["profile", "profiles", "same_device", "transaction_data"];
 /// The same of the custom form.
@@ -69,6 +79,7 @@ impl PresentationRequest {
         }
         let drafts = core::mem::take(&mut written.drafts);
         let credentials = resolve::resolve(drafts, trust, livemode, &written.profiles)?;
+        on_unknown::check(written.on_unknown_revocation, &credentials, trust)?;
         written.complete(credentials)
     }
 }
@@ -115,6 +126,7 @@ struct Written<'t, 'a> {
     handover: bool,
     credential_sets: Vec<CredentialSet>,
     dc_api: Option<DcApiPages>,
+    on_unknown_revocation: Option<UnknownRevocation>,
     transaction_data: Vec<transaction_data::Parsed<'t, 'a>>,
     presets: Presets,
 }
@@ -149,6 +161,7 @@ impl<'t, 'a> Written<'t, 'a> {
         let handover = page::parse_handover(&root, spoken, is_same_device)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
         let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
+        let on_unknown_revocation = on_unknown::parse(&root)?;
         let transaction_data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
         Ok(Self {
             root,
@@ -165,6 +178,7 @@ impl<'t, 'a> Written<'t, 'a> {
             handover,
             credential_sets,
             dc_api,
+            on_unknown_revocation,
             transaction_data,
             presets,
         })
@@ -187,6 +201,7 @@ impl<'t, 'a> Written<'t, 'a> {
             same_device: self.same_device,
             handover: self.handover,
             distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
+            on_unknown_revocation: self.on_unknown_revocation,
             transaction_data: Vec::new(),
             dc_api: self.dc_api,
             presets: self.presets,

@@ -31,7 +31,14 @@ pub fn is_good_by_crls(
     issuer.crls = crls.iter().filter_map(crl).collect();
     let anchors: Vec<&TrustAnchor> = roots.iter().collect();
     let Ok(path) = authenticate_below(provider, &[leaf], &anchors, 1, now) else { return false };
-    let context = StatusContext { provider, issuer: &issuer, trust: None, livemode: true, now };
+    let context = StatusContext {
+        provider,
+        issuer: &issuer,
+        trust: None,
+        livemode: true,
+        on_unknown: None,
+        now,
+    };
     let signer = Some(SignerStatus::of(&path));
     let published = Published { signer, ..Published::default() };
     Inquiry::open(published, &context)
@@ -50,7 +57,8 @@ pub fn is_good_by_status_list(
     format: CredentialFormat,
     now: UnixMillis,
 ) -> bool {
-    let context = StatusContext { provider, issuer, trust: None, livemode: true, now };
+    let context =
+        StatusContext { provider, issuer, trust: None, livemode: true, on_unknown: None, now };
     let root = issuer.roots.first().filter(|_| format == CredentialFormat::Mdoc);
     let voucher = root.map(|root| Voucher::of_mdoc(root.sha256(), ""));
     is_good(StatusListReference::new(idx, uri), token, voucher, &context)
@@ -66,7 +74,8 @@ pub fn is_good_by_identifier_list(
     issuer: &TrustEntry,
     now: UnixMillis,
 ) -> bool {
-    let context = StatusContext { provider, issuer, trust: None, livemode: true, now };
+    let context =
+        StatusContext { provider, issuer, trust: None, livemode: true, on_unknown: None, now };
     let voucher = issuer.roots.first().map(|root| Voucher::of_mdoc(root.sha256(), ""));
     is_good(StatusListReference::of_identifier(identifier, uri), token, voucher, &context)
 }
@@ -78,7 +87,7 @@ fn is_good(
     context: &StatusContext<'_>,
 ) -> bool {
     let Some(reference) = reference else { return false };
-    let mut list = ListQuestion::new(reference, voucher);
+    let mut list = ListQuestion::new(reference, voucher, false);
     let Some(need) = list.need() else { return false };
     list.supply(&need, Supplied::Bytes(token), None, context);
     list.answer().is_some_and(Result::is_ok)

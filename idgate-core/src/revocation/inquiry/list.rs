@@ -4,8 +4,11 @@
 use alloc::string::String;
 
 use super::super::context::{SignerStatus, StatusContext, Voucher, unknown};
+use super::super::outcome::RevocationOutcome;
 use super::super::source::{Need, Supplied};
-use super::super::token_status_list::{ListSigner, StatusListReference, VerifiedStatusList};
+use super::super::token_status_list::{
+    Judged, ListSigner, StatusListReference, VerifiedStatusList,
+};
 use super::signer::SignerQuestion;
 use crate::error::{Reason, VerifyError};
 use crate::ids::CredentialFormat;
@@ -19,14 +22,22 @@ pub(super) struct ListQuestion {
     voucher: Option<Voucher>,
     /// What the list says about the credential.
     answer: Option<Result<(), VerifyError>>,
+    /// Whether a status that cannot be had is accepted.
+    accepts_unknown: bool,
+    /// Whether nothing is known of the credential. `answer` has the reason then.
+    is_unknown: bool,
     /// About the certificate that signed the list. `None`: a bare key did, it publishes nothing, or
     /// it is that of the credential's own signer, which is asked anyway.
     signer: Option<SignerQuestion>,
 }
 
 impl ListQuestion {
-    pub(super) fn new(reference: StatusListReference, voucher: Option<Voucher>) -> Self {
-        Self { reference, voucher, answer: None, signer: None }
+    pub(super) fn new(
+        reference: StatusListReference,
+        voucher: Option<Voucher>,
+        accepts_unknown: bool,
+    ) -> Self {
+        Self { reference, voucher, answer: None, accepts_unknown, is_unknown: false, signer: None }
     }
 
     /// The list, as long as it was not asked.
@@ -69,12 +80,19 @@ impl ListQuestion {
                 VerifiedStatusList::verify_kind(kind, token, uri, signer, context)
             }
             Supplied::Unavailable => Err(unknown("the status list is unavailable")),
-            Supplied::Failed(fault) => Err(unknown(fault.of_list())),
+            Supplied::Failed(fault) => {
+                self.is_unknown = fault.leaves_unknown();
+                Err(unknown(fault.of_list()))
+            }
         };
         match list {
-            Ok(list) => {
+            Ok(Judged::Current(list)) => {
                 self.read(&list, credentials_signer, context);
                 Some(list)
+            }
+            Ok(Judged::Over(list, why)) => {
+                self.read_over(&list, why, credentials_signer, context);
+                None
             }
             Err(error) => {
                 self.answer = Some(Err(error));
@@ -118,11 +136,18 @@ impl ListQuestion {
     }
 
     /// What a list says counts when its signer is good.
-    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+    pub(super) fn settle(&self) -> Result<RevocationOutcome, VerifyError> {
         if let Some(signer) = &self.signer {
             signer.settle().map_err(|error| of_list_signer(&error))?;
         }
-        self.answer.clone().unwrap_or(Err(unknown("the status list was not asked")))
+        match &self.answer {
+            Some(Ok(())) => Ok(RevocationOutcome::Good),
+            Some(Err(_)) if self.is_unknown && self.accepts_unknown => {
+                Ok(RevocationOutcome::Unknown)
+            }
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(unknown("the status list was not asked")),
+        }
     }
 
     fn asks(&self, need: &Need) -> bool {
@@ -148,6 +173,22 @@ impl ListQuestion {
             Ok(question) => self.signer = question,
             Err(error) => self.answer = Some(Err(of_list_signer(&error))),
         }
+    }
+
+    /// A list whose time is over says nothing good. Where that is accepted, what it said of the credential and
+    /// of its signer must have been good: a status that was bad does not become unknown with time.
+    fn read_over(
+        &mut self,
+        list: &VerifiedStatusList,
+        why: VerifyError,
+        credentials_signer: Option<&SignerStatus>,
+        context: &StatusContext<'_>,
+    ) {
+        if self.accepts_unknown {
+            self.read(list, credentials_signer, context);
+            self.is_unknown = self.answer == Some(Ok(()));
+        }
+        self.answer = Some(Err(why));
     }
 }
 

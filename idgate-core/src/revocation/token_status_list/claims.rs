@@ -39,13 +39,8 @@ pub(super) enum Listed {
 }
 
 impl Claims {
-    /// Draft 8.3: the token is about this list, and now is its time, which ends at `end`.
-    pub(super) fn check(
-        &self,
-        uri: &str,
-        end: UnixMillis,
-        now: UnixMillis,
-    ) -> Result<(), VerifyError> {
+    /// Draft 8.3: the token is about this list, and its time has begun.
+    pub(super) fn check(&self, uri: &str, now: UnixMillis) -> Result<(), VerifyError> {
         if self.sub != uri {
             return Err(unknown("sub of the status list token is not the credential's uri"));
         }
@@ -53,13 +48,16 @@ impl Claims {
         if ahead(self.iat) || self.nbf.is_some_and(ahead) {
             return Err(unknown("iat or nbf of the status list token is ahead"));
         }
-        if end.plus(CLOCK_SKEW_MS) <= now {
-            return Err(unknown(match self.exp {
-                Some(_) => "exp of the status list token is past",
-                None => "the status list token has no exp and is older than the entry allows",
-            }));
-        }
         Ok(())
+    }
+
+    /// Draft 8.3: whether the time of the token, which ends at `end`, is over, and why.
+    pub(super) fn over(&self, end: UnixMillis, now: UnixMillis) -> Option<VerifyError> {
+        let is_over = end.plus(CLOCK_SKEW_MS) <= now;
+        is_over.then_some(unknown(match self.exp {
+            Some(_) => "exp of the status list token is past",
+            None => "the status list token has no exp and is older than the entry allows",
+        }))
     }
 
     /// When it stops to say anything: `exp`, or what the trust entry allows after `iat`.

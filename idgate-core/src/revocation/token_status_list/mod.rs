@@ -8,6 +8,7 @@ mod claims;
 mod cwt;
 mod identifiers;
 mod inflate;
+mod judged;
 mod jwt;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -20,6 +21,7 @@ use core::fmt;
 
 use self::claims::{Claims, Listed};
 use self::identifiers::Identifiers;
+pub(super) use self::judged::Judged;
 use super::context::{SignerStatus, StatusContext, TakenBy, Voucher, is_fetchable, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Check, Reason, VerifyError};
@@ -98,6 +100,8 @@ pub struct VerifiedStatusList {
     expires_at: UnixMillis,
     /// Of the credentials that it was judged for: other formats have other signers.
     format: CredentialFormat,
+    /// The voucher of the first of them; `None`: a bare key.
+    voucher: Option<Voucher>,
     binding: Binding,
     signed_by: SignedBy,
 }
@@ -177,20 +181,20 @@ impl VerifiedStatusList {
         uri: &str,
         signer: ListSigner<'_>,
         context: &StatusContext<'_>,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Judged, VerifyError> {
         match kind {
-            ListKind::Statuses => Self::verify(token, uri, signer, context),
-            ListKind::Identifiers => Self::verify_identifiers(token, uri, signer, context),
+            ListKind::Statuses => Self::judge(token, uri, signer, context),
+            ListKind::Identifiers => Self::judge_identifiers(token, uri, signer, context),
         }
     }
 
     /// Authenticates the status list token at `uri` and inflates its list (draft 8.3).
-    pub(super) fn verify(
+    fn judge(
         token: &[u8],
         uri: &str,
         signer: ListSigner<'_>,
         context: &StatusContext<'_>,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Judged, VerifyError> {
         check_size(token)?;
         let (claims, signed_by) = match signer {
             // The list of an SD-JWT VC is a JWT, whoever signs it (SD-JWT VC on `status`).
@@ -201,17 +205,17 @@ impl VerifiedStatusList {
             }
             _ => jwt::authenticate(token, signer, context)?,
         };
-        Self::accept(claims, uri, signer.format(), signed_by, context)
+        Self::accept(claims, uri, signer, signed_by, context)
     }
 
     /// Authenticates the identifier list token at `uri`, which is a CWT and of mdocs (ISO/IEC 18013-5
     /// second edition 12.3.6.4).
-    fn verify_identifiers(
+    fn judge_identifiers(
         token: &[u8],
         uri: &str,
         signer: ListSigner<'_>,
         context: &StatusContext<'_>,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Judged, VerifyError> {
         check_size(token)?;
         let voucher = match signer {
             ListSigner::Certificate(voucher) if signer.format() == CredentialFormat::Mdoc => {
@@ -224,18 +228,19 @@ impl VerifiedStatusList {
         }
         let (claims, signed_by) =
             cwt::authenticate(token, ListKind::Identifiers, voucher, context)?;
-        Self::accept(claims, uri, signer.format(), signed_by, context)
+        Self::accept(claims, uri, signer, signed_by, context)
     }
 
     fn accept(
         claims: Claims,
         uri: &str,
-        format: CredentialFormat,
+        signer: ListSigner<'_>,
         signed_by: SignedBy,
         context: &StatusContext<'_>,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Judged, VerifyError> {
+        claims.check(uri, context.now)?;
         let end = claims.end(context.issuer.status_max_age_days);
-        claims.check(uri, end, context.now)?;
+        let over = claims.over(end, context.now);
         if !signed_by.may_sign_at(claims.iat) {
             let detail = "iat of the status list token lies outside its certificate's dates";
             return Err(unknown(detail));
@@ -249,14 +254,19 @@ impl VerifiedStatusList {
             }
             Listed::Identifiers(identifiers) => Content::Identifiers(identifiers),
         };
-        Ok(Self {
+        let list = Self {
             uri: uri.into(),
             content,
             fresh_until,
             expires_at: end,
-            format,
+            format: signer.format(),
+            voucher: signer.voucher().cloned(),
             binding: Binding::of(context),
             signed_by,
+        };
+        Ok(match over {
+            Some(why) => Judged::Over(list, why),
+            None => Judged::Current(list),
         })
     }
 
@@ -306,10 +316,7 @@ impl VerifiedStatusList {
 
     /// Whether it says something about a credential of this trust entry now.
     pub(super) fn serves(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
-        let voucher = match signer {
-            ListSigner::IssuerKey => None,
-            ListSigner::Certificate(voucher) => Some(voucher),
-        };
+        let voucher = signer.voucher();
         let is_signed_rightly = match &self.signed_by {
             SignedBy::IssuerKey => voucher.is_none(),
             SignedBy::Certificate(certified) => {
@@ -374,7 +381,15 @@ fn check_size(token: &[u8]) -> Result<(), VerifyError> {
     Ok(())
 }
 
-impl ListSigner<'_> {
+impl<'v> ListSigner<'v> {
+    /// The voucher of the credential; `None`: a bare key.
+    fn voucher(self) -> Option<&'v Voucher> {
+        match self {
+            Self::IssuerKey => None,
+            Self::Certificate(voucher) => Some(voucher),
+        }
+    }
+
     /// Of the credentials whose list it is.
     pub(super) fn format(&self) -> CredentialFormat {
         match self {

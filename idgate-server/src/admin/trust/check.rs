@@ -9,8 +9,8 @@ use idgate_core::shell::limits::MAX_AKI_VALUES;
 use idgate_core::shell::{RootOrigin, TrustAnchor};
 use idgate_core::trust::RevocationPolicy;
 
-use super::list_check;
 use super::show::{fingerprint, is_expired, sha256};
+use super::{list_check, on_unknown};
 use crate::digest::hex;
 use idgate_store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
@@ -96,7 +96,8 @@ fn live_samples(record: &TrustRecord) -> Vec<String> {
 
 /// Notes for the operator about an entry that is as it should be.
 pub(super) fn notes(record: &TrustRecord) -> Vec<String> {
-    which_list_decides(record).into_iter().chain(unreadable_names(record)).collect()
+    let told = which_list_decides(record).into_iter().chain(on_unknown::note(record));
+    told.chain(unreadable_names(record)).collect()
 }
 
 /// Extensions that are skipped (decisions 41).

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::{PinnedSigner, TrustAnchor};
-use idgate_core::trust::DeviceResponseDocuments;
+use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation};
 use serde_json::{Value, json};
 
 use super::list_show;
@@ -25,6 +25,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "ekus": entry.ekus.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "sd_jwt_ekus": entry.sd_jwt_ekus.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "revocation": record.revocation.name(),
+        "on_unknown_revocation": record.on_unknown_revocation.name(),
         "status_max_age_days": entry.status_max_age_days,
         "issuing_country_unbound": entry.issuing_country_unbound,
         "claim_paths": claim_paths_json(record),
@@ -70,6 +71,9 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         let _ = writeln!(text, "  SD-JWT ekus: {}", ekus.join(", "));
     }
     let _ = writeln!(text, "  revocation: {}", record.revocation.name());
+    if record.on_unknown_revocation != OnUnknownRevocation::Refuse {
+        let _ = writeln!(text, "  on unknown revocation: {}", record.on_unknown_revocation.name());
+    }
     if let Some(days) = record.status_max_age_days {
         let _ = writeln!(text, "  status lists without exp: {days} days");
     }

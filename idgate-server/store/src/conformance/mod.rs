@@ -135,6 +135,7 @@ macro_rules! conforms {
                 a_request_is_served_by_what_was_in_force_when_it_came_or_by_later
                 an_entry_without_material_is_not_made
                 what_sd_jwt_issuers_must_be_for_is_stored_and_in_force
+                what_to_do_with_an_unknown_status_is_stored_and_in_force
                 the_origins_of_a_client_are_its_own_and_seen_at_the_next_read
                 the_first_start_makes_a_key_and_later_ones_keep_it
                 a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions

@@ -3,6 +3,7 @@
 use super::*;
 use idgate_base::clock::Moment;
 use idgate_core::shell::Oid;
+use idgate_core::trust::OnUnknownRevocation;
 
 pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
@@ -60,6 +61,23 @@ pub(super) async fn what_sd_jwt_issuers_must_be_for_is_stored_and_in_force<B: Ba
     assert_eq!(in_force(), ekus);
     fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
     assert_eq!(in_force(), ekus, "what is not named stays");
+}
+
+pub(super) async fn what_to_do_with_an_unknown_status_is_stored_and_in_force<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let issuer = idgate_core::IssuerId::new("issuer");
+    let in_force = || {
+        let trust = fixture.store().trust().wait().unwrap();
+        trust.entry(&issuer).unwrap().on_unknown_revocation
+    };
+    assert_eq!(in_force(), OnUnknownRevocation::Refuse);
+    for choice in [OnUnknownRevocation::Accept, OnUnknownRevocation::Tenant] {
+        let change = TrustChange { on_unknown_revocation: Some(choice), ..TrustChange::default() };
+        fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
+        assert_eq!(in_force(), choice);
+        fixture.operator().add_trust("issuer", &TrustChange::default(), NOW).unwrap().unwrap();
+        assert_eq!(in_force(), choice, "what is not named stays");
+    }
 }
 
 pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {

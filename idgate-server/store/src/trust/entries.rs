@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::TrustSnapshot;
-use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 use serde_json::json;
 
 use super::{EntryRow, TrustChange, TrustRecord, dotted, listed_rows, material, snapshot_of};
@@ -23,7 +23,8 @@ pub(crate) async fn snapshot(db: &Db<'_>, pinned_live: bool) -> Done<TrustSnapsh
 pub(crate) async fn records(db: &Db<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
     let entries = sql("SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                        revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
-                       device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus \
+                       device_response_documents, claim_paths, etsi_tl, sd_jwt_ekus, \
+                       on_unknown_revocation \
                        FROM trust_entries WHERE CAST($1 AS text) IS NULL OR issuer_id = $1 \
                        ORDER BY issuer_id");
     let entries = db.all(entries, &[&issuer_id], entry).await?;
@@ -99,7 +100,8 @@ async fn set_attributes(db: &Db<'_>, issuer_id: &str, change: &TrustChange) -> D
          aki = coalesce($12, aki), \
          device_response_documents = coalesce($13, device_response_documents), \
          claim_paths = coalesce($14, claim_paths), etsi_tl = coalesce($15, etsi_tl), \
-         sd_jwt_ekus = coalesce($16, sd_jwt_ekus) WHERE issuer_id = $1");
+         sd_jwt_ekus = coalesce($16, sd_jwt_ekus), \
+         on_unknown_revocation = coalesce($17, on_unknown_revocation) WHERE issuer_id = $1");
     let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
     db.run(
         sql,
@@ -120,6 +122,7 @@ async fn set_attributes(db: &Db<'_>, issuer_id: &str, change: &TrustChange) -> D
             &change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
             &change.etsi_tl,
             &list(&change.sd_jwt_ekus.as_deref().map(dotted)),
+            &change.on_unknown_revocation.map(OnUnknownRevocation::name),
         ],
     )
     .await
@@ -150,5 +153,6 @@ fn entry(row: &Row<'_>) -> Done<EntryRow> {
         claim_paths: row.get(13)?,
         etsi_tl: row.get(14)?,
         sd_jwt_ekus: row.get(15)?,
+        on_unknown_revocation: row.get(16)?,
     })
 }

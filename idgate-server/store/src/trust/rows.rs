@@ -2,7 +2,7 @@
 
 use idgate_core::crypto::PublicKey;
 use idgate_core::shell::Oid;
-use idgate_core::trust::{DeviceResponseDocuments, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, OnUnknownRevocation, RevocationPolicy};
 
 use super::super::types::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
@@ -23,6 +23,7 @@ pub(crate) struct EntryRow {
     pub(crate) claim_paths: Option<String>,
     pub(crate) etsi_tl: bool,
     pub(crate) sd_jwt_ekus: Option<String>,
+    pub(crate) on_unknown_revocation: String,
 }
 
 impl TrustRecord {
@@ -44,6 +45,7 @@ impl TrustRecord {
         let materials = Materials { issuer_id: &issuer_id, rows };
         let claim_paths = entry.claim_paths.as_deref().map(serde_json::from_str);
         let documents = DeviceResponseDocuments::from_name(&entry.device_response_documents);
+        let on_unknown = OnUnknownRevocation::from_name(&entry.on_unknown_revocation);
         let mut record = Self {
             iss,
             vct: list(vct)?,
@@ -52,6 +54,7 @@ impl TrustRecord {
             claims: list(claims)?,
             country,
             revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
+            on_unknown_revocation: on_unknown.ok_or_else(damaged)?,
             status_max_age_days: entry.status_max_age_days,
             issuing_country_unbound: entry.issuing_country_unbound,
             ekus,

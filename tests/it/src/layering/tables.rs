@@ -116,11 +116,11 @@ pub(super) const FETCH: Layers = &[
         "store",
         "tls",
     ],
-    &["egress"],
+    &["egress", "plan"],
     &["cache", "delivery", "permits", "silence"],
     &["flights"],
     &["fetch"],
-    &["decide", "options"],
+    &["decide", "options", "renewal"],
     &["blocking", "wallets"],
     &["crate"],
 ];

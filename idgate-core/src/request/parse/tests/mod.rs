@@ -4,6 +4,7 @@
 mod credentials;
 mod dc_api;
 mod forms;
+mod on_unknown;
 mod presets;
 mod profiles;
 #[cfg(any(feature = "aws-lc-rs", feature = "rustcrypto"))]

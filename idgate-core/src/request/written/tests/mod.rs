@@ -49,7 +49,8 @@ fn the_builder_writes_every_field_of_the_interface() {
         .iso_mdoc(false)
         .transaction_data(&data)
         .same_device(true)
-        .distinct_credentials();
+        .distinct_credentials()
+        .on_unknown_revocation(UnknownRevocation::Refuse);
     let expected = json!({
         "credentials": [
             {
@@ -78,6 +79,7 @@ fn the_builder_writes_every_field_of_the_interface() {
         "transaction_data": [data],
         "same_device": true,
         "distinct_credentials": true,
+        "on_unknown_revocation": "refuse",
     });
     assert_eq!(written(&request), expected);
     assert_eq!(request.check(), Ok(()));

@@ -2,6 +2,7 @@
 
 mod crls;
 mod lists;
+mod unknown;
 
 use alloc::string::String;
 use alloc::sync::Arc;

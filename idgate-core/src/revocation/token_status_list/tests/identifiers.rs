@@ -31,6 +31,7 @@ fn verify_in_context(context: &StatusContext<'_>, token: &[u8]) -> Verdict {
     let voucher = voucher();
     let signer = ListSigner::Certificate(&voucher);
     VerifiedStatusList::verify_kind(ListKind::Identifiers, token, URI, signer, context)
+        .and_then(Judged::current)
 }
 
 fn verify(token: &[u8]) -> Verdict {
@@ -201,7 +202,8 @@ fn an_identifier_list_is_a_cwt_and_of_mdocs() {
     for signer in [ListSigner::IssuerKey, ListSigner::Certificate(&sd_jwt)] {
         let token = sign(&listed());
         let kind = ListKind::Identifiers;
-        refused(VerifiedStatusList::verify_kind(kind, &token, URI, signer, &here), "mdocs only");
+        let judged = VerifiedStatusList::verify_kind(kind, &token, URI, signer, &here);
+        refused(judged.and_then(Judged::current), "mdocs only");
     }
     let other = Voucher::of_mdoc(anchor(&root()).sha256(), MDL);
     assert!(verify(&sign(&listed())).unwrap().serves(ListSigner::Certificate(&other), &here));

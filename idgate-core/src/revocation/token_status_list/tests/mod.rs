@@ -34,6 +34,27 @@ fn cwt() -> StatusCwt {
     StatusCwt::new(&list(), URI, NOW_SECS - 10, &[&signer(&signing_key("signer"))])
 }
 
+impl VerifiedStatusList {
+    /// A status list that says something now.
+    fn verify(
+        token: &[u8],
+        uri: &str,
+        signer: ListSigner<'_>,
+        context: &StatusContext<'_>,
+    ) -> Verdict {
+        Self::verify_kind(ListKind::Statuses, token, uri, signer, context).and_then(Judged::current)
+    }
+}
+
+impl Judged {
+    fn current(self) -> Verdict {
+        match self {
+            Self::Current(list) => Ok(list),
+            Self::Over(_, why) => Err(why),
+        }
+    }
+}
+
 /// As the list of a credential that a bare key signed.
 fn verify_by_key(context: &StatusContext<'_>, token: &[u8]) -> Verdict {
     VerifiedStatusList::verify(token, URI, ListSigner::IssuerKey, context)

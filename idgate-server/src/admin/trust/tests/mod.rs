@@ -69,6 +69,50 @@ fn adding_again_adds_material_and_replaces_named_attributes() {
 }
 
 #[test]
+fn what_to_do_with_an_unknown_status_is_shown_replaced_and_kept() {
+    let mut desk = Fixture::new();
+    let key = desk.file("1", P256);
+    let made = desk.run(&["add", "bank", "--jwk", &key, "--vct", "v"]).unwrap();
+    assert_eq!(made.json["on_unknown_revocation"], "refuse");
+    assert!(!made.text.contains("unknown"), "{}", made.text);
+    for choice in ["accept", "tenant"] {
+        let changed = desk.run(&["add", "bank", "--on-unknown-revocation", choice]).unwrap();
+        assert_eq!(changed.json["on_unknown_revocation"], choice);
+        let line = format!("  on unknown revocation: {choice}\n");
+        assert!(changed.text.contains(&line), "{}", changed.text);
+        let kept = desk.run(&["add", "bank", "--vct", "w"]).unwrap();
+        assert_eq!(kept.json["on_unknown_revocation"], choice);
+        let notes = desk.run(&["check"]).unwrap().json["notes"].to_string();
+        assert!(notes.contains("status list cannot be had are accepted"), "{notes}");
+    }
+    let entry = desk.store.trust_entry("bank").unwrap().unwrap().entry();
+    assert_eq!(entry.on_unknown_revocation, OnUnknownRevocation::Tenant);
+    for bad in ["maybe", "", "Accept", "off"] {
+        let line = Line::try_parse_from(["trust", "add", "i", "--on-unknown-revocation", bad]);
+        assert!(line.is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn an_entry_that_demands_a_status_cannot_accept_an_unknown_one() {
+    let mut desk = Fixture::new();
+    let key = desk.file("1", P256);
+    let (demand, accept) = (["--revocation", "required"], ["--on-unknown-revocation", "accept"]);
+    let refused = desk
+        .run(&[&["add", "bank", "--jwk", &key][..], &demand[..], &accept[..]].concat())
+        .unwrap_err();
+    assert!(refused.to_string().contains("exclude each other"), "{refused}");
+    desk.run(&[&["add", "bank", "--jwk", &key][..], &demand[..]].concat()).unwrap();
+    assert!(desk.run(&[&["add", "bank"][..], &accept[..]].concat()).is_err());
+    let both = ["add", "bank", "--revocation", "if_published", "--on-unknown-revocation", "tenant"];
+    assert_eq!(desk.run(&both).unwrap().json["on_unknown_revocation"], "tenant");
+    assert!(desk.run(&[&["add", "bank"][..], &demand[..]].concat()).is_err());
+    let refuse = ["--on-unknown-revocation", "refuse"];
+    let changed = desk.run(&[&["add", "bank"][..], &demand[..], &refuse[..]].concat()).unwrap();
+    assert_eq!(changed.json["revocation"], "required");
+}
+
+#[test]
 fn attributes_alone_can_be_replaced_but_do_not_make_an_entry() {
     let mut desk = Fixture::new();
     let failure = desk.run(&["add", "bank", "--vct", "urn:a"]).unwrap_err();

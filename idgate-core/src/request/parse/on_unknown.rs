@@ -1,0 +1,38 @@
+//! The word of a request on credentials whose status list cannot be had (ARF 3.0, VCR_14).
+
+use alloc::format;
+
+use crate::error::{ErrorCode, RequestError};
+use crate::request::fields::Field;
+use crate::request::presentation_request::CredentialRequest;
+use crate::trust::{TrustSnapshot, UnknownRevocation};
+
+/// Its name.
+pub(super) const FIELD: &str = "on_unknown_revocation";
+
+pub(super) fn parse(root: &Field<'_, '_>) -> Result<Option<UnknownRevocation>, RequestError> {
+    let Some(field) = root.member(FIELD) else { return Ok(None) };
+    let named = UnknownRevocation::from_name(&field.string()?);
+    named.map(Some).ok_or_else(|| field.invalid("must be refuse or accept"))
+}
+
+/// A request accepts only what the trust entries of all its credentials let it accept.
+pub(super) fn check(
+    wish: Option<UnknownRevocation>,
+    credentials: &[CredentialRequest],
+    trust: &TrustSnapshot,
+) -> Result<(), RequestError> {
+    if wish != Some(UnknownRevocation::Accept) {
+        return Ok(());
+    }
+    let refuses = |credential: &&CredentialRequest| {
+        let entry = trust.entry(&credential.issuer_id);
+        !entry.is_some_and(|entry| entry.accepts_unknown_revocation(wish))
+    };
+    let Some(refused) = credentials.iter().find(refuses) else { return Ok(()) };
+    let rule = format!(
+        "must be refuse or left out: the issuer {} does not leave accept to the request",
+        refused.issuer_id
+    );
+    Err(RequestError::new(ErrorCode::InvalidRequest, FIELD, rule))
+}
