@@ -62,6 +62,8 @@ struct Request {
     transaction_data: Vec<TransactionData>,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "pages")]
     dc_api: Option<DcApiPages>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    intended_use: Option<String>,
     #[serde(skip)]
     presets: Presets,
 }
@@ -213,6 +215,7 @@ mod tests {
             "etsi_tl",
             "retry_uri",
             "handover",
+            "intended_use",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }
@@ -228,6 +231,7 @@ mod tests {
             vec![CredentialSet::new(vec![vec!["credential_1".into()]], false)];
         request.same_device = Some(false);
         request.handover = true;
+        request.intended_use = Some("age".into());
         request.retry_uri = Some("https://a.example/again".into());
         request.distinct_credentials = true;
         request.dc_api =
@@ -249,7 +253,8 @@ mod tests {
                 r#""same_subject_groups":[],"profiles":["1.0"],"has_newer_fields":true,"#,
                 r#""credential_sets":[{"options":[["credential_1"]],"required":false}],"#,
                 r#""same_device":false,"handover":true,"distinct_credentials":true,"#,
-                r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false}}"#,
+                r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false},"#,
+                r#""intended_use":"age"}"#,
             )
         );
         assert_eq!(text(&read(&stored)), stored);

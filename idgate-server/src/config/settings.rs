@@ -78,6 +78,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt";
     "IDGATE_DC_API" "dc_api" = "off":
         "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned";
+    "IDGATE_DC_API_ISO" "dc_api_iso" = "auto":
+        "Version of org-iso-mdoc requests: auto (1.1 with a registration certificate, else 1.0) or 1.0";
     "IDGATE_PAGE" "page" = "off":
         "on: sessions have a page for people";
     "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":

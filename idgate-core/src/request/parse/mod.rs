@@ -6,6 +6,7 @@ mod claim_paths;
 mod credential;
 mod dc_api;
 mod groups;
+mod intended_use;
 mod newer;
 mod page;
 mod preset;
@@ -111,6 +112,7 @@ struct Written<'t, 'a> {
     profiles: Profiles,
     same_device: Option<bool>,
     handover: bool,
+    intended_use: Option<String>,
     credential_sets: Vec<CredentialSet>,
     dc_api: Option<DcApiPages>,
     transaction_data: Vec<transaction_data::Parsed<'t, 'a>>,
@@ -130,6 +132,7 @@ impl<'t, 'a> Written<'t, 'a> {
         groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
         let redirect_uri = parse_redirect_uri(&root)?;
         let retry_uri = page::parse_retry_uri(&root, profiles)?;
+        let intended_use = intended_use::parse(&root, profiles)?;
         let (spoken, presets) = (profiles, presets_of(&root, &drafts));
         let profiles = match presets {
             Presets::AgeApp => Profiles::of_age_app(spoken)?,
@@ -159,6 +162,7 @@ impl<'t, 'a> Written<'t, 'a> {
             profiles,
             same_device,
             handover,
+            intended_use,
             credential_sets,
             dc_api,
             transaction_data,
@@ -181,6 +185,7 @@ impl<'t, 'a> Written<'t, 'a> {
             credential_sets: self.credential_sets,
             same_device: self.same_device,
             handover: self.handover,
+            intended_use: self.intended_use,
             distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
             transaction_data: Vec::new(),
             dc_api: self.dc_api,
@@ -200,9 +205,10 @@ fn choose_form(
 ) -> Result<RequestForm, RequestError> {
     let takes_dc_api = profiles.has_dc_api() || profiles.is_draft_alone();
     let dc_api: &[&str] = if takes_dc_api { &["dc_api"] } else { &[] };
-    let pages = page::fields(profiles);
-    let with =
-        |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api, pages].concat();
+    let (pages, uses) = (page::fields(profiles), intended_use::fields(profiles));
+    let with = |fields: &[&'static str], more: &[&'static str]| {
+        [fields, more, dc_api, pages, uses].concat()
+    };
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
     let form = match (root.has("issuer_id"), root.has("credentials")) {
         (true, false) => {
