@@ -269,7 +269,9 @@ impl fmt::Display for RegistrationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAJwt => f.write_str("is not a compact JWT of JSON objects"),
-            Self::Typ => f.write_str("is not of type rc-wrp+jwt; give a registration certificate"),
+            Self::Typ => f.write_str(
+                "is not of type rc-wrp+jwt (ETSI TS 119 475 5.2.2); give a registration certificate",
+            ),
             Self::Member(name) => write!(
                 f,
                 "has no {name} in the form of one (ETSI TS 119 475 5.2.4); ask the registrar"
@@ -278,7 +280,7 @@ impl fmt::Display for RegistrationError {
             Self::Expired => f.write_str("has expired; ask the registrar for a new one"),
             Self::OtherParty => f.write_str(
                 "is another party's: its sub is not the organizationIdentifier of the access \
-                 certificate",
+                 certificate (ARF RPRC_17a)",
             ),
             Self::OtherService => f.write_str(
                 "is another service's: its srv_id is not an organizational unit of the access \

@@ -1,5 +1,5 @@
-//! What registrars attest of clients, as it is stored: the default of each client in `registrations`, where programs
-//! that know one alone read it, and the others in `further_registrations`.
+//! The stored registration certificates of clients: the default of each client in `registrations`, where programs that
+//! know one alone read it, and the others in `further_registrations`.
 
 use idgate_core::{RegistrationCertificate, UnixMillis};
 
@@ -127,7 +127,7 @@ pub(super) async fn forget(db: &Db<'_>, client_id: &str) -> Done<usize> {
     Ok(removed)
 }
 
-/// What one is called that no name was given for: as the default, if there is one.
+/// The name of one to keep: without a given one that of the default, if there is one.
 pub(super) fn name_of<'n>(given: Option<&'n str>, default: Option<&'n str>) -> &'n str {
     given.or(default).unwrap_or(UNNAMED_USE)
 }

@@ -1,4 +1,4 @@
-//! Where a person can turn to, as a registration certificate says it (ETSI TS 119 475 5.2.4, table 7).
+//! The contacts for people in a registration certificate (ETSI TS 119 475 5.2.4, table 7).
 
 use alloc::string::String;
 

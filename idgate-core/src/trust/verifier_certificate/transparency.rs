@@ -19,7 +19,7 @@ pub enum Transparency {
 }
 
 impl Transparency {
-    /// What is missing, for people; `None`: nothing is.
+    /// The fault of the list, for people; `None`: it has timestamps.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     #[cfg_attr(not(feature = "shell"), allow(dead_code))] // a shell warns of it
     pub(crate) const fn lacks(self) -> Option<&'static str> {

@@ -1,5 +1,5 @@
-//! Where a person can turn to, as the registration certificate of the request says it (ARF RPRC_11): the client for the
-//! deletion of data, and the authority that supervises it.
+//! The contacts in the registration certificate of the request (ARF RPRC_11): of the client for the deletion of data, and
+//! of the authority that supervises it.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::named;
 use super::words::Words;
 use idgate_store::Face;
 
-/// Writes them for people. What a browser cannot follow is there as text.
+/// Writes them for people. A contact that a browser cannot follow is there as text.
 pub(super) fn write(html: &mut Html, session: &Session, face: &Face, words: &Words) {
     let Some(registration) = session.registration() else { return };
     let contacts = registration.contacts();
@@ -38,7 +38,7 @@ fn authority(contacts: &Contacts) -> Option<&str> {
     ways().find(|way| target(way).is_some()).or_else(|| ways().next())
 }
 
-/// What a browser follows: an address that is https, one of mail, or a number.
+/// The link for a contact: an address that is https, one of mail, or a number.
 fn target(contact: &str) -> Option<Cow<'_, str>> {
     if contact.starts_with("https://") {
         return (!contact.contains(char::is_whitespace)).then_some(Cow::Borrowed(contact));

@@ -36,7 +36,7 @@ fn keep<B: Backend>(
     }
 }
 
-/// Name and party of each of this client, as a gateway sees them: the default first.
+/// Name and party of each of this client in a gateway, the default first.
 fn seen<B: Backend>(fixture: &Fixture<B>, client: &str) -> Vec<(String, String)> {
     let certificates = fixture.store().certificates().wait().unwrap();
     let own: Vec<_> = certificates.registrations_of(client).collect();

@@ -1,19 +1,19 @@
-//! What registrars attest of clients: one certificate for each use of what is asked for.
+//! The registration certificates of clients, one for each intended use.
 
 use std::fmt;
 
 use idgate_core::RegistrationCertificate;
 use idgate_core::shell::VerifierCertificate;
 
-/// What the first one is called whose use has no name.
+/// The name of the first one where the operator gives none.
 pub const UNNAMED_USE: &str = "default";
 
-/// What a registrar attests that a client may ask for.
+/// A registration certificate of a client.
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// The client.
     pub client_id: String,
-    /// What the client calls the use that it is for.
+    /// The name of its use in sessions.
     pub intended_use: String,
     /// Whether it goes with sessions that name no use.
     pub is_default: bool,

@@ -1,4 +1,4 @@
-//! What registrars attest of clients, as operators keep it.
+//! Commands on the registration certificates of clients.
 
 use idgate_core::{RegistrationCertificate, UnixMillis};
 
@@ -14,7 +14,7 @@ use crate::types::StoreError;
 pub struct NewRegistration<'r> {
     /// The client.
     pub client_id: &'r str,
-    /// What the client calls the use that it is for; `None`: as the default is called, or `default`.
+    /// The name of its use in sessions; `None`: that of the default, or `default`.
     pub intended_use: Option<&'r str>,
     /// Whether it goes with sessions that name no use. The first one does in any case.
     pub as_default: bool,
@@ -24,7 +24,7 @@ pub struct NewRegistration<'r> {
     pub strict: bool,
 }
 
-/// What became of one to keep.
+/// The outcome of [`OperatorStore::keep_registration`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum KeptRegistration {
@@ -39,7 +39,7 @@ pub enum KeptRegistration {
     TooMany,
 }
 
-/// What became of one to remove.
+/// The outcome of [`OperatorStore::remove_registration`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RemovedRegistration {
@@ -55,7 +55,7 @@ pub enum RemovedRegistration {
 
 /// Commands about registration certificates of clients.
 impl OperatorStore {
-    /// What registrars attest of clients, each client's default first.
+    /// The registration certificates of all clients, each client's default first.
     ///
     /// # Errors
     /// The database failed.
@@ -63,7 +63,7 @@ impl OperatorStore {
         self.read(async |db| registrations::read(db).await)
     }
 
-    /// Keeps what a registrar attests of a client, in place of what was kept under its name before.
+    /// Keeps a registration certificate of a client, in place of the one of its name.
     ///
     /// # Errors
     /// The database failed.
@@ -97,7 +97,7 @@ impl OperatorStore {
         })
     }
 
-    /// Forgets what a registrar attests of this client for that use; without one the only one that there is. The
+    /// Forgets the registration certificate of this client for that use; without a name the only one that there is. The
     /// default goes last: without it sessions that name no use would be asked for under another one.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ fn wish_for(intended_use: Option<&str>) -> Value {
     wish
 }
 
-/// What goes to wallets with a new session for that use.
+/// The `verifier_info` of a new session for that use.
 #[track_caller]
 fn sent(tenant: &mut Tenant, intended_use: Option<&str>) -> Value {
     let created = tenant.create(&wish_for(intended_use));

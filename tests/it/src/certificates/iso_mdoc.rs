@@ -59,7 +59,7 @@ fn wish() -> Value {
     })
 }
 
-/// What is passed on last, as the shop's page has it.
+/// The last request that the shop's page passes on.
 #[track_caller]
 fn passed_on(created: &Created) -> IsoMdocRequest {
     let last = created.answer["dc_api"]["requests"].as_array().unwrap().last().unwrap();

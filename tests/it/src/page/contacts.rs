@@ -1,4 +1,4 @@
-//! Where a person can turn to, as the registration certificate of the request says it.
+//! The contacts on the page, from the registration certificate of the request.
 
 use super::*;
 use crate::certificates::{Ca, certify, registration_with};
@@ -48,7 +48,7 @@ fn the_page_leads_to_the_deletion_of_data_and_to_the_authority_of_the_certificat
         assert!(shown.contains(link), "{link}: {shown}");
     }
     assert_eq!(shows(&shown), (true, true));
-    // What is no address for a browser is text.
+    // A contact that a browser cannot follow is text.
     register(
         &gateway,
         &json!({
