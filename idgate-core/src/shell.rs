@@ -11,7 +11,7 @@ pub use crate::error::check::CheckSet;
 pub use crate::formats::mdoc::Handover;
 pub use crate::ids::{ClientIdentifier, DocType, NameSpace, OfferId, random_id};
 pub use crate::request::{
-    ClaimFilter, CredentialRequest, CredentialSet, DcApiPages, Invitation, PageFields,
+    ClaimFilter, Contacts, CredentialRequest, CredentialSet, DcApiPages, Invitation, PageFields,
     PresentationRequest, RequestForm, RequestObjectJwt, SpokenProfiles, VerifierInfo,
 };
 pub use crate::response::CapturedAnswer;
@@ -46,10 +46,10 @@ pub use crate::trust::trusted_list::{
     TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,
 };
 pub use crate::trust::verifier_certificate::{
-    ImportRules, ImportedCertificate, VerifierCertificate, VerifierCertificateError,
+    ImportRules, ImportedCertificate, Transparency, VerifierCertificate, VerifierCertificateError,
 };
 pub use crate::trust::vical::import_vical;
-pub use crate::verifier::{Attestation, ProfileOptions};
+pub use crate::verifier::{Attestation, DeviceRequests, ProfileOptions};
 pub use crate::verify::captured::CapturedEncryption;
 pub use crate::verify::evaluate::verify_sd_jwt_vc;
 pub use crate::verify::expected::ExpectedSdJwtVc;

@@ -741,9 +741,10 @@ idgate_status idgate_presentation_begin(const struct idgate_trust *trust,
                                         struct idgate_error **err_out);
 
 // Checks a registration certificate (a JWT, `rc-wrp+jwt`) for use at `now_ms` together with the certificate of
-// `signer`, one of idgate_signer_certified: the dates, and that its `sub` is the organizationIdentifier of the
-// certificate, if that has one. Wallets verify its signature. `out` gets JSON: `subject`, `issued_at_ms`,
-// `expires_at_ms` (null: it has no end), and `compared`, whether there was an organizationIdentifier.
+// `signer`, one of idgate_signer_certified: the dates, that its `sub` is the organizationIdentifier of the
+// certificate, if that has one, and that its `srv_id` is one of the organizational units, if both are there. Wallets
+// verify its signature. `out` gets JSON: `subject`, `issued_at_ms`, `expires_at_ms` (null: it has no end), and
+// `compared`, whether there was an organizationIdentifier.
 idgate_status idgate_registration_check(const struct idgate_signer *signer,
                                         struct idgate_str registration,
                                         uint64_t now_ms,
@@ -752,8 +753,9 @@ idgate_status idgate_registration_check(const struct idgate_signer *signer,
 
 // Compares the registration certificate of `new_session` with a request, the same that idgate_session_create takes.
 // `out` gets JSON: `sent`, whether it goes to wallets, which it does where a request of the session is signed under
-// `x509_hash`; `expired`, whether it would go if it had not expired; `beyond`, an array of texts that name what the
-// request asks for and the certificate does not register. Wallets warn the person of that, or refuse.
+// `x509_hash`, or for browsers as `org-iso-mdoc`; `expired`, whether it would go if it had not expired; `beyond`, an
+// array of texts that name what the request asks for and the certificate does not register. Wallets warn the person of
+// that, or refuse.
 idgate_status idgate_registration_compare(const struct idgate_verifier *verifier,
                                           struct idgate_str request,
                                           const struct idgate_new_session *new_session,

@@ -17,9 +17,10 @@ use crate::status::idgate_status;
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
 /// Checks a registration certificate (a JWT, `rc-wrp+jwt`) for use at `now_ms` together with the certificate of
-/// `signer`, one of idgate_signer_certified: the dates, and that its `sub` is the organizationIdentifier of the
-/// certificate, if that has one. Wallets verify its signature. `out` gets JSON: `subject`, `issued_at_ms`,
-/// `expires_at_ms` (null: it has no end), and `compared`, whether there was an organizationIdentifier.
+/// `signer`, one of idgate_signer_certified: the dates, that its `sub` is the organizationIdentifier of the
+/// certificate, if that has one, and that its `srv_id` is one of the organizational units, if both are there. Wallets
+/// verify its signature. `out` gets JSON: `subject`, `issued_at_ms`, `expires_at_ms` (null: it has no end), and
+/// `compared`, whether there was an organizationIdentifier.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -36,10 +37,11 @@ pub unsafe extern "C" fn idgate_registration_check(
         let signer = handles::find::<SignerHandle>(signer)?;
         // SAFETY: the caller's promise.
         let registration = unsafe { text(registration, "registration")? };
-        let party = party_of(&signer)?;
-        let now = UnixMillis(now_ms);
-        let certificate = RegistrationCertificate::import(registration, party.as_deref(), now)
-            .map_err(unusable)?;
+        let access = certificate_of(&signer)?;
+        let (party, now) = (access.organization_identifier.as_deref(), UnixMillis(now_ms));
+        let certificate =
+            RegistrationCertificate::import(registration, party, now).map_err(unusable)?;
+        certificate.check_service(&access.services).map_err(unusable)?;
         let told = json!({
             "subject": certificate.subject,
             "issued_at_ms": certificate.issued_at.map(|at| at.0),
@@ -52,8 +54,9 @@ pub unsafe extern "C" fn idgate_registration_check(
 
 /// Compares the registration certificate of `new_session` with a request, the same that idgate_session_create takes.
 /// `out` gets JSON: `sent`, whether it goes to wallets, which it does where a request of the session is signed under
-/// `x509_hash`; `expired`, whether it would go if it had not expired; `beyond`, an array of texts that name what the
-/// request asks for and the certificate does not register. Wallets warn the person of that, or refuse.
+/// `x509_hash`, or for browsers as `org-iso-mdoc`; `expired`, whether it would go if it had not expired; `beyond`, an
+/// array of texts that name what the request asks for and the certificate does not register. Wallets warn the person of
+/// that, or refuse.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -85,13 +88,11 @@ pub unsafe extern "C" fn idgate_registration_compare(
     })
 }
 
-/// The organizationIdentifier of a signer's certificate.
-fn party_of(signer: &SignerHandle) -> Result<Option<String>, Failure> {
+/// A signer's certificate.
+fn certificate_of(signer: &SignerHandle) -> Result<VerifierCertificate, Failure> {
     let chain = signer.signer.certificate_chain();
     if chain.is_empty() {
         return Err(Failure::config("the signer has no certificate; give a certified one"));
     }
-    let certificate = VerifierCertificate::from_chain(&PROVIDER, chain);
-    let certificate = certificate.map_err(Failure::config)?;
-    Ok(certificate.organization_identifier)
+    VerifierCertificate::from_chain(&PROVIDER, chain).map_err(Failure::config)
 }

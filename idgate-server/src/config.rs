@@ -214,6 +214,7 @@ impl Config {
                     .is_some(),
                 response_mode: required(settings, "response_mode", profiles::response_mode)?,
                 dc_api: required(settings, "dc_api", profiles::dc_api)?,
+                device_requests: required(settings, "dc_api_iso", profiles::device_requests)?,
             },
             page: page(settings)?,
             link_schemes: required(settings, "link_schemes", link_schemes::parse)?,

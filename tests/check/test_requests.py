@@ -12,8 +12,8 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = ROOT / "bindings/python/src/idgate/request.py"
 DESCRIPTION = ROOT / "idgate-server/openapi.yaml"
-# Fields of a gateway's page, which the library does not have.
-OF_PAGES = ("retry_uri", "purpose", "handover")
+# Fields that the library does not have: for a gateway's page, and for the registration certificates that it keeps.
+OF_GATEWAYS = ("retry_uri", "purpose", "handover", "intended_use")
 
 
 def is_optional(annotation):
@@ -50,8 +50,8 @@ class RequestsTest(unittest.TestCase):
         found = members_of_python()
         sets = schemas["CreateSessionByCredential"]["properties"]["credential_sets"]["items"]
         for name, expected in {
-            "Request": members_of_description(schemas, "CreateSessionByCredential", OF_PAGES),
-            "RequestOfIssuer": members_of_description(schemas, "CreateSessionByIssuer", OF_PAGES),
+            "Request": members_of_description(schemas, "CreateSessionByCredential", OF_GATEWAYS),
+            "RequestOfIssuer": members_of_description(schemas, "CreateSessionByIssuer", OF_GATEWAYS),
             "SdJwtVc": members_of_description(schemas, "CredentialRequest", ("doc_type", "namespace")),
             "Mdoc": members_of_description(schemas, "CredentialRequest", ("claim_paths",)),
             "ClaimFilter": members_of_description(schemas, "ClaimFilter"),

@@ -132,6 +132,8 @@ pub const MAX_CERTIFICATE_ELEMENTS: usize = 1024;
 /// Largest distinguished name, as it comes and without case and compatibility forms. The ICAO Master
 /// List has 297 bytes at most.
 pub const MAX_NAME_BYTES: usize = 1024;
+/// Characters of a contact in a registration certificate, which a page shows whole.
+pub const MAX_CONTACT_CHARS: usize = 512;
 /// Certificates in one Master List or VICAL. The ICAO Master List has 520.
 pub const MAX_LISTED_CERTIFICATES: usize = 8192;
 /// Providers in one trusted list. There are 27 member states; public bodies may be many.

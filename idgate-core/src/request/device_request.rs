@@ -15,8 +15,10 @@ use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::dcql::mdoc_elements;
 use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
 
-/// The version of ISO/IEC 18013-5:2021. The one after it is of the second edition.
-const VERSION: &str = "1.0";
+/// The version of ISO/IEC 18013-5:2021.
+const FIRST_EDITION: &str = "1.0";
+/// The version of the second edition, which has `readerAuthAll`.
+const SECOND_EDITION: &str = "1.1";
 
 /// Who signs each part of a DeviceRequest (ISO/IEC 18013-5 9.1.4).
 #[derive(Clone, Copy)]
@@ -25,6 +27,8 @@ pub(crate) struct Reader<'r> {
     pub(crate) signer: &'r dyn RequestSigner,
     /// Encoded; it ties the request to one origin and one EncryptionInfo.
     pub(crate) session_transcript: &'r [u8],
+    /// The reader's registration certificate, a compact JWT. With it the request is of the second edition.
+    pub(crate) registration: Option<&'r str>,
 }
 
 /// EncryptionInfo in base64url: the answer is for whoever has that key. Transcripts cover this text.
@@ -67,39 +71,64 @@ impl PresentationRequest {
         credentials.iter().enumerate().all(is_distinct)
     }
 
-    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}]}`
+    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}], ? "readerAuthAll": [+ COSE_Sign1]}`
     fn device_request(&self, reader: Option<Reader<'_>>) -> Result<Vec<u8>, SignerUnavailable> {
-        let mut device_request = Writer::default().map(2).text("version").text(VERSION);
-        device_request = device_request.text("docRequests").array(self.credentials.len());
-        for asked in &self.credentials {
-            let items = encoded_cbor(&items_request(asked));
+        let registration = reader.and_then(|reader| reader.registration);
+        let items = |asked| encoded_cbor(&items_request(asked, registration));
+        let items: Vec<Vec<u8>> = self.credentials.iter().map(items).collect();
+        let (version, members) = match registration {
+            None => (FIRST_EDITION, 2),
+            Some(_) => (SECOND_EDITION, 3),
+        };
+        let mut device_request = Writer::default().map(members).text("version").text(version);
+        device_request = device_request.text("docRequests").array(items.len());
+        for items in &items {
             let members = if reader.is_some() { 2 } else { 1 };
-            device_request = device_request.map(members).text("itemsRequest").raw(&items);
+            device_request = device_request.map(members).text("itemsRequest").raw(items);
             if let Some(reader) = reader {
-                let authentication = reader_authentication(reader.session_transcript, &items);
+                let authentication = reader_authentication(reader.session_transcript, items);
                 let signed = cose::sign_detached(reader.signer, &authentication)?;
                 device_request = device_request.text("readerAuth").raw(&signed);
             }
+        }
+        // Wallets of the first edition read readerAuth alone, those of the second either.
+        if let Some(reader) = reader.filter(|reader| reader.registration.is_some()) {
+            let authentication = reader_authentication_all(reader.session_transcript, &items);
+            let signed = cose::sign_detached(reader.signer, &authentication)?;
+            device_request = device_request.text("readerAuthAll").array(1).raw(&signed);
         }
         Ok(device_request.finish())
     }
 }
 
-/// `{"docType", "nameSpaces": {name: {element: intent to retain}}}`
-fn items_request(asked: &CredentialRequest) -> Vec<u8> {
+/// `{"docType", "nameSpaces": {name: {element: intent to retain}}, ? "requestInfo": {"euWrprc": bstr}}`: ETSI TS
+/// 119 472-2 5.3.2 has the registration certificate in each, byte for byte the same.
+fn items_request(asked: &CredentialRequest, registration: Option<&str>) -> Vec<u8> {
     let elements = mdoc_elements(asked);
-    let items = Writer::default().map(2);
+    let items = Writer::default().map(if registration.is_some() { 3 } else { 2 });
     let items = items.text("docType").text(asked.doc_type.as_ref().map_or("", DocType::as_str));
     let items = items.text("nameSpaces").map(1);
     let items = items.text(asked.namespace.as_ref().map_or("", NameSpace::as_str));
     let items = items.map(elements.len());
-    elements.iter().fold(items, |items, element| items.text(element).no()).finish()
+    let items = elements.iter().fold(items, |items, element| items.text(element).no());
+    let Some(registration) = registration else { return items.finish() };
+    let items = items.text("requestInfo").map(1).text("euWrprc");
+    items.bytes(registration.as_bytes()).finish()
 }
 
 /// ReaderAuthenticationBytes; `items` is ItemsRequestBytes as it is sent.
 fn reader_authentication(session_transcript: &[u8], items: &[u8]) -> Vec<u8> {
     let authentication = Writer::default().array(3).text("ReaderAuthentication");
     encoded_cbor(&authentication.raw(session_transcript).raw(items).finish())
+}
+
+/// ReaderAuthenticationAllBytes (ISO/IEC 18013-5 second edition 12.5), without a DeviceRequestInfo; `items` are all
+/// ItemsRequestBytes as they are sent.
+fn reader_authentication_all(session_transcript: &[u8], items: &[Vec<u8>]) -> Vec<u8> {
+    let authentication = Writer::default().array(4).text("ReaderAuthenticationAll");
+    let authentication = authentication.raw(session_transcript).array(items.len());
+    let authentication = items.iter().fold(authentication, |all, items| all.raw(items));
+    encoded_cbor(&authentication.null().finish())
 }
 
 fn encoded_cbor(item: &[u8]) -> Vec<u8> {
@@ -183,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_signs_is_that_of_other_software() {
-        let items = encoded_cbor(&items_request(&licence()));
+        let items = encoded_cbor(&items_request(&licence(), None));
         let payload = reader_authentication(&bytes(TRANSCRIPT), &items);
         assert_eq!(
             sha256(&payload),
@@ -191,7 +220,7 @@ mod tests {
         );
         let session_transcript = &bytes(TRANSCRIPT);
         let signer = signer(&[b"leaf"]);
-        let reader = Reader { signer: &signer, session_transcript };
+        let reader = Reader { signer: &signer, session_transcript, registration: None };
         let made = asking(&[licence()]).device_request(Some(reader)).unwrap();
         // Before the signature all is known: the payload is detached, the certificate one byte string.
         let head = DEVICE_REQUEST.replacen("81a16c6974", "81a26c6974", 1);
@@ -207,6 +236,10 @@ mod tests {
             "582f89cd86c23a7c138668de308a78d60224b2f13d33840ffabe671b9ea997d8"
         );
         PROVIDER.verify(signer.public_key(), &signed_bytes, &signed.signature).unwrap();
+    }
+
+    fn reader(signer: &dyn RequestSigner) -> Reader<'_> {
+        Reader { signer, session_transcript: &[0xf6], registration: None }
     }
 
     /// As an HSM that gives DER would.
@@ -237,7 +270,7 @@ mod tests {
     fn a_signature_of_other_than_64_bytes_is_not_sent() {
         let made = |len| {
             let signer = Odd(signer(&[b"leaf"]), len);
-            let reader = Reader { signer: &signer, session_transcript: &[0xf6] };
+            let reader = reader(&signer);
             asking(&[licence()]).device_request(Some(reader))
         };
         assert!(made(64).is_ok());
@@ -249,8 +282,7 @@ mod tests {
     #[test]
     fn several_certificates_are_an_array() {
         let signer = signer(&[b"leaf", b"above"]);
-        let reader = Reader { signer: &signer, session_transcript: &[0xf6] };
-        let made = asking(&[licence()]).device_request(Some(reader)).unwrap();
+        let made = asking(&[licence()]).device_request(Some(reader(&signer))).unwrap();
         let chain = b"\xa1\x18\x21\x82\x44leaf\x45above\xf6";
         assert!(made.windows(chain.len()).any(|bytes| bytes == chain));
     }
@@ -270,6 +302,45 @@ mod tests {
             b"\x6anameSpaces\xa1\x6eorg.example.ns\xa2\x61b\xf4\x61a\xf4",
         ];
         assert_eq!(*items, *parts.concat());
+    }
+
+    #[test]
+    fn with_a_registration_certificate_it_is_of_the_second_edition_and_signed_as_a_whole() {
+        const JWT: &str = "eyJ0eXAiOiJyYy13cnArand0In0.e30.c2ln";
+        let other = mdoc("org.example.other", "org.example.ns", &["a"]);
+        let (signer, session_transcript) = (signer(&[b"leaf"]), &*bytes(TRANSCRIPT));
+        let reader = Reader { signer: &signer, session_transcript, registration: Some(JWT) };
+        let made = asking(&[licence(), other]).device_request(Some(reader)).unwrap();
+        assert!(made.starts_with(b"\xa3\x67version\x631.1\x6bdocRequests\x82\xa2"));
+        let mut tape = Tape::default();
+        let made = tape.parse(&made).unwrap();
+        let made = tape.value(made);
+        // ETSI TS 119 472-2 5.3.2: in each, the last member, the text as bytes.
+        let info = [&b"\x6brequestInfo\xa1\x67euWrprc\x58\x24"[..], JWT.as_bytes()].concat();
+        let requests: Vec<_> = made.get("docRequests").unwrap().elements().unwrap().collect();
+        let mut all = Vec::new();
+        for request in &requests {
+            let items = request.get("itemsRequest").unwrap();
+            let content = items.encoded_cbor().unwrap();
+            assert!(content.starts_with(b"\xa3\x67docType") && content.ends_with(&info));
+            let signed = Sign1::read(request.get("readerAuth").unwrap()).unwrap();
+            let payload = reader_authentication(session_transcript, items.raw());
+            let payload = signed.sig_structure(&payload);
+            PROVIDER.verify(signer.public_key(), &payload, &signed.signature).unwrap();
+            all.push(items.raw().to_vec());
+        }
+        assert_eq!(all.len(), 2);
+        // ISO/IEC 18013-5 second edition 12.5, written out.
+        let content = [&b"\x84\x77ReaderAuthenticationAll"[..], session_transcript, b"\x82"];
+        let content = [&content.concat(), &*all.concat(), b"\xf6"].concat();
+        let length = u16::try_from(content.len()).unwrap().to_be_bytes();
+        let payload = [&b"\xd8\x18\x59"[..], &length, &content].concat();
+        let signatures: Vec<_> = made.get("readerAuthAll").unwrap().elements().unwrap().collect();
+        assert_eq!(signatures.len(), 1);
+        let signed = Sign1::read(signatures[0]).unwrap();
+        assert_eq!(*signed.headers.x5chain().unwrap()[0], *b"leaf");
+        let payload = signed.sig_structure(&payload);
+        PROVIDER.verify(signer.public_key(), &payload, &signed.signature).unwrap();
     }
 
     #[test]

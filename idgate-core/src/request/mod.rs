@@ -51,6 +51,8 @@ pub use self::presentation_request::{
 };
 pub use self::profile::{PageFields, Profile, SpokenProfiles};
 pub(crate) use self::redirect_uri::with_response_code;
+#[cfg(feature = "shell")]
+pub use self::registration_certificate::Contacts;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
 pub(crate) use self::request_object::ObjectToSign;
 pub use self::request_object::RequestObjectJwt;

@@ -53,6 +53,8 @@ pub struct PresentationRequest {
     pub(crate) same_device: Option<bool>,
     /// Whether a person may continue on a phone.
     pub(crate) handover: bool,
+    /// The name of the registration certificate to send; `None`: the tenant's default.
+    pub(crate) intended_use: Option<String>,
     /// Whether every query needs a credential of its own, and not only those for the same claims.
     pub(crate) distinct_credentials: bool,
     /// The treatment of credentials whose status list cannot be had; `None`: what their trust entries say.
@@ -182,6 +184,11 @@ impl PresentationRequest {
     /// The profiles that the tenant listed, in the order of the offers; none: the verifier's first.
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// The tenant's name for the intended use; `None`: its default.
+    pub fn intended_use(&self) -> Option<&str> {
+        self.intended_use.as_deref()
     }
 
     /// Whether a person may continue on a phone what began on a computer.

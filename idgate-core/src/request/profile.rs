@@ -1,5 +1,6 @@
 //! The profiles that a tenant may ask for (decisions 20).
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::Remedy;
@@ -32,6 +33,9 @@ pub struct SpokenProfiles {
     dc_api: bool,
     /// Whether requests may have fields for pages.
     page_fields: PageFields,
+    /// The names of the tenant's registration certificates; `None`: the program keeps none, so it does not know
+    /// `intended_use`.
+    intended_uses: Option<Vec<String>>,
     /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
     why_draft_alone: &'static str,
 }
@@ -45,8 +49,14 @@ impl SpokenProfiles {
         }
         let why_draft_alone =
             "this verifier speaks only draft; make it with the profiles 1.0 or haip, too";
-        let page_fields = PageFields::Unknown;
-        Self { enabled, unready: Vec::new(), dc_api: false, page_fields, why_draft_alone }
+        Self {
+            enabled,
+            unready: Vec::new(),
+            dc_api: false,
+            page_fields: PageFields::Unknown,
+            intended_uses: None,
+            why_draft_alone,
+        }
     }
 
     /// Of an enabled one: it cannot be used now, as without its certificate.
@@ -75,6 +85,14 @@ impl SpokenProfiles {
     #[must_use]
     pub fn with_page_fields(mut self, fields: PageFields) -> Self {
         self.page_fields = fields;
+        self
+    }
+
+    /// The same where the program keeps registration certificates of the tenant, by these names: then `intended_use`
+    /// is known, and has to be one of them.
+    #[must_use]
+    pub fn with_intended_uses(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.intended_uses = Some(names.into_iter().collect());
         self
     }
 
@@ -109,6 +127,11 @@ impl SpokenProfiles {
     /// Whether requests may have fields for pages.
     pub(crate) fn page_fields(&self) -> PageFields {
         self.page_fields
+    }
+
+    /// The names of intended uses; `None`: the field is unknown.
+    pub(crate) fn intended_uses(&self) -> Option<&[String]> {
+        self.intended_uses.as_deref()
     }
 
     /// The text of a refusal where `draft` alone is enabled.

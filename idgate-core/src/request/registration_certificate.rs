@@ -1,6 +1,7 @@
 //! A registration certificate: what a registrar attests that a relying party may ask for. Wallets
 //! compare it with the query and warn or refuse where that asks for more.
 
+mod contacts;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
@@ -11,6 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use self::contacts::Contacts;
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::ids::ClaimPath;
@@ -38,6 +40,11 @@ pub struct RegistrationCertificate {
     pub issued_at: Option<UnixMillis>,
     /// When it ends.
     pub expires_at: Option<UnixMillis>,
+    /// The service of the relying party that it is for, `srv_id` (ARF RPRC_04a).
+    service: Option<String>,
+    /// The registry's identifier of the intended use (ETSI TS 119 475 5.2.4, table 9).
+    intended_use_id: Option<String>,
+    contacts: Contacts,
     credentials: Vec<Registered>,
 }
 
@@ -65,6 +72,8 @@ pub enum RegistrationError {
     Expired,
     /// Its `sub` is not the organizationIdentifier of the access certificate.
     OtherParty,
+    /// Its `srv_id` is not a service of the access certificate.
+    OtherService,
 }
 
 impl RegistrationCertificate {
@@ -78,7 +87,7 @@ impl RegistrationCertificate {
         organization_identifier: Option<&str>,
         now: UnixMillis,
     ) -> Result<Self, RegistrationError> {
-        let certificate = Self::parse(text.trim())?;
+        let certificate = Self::read(text.trim(), true)?;
         if certificate.issued_at.is_some_and(|at| now < at) {
             return Err(RegistrationError::NotYetValid);
         }
@@ -98,6 +107,12 @@ impl RegistrationCertificate {
     /// # Errors
     /// It cannot be read; see [`RegistrationError`].
     pub fn parse(text: &str) -> Result<Self, RegistrationError> {
+        Self::read(text, false)
+    }
+
+    /// `is_new`: the members that earlier programs did not look at have their forms, too. Without it they are left
+    /// out where they do not, so that a certificate that was taken before is not lost.
+    fn read(text: &str, is_new: bool) -> Result<Self, RegistrationError> {
         use RegistrationError::{Member, NotAJwt, Typ};
         let jws = CompactJws::split(text).map_err(|_| NotAJwt)?;
         let decode = |part: &str| base64url::decode(part).map_err(|_| NotAJwt);
@@ -115,6 +130,17 @@ impl RegistrationCertificate {
             None => Ok(None),
             Some(value) => value.as_u64().map(UnixMillis::from_secs).map(Some).ok_or(Member(name)),
         };
+        let optional = |name: &'static str| match payload.get(name) {
+            None => Ok(None),
+            Some(value) => match text_of(value) {
+                None if is_new => Err(Member(name)),
+                text => Ok(text),
+            },
+        };
+        let contacts = match Contacts::checked(payload) {
+            Err(error) if is_new => return Err(error),
+            contacts => contacts.unwrap_or_default(),
+        };
         let credentials = payload.get("credentials").and_then(Value::elements);
         let credentials = credentials.ok_or(Member("credentials"))?.map(Registered::read);
         Ok(Self {
@@ -122,6 +148,9 @@ impl RegistrationCertificate {
             subject: payload.get("sub").and_then(Value::as_str).ok_or(Member("sub"))?.into_owned(),
             issued_at: time("iat")?,
             expires_at: time("exp")?,
+            service: optional("srv_id")?,
+            intended_use_id: optional("intended_use_id")?,
+            contacts,
             credentials: credentials.collect::<Option<_>>().ok_or(Member("credentials"))?,
         })
     }
@@ -129,6 +158,44 @@ impl RegistrationCertificate {
     /// Whether it has not expired.
     pub fn is_valid_at(&self, now: UnixMillis) -> bool {
         self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// The service of the relying party that it is for.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
+    /// The registry's identifier of the intended use.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn intended_use_id(&self) -> Option<&str> {
+        self.intended_use_id.as_deref()
+    }
+
+    /// Where a person can turn to.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn contacts(&self) -> &Contacts {
+        &self.contacts
+    }
+
+    /// The text of the one among these attestations.
+    pub(crate) fn among(attestations: &[VerifierInfo]) -> Option<&str> {
+        let mut own = attestations.iter().filter(|one| one.format == FORMAT);
+        own.next().map(|one| one.data.as_str())
+    }
+
+    /// That it is for one of these services, those of the access certificate, where both name any (ARF RPRC_17a).
+    ///
+    /// # Errors
+    /// [`RegistrationError::OtherService`]: it is for another one.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn check_service(&self, services: &[String]) -> Result<(), RegistrationError> {
+        match &self.service {
+            Some(own) if !services.is_empty() && !services.contains(own) => {
+                Err(RegistrationError::OtherService)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// As an entry of `verifier_info`.
@@ -165,26 +232,26 @@ impl RegistrationCertificate {
 }
 
 impl Registered {
-    /// An entry, which resembles a credential query; its claims stand in `claim`.
+    /// An entry, which resembles a credential query. Its claims are in `claim` (ETSI TS 119 475 B.2.9), in `claims`, or
+    /// in both.
     fn read(entry: Value<'_, '_>) -> Option<Self> {
         let meta = entry.get("meta")?;
         let types = match (meta.get("vct_values"), meta.get("doctype_value")) {
-            (Some(values), _) => values.elements()?.map(text).collect::<Option<_>>()?,
-            (None, Some(value)) => Vec::from([text(value)?]),
+            (Some(values), _) => values.elements()?.map(text_of).collect::<Option<_>>()?,
+            (None, Some(value)) => Vec::from([text_of(value)?]),
             (None, None) => return None,
         };
-        let claims = match entry.get("claim").or_else(|| entry.get("claims")) {
-            None => Vec::new(),
-            Some(claims) => {
-                let path = |claim: Value<'_, '_>| ClaimPath::from_value(claim.get("path")?).ok();
-                claims.elements()?.map(path).collect::<Option<_>>()?
+        let mut claims = Vec::new();
+        for named in ["claim", "claims"].into_iter().filter_map(|name| entry.get(name)) {
+            for claim in named.elements()? {
+                claims.push(ClaimPath::from_value(claim.get("path")?).ok()?);
             }
-        };
-        Some(Self { format: text(entry.get("format")?)?, types, claims })
+        }
+        Some(Self { format: text_of(entry.get("format")?)?, types, claims })
     }
 }
 
-fn text(value: Value<'_, '_>) -> Option<String> {
+fn text_of(value: Value<'_, '_>) -> Option<String> {
     value.as_str().map(Cow::into_owned)
 }
 
@@ -202,13 +269,22 @@ impl fmt::Display for RegistrationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAJwt => f.write_str("is not a compact JWT of JSON objects"),
-            Self::Typ => f.write_str("is not of type rc-wrp+jwt; give a registration certificate"),
-            Self::Member(name) => write!(f, "has no {name} in the form of one; ask the registrar"),
+            Self::Typ => f.write_str(
+                "is not of type rc-wrp+jwt (ETSI TS 119 475 5.2.2); give a registration certificate",
+            ),
+            Self::Member(name) => write!(
+                f,
+                "has no {name} in the form of one (ETSI TS 119 475 5.2.4); ask the registrar"
+            ),
             Self::NotYetValid => f.write_str("is not valid yet; wait, or look at the clock"),
             Self::Expired => f.write_str("has expired; ask the registrar for a new one"),
             Self::OtherParty => f.write_str(
                 "is another party's: its sub is not the organizationIdentifier of the access \
-                 certificate",
+                 certificate (ARF RPRC_17a)",
+            ),
+            Self::OtherService => f.write_str(
+                "is another service's: its srv_id is not an organizational unit of the access \
+                 certificate (ARF RPRC_17a)",
             ),
         }
     }

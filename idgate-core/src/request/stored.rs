@@ -68,6 +68,8 @@ struct Request {
     transaction_data: Vec<TransactionData>,
     #[serde(default, skip_serializing_if = "Option::is_none", with = "pages")]
     dc_api: Option<DcApiPages>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    intended_use: Option<String>,
     #[serde(skip)]
     presets: Presets,
 }
@@ -221,6 +223,7 @@ mod tests {
             "retry_uri",
             "purpose",
             "handover",
+            "intended_use",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }
@@ -236,6 +239,7 @@ mod tests {
             vec![CredentialSet::new(vec![vec!["credential_1".into()]], false)];
         request.same_device = Some(false);
         request.handover = true;
+        request.intended_use = Some("age".into());
         request.retry_uri = Some("https://a.example/again".into());
         request.purpose = Some(serde_json::from_str(r#"[["en","To open an account"]]"#).unwrap());
         request.distinct_credentials = true;
@@ -261,7 +265,8 @@ mod tests {
                 r#""credential_sets":[{"options":[["credential_1"]],"required":false}],"#,
                 r#""same_device":false,"handover":true,"distinct_credentials":true,"#,
                 r#""on_unknown_revocation":"accept","#,
-                r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false}}"#,
+                r#""dc_api":{"origins":["a"],"iso_mdoc":false,"handed_over":false},"#,
+                r#""intended_use":"age"}"#,
             )
         );
         assert_eq!(text(&read(&stored)), stored);

@@ -36,7 +36,7 @@ pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
 use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
-use crate::request::{PresentationRequest, Profile, VerifierInfo};
+use crate::request::{PresentationRequest, Profile, RegistrationCertificate, VerifierInfo};
 use crate::time::UnixMillis;
 
 /// Counts commits; 0 stands for "not stored yet".
@@ -215,6 +215,19 @@ impl Session {
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn request(&self) -> &PresentationRequest {
         &self.request
+    }
+
+    /// The registration certificate that goes to its wallets, if one does.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn registration(&self) -> Option<RegistrationCertificate> {
+        let text = RegistrationCertificate::among(&self.verifier_info)?;
+        RegistrationCertificate::parse(text).ok()
+    }
+
+    /// Whether a registration certificate goes to its wallets.
+    #[cfg_attr(feature = "shell", visibility::make(pub))]
+    pub(crate) fn is_registered(&self) -> bool {
+        RegistrationCertificate::among(&self.verifier_info).is_some()
     }
 
     /// Whether answers to its tenant name the profile. They do not where the request names none, has no field that

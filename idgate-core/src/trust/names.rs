@@ -20,6 +20,8 @@ pub(crate) const STATE_OR_PROVINCE_NAME: &[u8] = b"\x55\x04\x08";
 
 /// 2.5.4.10
 pub(crate) const ORGANIZATION_NAME: &[u8] = b"\x55\x04\x0a";
+/// 2.5.4.11
+pub(crate) const ORGANIZATIONAL_UNIT_NAME: &[u8] = b"\x55\x04\x0b";
 /// 2.5.4.97
 pub(crate) const ORGANIZATION_IDENTIFIER: &[u8] = b"\x55\x04\x61";
 

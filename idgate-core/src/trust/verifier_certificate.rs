@@ -1,6 +1,8 @@
 //! The verifier's own certificate: the one that wallets see in the `x5c` of a Request Object, and
 //! what must hold of it before it is put to use (OpenID4VP 1.0 5.9.3, HAIP 1.0 5).
 
+mod transparency;
+
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(
     clippy::unwrap_used,
@@ -10,15 +12,17 @@
 )]
 mod tests;
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
 use x509_parser::extensions::GeneralName;
 
+pub use self::transparency::Transparency;
 use super::anchors::TrustMaterialError;
 use super::certificate::Certificate;
-use super::names::{self, ORGANIZATION_IDENTIFIER};
+use super::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATIONAL_UNIT_NAME};
 use super::pem::pem_or_der;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, PublicKey};
@@ -40,6 +44,10 @@ pub struct VerifierCertificate {
     pub subject: String,
     /// The organizationIdentifier of its subject (2.5.4.97), which EU access certificates have.
     pub organization_identifier: Option<String>,
+    /// The organizational units of its subject (2.5.4.11): where EU access certificates name the service.
+    pub services: Vec<String>,
+    /// Its list of signed certificate timestamps.
+    pub transparency: Transparency,
     /// Its dNSNames, in lower case.
     pub dns_names: Vec<String>,
     /// When the last certificate of the chain becomes valid.
@@ -162,6 +170,11 @@ impl VerifierCertificate {
             key: p256_key(leaf)?,
             subject: names::rfc4514(subject),
             organization_identifier: identifiers.first().map(ToString::to_string),
+            services: names::attribute_texts(subject, ORGANIZATIONAL_UNIT_NAME)
+                .into_iter()
+                .map(Cow::into_owned)
+                .collect(),
+            transparency: Transparency::of(leaf),
             dns_names: dns_names(leaf).map(str::to_ascii_lowercase).collect(),
             valid_from: chain.iter().map(Certificate::not_before).max().unwrap_or_default(),
             valid_until: chain.iter().map(Certificate::not_after).min().unwrap_or_default(),

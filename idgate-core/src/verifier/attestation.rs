@@ -6,7 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, Remedy, RequestError};
-use crate::request::{PresentationRequest, Profile, RegistrationCertificate, VerifierInfo};
+use crate::request::{
+    PresentationRequest, Presets, Profile, RegistrationCertificate, VerifierInfo,
+};
 use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
 use crate::verifier::{ProfileOptions, Verifier};
@@ -15,8 +17,8 @@ use crate::verifier::{ProfileOptions, Verifier};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Attestation {
-    /// What goes to wallets. `None`: none of the requests goes out under `x509_hash`, or the
-    /// registration certificate has expired.
+    /// The entry for wallets. `None`: no request of the session goes out under `x509_hash` or with a reader's signature,
+    /// or the registration certificate has expired.
     pub verifier_info: Option<VerifierInfo>,
     /// Whether it would go to wallets, had it not expired.
     pub expired: bool,
@@ -42,9 +44,16 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Attestation, RequestError> {
         let spoken = self.profiles.of(request)?;
+        // The age app knows no reader and no hash (decisions 41).
+        if request.presets == Presets::AgeApp {
+            return Ok(Attestation::default());
+        }
         let form = |profile: &_| self.profiles.shape(*profile, &self.draft).client_id_form;
         let linked = spoken.iter().any(|profile| form(profile) == ClientIdForm::X509Hash);
-        if !linked && !self.goes_to_browsers_by_hash(request, &spoken, signer, now) {
+        if !linked
+            && !self.goes_to_browsers_by_hash(request, &spoken, signer, now)
+            && !self.registers_device_request(request, signer, now)
+        {
             return Ok(Attestation::default());
         }
         if !certificate.is_valid_at(now) {

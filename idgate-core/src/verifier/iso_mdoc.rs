@@ -6,10 +6,12 @@ use alloc::string::{String, ToString};
 use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, NotFetched, Remedy, RequestError};
 use crate::formats::mdoc::Handover;
-use crate::request::{PresentationRequest, Presets, Reader, encryption_info, iso_mdoc_data};
+use crate::request::{
+    PresentationRequest, Presets, Reader, RegistrationCertificate, encryption_info, iso_mdoc_data,
+};
 use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Session};
 use crate::time::UnixMillis;
-use crate::verifier::{DcApi, NewSession, Verifier};
+use crate::verifier::{DcApi, DeviceRequests, NewSession, Verifier};
 
 /// readerAuth is made with the key of a certificate, whatever name OpenID4VP signs under.
 const READER: ClientIdForm = ClientIdForm::X509Hash;
@@ -32,7 +34,7 @@ impl Verifier {
         }
         let reader = match request.presets {
             Presets::AgeApp => None,
-            Presets::Used | Presets::Unused => self.reader(new, now)?,
+            Presets::Used | Presets::Unused => self.reader(new.signer.as_deref(), now)?,
         };
         if reader.is_some() && pages.origins.len() != 1 {
             let rule = "must be one origin where org-iso-mdoc is asked for and signed: a signature \
@@ -63,7 +65,13 @@ impl Verifier {
                 let handover = Handover::Iso180137AnnexC { encryption_info, origin };
                 let transcript = handover.session_transcript(self.provider(), "", "", "");
                 signer.and_then(|signer| {
-                    let reader = Reader { signer, session_transcript: &transcript };
+                    let registration = match self.profiles.device_requests {
+                        DeviceRequests::Auto => {
+                            RegistrationCertificate::among(&session.verifier_info)
+                        }
+                        DeviceRequests::FirstEdition => None,
+                    };
+                    let reader = Reader { signer, session_transcript: &transcript, registration };
                     iso_mdoc_data(&session.request, encryption_info, Some(reader))
                 })
             }
@@ -72,13 +80,25 @@ impl Verifier {
         data.map_err(NotFetched::Signer)
     }
 
+    /// Whether a registration certificate would go to browsers in a DeviceRequest, which a certificate signs.
+    pub(super) fn registers_device_request(
+        &self,
+        request: &PresentationRequest,
+        signer: Option<&str>,
+        now: UnixMillis,
+    ) -> bool {
+        self.profiles.device_requests == DeviceRequests::Auto
+            && request.dc_api.as_ref().is_some_and(|pages| pages.iso_mdoc)
+            && request.fits_device_request()
+            && matches!(self.reader(signer, now), Ok(Some(_)))
+    }
+
     /// Who signs readerAuth now, where requests to browsers are signed at all. It is optional for a
     /// verifier that has no certificate; one that has is not left out in silence once its dates are over.
-    fn reader(&self, new: &NewSession, now: UnixMillis) -> Result<Option<String>, RequestError> {
+    fn reader(&self, name: Option<&str>, now: UnixMillis) -> Result<Option<String>, RequestError> {
         if matches!(self.profiles.dc_api, DcApi::Off | DcApi::Unsigned) {
             return Ok(None);
         }
-        let name = new.signer.as_deref();
         match self.signers.for_new(READER, name, self.host.as_deref(), now) {
             Ok(known) => Ok(Some(known.signer.key_id().to_string())),
             Err(_) if name.is_none() && !self.signers.serve_x509() => Ok(None),

@@ -20,7 +20,7 @@ pub use self::attestation::Attestation;
 pub use self::builder::VerifierBuilder;
 use self::builder::WantsProfiles;
 pub use self::new_session::NewSession;
-pub use self::profiles::{DcApi, ProfileOptions, ResponseMode};
+pub use self::profiles::{DcApi, DeviceRequests, ProfileOptions, ResponseMode};
 use self::signers::Signers;
 
 use crate::codec::origin;

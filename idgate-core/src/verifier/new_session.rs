@@ -63,8 +63,8 @@ impl NewSession {
     }
 
     /// A registration certificate of the tenant, which goes to wallets with requests that are signed under
-    /// `x509_hash`, while it is in force. It goes with a request that asks for more than is registered, too: the
-    /// wallet may then refuse or warn.
+    /// `x509_hash` and with DeviceRequests that its certificate signs, while it is in force. It goes with a request that
+    /// asks for more than is registered, too: the wallet may then refuse or warn.
     pub fn registration(self, certificate: &RegistrationCertificate) -> Self {
         self.registered(certificate, false)
     }

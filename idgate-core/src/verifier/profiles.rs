@@ -25,6 +25,19 @@ pub struct ProfileOptions {
     pub announces_post: bool,
     /// The requests that pages may pass to their browser, in any profile but `draft`.
     pub dc_api: DcApi,
+    /// The version of a DeviceRequest to browsers (ISO/IEC TS 18013-7 Annex C).
+    pub device_requests: DeviceRequests,
+}
+
+/// The version of a DeviceRequest to browsers.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DeviceRequests {
+    /// `1.1`, with the registration certificate, of a session that has one and is signed; else `1.0`.
+    #[default]
+    Auto,
+    /// `1.0`
+    FirstEdition,
 }
 
 /// What pages may pass to their browser (OpenID4VP A.3). Browsers and wallets take the first that they
@@ -78,6 +91,7 @@ impl ProfileOptions {
             response_mode: ResponseMode::Auto,
             announces_post: false,
             dc_api: DcApi::Off,
+            device_requests: DeviceRequests::Auto,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
 use idgate_base::rate_limit::{Policy, RateLimiter};
 use idgate_store::gateway_key::{CertifiedKey, Registration};
 
-/// Each thing is told of a client once in five minutes.
+/// The log has each notice of a client's use once in five minutes.
 const NOTICE: Policy = Policy::new("registration", 1, 300);
 
 /// What was told of whom.
@@ -38,25 +38,36 @@ impl App {
         registration: &Registration,
         certified: Option<&CertifiedKey>,
     ) -> Result<Option<VerifierInfo>, RequestError> {
-        let (Registration { client_id, certificate, strict }, now) = (registration, self.now());
+        let Registration { client_id, intended_use, certificate, strict, .. } = registration;
+        let now = self.now();
         let attested = verifier.attest(request, signer, certificate, now)?;
         let is_other = certified.is_some_and(|key| registration.is_of_another(&key.certificate));
         if is_other && attested.verifier_info.is_some() {
-            if self.notices.admit(client_id, "party", now) {
+            if self.notices.admit(registration, "party", now) {
                 tracing::warn!(
                     client_id,
-                    "a registration certificate is of another party than the certificate that signs, \
-                     and is not sent"
+                    intended_use,
+                    "a registration certificate is of another party or service than the certificate \
+                     that signs, and is not sent"
                 );
             }
             return if *strict { Err(of_another_party()) } else { Ok(None) };
         }
-        if attested.expired && self.notices.admit(client_id, "end", now) {
-            tracing::warn!(client_id, "a registration certificate has expired and is not sent");
+        if attested.expired && self.notices.admit(registration, "end", now) {
+            tracing::warn!(
+                client_id,
+                intended_use,
+                "a registration certificate has expired and is not sent"
+            );
         }
-        if !attested.beyond.is_empty() && self.notices.admit(client_id, "beyond", now) {
+        if !attested.beyond.is_empty() && self.notices.admit(registration, "beyond", now) {
             let beyond = shortened(&attested.beyond);
-            tracing::warn!(client_id, beyond, "a request asks for more than is registered");
+            tracing::warn!(
+                client_id,
+                intended_use,
+                beyond,
+                "a request asks for more than is registered"
+            );
         }
         let attested = if *strict { attested.strict()? } else { attested };
         Ok(attested.verifier_info)
@@ -64,8 +75,9 @@ impl App {
 }
 
 impl Notices {
-    fn admit(&self, client_id: &str, about: &str, now: UnixMillis) -> bool {
-        self.0.charge(&[(NOTICE, (client_id, about))], now).is_ok()
+    fn admit(&self, registration: &Registration, about: &str, now: UnixMillis) -> bool {
+        let about = [about, " ", &registration.intended_use].concat();
+        self.0.charge(&[(NOTICE, (&*registration.client_id, &*about))], now).is_ok()
     }
 }
 

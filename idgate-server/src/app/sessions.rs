@@ -88,12 +88,17 @@ impl App {
         if let Some(signer) = &signer {
             new = new.signer(signer);
         }
-        let spoken = self.spoken(&certified);
+        let mut spoken = self.spoken(&certified);
+        if let Some(certificates) = certificates {
+            let uses = certificates.registrations_of(client_id);
+            spoken = spoken.with_intended_uses(uses.map(|own| own.intended_use.clone()));
+        }
         let parse = || verifier.resolve(body, caller.mode(), &spoken);
         let mut request = stage(Stage::Make, parse)?;
         self.check_pages(caller, &request).await?;
         let now = self.now();
-        let registration = certificates.and_then(|all| all.registration(client_id));
+        let registration =
+            certificates.and_then(|all| all.registration(client_id, request.intended_use()));
         let signs = certified.in_force.as_deref();
         let make = |request, mut new: NewSession| {
             if let Some(registration) = registration {

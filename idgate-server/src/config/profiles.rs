@@ -1,6 +1,6 @@
 //! The profiles of OpenID4VP that the gateway speaks, and the choices in them.
 
-use idgate_core::shell::{ClientIdForm, ProfileOptions};
+use idgate_core::shell::{ClientIdForm, DeviceRequests, ProfileOptions};
 use idgate_core::{DcApi, Profile, Verifier};
 
 use super::{Settings, optional, required, rules};
@@ -18,6 +18,8 @@ pub struct SpokenProfiles {
     pub response_mode: ResponseMode,
     /// What pages may pass to their browser.
     pub dc_api: DcApi,
+    /// The version of a DeviceRequest to browsers.
+    pub device_requests: DeviceRequests,
 }
 
 /// How the gateway calls itself in signed requests of `1.0` (OpenID4VP 1.0 5.9.3).
@@ -91,6 +93,7 @@ impl SpokenProfiles {
         };
         options.announces_post = self.announces_post;
         options.dc_api = self.dc_api;
+        options.device_requests = self.device_requests;
         options
     }
 }
@@ -103,6 +106,7 @@ impl Default for SpokenProfiles {
             announces_post: false,
             response_mode: ResponseMode::Auto,
             dc_api: DcApi::Off,
+            device_requests: DeviceRequests::Auto,
         }
     }
 }
@@ -152,10 +156,24 @@ pub(super) fn dc_api(text: &str) -> Result<DcApi, String> {
     ])(text)
 }
 
+pub(super) fn device_requests(text: &str) -> Result<DeviceRequests, String> {
+    rules::one_of([("auto", DeviceRequests::Auto), ("1.0", DeviceRequests::FirstEdition)])(text)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn device_requests_are_of_either_edition_or_of_the_first() {
+        assert_eq!(device_requests("auto"), Ok(DeviceRequests::Auto));
+        assert_eq!(device_requests("1.0"), Ok(DeviceRequests::FirstEdition));
+        for bad in ["", "1.1", "AUTO", "1"] {
+            let refused = device_requests(bad).unwrap_err();
+            assert!(refused.contains("auto") && refused.contains("1.0"), "{refused}");
+        }
+    }
 
     #[test]
     fn profiles_are_listed_once_each_and_the_first_leads() {

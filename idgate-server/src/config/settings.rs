@@ -80,6 +80,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned";
     "IDGATE_LINK_SCHEMES" "link_schemes" = "":
         "Further wallet schemes of links, commas between several, for example mdoc-openid4vp";
+    "IDGATE_DC_API_ISO" "dc_api_iso" = "auto":
+        "Version of org-iso-mdoc requests: auto (1.1 with a registration certificate, else 1.0) or 1.0";
     "IDGATE_PAGE" "page" = "off":
         "on: sessions have a page for people";
     "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":

@@ -70,13 +70,13 @@ fn tell(key: &CertifiedKey, now: UnixMillis) {
 }
 
 fn tell_registration(registration: &Registration, now: UnixMillis) {
-    let whose = &registration.client_id;
+    let whose = registration.whose();
     let end = registration.certificate.expires_at;
     let Some(until) = end.filter(|until| until.since(now) < RENEW_BEFORE_MS) else { return };
     if registration.certificate.is_valid_at(now) {
-        tracing::warn!(%until, whose, "a registration certificate ends soon; renew it");
+        tracing::warn!(%until, %whose, "a registration certificate ends soon; renew it");
     } else {
-        tracing::error!(%until, whose, "a registration certificate has expired and is not sent");
+        tracing::error!(%until, %whose, "a registration certificate has expired and is not sent");
     }
 }
 

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{VerifierCertificate, pem_or_der};
-use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::db::{Db, Row, sql};
 use super::failure::Done;
 use super::sql::millis;
 use super::types::StoreError;
 use crate::cache::Numbered;
-use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS, Registration};
+use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS};
+use crate::registrations;
 use crate::seal::{Place, Sealer};
 use crate::version_numbers::Numbers;
 
@@ -59,7 +60,7 @@ pub(super) async fn read(db: &Db<'_>, sealer: &Sealer) -> Done<Certificates> {
                    FROM certificates AS c JOIN certificate_keys AS k ON k.id = c.key_id \
                    ORDER BY c.number DESC");
     let rows = db.all(sql, &[], Stored::read).await?;
-    let registrations = registrations(db).await?;
+    let registrations = registrations::read(db).await?;
     Ok(Certificates { version, keys: open(rows, sealer), registrations })
 }
 
@@ -123,24 +124,6 @@ pub(super) async fn records(db: &Db<'_>, client_id: Option<&str>) -> Done<Vec<Ce
     db.all(sql, &[&client_id], read).await
 }
 
-/// What registrars attest of clients.
-pub(super) async fn registrations(db: &Db<'_>) -> Done<Vec<Registration>> {
-    let sql = sql("SELECT client_id, jwt, strict FROM registrations ORDER BY client_id");
-    let rows = db.all(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await?;
-    Ok(parse(rows))
-}
-
-/// From client, text and strictness. One that cannot be read is left out, and the log says so.
-fn parse(rows: Vec<(String, String, bool)>) -> Vec<Registration> {
-    let read = |(client_id, jwt, strict): (String, String, bool)| {
-        let certificate = RegistrationCertificate::parse(&jwt);
-        let certificate = certificate
-            .inspect_err(|error| tracing::error!(%error, client_id, "a registration is left out"));
-        Some(Registration { certificate: certificate.ok()?, client_id, strict })
-    };
-    rows.into_iter().filter_map(read).collect()
-}
-
 /// A stored chain, as it stands in its column: one certificate after another.
 fn certificate(chain: &[u8]) -> Result<VerifierCertificate, StoreError> {
     let damaged = |why: String| StoreError::Damaged(format!("a stored certificate: {why}"));
@@ -168,12 +151,9 @@ pub(super) async fn forget(db: &Db<'_>, now: UnixMillis) -> Done<usize> {
 /// attests of it. `false`: there was nothing.
 pub(super) async fn end(db: &Db<'_>, client_id: &str, now: UnixMillis) -> Done<bool> {
     let mut ended = replace(db, client_id, now).await?;
-    for sql in [
-        sql("DELETE FROM certificate_keys WHERE client_id = $1 AND NOT used"),
-        sql("DELETE FROM registrations WHERE client_id = $1"),
-    ] {
-        ended = ended.saturating_add(db.run(sql, &[&client_id]).await?);
-    }
+    let sql = sql("DELETE FROM certificate_keys WHERE client_id = $1 AND NOT used");
+    ended = ended.saturating_add(db.run(sql, &[&client_id]).await?);
+    ended = ended.saturating_add(registrations::forget(db, client_id).await?);
     if ended > 0 {
         raise_version(db).await?;
     }

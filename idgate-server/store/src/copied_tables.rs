@@ -171,7 +171,12 @@ pub(crate) const TABLES: &[Table] = &[
         ),
         "number",
     ),
-    table("registrations", "client_id", "client_id, jwt, strict, added_at"),
+    table("registrations", "client_id", "client_id, intended_use, jwt, strict, added_at"),
+    table(
+        "further_registrations",
+        "client_id, intended_use",
+        "client_id, intended_use, jwt, strict, added_at",
+    ),
     replacing(table("certificates_version", "id", "1 AS id, version")),
     table(
         "webhook_endpoints",

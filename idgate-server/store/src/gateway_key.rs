@@ -2,6 +2,7 @@
 //! Others sign by certificates that were made for them.
 
 mod certified;
+mod registration;
 mod request;
 
 use std::fmt;
@@ -18,10 +19,10 @@ use idgate_core::crypto::{Curve, PublicKey};
 use idgate_core::shell::base64url;
 use zeroize::Zeroizing;
 
-pub use self::certified::{
-    Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS, Registration,
-};
+pub use self::certified::{Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS};
+pub use self::registration::{Registration, UNNAMED_USE, Whose};
 pub use self::request::certification_request;
+pub use crate::limits::MAX_REGISTRATIONS;
 
 /// Length of one coordinate on P-256.
 const COORDINATE: usize = 32;

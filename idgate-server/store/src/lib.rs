@@ -48,6 +48,7 @@ mod postgres_statements;
 mod prepared_session;
 mod quotas;
 mod registered;
+mod registrations;
 mod rekey;
 mod reports;
 mod retention;

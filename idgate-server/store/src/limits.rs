@@ -6,3 +6,5 @@ pub(crate) const MAX_COUNTED_TYPES: i64 = 1000;
 /// URLs that trusted lists are fetched from. There are three lists of issuers in the EU; some more are for
 /// pilots.
 pub(crate) const MAX_LIST_SOURCES: usize = 32;
+/// Registration certificates of a client: the example of the EU's architecture comes to 7.
+pub const MAX_REGISTRATIONS: usize = 32;

@@ -32,26 +32,28 @@ async fn newest(db: &Db<'_>, client_id: &str) -> Done<Vec<Stored>> {
 
 /// Compares the requests of a client with its registration.
 fn judge(sealer: &Sealer, registration: &Registration, sessions: &[Stored]) -> Finding {
-    let client_id = &registration.client_id;
+    let whose = registration.whose();
     let mut seen = 0_u64;
     for stored in sessions {
         // What does not open is found elsewhere.
         let Ok(session) = stored.open(sealer) else { continue };
-        // Wallets see what is registered where the certificate's hash names the client.
-        if !session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash)) {
+        // Wallets see what is registered where the certificate's hash names the client, or signs as reader.
+        let is_seen = session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash))
+            || session.is_registered();
+        if !is_seen || !registration.goes_with(session.request().intended_use()) {
             continue;
         }
         seen = seen.saturating_add(1);
         let beyond = registration.certificate.exceeded_by(session.request());
         if !beyond.is_empty() {
             let what = format!(
-                "{client_id} asks for more than is registered, and wallets warn or refuse: {}; have \
+                "{whose} asks for more than is registered, and wallets warn or refuse: {}; have \
                  it registered, or have the client ask for less",
                 beyond.join(", ")
             );
             return Finding::warning(CHECK, what);
         }
     }
-    let good = format!("{client_id} asked for no more than is registered ({seen} sessions)");
+    let good = format!("{whose} asked for no more than is registered ({seen} sessions)");
     Finding::good(CHECK, good)
 }

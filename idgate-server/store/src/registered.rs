@@ -2,17 +2,18 @@
 
 use idgate_core::UnixMillis;
 
-use crate::certificates::{CertificateRecord, records, registrations};
+use crate::certificates::{CertificateRecord, records};
 use crate::db::Db;
 use crate::failure::Done;
 use crate::finding::Finding;
 use crate::gateway_key::{RENEW_BEFORE_MS, Registration};
+use crate::registrations;
 
 const CHECK: &str = "registrations";
 
 /// Looks at the registration certificates of all clients.
 pub(super) async fn look(db: &Db<'_>, now: UnixMillis) -> Done<Vec<Finding>> {
-    Ok(judge(&records(db, None).await?, &registrations(db).await?, now))
+    Ok(judge(&records(db, None).await?, &registrations::read(db).await?, now))
 }
 
 /// What is wrong with them, or will be.
@@ -28,12 +29,12 @@ fn judge(
 }
 
 fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<Finding> {
-    let client_id = &registration.client_id;
-    let signing = CertificateRecord::signing_for(records, client_id)?;
+    let signing = CertificateRecord::signing_for(records, &registration.client_id)?;
     registration.is_of_another(&signing.certificate).then(|| {
         let what = format!(
-            "that of {client_id} is of {}, not of the party in the certificate that signs, and is \
+            "that of {} is of {}, not of the party and service in the certificate that signs, and is \
              not sent; have one of the two issued anew",
+            registration.whose(),
             registration.certificate.subject
         );
         Finding::bad(CHECK, what)
@@ -41,14 +42,14 @@ fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<F
 }
 
 fn end(registration: &Registration, now: UnixMillis) -> Option<Finding> {
-    let client_id = &registration.client_id;
+    let whose = registration.whose();
     let until = registration.certificate.expires_at?;
     if !registration.certificate.is_valid_at(now) {
-        let what = format!("that of {client_id} expired at {until} and is not sent; renew it");
+        let what = format!("that of {whose} expired at {until} and is not sent; renew it");
         return Some(Finding::bad(CHECK, what));
     }
     (until.since(now) < RENEW_BEFORE_MS).then(|| {
-        let what = format!("that of {client_id} ends on {until}; renew it");
+        let what = format!("that of {whose} ends on {until}; renew it");
         Finding::warning(CHECK, what)
     })
 }

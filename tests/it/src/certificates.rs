@@ -2,11 +2,15 @@
 //! watched.
 
 mod expiry;
+mod intended_use;
+mod iso_mdoc;
 mod registration;
 mod signing;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub(crate) use self::registration::jwt_with as registration_with;
 
 use idgate_testkit::codec::{HashAlg, base64url};
 use serde_json::Value;
@@ -37,7 +41,7 @@ impl Ca {
         self.chain(csr, days, "")
     }
 
-    /// The same for a party with this organizationIdentifier.
+    /// The same for a party with this organizationIdentifier, which may have `/OU=` and a service behind it.
     fn chain_of(&self, party: &str, csr: &str) -> PathBuf {
         self.chain(csr, 90, &format!("-subj /C=UT/CN=party/organizationIdentifier={party}"))
     }

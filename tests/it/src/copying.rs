@@ -7,15 +7,17 @@ use idgate_testkit::samples;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::certificates::registration_with;
 use crate::http::Request;
 use crate::server::{Client, Installation, Output};
 use crate::stores;
 use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
 
 /// What lists what there is.
-const LISTS: [&[&str]; 8] = [
+const LISTS: [&[&str]; 9] = [
     &["client", "list"],
     &["client", "key", "list"],
+    &["client", "verifier-info", "list"],
     &["admin-token", "list"],
     &["trust", "list"],
     &["webhook-host", "list"],
@@ -54,6 +56,13 @@ impl Moving {
         for command in commands {
             assert_eq!(gateway.installation.run(command).code, 0, "{command:?}");
         }
+        for (name, party) in [("default", "VATUT-1"), ("age", "VATUT-2")] {
+            let payload = json!({ "sub": party, "credentials": [] });
+            let file = gateway.installation.file("registration.jwt", registration_with(&payload));
+            let (id, file) = (&*gateway.client.client_id, file.to_str().unwrap());
+            let add = ["client", "verifier-info", "add", id, file, "--intended-use", name];
+            assert_eq!(gateway.installation.run(&add).code, 0, "{name}");
+        }
         let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
         // Nobody is there: notifications wait.
         let put = put.json(&json!({ "url": "http://127.0.0.1:9/hook" }));
@@ -81,7 +90,7 @@ impl Moving {
     fn listed(&self) -> Vec<Value> {
         let list = |words: &&[&str]| {
             let mut words = words.to_vec();
-            if words.contains(&"key") {
+            if words.contains(&"key") || words.contains(&"verifier-info") {
                 words.push(&self.client.client_id);
             }
             words.push("--json");

@@ -3,6 +3,7 @@
 
 mod binding;
 mod cancelled;
+mod contacts;
 mod dialogue;
 mod face;
 mod fetched;

@@ -96,6 +96,8 @@ fn is_new(directory: &Path, when: &str) -> bool {
         has("certificates", "chain"),
         has("certificates_version", "version"),
         has("registrations", "jwt"),
+        has("registrations", "intended_use"),
+        has("further_registrations", "jwt"),
         is("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'certificates_in_force')"),
         is("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'offers_of_session')"),
         is("SELECT sql LIKE '%sealed IS NOT NULL OR retired_at IS NOT NULL%' FROM sqlite_schema \

@@ -50,6 +50,8 @@ impl Desk {
             nonce: vec![7; 16],
             recipient: reader.public_sec1(),
             documents: vec![asked],
+            registration: None,
+            reader_auth_all: None,
         };
         let wallet = Wallet::new(mdl.document.device_key.clone()).with_mdoc(mdl.document);
         Self { installation, wallet, request }

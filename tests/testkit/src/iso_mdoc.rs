@@ -29,6 +29,10 @@ pub struct IsoMdocRequest {
     pub recipient: Vec<u8>,
     /// What is asked for.
     pub documents: Vec<AskedDocument>,
+    /// Of a request of the second edition the registration certificate, `euWrprc`, which is the same in each document.
+    pub registration: Option<String>,
+    /// `readerAuthAll`
+    pub reader_auth_all: Option<Cbor>,
 }
 
 /// One document that is asked for.
@@ -76,10 +80,16 @@ impl IsoMdocRequest {
             nonce: parameters.get("nonce")?.bytes()?.to_vec(),
             recipient: [&[4], coordinate(-2)?, coordinate(-3)?].concat(),
             documents: documents.iter().map(AskedDocument::read).collect::<Option<_>>()?,
+            registration: registration(documents)?,
+            reader_auth_all: device_request.get("readerAuthAll").cloned(),
         };
         let is_ours = name == "dcapi" && kind == (&2.into(), &1.into(), 4);
-        let is_first = device_request.get("version")?.text() == Some("1.0");
-        (is_ours && is_first && read.nonce.len() >= 16).then_some(read)
+        let is_version = match device_request.get("version")?.text()? {
+            "1.0" => read.registration.is_none() && read.reader_auth_all.is_none(),
+            "1.1" => read.registration.is_some() && read.reader_auth_all.is_some(),
+            _ => false,
+        };
+        (is_ours && is_version && read.nonce.len() >= 16).then_some(read)
     }
 
     /// The encoded SessionTranscript.
@@ -87,7 +97,20 @@ impl IsoMdocRequest {
         iso_18013_7_annex_c(&self.encryption_info, &self.origin)
     }
 
-    /// The certificates of whoever signed all of it, leaf first; `None`: nobody did, or not this.
+    /// The certificates of the reader that signed a request of the second edition, by its `readerAuthAll` (ISO/IEC 18013-5 second edition 12.5).
+    pub fn reader_of_all(&self) -> Option<Vec<Certificate>> {
+        let [signature] = self.reader_auth_all.as_ref()?.elements()? else { return None };
+        let items = self.documents.iter().map(|asked| Cbor::Raw(asked.items.clone()));
+        let authentication = Cbor::Array(vec![
+            "ReaderAuthenticationAll".into(),
+            Cbor::Raw(self.transcript()),
+            Cbor::Array(items.collect()),
+            Cbor::Null,
+        ]);
+        signer_of(signature, &authentication)
+    }
+
+    /// The certificates of the reader that signed each document, leaf first; `None`: there is none, or it did not sign this.
     pub fn reader(&self) -> Option<Vec<Certificate>> {
         let transcript = self.transcript();
         let mut readers = self.documents.iter().map(|asked| asked.reader(&transcript));
@@ -118,34 +141,52 @@ impl AskedDocument {
 
     /// ISO/IEC 18013-5 9.1.4.
     fn reader(&self, transcript: &[u8]) -> Option<Vec<Certificate>> {
-        let [protected, unprotected, Cbor::Null, signature] =
-            self.reader_auth.as_ref()?.elements()?
-        else {
-            return None;
-        };
-        let chain: Vec<Certificate> = match unprotected.label(33)? {
-            Cbor::Bytes(only) => vec![Certificate::read(only)?],
-            several => {
-                let each = several.elements()?.iter();
-                each.map(|one| Certificate::read(one.bytes()?)).collect::<Option<_>>()?
-            }
-        };
         let authentication = Cbor::Array(vec![
             "ReaderAuthentication".into(),
             Cbor::Raw(transcript.to_vec()),
             Cbor::Raw(self.items.clone()),
         ]);
-        let signed = Cbor::Array(vec![
-            "Signature1".into(),
-            protected.clone(),
-            Cbor::Bytes(Vec::new()),
-            Cbor::Bytes(authentication.to_encoded().encode()),
-        ]);
-        let key = VerifyingKey::from_sec1_bytes(&chain.first()?.point).ok()?;
-        let signature = Signature::from_slice(signature.bytes()?).ok()?;
-        let is_es256 = protected.bytes()? == b"\xa1\x01\x26";
-        (is_es256 && key.verify(&signed.encode(), &signature).is_ok()).then_some(chain)
+        signer_of(self.reader_auth.as_ref()?, &authentication)
     }
+}
+
+/// The one registration certificate of these requests, of several equal ones (ETSI TS 119 472-2 5.3.2). `None`: they
+/// are not of that form.
+fn registration(documents: &[Cbor]) -> Option<Option<String>> {
+    let mut found = Vec::new();
+    for request in documents {
+        let asked = request.get("itemsRequest")?.embedded()?;
+        found.push(match asked.get("requestInfo") {
+            None => None,
+            Some(info) => Some(String::from_utf8(info.get("euWrprc")?.bytes()?.to_vec()).ok()?),
+        });
+    }
+    found.dedup();
+    (found.len() == 1).then(|| found.remove(0))
+}
+
+/// The certificates of the reader that signed this, leaf first; `None`: it is not a good signature.
+fn signer_of(message: &Cbor, authentication: &Cbor) -> Option<Vec<Certificate>> {
+    let [protected, unprotected, Cbor::Null, signature] = message.elements()? else {
+        return None;
+    };
+    let chain: Vec<Certificate> = match unprotected.label(33)? {
+        Cbor::Bytes(only) => vec![Certificate::read(only)?],
+        several => {
+            let each = several.elements()?.iter();
+            each.map(|one| Certificate::read(one.bytes()?)).collect::<Option<_>>()?
+        }
+    };
+    let signed = Cbor::Array(vec![
+        "Signature1".into(),
+        protected.clone(),
+        Cbor::Bytes(Vec::new()),
+        Cbor::Bytes(authentication.to_encoded().encode()),
+    ]);
+    let key = VerifyingKey::from_sec1_bytes(&chain.first()?.point).ok()?;
+    let signature = Signature::from_slice(signature.bytes()?).ok()?;
+    let is_es256 = protected.bytes()? == b"\xa1\x01\x26";
+    (is_es256 && key.verify(&signed.encode(), &signature).is_ok()).then_some(chain)
 }
 
 impl Wallet {

@@ -6,6 +6,7 @@ mod claim_paths;
 mod credential;
 mod dc_api;
 mod groups;
+mod intended_use;
 mod newer;
 mod on_unknown;
 mod page;
@@ -124,6 +125,7 @@ struct Written<'t, 'a> {
     profiles: Profiles,
     same_device: Option<bool>,
     handover: bool,
+    intended_use: Option<String>,
     credential_sets: Vec<CredentialSet>,
     dc_api: Option<DcApiPages>,
     on_unknown_revocation: Option<UnknownRevocation>,
@@ -145,6 +147,7 @@ impl<'t, 'a> Written<'t, 'a> {
         let redirect_uri = parse_redirect_uri(&root)?;
         let retry_uri = page::parse_retry_uri(&root, profiles)?;
         let purpose = page::parse_purpose(&root, profiles)?;
+        let intended_use = intended_use::parse(&root, profiles)?;
         let (spoken, presets) = (profiles, presets_of(&root, &drafts));
         let profiles = match presets {
             Presets::AgeApp => Profiles::of_age_app(spoken)?,
@@ -176,6 +179,7 @@ impl<'t, 'a> Written<'t, 'a> {
             profiles,
             same_device,
             handover,
+            intended_use,
             credential_sets,
             dc_api,
             on_unknown_revocation,
@@ -200,6 +204,7 @@ impl<'t, 'a> Written<'t, 'a> {
             credential_sets: self.credential_sets,
             same_device: self.same_device,
             handover: self.handover,
+            intended_use: self.intended_use,
             distinct_credentials: parse_distinct_credentials(&self.root, &self.profiles)?,
             on_unknown_revocation: self.on_unknown_revocation,
             transaction_data: Vec::new(),
@@ -220,9 +225,10 @@ fn choose_form(
 ) -> Result<RequestForm, RequestError> {
     let takes_dc_api = profiles.has_dc_api() || profiles.is_draft_alone();
     let dc_api: &[&str] = if takes_dc_api { &["dc_api"] } else { &[] };
-    let pages = page::fields(profiles);
-    let with =
-        |fields: &[&'static str], more: &[&'static str]| [fields, more, dc_api, pages].concat();
+    let (pages, uses) = (page::fields(profiles), intended_use::fields(profiles));
+    let with = |fields: &[&'static str], more: &[&'static str]| {
+        [fields, more, dc_api, pages, uses].concat()
+    };
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
     let form = match (root.has("issuer_id"), root.has("credentials")) {
         (true, false) => {

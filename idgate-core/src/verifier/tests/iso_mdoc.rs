@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::*;
 use super::dcql::support::*;
@@ -14,7 +14,9 @@ use crate::error::{CreateError, ErrorCode, NotFetched};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::Profile;
 use crate::request::fixtures::{self, NOW};
-use crate::request::{CredentialRequest, DcApiPages, PresentationRequest, Presets, Scheme};
+use crate::request::{
+    CredentialRequest, DcApiPages, PresentationRequest, Presets, RegistrationCertificate, Scheme,
+};
 
 const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
@@ -134,6 +136,81 @@ fn a_verifier_without_a_certificate_does_not_sign() {
 
 fn new() -> NewSession {
     NewSession::live().tenant(tenant())
+}
+
+/// A certificate that registers this claim of licences.
+fn registered(claim: &str) -> RegistrationCertificate {
+    let part = |json: Value| base64url::encode(json.to_string().as_bytes());
+    let header = part(json!({ "alg": "ES256", "typ": "rc-wrp+jwt" }));
+    let claims = part(json!({ "sub": "VATUT-123", "credentials": [{
+        "format": "mso_mdoc", "meta": { "doctype_value": "org.iso.18013.5.1.mDL" },
+        "claim": [{ "path": ["org.iso.18013.5.1", claim] }] }] }));
+    RegistrationCertificate::import(&[header, claims, "c2ln".into()].join("."), None, NOW).unwrap()
+}
+
+/// The version of the DeviceRequest, its registration certificate, and whether it is signed as a whole.
+fn edition(verifier: &Verifier, session: &Session) -> (String, Option<Vec<u8>>, bool) {
+    let requests = verifier.dc_api_requests(session, NOW).unwrap();
+    let (_, data) = requests.iter().last().unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    let bytes = base64url::decode(data["deviceRequest"].as_str().unwrap()).unwrap();
+    let mut tape = Tape::default();
+    let request = tape.parse(&bytes).unwrap();
+    let request = tape.value(request);
+    let version = request.get("version").unwrap().as_text().unwrap().to_string();
+    let document = request.get("docRequests").unwrap().elements().unwrap().next().unwrap();
+    let items = document.get("itemsRequest").unwrap().encoded_cbor().unwrap();
+    let mut tape = Tape::default();
+    let items = tape.parse(&items).unwrap();
+    let info = tape.value(items).get("requestInfo");
+    let certificate = info.map(|info| info.get("euWrprc").unwrap().as_bytes().unwrap().to_vec());
+    (version, certificate, request.get("readerAuthAll").is_some())
+}
+
+#[test]
+fn a_registration_certificate_goes_with_a_signed_device_request_whatever_the_other_names_are() {
+    let certificate = registered("age_over_18");
+    let sent = Some(certificate.text.as_bytes().to_vec());
+    for profile in [Profile::V1_0, Profile::Haip] {
+        let verifier = jar(signed(profile));
+        let with =
+            create_as(&verifier, licence(&[SHOP]), new().registration(&certificate)).unwrap();
+        assert_eq!(edition(&verifier, &with), ("1.1".into(), sent.clone(), true));
+        let without = create(&verifier, licence(&[SHOP]));
+        assert_eq!(edition(&verifier, &without), ("1.0".into(), None, false));
+    }
+}
+
+#[test]
+fn device_requests_of_the_first_edition_alone_carry_none() {
+    let mut options = signed(Profile::V1_0);
+    options.device_requests = DeviceRequests::FirstEdition;
+    let verifier = jar(options);
+    let new = new().registration(&registered("age_over_18"));
+    let session = create_as(&verifier, licence(&[SHOP]), new).unwrap();
+    assert_eq!(edition(&verifier, &session), ("1.0".into(), None, false));
+}
+
+#[test]
+fn what_nobody_signs_carries_no_registration_certificate() {
+    let mut options = signed(Profile::V1_0);
+    options.dc_api = DcApi::Unsigned;
+    let (verifier, certificate) = (jar(options), registered("age_over_18"));
+    let session = create_as(&verifier, licence(&[SHOP]), new().registration(&certificate)).unwrap();
+    assert_eq!(edition(&verifier, &session), ("1.0".into(), None, false));
+}
+
+#[test]
+fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
+    let certificate = registered("family_name");
+    let strict = || new().strict_registration(&certificate);
+    let refused = create_as(&jar(signed(Profile::V1_0)), licence(&[SHOP]), strict()).unwrap_err();
+    let CreateError::Request(error) = refused else { unreachable!("{refused}") };
+    assert_eq!(error.code, ErrorCode::InvalidRequest);
+    assert!(error.to_string().contains("age_over_18"), "{error}");
+    let mut options = signed(Profile::V1_0);
+    options.device_requests = DeviceRequests::FirstEdition;
+    assert!(create_as(&jar(options), licence(&[SHOP]), strict()).is_ok(), "no wallet sees it");
 }
 
 /// What the refusal of `made` says; it is of readerAuth.

@@ -23,6 +23,7 @@ pub(super) fn judge(
         return needs.then(|| Finding::warning(CHECK, what)).into_iter().collect();
     }
     let mut found: Vec<Finding> = in_force.iter().map(|record| about(record, now)).collect();
+    found.extend(in_force.iter().filter_map(|record| without_timestamps(record)));
     if needs && !in_force.iter().any(|record| record.client_id.is_empty()) {
         let what = "clients without one of their own have none, since the gateway has none; begin \
                     with `idgate keys csr`";
@@ -67,6 +68,17 @@ fn about(record: &CertificateRecord, now: UnixMillis) -> Finding {
     Finding::good(CHECK, format!("that of {whose} is good until {until}"))
 }
 
+/// That an EU access certificate, which names its organization, lacks the timestamps that EU wallets look for.
+fn without_timestamps(record: &CertificateRecord) -> Option<Finding> {
+    record.certificate.organization_identifier.as_ref()?;
+    let (whose, lacks) = (whose(record), record.certificate.transparency.lacks()?);
+    let what = format!(
+        "that of {whose} {lacks}, and EU wallets take it for one that fails (ARF CT_06); have it issued \
+         with one"
+    );
+    Some(Finding::warning(CHECK, what))
+}
+
 fn whose(record: &CertificateRecord) -> &str {
     if record.client_id.is_empty() { "the gateway" } else { &record.client_id }
 }
@@ -88,7 +100,7 @@ fn signs_1_0(config: &Config) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
     use std::collections::BTreeMap;
 
@@ -112,9 +124,12 @@ mod tests {
 
     /// Of a certificate that lasts from a day before for `days`.
     fn record(client_id: &str, days: u64) -> CertificateRecord {
+        record_of(Name::new("UT", "shop"), client_id, days)
+    }
+
+    fn record_of(name: Name, client_id: &str, days: u64) -> CertificateRecord {
         let root = Identity::iaca(Curve::P256, NOW.0);
         let key = SigningKey::from_seed(Curve::P256, client_id);
-        let name = Name::new("UT", "shop");
         let leaf = CertificateBuilder::new(name.clone(), name, &key, NOW.0, days).under(&root);
         CertificateRecord {
             client_id: client_id.into(),
@@ -138,6 +153,17 @@ mod tests {
             [Health::Warning, Health::Good]
         );
         assert_eq!(judge(&[record("", 30)], None, NOW.plus(30 * DAY_MS))[0].health, Health::Bad);
+    }
+
+    #[test]
+    fn an_access_certificate_without_timestamps_is_warned_of() {
+        let name = Name::new("UT", "shop").with("2.5.4.97", 0x0c, "VATUT-123");
+        let found = judge(&[record_of(name, "cli_a", 60)], None, NOW);
+        let [Finding { health: Health::Good, .. }, warning] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(warning.health, Health::Warning);
+        assert!(warning.message.contains("RFC 6962 3.3") && warning.message.contains("cli_a"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::shell::{ImportRules, VerifierCertificate};
+use idgate_core::shell::{ImportRules, Transparency, VerifierCertificate};
 use serde_json::{Value, json};
 
 use crate::admin::files::read_at_most;
@@ -84,6 +84,12 @@ pub(super) fn import(
                 .into(),
         );
     }
+    output.warnings.extend(imported.certificate.transparency.lacks().map(|lacks| {
+        format!(
+            "it {lacks}; EU wallets take an access certificate without timestamps for one that fails \
+             (ARF CT_06)"
+        )
+    }));
     output.warnings.extend(others);
     if own.host.is_none() && own.client_id == ClientId::X509SanDns {
         output.warnings.push(
@@ -99,14 +105,14 @@ pub(super) fn import(
 fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<String>, Failure> {
     let records = store.certificates(None)?;
     let warning = |registration: Registration| {
-        let client_id = &registration.client_id;
+        let (client_id, whose) = (&registration.client_id, registration.whose());
         let signing = CertificateRecord::signing_for(&records, client_id)?;
         let is_other =
             signing.client_id == owner && registration.is_of_another(&signing.certificate);
         is_other.then(|| {
             format!(
-                "the registration certificate of {client_id} is that of {}, not of the party in \
-                 this certificate, and is not sent any more; `idgate client verifier-info add` \
+                "the registration certificate of {whose} is that of {}, not of the party and service \
+                 in this certificate, and is not sent any more; `idgate client verifier-info add` \
                  replaces it",
                 registration.certificate.subject
             )
@@ -168,6 +174,8 @@ fn row(record: &CertificateRecord, now: UnixMillis) -> Value {
         "key_id": record.key_id,
         "subject": certificate.subject,
         "organization_identifier": certificate.organization_identifier,
+        "services": certificate.services,
+        "timestamps": certificate.transparency == Transparency::Present,
         "dns_names": certificate.dns_names,
         "chain_length": certificate.chain.len(),
         "valid_from": certificate.valid_from.to_string(),

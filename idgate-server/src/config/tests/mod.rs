@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use idgate_core::shell::DeviceRequests;
 use idgate_core::{DcApi, Profile};
 
 use super::*;
@@ -219,6 +220,7 @@ fn profiles_are_draft_and_1_0_unless_listed() {
         ("IDGATE_REQUEST_URI_METHOD", "post"),
         ("IDGATE_RESPONSE_MODE", "direct_post.jwt"),
         ("IDGATE_DC_API", "multisigned"),
+        ("IDGATE_DC_API_ISO", "1.0"),
     ]);
     let expected = SpokenProfiles {
         enabled: vec![Profile::Haip, Profile::Draft],
@@ -226,6 +228,7 @@ fn profiles_are_draft_and_1_0_unless_listed() {
         announces_post: true,
         response_mode: ResponseMode::DirectPostJwt,
         dc_api: DcApi::Multisigned,
+        device_requests: DeviceRequests::FirstEdition,
     };
     assert_eq!(chosen.unwrap().profiles, expected);
     let file = from_file("profiles = ['1.0', 'draft']\nclient_id = 'x509_hash'\n").unwrap();
@@ -265,6 +268,7 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_REQUEST_URI_METHOD", "POST"),
         ("IDGATE_RESPONSE_MODE", "query"),
         ("IDGATE_DC_API", "yes"),
+        ("IDGATE_DC_API_ISO", "1.1"),
         ("IDGATE_ENVIRONMENT", "prod"),
         ("IDGATE_INSTANCE_KEY", "AAAA"),
         ("IDGATE_INSTANCE_KEYS", "AAAA,"),

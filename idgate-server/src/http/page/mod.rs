@@ -4,6 +4,7 @@
 mod addresses;
 mod asking;
 mod claims;
+mod contacts;
 mod handover;
 mod html;
 mod icons;
@@ -123,7 +124,10 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
         None => asking.write(&mut html),
     }
     html.raw("</main>");
-    foot(&mut html, language, own, |html| runs(html, face, operator, words));
+    foot(&mut html, language, own, |html| {
+        runs(html, face, operator, words);
+        contacts::write(html, &view.session, face, words);
+    });
     html.raw("</div></body></html>");
     html.finish()
 }

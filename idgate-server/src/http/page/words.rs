@@ -91,6 +91,7 @@ mod tests {
         let code = [
             include_str!("asking.rs"),
             include_str!("claims.rs"),
+            include_str!("contacts.rs"),
             include_str!("handover.rs"),
             include_str!("live.rs"),
             include_str!("mod.rs"),

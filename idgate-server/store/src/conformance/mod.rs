@@ -17,6 +17,7 @@ mod operator;
 mod outbox;
 mod pages;
 mod postgres;
+mod registrations;
 mod reports;
 pub(super) mod retention;
 mod sessions;
@@ -166,6 +167,12 @@ macro_rules! conforms {
                 a_page_moves_only_from_a_browser_that_has_it_while_its_session_is_open
                 a_page_of_a_session_made_once_is_stored_with_it
                 a_client_is_shown_by_its_name_and_its_logo
+            }
+            registrations {
+                registrations_have_names_and_one_is_the_default
+                of_several_registrations_the_default_goes_last
+                a_client_has_no_more_registrations_than_it_may
+                the_registrations_of_a_revoked_client_are_erased
             }
             reports {
                 a_report_is_its_callers_for_24_hours

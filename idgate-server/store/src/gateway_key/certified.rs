@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use idgate_core::UnixMillis;
 use idgate_core::shell::VerifierCertificate;
-use idgate_core::{RegistrationCertificate, UnixMillis};
 
-use super::GatewayKey;
+use super::{GatewayKey, Registration};
 
 /// How long a certificate that was replaced still signs for sessions that were made with it: as
 /// long as a session may live, and an hour.
@@ -27,26 +27,6 @@ pub struct CertifiedKey {
     pub replaced_at: Option<UnixMillis>,
 }
 
-/// What a registrar attests that a client may ask for.
-#[derive(Clone, Debug)]
-pub struct Registration {
-    /// The client.
-    pub client_id: String,
-    /// The registrar's certificate.
-    pub certificate: RegistrationCertificate,
-    /// Whether a session that asks for more is refused.
-    pub strict: bool,
-}
-
-impl Registration {
-    /// Whether it is of another party than this certificate, where that names one: wallets refuse the
-    /// two together.
-    pub fn is_of_another(&self, certificate: &VerifierCertificate) -> bool {
-        let party = certificate.organization_identifier.as_ref();
-        party.is_some_and(|party| *party != self.certificate.subject)
-    }
-}
-
 /// The certificates of a gateway at one moment.
 #[derive(Debug)]
 pub struct Certificates {
@@ -54,7 +34,7 @@ pub struct Certificates {
     pub version: u64,
     /// Those that may sign, newest first.
     pub keys: Vec<Arc<CertifiedKey>>,
-    /// At most one of each client.
+    /// Those of each client with its default first.
     pub registrations: Vec<Registration>,
 }
 
@@ -70,9 +50,18 @@ impl Certificates {
         self.of(client_id).or_else(|| self.of(""))
     }
 
-    /// What a registrar attests of this client.
-    pub fn registration(&self, client_id: &str) -> Option<&Registration> {
-        self.registrations.iter().find(|registration| registration.client_id == client_id)
+    /// The registration of this client for that use; without one its default.
+    pub fn registration(
+        &self,
+        client_id: &str,
+        intended_use: Option<&str>,
+    ) -> Option<&Registration> {
+        self.registrations_of(client_id).find(|own| own.goes_with(intended_use))
+    }
+
+    /// All registrations of this client, its default first.
+    pub fn registrations_of(&self, client_id: &str) -> impl Iterator<Item = &Registration> {
+        self.registrations.iter().filter(move |own| own.client_id == client_id)
     }
 
     fn of(&self, owner: &str) -> Option<&Arc<CertifiedKey>> {

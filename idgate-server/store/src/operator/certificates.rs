@@ -1,16 +1,14 @@
 //! Keys with certificates, as operators ask for, import and see them.
 
+use idgate_core::UnixMillis;
 use idgate_core::crypto::PublicKey;
 use idgate_core::shell::VerifierCertificate;
-use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::OperatorStore;
-use crate::certificates::{
-    CertificateRecord, forget, place, raise_version, records, registrations, replace,
-};
+use crate::certificates::{CertificateRecord, forget, place, raise_version, records, replace};
 use crate::db::{Db, Row, sql};
 use crate::failure::{Done, Failure};
-use crate::gateway_key::{GatewayKey, PublishedKey, Registration};
+use crate::gateway_key::{GatewayKey, PublishedKey};
 use crate::seal::Sealer;
 use crate::sql::millis;
 use crate::types::StoreError;
@@ -89,49 +87,6 @@ impl OperatorStore {
         client_id: Option<&str>,
     ) -> Result<Vec<CertificateRecord>, StoreError> {
         self.read(async |db| records(db, client_id).await)
-    }
-
-    /// What registrars attest of clients.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn registrations(&self) -> Result<Vec<Registration>, StoreError> {
-        self.read(async |db| registrations(db).await)
-    }
-
-    /// Keeps what a registrar attests of this client, in place of what was kept before. `strict`: a
-    /// session that asks for more is refused.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn set_registration(
-        &mut self,
-        client_id: &str,
-        certificate: &RegistrationCertificate,
-        strict: bool,
-        now: UnixMillis,
-    ) -> Result<(), StoreError> {
-        self.change(async |db| {
-            let sql = sql("INSERT INTO registrations (client_id, jwt, strict, added_at) \
-                           VALUES ($1, $2, $3, $4) ON CONFLICT (client_id) DO UPDATE \
-                           SET jwt = excluded.jwt, strict = excluded.strict, \
-                           added_at = excluded.added_at");
-            db.run(sql, &[&client_id, &certificate.text, &strict, &millis(now)]).await?;
-            raise_version(db).await
-        })
-    }
-
-    /// Forgets what a registrar attests of this client; `false`: there is nothing.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
-        self.change(async |db| {
-            let sql = sql("DELETE FROM registrations WHERE client_id = $1");
-            let removed = db.run(sql, &[&client_id]).await?;
-            raise_version(db).await?;
-            Ok(removed > 0)
-        })
     }
 
     /// The keys of this client (empty: the gateway), or of all (`None`), that wait for their

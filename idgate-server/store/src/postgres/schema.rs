@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 7, sql: include_str!("migrations/0007_faces.sql") },
     Migration { number: 8, sql: include_str!("migrations/0008_handover.sql") },
     Migration { number: 9, sql: include_str!("migrations/0009_on_unknown_revocation.sql") },
+    Migration { number: 10, sql: include_str!("migrations/0010_intended_uses.sql") },
 ];
 
 /// Of all nodes and commands one changes the schema at a time.

@@ -28,7 +28,7 @@ use crate::sqlite::rekey;
 use crate::sqlite::schema;
 use crate::trust::{TrustRecord, entries};
 use crate::types::StoreError;
-use crate::{over_asking, registered};
+use crate::{over_asking, registered, registrations};
 
 /// Less than this is soon full: a day of a busy gateway, its log and a backup need about that much.
 const LOW_DISK_BYTES: u64 = 1 << 30;
@@ -347,7 +347,7 @@ fn or_bad(check: &'static str, found: Result<Finding, StoreError>) -> Finding {
 /// Looks at the sessions of clients with a registration certificate.
 fn over_asked(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
     let db = Db::sqlite(main);
-    let registered = at_once(certificates::registrations(&db))?;
+    let registered = at_once(registrations::read(&db))?;
     let look = |registration: &Registration| at_once(over_asking::look(&db, sealer, registration));
     registered.iter().map(look).collect()
 }

@@ -55,6 +55,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     plain(25, include_str!("migrations/0025_faces.sql")),
     plain(26, include_str!("migrations/0026_handover.sql")),
     plain(27, include_str!("migrations/0027_on_unknown_revocation.sql")),
+    plain(28, include_str!("migrations/0028_intended_uses.sql")),
 ];
 
 /// From this one on nothing is sealed as the first 0.1.0 did.

@@ -157,6 +157,33 @@ fn a_revoked_clients_certificate_ends_and_its_key_is_erased() {
 }
 
 #[test]
+fn the_registrations_of_a_revoked_client_leave_every_file() {
+    let mut fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    let client = operator.create_client("shop", true, None, NOW).unwrap().client_id;
+    // {"typ":"rc-wrp+jwt"} and {"sub":"VATUT-123","credentials":[]}
+    let head = "eyJ0eXAiOiJyYy13cnArand0In0.eyJzdWIiOiJWQVRVVC0xMjMiLCJjcmVkZW50aWFscyI6W119.";
+    let texts = [head.to_owned() + "Zmlyc3Q", head.to_owned() + "c2Vjb25k"];
+    for (text, name) in texts.iter().zip(["default", "age"]) {
+        let new = crate::NewRegistration {
+            client_id: &client,
+            intended_use: Some(name),
+            as_default: false,
+            certificate: &idgate_core::RegistrationCertificate::parse(text).unwrap(),
+            strict: false,
+        };
+        operator.keep_registration(&new, NOW).unwrap();
+        assert!(!files_with(fixture.path(), text.as_bytes()).is_empty(), "the search finds it");
+    }
+    assert!(operator.revoke_client(&client, NOW).unwrap());
+    fixture.close();
+    drop(operator);
+    for text in texts {
+        assert!(files_with(fixture.path(), text.as_bytes()).is_empty());
+    }
+}
+
+#[test]
 fn a_key_that_was_moved_to_another_client_is_left_out() {
     let fixture = Fixture::new();
     let mut operator = operator(&fixture);

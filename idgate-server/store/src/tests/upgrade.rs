@@ -154,3 +154,45 @@ async fn a_directory_of_the_first_version_is_copied_and_goes_on() {
     let report = fixture.operator().verify_audit(None, &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
 }
+
+#[tokio::test]
+async fn a_registration_from_before_uses_is_the_default_and_the_version_before_still_reads_it() {
+    let (mut fixture, _) = first_version().await;
+    let path = main_path(fixture.path());
+    let mut main = rusqlite::Connection::open(&path).unwrap();
+    let key = directory::existing_key(fixture.path(), None).unwrap().unwrap();
+    migrate(&mut main, &MIGRATIONS[..26], &path, &key).unwrap();
+    let client = fixture.live.client_id.as_str().to_owned();
+    // {"typ":"rc-wrp+jwt"} and {"sub":"VATUT-123","credentials":[]}
+    let jwt = "eyJ0eXAiOiJyYy13cnArand0In0.eyJzdWIiOiJWQVRVVC0xMjMiLCJjcmVkZW50aWFscyI6W119.c2ln";
+    let insert = "INSERT INTO registrations (client_id, jwt, strict, added_at) VALUES (?1, ?2, 1, 5) \
+                  ON CONFLICT (client_id) DO UPDATE SET jwt = excluded.jwt, strict = \
+                  excluded.strict, added_at = excluded.added_at";
+    main.execute(insert, (&client, jwt)).unwrap();
+    drop(main);
+    fixture.reopen(NOW);
+    let of_store = |fixture: &Fixture| {
+        let certificates = fixture.store().certificates().wait().unwrap();
+        let own = certificates.registration(&client, None).unwrap();
+        (own.intended_use.clone(), own.strict, own.certificate.subject.clone())
+    };
+    assert_eq!(of_store(&fixture), ("default".into(), true, "VATUT-123".into()));
+    let certificate = idgate_core::RegistrationCertificate::parse(jwt).unwrap();
+    let new = crate::NewRegistration {
+        client_id: &client,
+        intended_use: Some("age"),
+        as_default: true,
+        certificate: &certificate,
+        strict: false,
+    };
+    fixture.operator().keep_registration(&new, NOW).unwrap();
+    let main = rusqlite::Connection::open(&path).unwrap();
+    let rows = |main: &rusqlite::Connection| -> (String, bool, i64) {
+        let sql = "SELECT client_id, strict, count(*) FROM registrations";
+        main.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
+    };
+    assert_eq!(rows(&main), (client.clone(), false, 1), "one of each client, its default");
+    main.execute(insert, (&client, jwt)).unwrap();
+    main.execute("UPDATE certificates_version SET version = version + 1", []).unwrap();
+    assert_eq!(of_store(&fixture), ("age".into(), true, "VATUT-123".into()));
+}

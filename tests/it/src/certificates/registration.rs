@@ -11,7 +11,7 @@ use crate::server::{Installation, Output, eventually};
 use crate::tenant::{Gateway, Tenant, now_ms};
 
 /// As a registrar issues it; `exp` in seconds from now.
-fn jwt(claims: &[&str], exp: i64) -> String {
+pub(super) fn jwt(claims: &[&str], exp: i64) -> String {
     jwt_of(now_ms(), claims, exp)
 }
 
@@ -19,17 +19,21 @@ fn jwt(claims: &[&str], exp: i64) -> String {
 fn jwt_of(now_ms: u64, claims: &[&str], exp: i64) -> String {
     let now = i64::try_from(now_ms / 1000).unwrap();
     let claims: Vec<Value> = claims.iter().map(|name| json!({ "path": [name] })).collect();
-    let payload = json!({
+    jwt_with(&json!({
         "sub": "VATUT-123", "iat": now - 60, "exp": now + exp,
         "credentials": [{ "format": "dc+sd-jwt",
             "meta": { "vct_values": [idgate_testkit::samples::VCT] }, "claim": claims }],
-    });
-    let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
-    let part = |json: &Value| base64url(json.to_string().as_bytes());
-    [part(&header), part(&payload), base64url(&[7; 64])].join(".")
+    }))
 }
 
-fn add(installation: &Installation, id: &str, jwt: &str, more: &[&str]) -> Output {
+/// A registration certificate with this payload.
+pub(crate) fn jwt_with(payload: &Value) -> String {
+    let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
+    let part = |json: &Value| base64url(json.to_string().as_bytes());
+    [part(&header), part(payload), base64url(&[7; 64])].join(".")
+}
+
+pub(super) fn add(installation: &Installation, id: &str, jwt: &str, more: &[&str]) -> Output {
     let file = installation.file("registration.jwt", jwt);
     let add = ["client", "verifier-info", "add", id, file.to_str().unwrap()];
     installation.run(&[&add[..], more].concat())
@@ -42,7 +46,7 @@ fn is_sent(tenant: &mut Tenant) -> bool {
 }
 
 /// What doctor says of registration certificates: status and message.
-fn told(installation: &Installation) -> Vec<(String, String)> {
+pub(super) fn told(installation: &Installation) -> Vec<(String, String)> {
     let doctor: Value =
         serde_json::from_str(&installation.run(&["doctor", "--json"]).stdout).unwrap();
     let checks = doctor["checks"].as_array().unwrap().iter();

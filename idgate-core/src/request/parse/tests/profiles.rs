@@ -1,6 +1,7 @@
 //! The fields that there are with profiles other than `draft`: those that are taken, and one refusal per rule of
 //! decisions 20.
 
+mod intended_use;
 mod pages;
 
 use super::*;

@@ -71,6 +71,8 @@ fn its_members_have_their_forms() {
         ("sub", json!(7)),
         ("exp", json!("tomorrow")),
         ("iat", json!(-1)),
+        ("srv_id", json!(7)),
+        ("intended_use_id", json!(["a"])),
         ("credentials", json!({})),
         ("credentials", json!([{ "format": "dc+sd-jwt" }])),
         ("credentials", json!([{ "format": 1, "meta": { "doctype_value": "a" } }])),
@@ -143,4 +145,73 @@ fn the_same_type_in_another_format_is_not_registered() {
     let certificate = import(&changed("credentials", other)).unwrap();
     let beyond = certificate.exceeded_by(&fixtures::request(sd_jwt(&["given_name"])));
     assert_eq!(beyond, ["the type urn:one"]);
+}
+
+#[test]
+fn claims_are_read_from_both_spellings() {
+    let both = json!([{ "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:one"] },
+        "claim": [{ "path": ["given_name"] }], "claims": [{ "path": ["address"] }] }]);
+    let certificate = import(&changed("credentials", both)).unwrap();
+    let asked = fixtures::request(sd_jwt(&["given_name", "address", "birthdate"]));
+    assert_eq!(certificate.exceeded_by(&asked), ["birthdate of urn:one"]);
+    for bad in [json!({}), json!([{}]), json!([{ "path": [] }])] {
+        let entry = json!([{ "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:one"] },
+            "claim": [{ "path": ["given_name"] }], "claims": bad }]);
+        let refused = import(&changed("credentials", entry));
+        assert_eq!(refused, Err(RegistrationError::Member("credentials")));
+    }
+}
+
+#[test]
+fn it_is_for_a_service_of_the_access_certificate_where_both_name_one() {
+    let certificate = import(&changed("srv_id", json!("shop"))).unwrap();
+    let check = |services: &[&str]| {
+        let services: Vec<String> = services.iter().map(|one| (*one).into()).collect();
+        certificate.check_service(&services)
+    };
+    assert_eq!(check(&["bank", "shop"]), Ok(()));
+    assert_eq!(check(&["bank"]), Err(RegistrationError::OtherService));
+    assert_eq!(check(&[]), Ok(()));
+    assert_eq!(import(&payload()).unwrap().check_service(&["bank".into()]), Ok(()));
+}
+
+fn with_contacts() -> Json {
+    let mut payload = changed("support_uri", json!("https://shop.example/delete"));
+    payload["supervisory_authority"] = json!({
+        "uri": "https://authority.example", "email": "post@authority.example", "phone": "+43 1 1" });
+    payload
+}
+
+#[test]
+fn contacts_are_read_for_people() {
+    let certificate = import(&with_contacts()).unwrap();
+    let contacts = certificate.contacts();
+    assert_eq!(contacts.deletion.as_deref(), Some("https://shop.example/delete"));
+    assert_eq!(contacts.authority_uri.as_deref(), Some("https://authority.example"));
+    assert_eq!(contacts.authority_email.as_deref(), Some("post@authority.example"));
+    assert_eq!(contacts.authority_phone.as_deref(), Some("+43 1 1"));
+    assert_eq!(import(&payload()).unwrap().contacts, Contacts::default());
+    let empty = changed("supervisory_authority", json!({ "email": "" }));
+    assert_eq!(import(&empty).unwrap().contacts, Contacts::default());
+}
+
+#[test]
+fn contacts_have_their_forms_at_import_and_never_lose_a_stored_certificate() {
+    let long = "x".repeat(513);
+    for (member, value, named) in [
+        ("support_uri", json!(["https://shop.example"]), "support_uri"),
+        ("support_uri", json!("a\nb"), "support_uri"),
+        ("support_uri", json!(long), "support_uri"),
+        ("supervisory_authority", json!("https://authority.example"), "supervisory_authority"),
+        ("supervisory_authority", json!({ "uri": 1 }), "supervisory_authority.uri"),
+        ("supervisory_authority", json!({ "email": null }), "supervisory_authority.email"),
+        ("supervisory_authority", json!({ "phone": 43 }), "supervisory_authority.phone"),
+    ] {
+        let payload = changed(member, value);
+        assert_eq!(import(&payload), Err(RegistrationError::Member(named)));
+        let stored = RegistrationCertificate::parse(&jwt(TYP, &payload)).unwrap();
+        assert_eq!(stored.contacts, Contacts::default());
+    }
+    let said = RegistrationError::Member("support_uri").to_string();
+    assert!(said.contains("support_uri") && said.contains("ETSI TS 119 475 5.2.4"), "{said}");
 }

@@ -92,6 +92,48 @@ fn a_chain_is_taken_with_what_it_says() {
     assert!(import(&[&leaf]).is_ok(), "the CA above may be the wallets' own");
 }
 
+#[test]
+fn its_services_are_its_organizational_units() {
+    let named = |units: &[&str]| {
+        let name = Name::new("UT", "Utopia shop");
+        let name = units.iter().fold(name, |name, unit| name.with("2.5.4.11", 0x0c, unit));
+        let leaf = issued(&leaf().with(|own| own.subject = name));
+        import(&[&leaf, &intermediate().der]).unwrap().certificate.services
+    };
+    assert_eq!(named(&[]), [""; 0]);
+    assert_eq!(named(&["shop", "bank"]), ["shop", "bank"]);
+}
+
+/// RFC 6962 3.2, 3.3: a timestamp of version 1 in a list, in an OCTET STRING.
+fn timestamps() -> Vec<u8> {
+    let mut timestamp = vec![0];
+    timestamp.extend([7; 32]);
+    timestamp.extend([0, 0, 1, 0x9a, 0, 0, 0, 0]);
+    timestamp.extend([0, 0, 4, 3, 0, 2, 0x30, 0]);
+    let length = |bytes: &[u8]| u16::try_from(bytes.len()).unwrap().to_be_bytes();
+    let list = [&length(&timestamp)[..], &timestamp].concat();
+    tlv(4, &[&length(&list), &list])
+}
+
+#[test]
+fn a_missing_or_broken_list_of_timestamps_is_told_and_never_refused() {
+    let with = |list: Option<Vec<u8>>| {
+        let builder = match list {
+            Some(list) => leaf().set("1.3.6.1.4.1.11129.2.4.2", false, list),
+            None => leaf(),
+        };
+        let taken = import(&[&issued(&builder), &intermediate().der]).unwrap();
+        taken.certificate.transparency
+    };
+    assert_eq!(with(None), Transparency::Missing);
+    assert_eq!(with(Some(timestamps())), Transparency::Present);
+    let mut cut = timestamps();
+    cut.truncate(cut.len() - 3);
+    for broken in [vec![], tlv(4, &[]), tlv(4, &[&[0, 0]]), tlv(4, &[&[0, 9, 0, 7, 1]]), cut] {
+        assert_eq!(with(Some(broken.clone())), Transparency::Unreadable, "{broken:?}");
+    }
+}
+
 /// OpenID4VP 1.0 5.9.3: what follows `x509_hash:` for the document signer of ISO/IEC 18013-5 Annex D,
 /// which is read where `IDGATE_VECTORS` points, or beside the repository.
 #[test]

@@ -1,0 +1,58 @@
+//! The registration certificates of clients, one for each intended use.
+
+use std::fmt;
+
+use idgate_core::RegistrationCertificate;
+use idgate_core::shell::VerifierCertificate;
+
+/// The name of the first one where the operator gives none.
+pub const UNNAMED_USE: &str = "default";
+
+/// A registration certificate of a client.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The client.
+    pub client_id: String,
+    /// The name of its use in sessions.
+    pub intended_use: String,
+    /// Whether it goes with sessions that name no use.
+    pub is_default: bool,
+    /// The registrar's certificate.
+    pub certificate: RegistrationCertificate,
+    /// Whether a session that asks for more is refused.
+    pub strict: bool,
+}
+
+impl Registration {
+    /// Whether it is of another party than this certificate or for another of its services, where that names one:
+    /// wallets refuse the two together.
+    pub fn is_of_another(&self, certificate: &VerifierCertificate) -> bool {
+        let party = certificate.organization_identifier.as_ref();
+        party.is_some_and(|party| *party != self.certificate.subject)
+            || self.certificate.check_service(&certificate.services).is_err()
+    }
+
+    /// Whether it goes with a session that names this use, or none.
+    pub fn goes_with(&self, intended_use: Option<&str>) -> bool {
+        intended_use.map_or(self.is_default, |name| self.intended_use == name)
+    }
+
+    /// Whose it is, for people.
+    pub fn whose(&self) -> Whose<'_> {
+        Whose(self)
+    }
+}
+
+/// The client, and the use that it names.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose<'r>(&'r Registration);
+
+impl fmt::Display for Whose<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Registration { client_id, intended_use, .. } = self.0;
+        match &**intended_use {
+            UNNAMED_USE => f.write_str(client_id),
+            named => write!(f, "{client_id} for {named}"),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Commands on the registration certificates of clients.
+
+use idgate_core::{RegistrationCertificate, UnixMillis};
+
+use super::OperatorStore;
+use crate::certificates::raise_version;
+use crate::gateway_key::{MAX_REGISTRATIONS, Registration};
+use crate::registrations::{self, Kept};
+use crate::types::StoreError;
+
+/// One to keep for a client.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)] // callers state all of it
+pub struct NewRegistration<'r> {
+    /// The client.
+    pub client_id: &'r str,
+    /// The name of its use in sessions; `None`: that of the default, or `default`.
+    pub intended_use: Option<&'r str>,
+    /// Whether it goes with sessions that name no use. The first one does in any case.
+    pub as_default: bool,
+    /// The registrar's certificate.
+    pub certificate: &'r RegistrationCertificate,
+    /// Whether a session that asks for more is refused.
+    pub strict: bool,
+}
+
+/// The outcome of [`OperatorStore::keep_registration`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum KeptRegistration {
+    /// It is kept under that name.
+    Yes {
+        /// The name.
+        intended_use: String,
+        /// Whether it goes with sessions that name no use.
+        is_default: bool,
+    },
+    /// The client has [`MAX_REGISTRATIONS`] already.
+    TooMany,
+}
+
+/// The outcome of [`OperatorStore::remove_registration`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RemovedRegistration {
+    /// It is gone; it had that name.
+    Yes(String),
+    /// There is none, or none of that name.
+    NotThere,
+    /// There are several, and no name was given: these.
+    Several(Vec<String>),
+    /// It is the default, and there are others: these.
+    IsDefault(Vec<String>),
+}
+
+/// Commands about registration certificates of clients.
+impl OperatorStore {
+    /// The registration certificates of all clients, each client's default first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn registrations(&self) -> Result<Vec<Registration>, StoreError> {
+        self.read(async |db| registrations::read(db).await)
+    }
+
+    /// Keeps a registration certificate of a client, in place of the one of its name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn keep_registration(
+        &mut self,
+        new: &NewRegistration<'_>,
+        now: UnixMillis,
+    ) -> Result<KeptRegistration, StoreError> {
+        let NewRegistration { client_id, certificate, strict, .. } = *new;
+        self.change(async |db| {
+            // Two commands at once shall not make two defaults.
+            db.lock("LOCK TABLE registrations IN SHARE ROW EXCLUSIVE MODE").await?;
+            let default = registrations::default_name(db, client_id).await?;
+            let further = registrations::further_names(db, client_id).await?;
+            let intended_use = registrations::name_of(new.intended_use, default.as_deref());
+            let is_new = default.as_deref() != Some(intended_use)
+                && !further.iter().any(|name| name == intended_use);
+            let count = further.len().saturating_add(usize::from(default.is_some()));
+            if is_new && count >= MAX_REGISTRATIONS {
+                return Ok(KeptRegistration::TooMany);
+            }
+            let is_default =
+                new.as_default || default.as_deref().is_none_or(|name| name == intended_use);
+            let kept = Kept { client_id, intended_use, certificate, strict, now };
+            match is_default {
+                true => kept.as_default(db).await?,
+                false => kept.as_further(db).await?,
+            }
+            raise_version(db).await?;
+            Ok(KeptRegistration::Yes { intended_use: intended_use.to_owned(), is_default })
+        })
+    }
+
+    /// Forgets the registration certificate of this client for that use; without a name the only one that there is. The
+    /// default goes last: without it sessions that name no use would be asked for under another one.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn remove_registration(
+        &mut self,
+        client_id: &str,
+        intended_use: Option<&str>,
+    ) -> Result<RemovedRegistration, StoreError> {
+        use RemovedRegistration::{IsDefault, NotThere, Several, Yes};
+        self.change(async |db| {
+            db.lock("LOCK TABLE registrations IN SHARE ROW EXCLUSIVE MODE").await?;
+            let default = registrations::default_name(db, client_id).await?;
+            let further = registrations::further_names(db, client_id).await?;
+            let removed = match (default, intended_use) {
+                (Some(default), None) if !further.is_empty() => {
+                    Several([vec![default], further].concat())
+                }
+                (None, None) if !further.is_empty() => Several(further),
+                (Some(default), Some(name)) if default == name && !further.is_empty() => {
+                    IsDefault(further)
+                }
+                (Some(default), name) if name.is_none_or(|name| name == default) => {
+                    registrations::forget(db, client_id).await?;
+                    Yes(default)
+                }
+                (_, Some(name)) if further.iter().any(|own| own == name) => {
+                    registrations::remove_further(db, client_id, name).await?;
+                    Yes(name.to_owned())
+                }
+                _ => NotThere,
+            };
+            if matches!(removed, Yes(_)) {
+                raise_version(db).await?;
+            }
+            Ok(removed)
+        })
+    }
+}
