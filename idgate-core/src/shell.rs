@@ -42,8 +42,9 @@ pub use crate::trust::pinned_signer::PinnedSigner;
 pub use crate::trust::root_file::{RootFile, UnusableRoot, read_roots, roots_from_file};
 pub use crate::trust::snapshot::TrustSnapshot;
 pub use crate::trust::trusted_list::{
-    ListAnchors, ListMark, ListRules, ListSigner, ListTerms, ListedProvider, ListedService,
-    TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,
+    ListAnchors, ListMark, ListRules, ListSignature, ListSigner, ListTerms, ListedProvider,
+    ListedService, ReadList, ReadProvider, ReadService, SignatureKind, TrustedList,
+    TrustedListError, TrustedListErrorKind, import_trusted_list,
 };
 pub use crate::trust::verifier_certificate::{
     ImportRules, ImportedCertificate, Transparency, VerifierCertificate, VerifierCertificateError,

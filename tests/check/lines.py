@@ -13,6 +13,7 @@ CRATES = (
     "idgate-core",
     "idgate",
     "idgate-server/base",
+    "idgate-server/xml-list",
     "idgate-server/store",
     "idgate-server",
     "idgate-server/sandbox",

@@ -17,6 +17,7 @@ CRATES = (
     "idgate-core",
     "idgate",
     "idgate-server/base",
+    "idgate-server/xml-list",
     "idgate-server/store",
     "idgate-server",
     "idgate-server/sandbox",

@@ -242,6 +242,7 @@ wider 'Rust tests that take long' rust_tests --ignored
 after 'build'
 alone
 partly_with 'command -v nginx' 'gateways replaced behind nginx' 'not installed; root can install nginx (log: packages.log)'
+partly_with 'command -v xmlsec1' 'lists in XML, as xmlsec1 reads them' 'not installed; root can install xmlsec1 (log: packages.log)'
 partly_with 'command -v valgrind' 'instructions of hostile input' 'not installed; root can install valgrind (log: packages.log)'
 on "$library_paths idgate-server tests/it/src tests/testkit"
 wider 'the Python package' python_package

@@ -11,6 +11,7 @@ wanted_packages() {
     command -v caddy >/dev/null || echo caddy
     command -v minisign >/dev/null || echo minisign
     command -v valgrind >/dev/null || echo valgrind
+    command -v xmlsec1 >/dev/null || echo xmlsec1
     # One peer links OpenSSL.
     has_openssl || echo libssl-dev pkg-config
     [ -n "$(chromium_path)" ] || echo chromium

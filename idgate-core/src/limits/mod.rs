@@ -29,8 +29,10 @@ pub const VERIFYING_LEASE_MS: u64 = 20_000;
 pub const MAX_STATUS_URIS: usize = 20;
 /// Largest answer of a status source. The largest national CRLs stay below.
 pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
-/// Largest trusted list. 2000 providers with two certificates each take 6 MiB.
+/// Largest trusted list in JSON. 2000 providers with two certificates each take 6 MiB.
 pub const MAX_TRUSTED_LIST_BYTES: usize = 8 * 1024 * 1024;
+/// Largest trusted list in XML. The largest national list stays below.
+pub const MAX_XML_LIST_BYTES: usize = 16 * 1024 * 1024;
 /// How far the clocks of a webhook's sender and receiver may be apart, either way: five minutes
 /// (specification 6).
 pub const WEBHOOK_TOLERANCE_MS: u64 = 300_000;

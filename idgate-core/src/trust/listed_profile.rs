@@ -63,7 +63,8 @@ fn has_usage_of(signer: &Certificate<'_>, ekus: &[Oid]) -> bool {
 }
 
 /// The qcStatement that issuers on such a list carry: QcType id-etsi-qct-pid, or QcPSB
-/// (ETSI TS 119 412-6). The Commission's mDL list has none of its own.
+/// (ETSI TS 119 412-6). The Commission's lists of mDL and of proofs of age have none of their own. Those of qualified
+/// certificates do not mark a qualified provider: every customer of a qualified CA has them.
 fn has_qc_statement(signer: &Certificate<'_>, list_type: ListType) -> bool {
     let extension = signer.extensions().iter().find(|own| own.oid.as_bytes() == QC_STATEMENTS);
     let statements = extension.and_then(|own| Reader::within(own.value, der::SEQUENCE));
@@ -73,7 +74,7 @@ fn has_qc_statement(signer: &Certificate<'_>, list_type: ListType) -> bool {
         let is_it = match list_type {
             ListType::Pid => id.content == QC_TYPE && names_pid(statement),
             ListType::PubEaa => id.content == QC_PSB,
-            ListType::Mdl => false,
+            ListType::Mdl | ListType::Av | ListType::Qeaa => false,
         };
         if is_it {
             return true;

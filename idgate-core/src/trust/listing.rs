@@ -104,7 +104,7 @@ impl ListProfile {
     /// What signers are measured by where the operator says nothing.
     pub const fn of(list_type: ListType) -> Self {
         match list_type {
-            ListType::Mdl => Self::Iso,
+            ListType::Mdl | ListType::Av => Self::Iso,
             _ => Self::Either,
         }
     }

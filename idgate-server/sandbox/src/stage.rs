@@ -193,6 +193,7 @@ impl Stage {
                     trusted_list: Some(NewTrustedList {
                         url: Some(url),
                         token,
+                        list_type: None,
                         anchors: Some(anchor),
                         crls: None,
                         accept_rollback: false,

@@ -220,7 +220,8 @@ fn add(
     x509::check_samples(&change)?;
     let allow_stale = arguments.x509.allows_stale();
     let entry = (issuer_id.as_str(), before.as_ref());
-    arguments.listed.read(&mut change, entry, allow_stale, fetch, now)?;
+    let listed = arguments.listed.with_preset(arguments.preset);
+    listed.read(&mut change, entry, allow_stale, fetch, now)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
         Failure::Error(format!(
             "{issuer_id} would be trusted without any key or root; give --jwk, --sd-jwt-root, --root or \

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use idgate::{Egress, EgressError, Room};
 use idgate_core::UnixMillis;
-use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
+use idgate_core::limits::MAX_XML_LIST_BYTES;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 
@@ -175,7 +175,7 @@ async fn fetch(egress: &Egress, url: &str, room: &Room) -> Result<Vec<u8>, Strin
 
 /// For one list at a time, and what its body takes while it grows.
 fn room() -> Room {
-    Room::of(MAX_TRUSTED_LIST_BYTES.saturating_mul(2))
+    Room::of(MAX_XML_LIST_BYTES.saturating_mul(2))
 }
 
 fn tell(url: &str, outcome: &Refreshed) {

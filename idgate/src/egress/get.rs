@@ -7,7 +7,7 @@ use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
-use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
+use idgate_core::limits::MAX_XML_LIST_BYTES;
 use url::Url;
 
 use super::collect::{Coding, collect};
@@ -62,7 +62,7 @@ impl Egress {
         if Url::parse(url).is_ok_and(|url| url.scheme() != "https") {
             return Err(EgressError::InvalidUrl);
         }
-        let (limit, requests) = (MAX_TRUSTED_LIST_BYTES, &Requests::of(MAX_REDIRECTS));
+        let (limit, requests) = (MAX_XML_LIST_BYTES, &Requests::of(MAX_REDIRECTS));
         self.fetch_wanted(url, Wanted { accept: None, limit, room, requests }).await
     }
 

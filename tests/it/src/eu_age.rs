@@ -1,5 +1,7 @@
 //! The European proof of age in one line, at a gateway that signs its requests (decisions 41).
 
+mod listed;
+
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::mdoc::{Document, Item};
 use idgate_testkit::openid4vp::{Expected, Format, Keys, Prefix, Request as Asked};

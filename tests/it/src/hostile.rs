@@ -12,6 +12,7 @@ mod iso_mdoc;
 mod mdoc;
 mod status;
 mod trusted_list;
+mod xml_list;
 
 use std::fmt;
 
@@ -34,7 +35,7 @@ type Parts = (Vec<Vec<u8>>, Check);
 
 impl Target {
     /// The name of each.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 13] = [
         "device_response",
         "mso",
         "x5chain",
@@ -42,6 +43,7 @@ impl Target {
         "master_list",
         "vical",
         "trusted_list",
+        "xml_list",
         "status_list",
         "identifier_list",
         "whole_response",
@@ -59,6 +61,7 @@ impl Target {
             "master_list" => certificates::master_list_target(),
             "vical" => certificates::vical_target(),
             "trusted_list" => trusted_list::trusted_list_target(),
+            "xml_list" => xml_list::xml_list_target(),
             "status_list" => status::status_list_target(),
             "identifier_list" => status::identifier_list_target(),
             "whole_response" => answer::whole_response_target(),

@@ -66,6 +66,11 @@ fn trusted_list() {
 }
 
 #[test]
+fn xml_list() {
+    hammer("xml_list", 4_000, &[]);
+}
+
+#[test]
 fn status_list() {
     hammer("status_list", 8_000, &[]);
 }

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod nodes;
+mod xml;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

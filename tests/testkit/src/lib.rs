@@ -46,3 +46,4 @@ pub mod time;
 pub mod trusted_list;
 pub mod wallet;
 pub mod x509;
+pub mod xml_list;

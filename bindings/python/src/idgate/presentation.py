@@ -44,7 +44,7 @@ class Provider:
     """The issuer by a trusted list: one provider, or several where the list gives one certificate to them."""
 
     candidates: tuple[ListedProvider, ...]
-    list_type: Literal["pid", "mdl", "pub-eaa"]
+    list_type: Literal["pid", "mdl", "pub-eaa", "av", "qeaa"]
     list_sequence: int
 
     @classmethod

@@ -14,6 +14,10 @@ pub enum ListType {
     Mdl,
     /// Public bodies that issue electronic attestations of attributes (annex H).
     PubEaa,
+    /// Providers of the European proof of age. It is in XML only (ETSI TS 119 612).
+    Av,
+    /// Qualified providers of electronic attestations of attributes. They are in XML lists only (ETSI TS 119 612).
+    Qeaa,
 }
 
 /// What a listed service does.
@@ -37,7 +41,9 @@ impl ListRole {
 }
 
 impl ListType {
-    const ALL: [Self; 3] = [Self::Pid, Self::Mdl, Self::PubEaa];
+    const ALL: [Self; 5] = [Self::Pid, Self::Mdl, Self::PubEaa, Self::Av, Self::Qeaa];
+    /// Those that there are lists in JSON of.
+    const OF_JSON: [Self; 3] = [Self::Pid, Self::Mdl, Self::PubEaa];
 
     /// From its name, as `pub-eaa`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
@@ -52,12 +58,14 @@ impl ListType {
             Self::Pid => "pid",
             Self::Mdl => "mdl",
             Self::PubEaa => "pub-eaa",
+            Self::Av => "av",
+            Self::Qeaa => "qeaa",
         }
     }
 
     /// From `LoTEType`; else why a list of that type is of no use here.
     pub(crate) fn from_uri(uri: &str) -> Result<Self, &'static str> {
-        if let Some(known) = Self::ALL.into_iter().find(|known| known.uri() == uri) {
+        if let Some(known) = Self::OF_JSON.into_iter().find(|known| known.uri() == Some(uri)) {
             return Ok(known);
         }
         let other = OTHER_TYPES.iter().find(|(known, _)| *known == uri);
@@ -85,6 +93,7 @@ impl ListType {
                     "http://uri.etsi.org/19602/SvcType/mDL/Revocation",
                 ],
             ),
+            Self::Av | Self::Qeaa => (&[], &[]),
         };
         match service_type {
             known if issuance.contains(&known) => Some(ListRole::Issuance),
@@ -113,6 +122,7 @@ impl ListType {
                 "http://trust.ec.europa.eu/lists/mDL/mDLProvidersListStatusDetn",
                 "http://trust.ec.europa.eu/lists/mDL/schemerules",
             ),
+            Self::Av | Self::Qeaa => return Vec::new(),
         };
         let found = [
             (territory != "EU", "SchemeTerritory"),
@@ -123,11 +133,13 @@ impl ListType {
         departs.map(|(_, member)| [member, " is not the one of its profile"].concat()).collect()
     }
 
-    const fn uri(self) -> &'static str {
+    /// Its `LoTEType`; `None`: its lists are in XML only.
+    const fn uri(self) -> Option<&'static str> {
         match self {
-            Self::Pid => "http://uri.etsi.org/19602/LoTEType/EUPIDProvidersList",
-            Self::Mdl => "http://trust.ec.europa.eu/lists/mDL/mDLProvidersListType",
-            Self::PubEaa => "http://uri.etsi.org/19602/LoTEType/EUPubEAAProvidersList",
+            Self::Pid => Some("http://uri.etsi.org/19602/LoTEType/EUPIDProvidersList"),
+            Self::Mdl => Some("http://trust.ec.europa.eu/lists/mDL/mDLProvidersListType"),
+            Self::PubEaa => Some("http://uri.etsi.org/19602/LoTEType/EUPubEAAProvidersList"),
+            Self::Av | Self::Qeaa => None,
         }
     }
 }

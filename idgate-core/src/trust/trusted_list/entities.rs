@@ -2,7 +2,6 @@
 //! What cannot be used is skipped and counted, never fatal; what is withdrawn outweighs what is not.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -13,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::anchors::{is_ca, organizations};
 use super::error::{TrustedListError, unusable};
+use super::gathered::{Gathered, Keys};
 use super::scheme::{has_critical, texts, uris};
 use crate::codec::json::Value;
 use crate::crypto::CryptoProvider;
@@ -92,6 +92,15 @@ impl Misnamed {
         ))
     }
 
+    /// Looks at the certificates of the services of `provider`.
+    pub(super) fn look_at(&mut self, provider: &TrustServiceProvider, services: &[ListedService]) {
+        for service in services {
+            let (roots, signers) = (service.roots.iter(), service.signers.iter());
+            let ders = roots.map(TrustAnchor::der).chain(signers.map(PinnedSigner::der));
+            ders.for_each(|der| self.look(provider, der));
+        }
+    }
+
     fn look(&mut self, provider: &TrustServiceProvider, der: &[u8]) {
         let Ok(certificate) = Certificate::parse(der) else { return };
         let own = organizations(&certificate);
@@ -103,9 +112,6 @@ impl Misnamed {
         self.first.get_or_insert_with(|| (first.clone(), provider.name.clone()));
     }
 }
-
-/// The keys that services of one provider have, by their SubjectPublicKeyInfo.
-type Keys = BTreeSet<Vec<u8>>;
 
 impl Entities<'_> {
     /// Every provider, those that come twice as one.
@@ -136,11 +142,7 @@ impl Entities<'_> {
                 }
                 services.push(self.service(service, critical, &mut withdrawn)?);
             }
-            for service in &services {
-                let (roots, signers) = (service.roots.iter(), service.signers.iter());
-                let ders = roots.map(TrustAnchor::der).chain(signers.map(PinnedSigner::der));
-                ders.for_each(|der| self.misnamed.look(&provider, der));
-            }
+            self.misnamed.look_at(&provider, &services);
             gathered.add(provider, services, withdrawn);
         }
         Ok(gathered.finish())
@@ -260,7 +262,7 @@ impl Entities<'_> {
     }
 
     /// A CA becomes a root, any other certificate a signer by itself.
-    fn certificate(&self, der: &[u8], into: &mut ListedService) {
+    pub(super) fn certificate(&self, der: &[u8], into: &mut ListedService) {
         let parsed = Certificate::parse(der).ok();
         if parsed.as_ref().is_none_or(is_ca) {
             let (root, listed) = take(self.provider, der, RootOrigin::TrustedList, self.now);
@@ -322,53 +324,4 @@ fn state_of_address(address: Option<Value<'_, '_>>) -> Option<String> {
 
 fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
-}
-
-/// Providers by what tells them apart.
-#[derive(Default)]
-struct Gathered {
-    providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,
-    known: alloc::collections::BTreeMap<(String, Option<String>), usize>,
-}
-
-impl Gathered {
-    fn add(
-        &mut self,
-        provider: TrustServiceProvider,
-        services: Vec<ListedService>,
-        withdrawn: Keys,
-    ) {
-        let key = match provider.identifier() {
-            Some(identifier) => (String::from(identifier), None),
-            None => (provider.name.clone(), Some(provider.country.clone().unwrap_or_default())),
-        };
-        let at = *self.known.entry(key).or_insert(self.providers.len());
-        match self.providers.get_mut(at) {
-            Some((_, own, keys)) => {
-                own.extend(services);
-                keys.extend(withdrawn);
-            }
-            None => self.providers.push((provider, services, withdrawn)),
-        }
-    }
-
-    /// A key that is withdrawn in one service of a provider is withdrawn in all of them.
-    fn finish(self) -> Vec<ListedProvider> {
-        let finish = |(provider, mut services, withdrawn): (_, Vec<ListedService>, Keys)| {
-            for service in services.iter_mut().filter(|_| !withdrawn.is_empty()) {
-                let is_withdrawn = |der: &[u8]| {
-                    Certificate::parse(der).is_ok_and(|one| withdrawn.contains(one.spki()))
-                };
-                let before = service.roots.len().saturating_add(service.signers.len());
-                service.roots.retain(|root| !is_withdrawn(root.der()));
-                service.signers.retain(|signer| !is_withdrawn(signer.der()));
-                let after = service.roots.len().saturating_add(service.signers.len());
-                if after == 0 && before > 0 && service.skipped.is_none() {
-                    service.skipped = Some("has the key of a service that is withdrawn");
-                }
-            }
-            ListedProvider { provider: Arc::new(provider), services }
-        };
-        self.providers.into_iter().map(finish).collect()
-    }
 }

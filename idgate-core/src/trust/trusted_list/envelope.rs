@@ -7,16 +7,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::ListRules;
-use super::anchors::{self, VouchedBy};
-use super::error::{TrustedListError, not_authentic, out_of_date, unusable};
+use super::error::{TrustedListError, not_authentic, unusable};
+use super::signer::{Authenticated, Claimed, ListSigner, lacks_signer};
 use crate::codec::base64url;
 use crate::codec::json::{JsonError, Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, IssuerKey, SignatureAlgorithm};
 use crate::jose::{self, CompactJws, X5cError};
-use crate::limits::{LIST_CLOCK_SKEW_MS, MAX_TRUSTED_LIST_BYTES};
+use crate::limits::MAX_TRUSTED_LIST_BYTES;
 use crate::time::UnixMillis;
-use crate::trust::certificate::Certificate;
-use crate::trust::names;
 
 /// A list in its envelope.
 pub(super) struct Envelope<'f> {
@@ -26,39 +24,12 @@ pub(super) struct Envelope<'f> {
     signing_input: &'f str,
 }
 
-/// Who signed a trusted list.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ListSigner {
-    /// Its subject (RFC 4514).
-    pub subject: String,
-    /// SHA-256 of its certificate.
-    pub sha256: [u8; 32],
-    /// organizationName of its subject.
-    pub organization: Option<String>,
-    /// The last second of its validity.
-    pub not_after: UnixMillis,
-    /// When it signed, as it says.
-    pub signed_at: Option<UnixMillis>,
-    /// Whether it was found to be one, or stands below a CA of the operator's. If not, anybody may
-    /// have made the list.
-    pub is_known: bool,
-}
-
-/// What the payload has to agree with.
-pub(super) struct Authenticated {
-    pub(super) signer: ListSigner,
-    pub(super) vouched_by: VouchedBy,
-    pub(super) countries: Vec<String>,
-    pub(super) organizations: Vec<String>,
-}
-
 impl<'f> Envelope<'f> {
     /// Splits and decodes `file`.
     pub(super) fn open(file: &'f [u8]) -> Result<Self, TrustedListError> {
         let not_compact = || unusable("is not a compact JWS");
         if file.first() == Some(&b'<') {
-            return Err(unusable("is XML; only JSON lists are read"));
+            return Err(unusable("is XML, and only lists in JSON are read here"));
         }
         if file.len() > MAX_TRUSTED_LIST_BYTES {
             return Err(unusable("is larger than 8 MiB"));
@@ -91,51 +62,14 @@ impl<'f> Envelope<'f> {
         if header.signed_at.is_none() && !rules.test_only {
             return Err(not_authentic("does not say when it was signed (iat)"));
         }
-        if header.signed_at.is_some_and(|at| at > now.plus(LIST_CLOCK_SKEW_MS)) {
-            return Err(out_of_date("is dated in the future"));
-        }
-        let certificates: Vec<Certificate<'_>> =
-            header.x5c.iter().filter_map(|der| Certificate::parse(der).ok()).collect();
-        let (signer, others) = match certificates.split_first() {
-            Some(split) if header.x5c.first().is_some_and(|der| *der == split.0.der()) => split,
-            _ => return Err(not_authentic("has a signer whose certificate cannot be read")),
-        };
-        let sha256 = provider.sha256(signer.der());
-        if header.x5t.as_ref().is_some_and(|x5t| **x5t != sha256) {
-            return Err(not_authentic("has an x5t#S256 that is not of its signer's certificate"));
-        }
-        let key =
-            signer.key().map_err(|why| not_authentic(format!("has a signer of which {why}")))?;
-        let alg = algorithm(&header.alg, &key)?;
-        let organizations = anchors::organizations(signer);
-        let at = header.signed_at.filter(|_| !is_new).unwrap_or(now);
-        let vouched_by = match rules.anchors {
-            Some(anchors) => {
-                let instants = (at, now);
-                anchors::authenticate(provider, signer, others, anchors, rules.crls, instants)?
+        let claimed = Claimed { chain: &header.x5c, signed_at: header.signed_at };
+        claimed.authenticate(provider, rules, (is_new, now), |sha256, key| {
+            if header.x5t.as_deref().is_some_and(|x5t| x5t != sha256) {
+                let why = "has an x5t#S256 that is not of its signer's certificate";
+                return Err(not_authentic(why));
             }
-            None => VouchedBy::Nobody,
-        };
-        if let (VouchedBy::Ca, Some(fixed)) = (vouched_by, rules.organization)
-            && !organizations.iter().any(|own| own == fixed)
-        {
-            let own = organizations.first().map_or("nobody", String::as_str);
-            let why = format!("is signed for O={own}, and this source is of O={fixed}");
-            return Err(not_authentic(why));
-        }
-        verify(provider, &key, alg, self.signing_input.as_bytes(), &self.signature)?;
-        Ok(Authenticated {
-            signer: ListSigner {
-                subject: names::rfc4514(signer.subject().as_raw()),
-                sha256,
-                organization: organizations.first().cloned(),
-                not_after: signer.not_after(),
-                signed_at: header.signed_at,
-                is_known: vouched_by != VouchedBy::Nobody,
-            },
-            vouched_by,
-            countries: anchors::countries(signer),
-            organizations,
+            let alg = algorithm(&header.alg, key)?;
+            verify(provider, key, alg, self.signing_input.as_bytes(), &self.signature)
         })
     }
 
@@ -147,16 +81,7 @@ impl<'f> Envelope<'f> {
         let mut tape = Tape::default();
         let id = tape.parse(&self.header).map_err(|error| not_json("header", error))?;
         let header = Header::read(tape.value(id))?;
-        let der = header.x5c.first().ok_or_else(lacks_signer)?;
-        let signer = Certificate::parse(der).map_err(|_| lacks_signer())?;
-        Ok(ListSigner {
-            subject: names::rfc4514(signer.subject().as_raw()),
-            sha256: provider.sha256(der),
-            organization: anchors::organizations(&signer).into_iter().next(),
-            not_after: signer.not_after(),
-            signed_at: header.signed_at,
-            is_known: false,
-        })
+        Claimed { chain: &header.x5c, signed_at: header.signed_at }.recalled(provider)
     }
 }
 
@@ -274,8 +199,4 @@ fn verify(
 
 pub(super) fn not_json(part: &str, error: JsonError) -> TrustedListError {
     unusable(format!("has a {part} that {error}"))
-}
-
-fn lacks_signer() -> TrustedListError {
-    not_authentic("lacks the certificate of its signer")
 }

@@ -29,6 +29,13 @@ pub enum TrustedListErrorKind {
     Rollback,
 }
 
+impl TrustedListError {
+    /// For readers of other forms than JSON; `why` goes on after "the trusted list".
+    pub fn new(kind: TrustedListErrorKind, why: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, why: why.into() }
+    }
+}
+
 impl TrustedListErrorKind {
     /// Whether somebody may have tampered with it.
     pub const fn is_integrity(self) -> bool {

@@ -18,6 +18,8 @@ use crate::trust::pinned_signer::PinnedSigner;
 
 /// The document type of the one kind of credential that an mDL list is about.
 const MDL: &str = "org.iso.18013.5.1.mDL";
+/// The document type of the European proof of age.
+const AGE: &str = "eu.europa.ec.av.1";
 /// What PID are called (PID Rulebook), as SD-JWT VC and as mdoc.
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
@@ -41,8 +43,8 @@ pub struct ListTerms {
 impl TrustEntry {
     /// Takes what `list` says: roots and signers for the document types and credential types that the
     /// entry names, of the countries that it names. Set those before. Where it names none, a PID list
-    /// sets the PID's own types, an mDL list the mDL's, and a list of public bodies brings nothing: it
-    /// does not say what its providers issue. A list vouches for no type that the entry does not name,
+    /// sets the PID's own types, an mDL list the mDL's, the age list the proof of age, and a list of public bodies or
+    /// of qualified providers brings nothing: it does not say what its providers issue. A list vouches for no type that the entry does not name,
     /// so an entry that names none is not opened by it.
     pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
         self.follows_list = true;
@@ -86,7 +88,9 @@ impl TrustEntry {
                 self.vct.push(PID_VCT.into());
                 self.doc_types.push(DocType::new(PID_DOC_TYPE));
             }
-            ListType::Mdl if self.doc_types.is_empty() => self.doc_types.push(DocType::new(MDL)),
+            _ if self.doc_types.is_empty() => {
+                self.doc_types.extend(only_doc_type(list_type).map(DocType::new));
+            }
             _ => {}
         }
     }
@@ -97,6 +101,15 @@ impl TrustEntry {
         let here = |own: &String| country.is_some_and(|country| member_state(own) == country);
         (terms.providers.is_empty() || provider.identifiers.iter().any(named))
             && (self.countries.is_empty() || self.countries.iter().any(here))
+    }
+}
+
+/// The document type that such a list is about, if it is about one.
+const fn only_doc_type(list_type: ListType) -> Option<&'static str> {
+    match list_type {
+        ListType::Mdl => Some(MDL),
+        ListType::Av => Some(AGE),
+        _ => None,
     }
 }
 
@@ -124,18 +137,17 @@ impl Feed {
         facts: Arc<ListFacts>,
         test_only: bool,
     ) -> Self {
-        let mdl = || Vec::from([DocType::new(MDL)]);
-        let is_mdl = list_type == ListType::Mdl;
-        let doc_types = match is_mdl {
-            true => entry.doc_types.contains(&DocType::new(MDL)).then(mdl),
-            false => (!entry.doc_types.is_empty()).then(|| entry.doc_types.clone()),
+        let only: Vec<DocType> = only_doc_type(list_type).map(DocType::new).into_iter().collect();
+        let doc_types = match only.first() {
+            Some(only_one) => entry.doc_types.contains(only_one).then(|| only.clone()),
+            None => (!entry.doc_types.is_empty()).then(|| entry.doc_types.clone()),
         };
         Self {
             facts,
             test_only,
             doc_types,
-            takes_sd_jwts: !is_mdl && !entry.vct.is_empty(),
-            status_doc_types: if is_mdl { mdl() } else { Vec::new() },
+            takes_sd_jwts: only.is_empty() && !entry.vct.is_empty(),
+            status_doc_types: only,
             roots: Taken::default(),
             sd_jwt_roots: Taken::default(),
             status_roots: Taken::default(),

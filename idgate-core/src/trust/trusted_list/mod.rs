@@ -1,13 +1,17 @@
 //! European trusted lists: lists of trusted entities in JSON (ETSI TS 119 602), signed as compact
 //! JAdES. The list is authenticated as a whole; then each provider's certificates become roots,
-//! signers and signers of status, each for what the list says and nothing else.
+//! signers and signers of status, each for what the list says and nothing else. A reader of another form gives a
+//! [`ReadList`], which the same rules apply to.
 
 mod anchors;
 mod entities;
 mod envelope;
 mod error;
 mod feed;
+mod gathered;
+mod read_list;
 mod scheme;
+mod signer;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests;
@@ -18,12 +22,13 @@ use alloc::vec::Vec;
 pub use self::anchors::ListAnchors;
 use self::entities::{Entities, Misnamed};
 pub use self::entities::{ListedProvider, ListedService};
-pub use self::envelope::ListSigner;
 use self::envelope::{Envelope, not_json};
 use self::error::unusable;
 pub use self::error::{TrustedListError, TrustedListErrorKind};
 pub use self::feed::ListTerms;
+pub use self::read_list::{ListSignature, ReadList, ReadProvider, ReadService, SignatureKind};
 use self::scheme::Scheme;
+pub use self::signer::ListSigner;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::CryptoProvider;
 use crate::limits::MAX_LIST_NODES;
@@ -55,6 +60,8 @@ pub struct TrustedList {
     pub warnings: Vec<String>,
     /// How many members of its objects are not known and were ignored.
     pub ignored_members: usize,
+    /// How many services of other types it has that were left out. In a list in JSON they are among the services.
+    pub other_services: usize,
     /// SHA-256 of the certificates that may sign lists of this source, as the list itself announces
     /// them: to be reported, and trusted for nothing.
     pub announced_signers: Vec<[u8; 32]>,
@@ -232,6 +239,7 @@ fn read(
         providers,
         warnings: scheme.departures.into_iter().chain(entities.misnamed.warning()).collect(),
         ignored_members: entities.ignored,
+        other_services: 0,
         announced_signers: announced(provider, pointers),
     })
 }

@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::anchors::VouchedBy;
-use super::envelope::Authenticated;
 use super::error::{TrustedListError, not_authentic, out_of_date, rollback, unusable};
+use super::signer::Authenticated;
 use super::{ListMark, ListRules};
 use crate::codec::json::Value;
 use crate::limits::{LIST_CLOCK_SKEW_MS, MAX_LIST_PERIOD_MS, MAX_LIST_SEQUENCE};
@@ -19,7 +19,8 @@ pub(super) struct Scheme {
     pub(super) list_type: ListType,
     pub(super) sequence: u64,
     pub(super) operators: Vec<String>,
-    pub(super) territory: String,
+    /// The country that a signer below a CA is of; `None`: it is not compared.
+    pub(super) territory: Option<String>,
     pub(super) issued_at: UnixMillis,
     pub(super) next_update: UnixMillis,
     pub(super) departures: Vec<String>,
@@ -77,7 +78,7 @@ impl Scheme {
             issued_at: instant(scheme.get("ListIssueDateTime"), "ListIssueDateTime")?,
             list_type,
             sequence,
-            territory,
+            territory: Some(territory),
             next_update,
         })
     }
@@ -95,8 +96,10 @@ impl Scheme {
         if by.vouched_by != VouchedBy::Ca {
             return Ok(());
         }
-        let territory = member_state(&self.territory);
-        if !by.countries.iter().any(|own| member_state(own) == territory) {
+        let territory = self.territory.as_deref().map(member_state);
+        let is_of =
+            |territory: &String| by.countries.iter().any(|own| member_state(own) == *territory);
+        if !territory.as_ref().is_none_or(is_of) {
             return Err(not_authentic("has a signer of another country than its SchemeTerritory"));
         }
         if !by.organizations.iter().any(|own| self.operators.contains(own)) {

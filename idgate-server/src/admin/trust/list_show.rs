@@ -37,6 +37,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "providers": list.providers.iter().map(provider_json).collect::<Vec<_>>(),
         "warnings": list.warnings,
         "ignored_members": list.ignored_members,
+        "other_services": list.other_services,
         "fetch": fetch.as_ref().map(|fetch| json!({
             "tried_at": fetch.tried_at.to_string(),
             "failures": fetch.failures,
@@ -91,6 +92,9 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         list.providers.len(),
     );
     let _ = writeln!(text, "    signer: {}", list.signer.subject);
+    if list.other_services > 0 {
+        let _ = writeln!(text, "    left out: {} services of other types", list.other_services);
+    }
     for provider in &list.providers {
         let who = &provider.provider;
         let _ = writeln!(

@@ -10,6 +10,7 @@ use idgate_core::trust::ListType;
 use url::Url;
 
 use super::Fetch;
+use super::preset::Preset;
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
@@ -19,19 +20,21 @@ use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecor
 const MDL: &str = "org.iso.18013.5.1.mDL";
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
+const AGE: &str = "eu.europa.ec.av.1";
 
 /// The options that name a trusted list.
 #[derive(Args, Debug)]
 pub(super) struct ListOptions {
-    /// European trusted list (ETSI TS 119 602, JSON), from a file or an https URL, which `serve` then
-    /// fetches anew by itself; replaces the entry's former one
+    /// European trusted list in JSON (ETSI TS 119 602) or XML (ETSI TS 119 612), from a file or an https URL, which
+    /// `serve` then fetches again by itself; replaces the entry's former one
     #[arg(long, value_name = "FILE|URL")]
     trusted_list: Option<String>,
     /// Who vouches for the signer of the trusted list: CAs above it, or the signer itself, PEM or DER,
     /// one or many
     #[arg(long, value_name = "FILE", requires = "trusted_list")]
     list_signer_ca: Option<PathBuf>,
-    /// pid, mdl or pub-eaa [default: what the list says]; fixed by the first list
+    /// pid, mdl, pub-eaa, av or qeaa [default: what the list says, qeaa for a national list in XML]; fixed by the
+    /// first list
     #[arg(long, value_name = "TYPE", value_parser = list_type, requires = "trusted_list")]
     list_type: Option<ListType>,
     /// Only the provider of the list with this registration identifier, as NTRLU-B1 (repeatable)
@@ -51,6 +54,12 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
+    /// With the type of list that goes with a preset, unless another one is named.
+    pub(super) fn with_preset(mut self, preset: Option<Preset>) -> Self {
+        self.list_type = self.list_type.or(preset.map(Preset::list_type));
+        self
+    }
+
     /// Reads the list into `change`, whose other attributes are set, for the entry called `issuer_id`, which
     /// was `before`. CRLs of the list's anchors are its own.
     pub(super) fn read(
@@ -84,7 +93,8 @@ impl ListOptions {
         let crls = anchors.as_ref().and_then(|anchors| take_crls(change, anchors));
         let ders = anchors.map(|anchors| anchors.certificates().flatten().copied().collect());
         let accept_rollback = self.accept_rollback;
-        let new = NewTrustedList { url, token, crls, anchors: ders, accept_rollback };
+        let list_type = self.list_type;
+        let new = NewTrustedList { url, token, list_type, crls, anchors: ders, accept_rollback };
         let list = new.authenticated((issuer_id, before), change, now)?;
         self.name_types(change, before, &list)?;
         change.trusted_list = Some(new);
@@ -114,34 +124,54 @@ impl ListOptions {
         }
         let vct = change.vct.as_deref().or(before.map(|before| &before.vct[..]));
         let doc_types = change.doc_types.as_deref().or(before.map(|before| &before.doc_types[..]));
-        let (vct, doc_types) = (vct.unwrap_or_default(), doc_types.unwrap_or_default());
+        let (vct, doc_types) =
+            (vct.unwrap_or_default().to_vec(), doc_types.unwrap_or_default().to_vec());
         match list.list_type {
             ListType::Pid if vct.is_empty() && doc_types.is_empty() => {
                 change.vct = Some(vec![PID_VCT.into()]);
                 change.doc_types = Some(vec![PID_DOC_TYPE.into()]);
             }
-            ListType::Mdl if !vct.is_empty() => {
-                return Err(Failure::Usage(
-                    "--vct: an mDL list vouches for no SD-JWT VC; use an entry of its own".into(),
-                ));
+            ListType::Mdl => {
+                return only_type(change, ("an mDL list", MDL), (vct, doc_types));
             }
-            ListType::Mdl if doc_types.is_empty() => change.doc_types = Some(vec![MDL.into()]),
-            ListType::Mdl if doc_types != [MDL] => {
-                return Err(Failure::Usage(format!(
-                    "--doc-type: an mDL list vouches for {MDL} alone; use an entry of its own"
-                )));
+            ListType::Av => {
+                return only_type(change, ("the age list", AGE), (vct, doc_types));
             }
             ListType::PubEaa if vct.is_empty() && doc_types.is_empty() => {
-                return Err(Failure::Usage(
-                    "a list of public bodies does not say what they issue: name it with --vct or \
-                     --doc-type"
-                        .into(),
-                ));
+                return Err(says_no_types("a list of public bodies"));
+            }
+            ListType::Qeaa if vct.is_empty() && doc_types.is_empty() => {
+                return Err(says_no_types("a list of qualified providers"));
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Names the only document type that a list is about, unless the operator named another one.
+fn only_type(
+    change: &mut TrustChange,
+    (list, doc_type): (&str, &str),
+    (vct, doc_types): (Vec<String>, Vec<String>),
+) -> Result<(), Failure> {
+    if !vct.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--vct: {list} vouches for no SD-JWT VC; use an entry of its own"
+        )));
+    }
+    if doc_types.is_empty() {
+        change.doc_types = Some(vec![doc_type.to_owned()]);
+    } else if doc_types != [doc_type] {
+        return Err(Failure::Usage(format!(
+            "--doc-type: {list} vouches for {doc_type} alone; use an entry of its own"
+        )));
+    }
+    Ok(())
+}
+
+fn says_no_types(list: &str) -> Failure {
+    Failure::Usage(format!("{list} does not say what they issue: name it with --vct or --doc-type"))
 }
 
 /// CRLs of a CA above the list's signer say nothing about issuers: they are the list's.
@@ -181,7 +211,7 @@ fn normalized(url: &str) -> Result<String, Failure> {
 }
 
 fn list_type(text: &str) -> Result<ListType, String> {
-    ListType::from_name(text).ok_or_else(|| "must be pid, mdl or pub-eaa".into())
+    ListType::from_name(text).ok_or_else(|| "must be pid, mdl, pub-eaa, av or qeaa".into())
 }
 
 fn profile(text: &str) -> Result<ListProfile, String> {

@@ -1,7 +1,7 @@
 //! Presets of `trust add`: the properties of an ecosystem under one name (decisions 41).
 
 use clap::ValueEnum;
-use idgate_core::trust::RevocationPolicy;
+use idgate_core::trust::{ListType, RevocationPolicy};
 use idgate_store::TrustChange;
 
 const AGE: &str = "eu.europa.ec.av.1";
@@ -14,6 +14,12 @@ pub(super) enum Preset {
 }
 
 impl Preset {
+    /// The type of list that its issuers are in.
+    pub(super) const fn list_type(self) -> ListType {
+        let Self::EuAv = self;
+        ListType::Av
+    }
+
     /// Sets what the operator did not.
     pub(super) fn fill(self, change: &mut TrustChange) {
         let Self::EuAv = self;

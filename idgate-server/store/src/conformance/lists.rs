@@ -35,6 +35,7 @@ fn following(number: u64, url: Option<&str>) -> TrustChange {
         trusted_list: Some(NewTrustedList {
             url: url.map(Into::into),
             token: token(number, 1),
+            list_type: None,
             anchors: Some(list_signer(NOW.0).der),
             crls: None,
             accept_rollback: false,

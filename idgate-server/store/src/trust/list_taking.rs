@@ -4,9 +4,10 @@
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{
-    ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,
+    ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind,
 };
 use idgate_core::trust::ListType;
+use idgate_xml_list::import_trusted_list;
 
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;
@@ -100,6 +101,7 @@ impl Refresh {
         let new = NewTrustedList {
             url: Some(fetched.url.clone()),
             token: fetched.token.clone(),
+            list_type: None,
             anchors: None,
             crls: None,
             accept_rollback: fetched.accept_rollback,
@@ -228,7 +230,8 @@ impl NewTrustedList {
         };
         rules.test_only = row.test_only;
         rules.crls = &crls;
-        rules.list_type = former.and_then(|former| ListType::from_name(&former.list_type));
+        let fixed = former.and_then(|former| ListType::from_name(&former.list_type));
+        rules.list_type = fixed.or(self.list_type);
         rules.organization = former.and_then(|former| former.organization.as_deref());
         rules.allow_stale = row.allow_stale;
         let in_force = former.filter(|former| former.sha256 == row.sha256);
@@ -240,8 +243,7 @@ impl NewTrustedList {
 
 /// The mark of the stored list: it shows that another with it is the same, whose signer was valid when it came.
 fn mark_of(stored: &ListRow, now: UnixMillis) -> Result<ListMark, Refused> {
-    let list = TrustedList::recall(&PROVIDER, &stored.token, now).map_err(Refused::List)?;
-    Ok(list.mark(None, now))
+    Ok(stored.recall()?.mark(None, now))
 }
 
 impl Prepared {
@@ -254,9 +256,13 @@ impl Prepared {
             self.list.check_newer(mark).map_err(Refused::List)?;
         }
         let mark = self.list.mark(mark, now);
-        // One that was only signed anew says nothing new.
-        let says = |row: &ListRow| row.token.split(|byte| *byte == b'.').nth(1).map(<[u8]>::to_vec);
-        let another = self.former.filter(|former| says(former) != says(&self.row));
+        let payload_sha256 = self.list.payload_sha256;
+        // One that was only signed again says nothing new.
+        let says_the_same = |former: &ListRow| {
+            former.sha256 == self.row.sha256
+                || former.recall().is_ok_and(|former| former.payload_sha256 == payload_sha256)
+        };
+        let another = self.former.filter(|former| !says_the_same(former));
         let change = another.map(|former| ListChange {
             from: former.sequence,
             providers: self.row.listed,

@@ -8,6 +8,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{
     ListAnchors, ListProfile, ListTerms, TrustEntry, TrustedList, VerifiedCrl, pem_or_der,
 };
+use idgate_core::trust::ListType;
 use serde_json::json;
 
 use super::super::types::{ListFetch, StoreError};
@@ -19,6 +20,9 @@ pub struct NewTrustedList {
     pub url: Option<String>,
     /// What was fetched or read.
     pub token: Vec<u8>,
+    /// The type that it must be of, where the entry follows no list yet; a national list in XML has services of several
+    /// types.
+    pub list_type: Option<ListType>,
     /// The certificates that vouch for its signer, in DER, one after another; empty: none, for tests.
     /// `None`: those of the list before.
     pub anchors: Option<Vec<u8>>,
@@ -145,7 +149,9 @@ impl ListRow {
 
     /// The list in it.
     pub(crate) fn recall(&self) -> Result<TrustedList, StoreError> {
-        TrustedList::recall(&PROVIDER, &self.token, self.added_at).map_err(|error| {
+        let anchors = self.anchors()?;
+        let taken_as = (ListType::from_name(&self.list_type), anchors.as_ref());
+        idgate_xml_list::recall(&PROVIDER, &self.token, taken_as, self.added_at).map_err(|error| {
             StoreError::Failed(format!("the list of trust entry {}: {error}", self.issuer_id))
         })
     }

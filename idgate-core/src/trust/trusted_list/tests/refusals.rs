@@ -51,7 +51,7 @@ fn what_is_no_compact_jws_is_refused() {
 fn xml_is_refused_by_its_first_byte() {
     let bomb =
         r#"<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;">]><a>&c;</a>"#;
-    told(import(bomb), "is XML; only JSON lists are read");
+    told(import(bomb), "is XML, and only lists in JSON are read here");
 }
 
 #[test]

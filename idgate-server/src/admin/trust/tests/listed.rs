@@ -103,7 +103,7 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
         (&forged, 3, "has a signer that does not lead to --list-signer-ca"),
         (&stale, 1, "was due to be replaced on 2026-09-01T00:00:00.000Z"),
         (&access, 1, "is a list of access CAs, which issue no credentials"),
-        (&xml, 1, "is XML; only JSON lists are read"),
+        (&xml, 1, "is XML of another version than 1.0"),
     ] {
         let words = ["add", "eu", "--trusted-list", file, "--list-signer-ca", &anchor];
         let refused = desk.run(&words).unwrap_err();

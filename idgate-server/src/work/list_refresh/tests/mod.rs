@@ -53,6 +53,7 @@ impl Gateway {
             trusted_list: Some(NewTrustedList {
                 url: Some(URL.into()),
                 token: token(first),
+                list_type: None,
                 anchors: Some(list_signer(NOW.0).der),
                 crls: None,
                 accept_rollback: false,
@@ -141,6 +142,7 @@ async fn a_rollback_is_refused_also_after_a_restart_and_after_the_entry_was_remo
         trusted_list: Some(NewTrustedList {
             url: Some(URL.into()),
             token: token(&list(number, 1)),
+            list_type: None,
             anchors: Some(list_signer(NOW.0).der),
             crls: None,
             accept_rollback: false,

@@ -1,0 +1,62 @@
+//! Joins the entries of a provider that comes several times in a list. A withdrawn key outweighs one in force.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::entities::{ListedProvider, ListedService};
+use crate::trust::certificate::Certificate;
+use crate::trust::listing::TrustServiceProvider;
+
+/// The keys that services of one provider have, by their SubjectPublicKeyInfo.
+pub(super) type Keys = BTreeSet<Vec<u8>>;
+
+/// Providers by their identifier, or by name and country.
+#[derive(Default)]
+pub(super) struct Gathered {
+    providers: Vec<(TrustServiceProvider, Vec<ListedService>, Keys)>,
+    known: alloc::collections::BTreeMap<(String, Option<String>), usize>,
+}
+
+impl Gathered {
+    pub(super) fn add(
+        &mut self,
+        provider: TrustServiceProvider,
+        services: Vec<ListedService>,
+        withdrawn: Keys,
+    ) {
+        let key = match provider.identifier() {
+            Some(identifier) => (String::from(identifier), None),
+            None => (provider.name.clone(), Some(provider.country.clone().unwrap_or_default())),
+        };
+        let at = *self.known.entry(key).or_insert(self.providers.len());
+        match self.providers.get_mut(at) {
+            Some((_, own, keys)) => {
+                own.extend(services);
+                keys.extend(withdrawn);
+            }
+            None => self.providers.push((provider, services, withdrawn)),
+        }
+    }
+
+    /// A key that is withdrawn in one service of a provider is withdrawn in all of them.
+    pub(super) fn finish(self) -> Vec<ListedProvider> {
+        let finish = |(provider, mut services, withdrawn): (_, Vec<ListedService>, Keys)| {
+            for service in services.iter_mut().filter(|_| !withdrawn.is_empty()) {
+                let is_withdrawn = |der: &[u8]| {
+                    Certificate::parse(der).is_ok_and(|one| withdrawn.contains(one.spki()))
+                };
+                let before = service.roots.len().saturating_add(service.signers.len());
+                service.roots.retain(|root| !is_withdrawn(root.der()));
+                service.signers.retain(|signer| !is_withdrawn(signer.der()));
+                let after = service.roots.len().saturating_add(service.signers.len());
+                if after == 0 && before > 0 && service.skipped.is_none() {
+                    service.skipped = Some("has the key of a service that is withdrawn");
+                }
+            }
+            ListedProvider { provider: Arc::new(provider), services }
+        };
+        self.providers.into_iter().map(finish).collect()
+    }
+}

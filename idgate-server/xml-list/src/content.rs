@@ -1,0 +1,243 @@
+//! The content of a list (ETSI TS 119 612 clause 5), read from its canonical form.
+
+use idgate_core::shell::{ListSignature, ReadList, ReadProvider, ReadService, TrustedListError};
+use idgate_core::trust::ListType;
+use idgate_core::{CryptoProvider, UnixMillis};
+use roxmltree::Node;
+
+use crate::error::{out_of_date, unusable};
+use crate::limits::MAX_ANNOUNCED;
+use crate::names::{STATUS, ns};
+use crate::signature::Signed;
+use crate::tree::{self, child, elements};
+
+/// The age list of the Commission.
+const AGE_LIST: &str = "http://ec.europa.eu/tools/lotl/av/TrstSvc/TrustedList/TSLType/AVTL";
+/// The list of a member state.
+const NATIONAL_LIST: &str = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUgeneric";
+/// The list of the lists of the member states.
+const LIST_OF_LISTS: &str = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists";
+
+/// Reads a list whose digests fit. `wanted` is the type that is looked for.
+pub(crate) fn read(
+    provider: &CryptoProvider,
+    signed: Signed,
+    wanted: Option<ListType>,
+) -> Result<ReadList, TrustedListError> {
+    let Signed { list, signature } = signed;
+    let content_sha256 = sha256(provider, list.as_bytes());
+    let document = tree::parsed(&list)?;
+    let root = document.root_element();
+    let scheme = own(root, "SchemeInformation");
+    let scheme = scheme.ok_or_else(|| unusable("lacks its SchemeInformation"))?;
+    let mut reader = Reader { list_type: list_type(scheme, wanted)?, others: 0 };
+    let providers = reader.providers(root, territory(scheme));
+    let mut read = read_scheme(scheme, reader.list_type, signature)?;
+    read.providers = providers;
+    read.other_services = reader.others;
+    read.announced_signers = announced(provider, scheme);
+    read.content_sha256 = content_sha256;
+    Ok(read)
+}
+
+/// `SchemeInformation` (5.3), without the providers.
+fn read_scheme(
+    scheme: Node<'_, '_>,
+    list_type: ListType,
+    signature: ListSignature,
+) -> Result<ReadList, TrustedListError> {
+    if !matches!(number(scheme, "TSLVersionIdentifier"), Some(5 | 6)) {
+        return Err(unusable("is not of version 5 or 6"));
+    }
+    if has_critical(own(scheme, "SchemeExtensions")) {
+        return Err(unusable("has a critical scheme extension that is not known"));
+    }
+    let sequence = number(scheme, "TSLSequenceNumber");
+    Ok(ReadList {
+        list_type,
+        sequence: sequence.ok_or_else(|| unusable("has no TSLSequenceNumber that is a number"))?,
+        operators: names(own(scheme, "SchemeOperatorName"), "Name"),
+        issued_at: instant(own(scheme, "ListIssueDateTime"))
+            .ok_or_else(|| unusable("has no ListIssueDateTime that is a date and time"))?,
+        next_update: next_update(scheme)?,
+        providers: Vec::new(),
+        other_services: 0,
+        announced_signers: Vec::new(),
+        content_sha256: [0; 32],
+        signature,
+    })
+}
+
+/// `NextUpdate` (5.3.15), which is empty in a list that is closed.
+fn next_update(scheme: Node<'_, '_>) -> Result<UnixMillis, TrustedListError> {
+    let next = own(scheme, "NextUpdate");
+    let next = next.ok_or_else(|| unusable("has no NextUpdate that is a date and time"))?;
+    let Some(at) = own(next, "dateTime") else {
+        return Err(out_of_date("is closed (no next update)"));
+    };
+    instant(Some(at)).ok_or_else(|| unusable("has no NextUpdate that is a date and time"))
+}
+
+/// The type of the list. A national list has services of several types, of which `wanted` chooses one.
+fn list_type(scheme: Node<'_, '_>, wanted: Option<ListType>) -> Result<ListType, TrustedListError> {
+    match own(scheme, "TSLType").and_then(tree::text).unwrap_or_default() {
+        AGE_LIST => Ok(ListType::Av),
+        NATIONAL_LIST if wanted == Some(ListType::Pid) => Ok(ListType::Pid),
+        NATIONAL_LIST => Ok(ListType::Qeaa),
+        LIST_OF_LISTS => Err(unusable(
+            "is the list of lists, which has no providers; name the list of one member state",
+        )),
+        _ => Err(unusable("is of a type that is not known here")),
+    }
+}
+
+struct Reader {
+    list_type: ListType,
+    /// How many services of other types there are.
+    others: usize,
+}
+
+impl Reader {
+    /// `TrustServiceProviderList`, which is absent where there are none: those with a service of the type.
+    fn providers(&mut self, root: Node<'_, '_>, territory: Option<&str>) -> Vec<ReadProvider> {
+        let list = own(root, "TrustServiceProviderList").into_iter();
+        let all = list.flat_map(elements).filter(|one| is_own(one, "TrustServiceProvider"));
+        all.filter_map(|one| self.provider(one, territory)).collect()
+    }
+
+    fn provider(
+        &mut self,
+        provider: Node<'_, '_>,
+        territory: Option<&str>,
+    ) -> Option<ReadProvider> {
+        let information = own(provider, "TSPInformation");
+        let part = |name| information.and_then(|information| own(information, name));
+        let critical = has_critical(part("TSPInformationExtensions"));
+        let listed = own(provider, "TSPServices").into_iter().flat_map(elements);
+        let listed = listed.filter(|one| is_own(one, "TSPService"));
+        let services: Vec<ReadService> =
+            listed.filter_map(|one| self.service(one, critical)).collect();
+        (!services.is_empty()).then(|| ReadProvider {
+            names: names(part("TSPName"), "Name"),
+            identifiers: names(part("TSPTradeName"), "Name"),
+            country: territory.map(str::to_owned).or_else(|| country(part("TSPAddress"))),
+            services,
+        })
+    }
+
+    /// `ServiceInformation` (5.5), which is the present; `ServiceHistory` is not read.
+    fn service(&mut self, service: Node<'_, '_>, critical: bool) -> Option<ReadService> {
+        let information = own(service, "ServiceInformation");
+        let part = |name| information.and_then(|information| own(information, name));
+        let kind = part("ServiceTypeIdentifier").and_then(tree::text).unwrap_or_default();
+        if kind != service_type(self.list_type) {
+            self.others = self.others.saturating_add(1);
+            return None;
+        }
+        let status = part("ServiceStatus").and_then(tree::text).unwrap_or_default();
+        Some(ReadService {
+            from: instant(part("StatusStartingTime")),
+            in_force: matches!(
+                status.strip_prefix(STATUS),
+                Some("granted" | "recognisedatnationallevel")
+            ),
+            has_critical: critical || has_critical(part("ServiceInformationExtensions")),
+            certificates: certificates(part("ServiceDigitalIdentity")),
+        })
+    }
+}
+
+/// The type identifier of issuing services in such a list.
+const fn service_type(list_type: ListType) -> &'static str {
+    match list_type {
+        ListType::Av => "http://ec.europa.eu/tools/lotl/av/TrstSvc/Svctype/PAA",
+        ListType::Pid => "http://uri.etsi.org/TrstSvc/Svctype/PID",
+        _ => "http://uri.etsi.org/TrstSvc/Svctype/EAA/Q",
+    }
+}
+
+/// The certificates of an identity; names and key identifiers are not keys. One that is not in base64 comes as an empty
+/// one, which `trust show` names as unusable.
+fn certificates(identity: Option<Node<'_, '_>>) -> Vec<Vec<u8>> {
+    let ids = identity.into_iter().flat_map(elements).filter(|one| is_own(one, "DigitalId"));
+    let listed = ids.flat_map(elements).filter(|one| is_own(one, "X509Certificate"));
+    listed.map(|one| tree::base64(one).unwrap_or_default()).collect()
+}
+
+/// The certificates of pointers to a list of this type and territory, which is the list itself (5.3.13).
+fn announced(provider: &CryptoProvider, scheme: Node<'_, '_>) -> Vec<[u8; 32]> {
+    let value = |around: Node<'_, '_>, name: &str| {
+        let found = around.descendants().find(|one| is_own(one, name));
+        found.and_then(tree::text).map(str::to_owned)
+    };
+    let pointers = own(scheme, "PointersToOtherTSL").into_iter().flat_map(elements);
+    let to_itself = pointers.filter(|pointer| {
+        ["TSLType", "SchemeTerritory"].iter().all(|name| {
+            let here = own(scheme, name).and_then(tree::text);
+            here.is_some() && value(*pointer, name).as_deref() == here
+        })
+    });
+    let identities = to_itself.filter_map(|pointer| own(pointer, "ServiceDigitalIdentities"));
+    let ders = identities.flat_map(elements).flat_map(|one| certificates(Some(one)));
+    ders.take(MAX_ANNOUNCED).map(|der| sha256(provider, &der)).collect()
+}
+
+/// The state that a national list is of; the age list is of none.
+fn territory<'a>(scheme: Node<'a, '_>) -> Option<&'a str> {
+    let territory = own(scheme, "SchemeTerritory").and_then(tree::text)?;
+    (is_country(territory) && territory != "EU").then_some(territory)
+}
+
+fn country(address: Option<Node<'_, '_>>) -> Option<String> {
+    let postal = own(address?, "PostalAddresses").into_iter().flat_map(elements);
+    let mut countries = postal.filter_map(|one| own(one, "CountryName").and_then(tree::text));
+    countries.find(|code| is_country(code)).map(str::to_owned)
+}
+
+fn is_country(code: &str) -> bool {
+    code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The texts of a multilingual element, the English ones first.
+fn names(around: Option<Node<'_, '_>>, name: &str) -> Vec<String> {
+    let all = around.into_iter().flat_map(elements).filter(|one| is_own(one, name));
+    let mut texts: Vec<(bool, String)> = all
+        .filter_map(|one| {
+            let is_other = one.attribute((ns::XML, "lang")) != Some("en");
+            Some((is_other, tree::text(one)?.to_owned()))
+        })
+        .collect();
+    texts.sort_by_key(|(is_other, _)| *is_other);
+    texts.into_iter().map(|(_, text)| text).collect()
+}
+
+/// Whether one of the extensions is critical: none is known here.
+fn has_critical(extensions: Option<Node<'_, '_>>) -> bool {
+    let critical = |one: Node<'_, '_>| {
+        one.attribute("Critical").is_some_and(|value| !matches!(value.trim(), "false" | "0"))
+    };
+    extensions.into_iter().flat_map(elements).any(critical)
+}
+
+fn number(around: Node<'_, '_>, name: &str) -> Option<u64> {
+    let text = own(around, name).and_then(tree::text)?;
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn instant(element: Option<Node<'_, '_>>) -> Option<UnixMillis> {
+    element.and_then(tree::text).and_then(UnixMillis::parse_rfc3339)
+}
+
+fn sha256(provider: &CryptoProvider, bytes: &[u8]) -> [u8; 32] {
+    let hash = provider.hash(idgate_core::crypto::HashAlg::Sha256, bytes);
+    hash.as_bytes().try_into().unwrap_or_default()
+}
+
+/// The first element of that name of a list in an element.
+fn own<'a, 'i>(around: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    child(around, ns::LIST, name)
+}
+
+fn is_own(one: &Node<'_, '_>, name: &str) -> bool {
+    one.has_tag_name((ns::LIST, name))
+}

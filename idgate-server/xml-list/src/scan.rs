@@ -1,0 +1,137 @@
+//! The text of a list before anything reads it as a tree: its size, its encoding, and how much there is in it. A name
+//! or a namespace is resolved only in a text that passes.
+
+use idgate_core::limits::MAX_XML_LIST_BYTES;
+use idgate_core::shell::TrustedListError;
+
+use crate::error::unusable;
+use crate::limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAMESPACES, MAX_NODES};
+
+/// The text of a list, if it is XML of the kind that is read: UTF-8, without DTD and without processing instructions,
+/// and bounded.
+pub(crate) fn checked(file: &[u8]) -> Result<&str, TrustedListError> {
+    if file.len() > MAX_XML_LIST_BYTES {
+        return Err(unusable("is larger than 16 MiB"));
+    }
+    let text = std::str::from_utf8(file).map_err(|_| unusable("is XML that is not in UTF-8"))?;
+    let mut rest = after_declaration(text)?;
+    let mut shape = Shape::default();
+    while let Some((_, markup)) = rest.split_once('<') {
+        rest = shape.markup(markup)?;
+    }
+    Ok(text)
+}
+
+/// The text after the XML declaration, which may be absent.
+fn after_declaration(text: &str) -> Result<&str, TrustedListError> {
+    let declaration = text.strip_prefix("<?xml");
+    // The name of a processing instruction may begin like that.
+    let is_whole_name = |rest: &&str| !rest.starts_with(['-', ':', '_', '.']);
+    let Some(declaration) = declaration.filter(is_whole_name) else { return Ok(text) };
+    let (own, rest) = declaration.split_once("?>").ok_or_else(unfinished)?;
+    let value = |name: &str| {
+        let (_, value) = own.split_once(name)?;
+        let value = value.trim_start().strip_prefix('=')?.trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        value.get(1..)?.split_once(quote).map(|(value, _)| value)
+    };
+    if value("version") != Some("1.0") {
+        return Err(unusable("is XML of another version than 1.0"));
+    }
+    let is_utf_8 = value("encoding").is_some_and(|name| name.eq_ignore_ascii_case("UTF-8"));
+    if own.contains("encoding") && !is_utf_8 {
+        return Err(unusable("is XML that is not in UTF-8"));
+    }
+    Ok(rest)
+}
+
+/// How much there is so far.
+#[derive(Default)]
+struct Shape {
+    nodes: u32,
+    /// Of each element that is open, how many declarations of namespaces it has.
+    open: Vec<usize>,
+    namespaces: usize,
+}
+
+impl Shape {
+    /// Looks at the markup after a `<`, and gives the text after its end.
+    fn markup<'t>(&mut self, markup: &'t str) -> Result<&'t str, TrustedListError> {
+        // The text before it, and itself.
+        self.count(2)?;
+        let after = |text: &'t str, end: &str| text.split_once(end).map(|(_, rest)| rest);
+        let rest = if let Some(comment) = markup.strip_prefix("!--") {
+            after(comment, "-->")
+        } else if let Some(text) = markup.strip_prefix("![CDATA[") {
+            after(text, "]]>")
+        } else if markup.starts_with('!') {
+            return Err(unusable("has a document type declaration (DTD)"));
+        } else if markup.starts_with('?') {
+            return Err(unusable("has a processing instruction"));
+        } else if let Some(tag) = markup.strip_prefix('/') {
+            self.close();
+            after(tag, ">")
+        } else {
+            return self.tag(markup);
+        };
+        rest.ok_or_else(unfinished)
+    }
+
+    fn tag<'t>(&mut self, markup: &'t str) -> Result<&'t str, TrustedListError> {
+        let (mut quote, mut attributes, mut end) = (None, 0_u32, None);
+        for (at, byte) in markup.bytes().enumerate() {
+            match (quote, byte) {
+                (Some(open), byte) if open == byte => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => {
+                    quote = Some(byte);
+                    attributes = attributes.saturating_add(1);
+                }
+                (None, b'>') => {
+                    end = Some(at);
+                    break;
+                }
+                (None, _) => {}
+            }
+        }
+        let (tag, rest) =
+            end.and_then(|end| markup.split_at_checked(end)).ok_or_else(unfinished)?;
+        if attributes > MAX_ATTRIBUTES {
+            return Err(unusable("has an element with more than 32 attributes"));
+        }
+        self.count(attributes)?;
+        self.open(tag.matches("xmlns").count())?;
+        if tag.ends_with('/') {
+            self.close();
+        }
+        Ok(rest)
+    }
+
+    fn open(&mut self, namespaces: usize) -> Result<(), TrustedListError> {
+        self.open.push(namespaces);
+        self.namespaces = self.namespaces.saturating_add(namespaces);
+        if self.open.len() > MAX_DEPTH {
+            return Err(unusable("has elements more than 40 deep"));
+        }
+        if self.namespaces > MAX_NAMESPACES {
+            return Err(unusable("declares more than 32 namespaces at one place"));
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.namespaces = self.namespaces.saturating_sub(self.open.pop().unwrap_or_default());
+    }
+
+    fn count(&mut self, more: u32) -> Result<(), TrustedListError> {
+        self.nodes = self.nodes.saturating_add(more);
+        match self.nodes > MAX_NODES {
+            true => Err(unusable("has more than 524288 elements, texts and attributes")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn unfinished() -> TrustedListError {
+    unusable("is not well-formed XML: it ends too early")
+}

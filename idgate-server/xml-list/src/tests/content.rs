@@ -1,0 +1,308 @@
+//! Content of lists: which providers and services are taken.
+
+use idgate_core::shell::{
+    ListAnchors, ListRules, ListTerms, TrustEntry, TrustedList, TrustedListErrorKind,
+};
+use idgate_core::{IssuerId, trust::ListType};
+use idgate_testkit::xml_list::{PID, QEAA};
+
+use super::*;
+
+fn national() -> XmlList {
+    XmlList::new(XmlKind::National, NOW.0)
+}
+
+fn import_as(list: &XmlList, wanted: Option<ListType>) -> Result<TrustedList, TrustedListError> {
+    let anchors = ListAnchors::from_file(&PROVIDER, &signer().der).unwrap();
+    let mut rules = ListRules::new(&anchors);
+    rules.list_type = wanted;
+    import_trusted_list(&PROVIDER, list.sign(&signer()).as_bytes(), &rules, NOW)
+}
+
+fn skipped(list: &TrustedList) -> Vec<Option<&'static str>> {
+    let services = list.providers.iter().flat_map(|one| &one.services);
+    services.map(|service| service.skipped).collect()
+}
+
+#[test]
+fn a_national_list_has_qualified_providers_unless_pid_are_looked_for() {
+    let der = issuer().der;
+    let services = [service(QEAA, GRANTED, &[&der]), service(PID, GRANTED, &[&der])];
+    let list = national().with(provider("P", "VATUT-1", "XX", &services));
+    for (wanted, found) in [
+        (None, ListType::Qeaa),
+        (Some(ListType::Qeaa), ListType::Qeaa),
+        (Some(ListType::Pid), ListType::Pid),
+    ] {
+        let read = import_as(&list, wanted).unwrap();
+        assert_eq!(read.list_type, found);
+        assert_eq!(read.providers[0].services.len(), 1);
+        assert_eq!(read.other_services, 1);
+        assert_eq!(read.providers[0].provider.country.as_deref(), Some("UT"), "that of the list");
+    }
+    for wanted in [ListType::Av, ListType::Mdl, ListType::PubEaa] {
+        let refused = import_as(&list, Some(wanted)).unwrap_err();
+        assert!(refused.to_string().contains("is of the type qeaa"), "{refused}");
+    }
+    let refused = import_as(&age_list(), Some(ListType::Pid)).unwrap_err();
+    assert!(refused.to_string().contains("is of the type av, and pid is asked for"), "{refused}");
+}
+
+#[test]
+fn services_of_other_types_are_counted_and_providers_without_others_are_left_out() {
+    let services: Vec<String> = ["CA/QC", "TSA/QTST", "EAA", "EAA/Pub-EAA"]
+        .iter()
+        .map(|kind| {
+            service(
+                &format!("http://uri.etsi.org/TrstSvc/Svctype/{kind}"),
+                GRANTED,
+                &[&issuer().der],
+            )
+        })
+        .collect();
+    let many: Vec<String> = std::iter::repeat_n(services.clone(), 20).flatten().collect();
+    let list = national()
+        .with(provider("A", "VATUT-1", "UT", &many))
+        .with(provider("B", "VATUT-2", "UT", &services));
+    let read = import_as(&list, None).unwrap();
+    assert!(read.providers.is_empty());
+    assert_eq!(read.other_services, 84);
+}
+
+#[test]
+fn a_list_that_names_no_provider_is_taken() {
+    let read = import(&XmlList::new(XmlKind::Age, NOW.0).sign(&signer())).unwrap();
+    assert!(read.providers.is_empty());
+    let mut entry = TrustEntry::new(IssuerId::new("eu-av"));
+    entry.take_list(&read, &ListTerms::default());
+    assert!(entry.roots.is_empty() && entry.pinned_signers.is_empty());
+}
+
+#[test]
+fn only_what_is_in_force_now_counts() {
+    let der = issuer().der;
+    for (status, why) in [
+        ("granted", None),
+        ("recognisedatnationallevel", None),
+        ("withdrawn", Some("is withdrawn, or has a status that is not known")),
+        ("deprecatedatnationallevel", Some("is withdrawn, or has a status that is not known")),
+        ("Granted", Some("is withdrawn, or has a status that is not known")),
+        ("granted/", Some("is withdrawn, or has a status that is not known")),
+        ("", Some("is withdrawn, or has a status that is not known")),
+    ] {
+        let list =
+            national().with(provider("P", "VATUT-1", "UT", &[service(QEAA, status, &[&der])]));
+        assert_eq!(skipped(&import_as(&list, None).unwrap()), [why], "{status}");
+    }
+}
+
+#[test]
+fn the_history_of_a_service_brings_nothing() {
+    let der = issuer().der;
+    let withdrawn = service(QEAA, "withdrawn", &[]);
+    let former = service(QEAA, GRANTED, &[&der]).replace("TSPService", "ServiceHistoryInstance");
+    let with = withdrawn.replace(
+        "</TSPService>",
+        &format!("<ServiceHistory>{former}</ServiceHistory></TSPService>"),
+    );
+    let read = import_as(&national().with(provider("P", "VATUT-1", "UT", &[with])), None).unwrap();
+    assert_eq!(read.providers[0].services.len(), 1);
+    assert!(read.providers[0].services[0].certificates.is_empty());
+}
+
+#[test]
+fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() {
+    let der = issuer().der;
+    let services = [service(QEAA, GRANTED, &[&der]), service(QEAA, "withdrawn", &[&der])];
+    let read =
+        import_as(&national().with(provider("P", "VATUT-1", "UT", &services)), None).unwrap();
+    assert_eq!(skipped(&read)[0], Some("has the key of a service that is withdrawn"));
+    assert!(read.providers[0].services[0].roots().is_empty());
+}
+
+#[test]
+fn what_begins_later_counts_from_then_on() {
+    let der = issuer().der;
+    let at = |time: &str| {
+        let service = service(QEAA, GRANTED, &[&der]).replace("2026-01-01T00:00:00Z", time);
+        import_as(&national().with(provider("P", "VATUT-1", "UT", &[service])), None).unwrap()
+    };
+    let later = at("2026-12-01T00:00:00Z");
+    assert_eq!(later.providers[0].services[0].from.to_string(), "2026-12-01T00:00:00.000Z");
+    assert_eq!(
+        skipped(&at("soon")),
+        [Some("has a StatusStartingTime that is not a date and time")]
+    );
+}
+
+#[test]
+fn a_critical_extension_of_a_service_or_its_provider_skips_it() {
+    let der = issuer().der;
+    let critical = |value: &str| format!("<Extension Critical=\"{value}\"></Extension>");
+    let of_service = |value: &str| {
+        let extensions = format!(
+            "<ServiceInformationExtensions>{}</ServiceInformationExtensions></ServiceInformation>",
+            critical(value)
+        );
+        let service = service(QEAA, GRANTED, &[&der]).replace("</ServiceInformation>", &extensions);
+        provider("P", "VATUT-1", "UT", &[service])
+    };
+    let of_provider = provider("P", "VATUT-1", "UT", &[service(QEAA, GRANTED, &[&der])]).replace(
+        "</TSPInformation>",
+        &format!(
+            "<TSPInformationExtensions>{}</TSPInformationExtensions></TSPInformation>",
+            critical("true")
+        ),
+    );
+    let why = Some("has a critical extension that is not known");
+    for (provider, expected) in [
+        (of_service("true"), why),
+        (of_service("1"), why),
+        (of_service("false"), None),
+        (of_provider, why),
+    ] {
+        assert_eq!(skipped(&import_as(&national().with(provider), None).unwrap()), [expected]);
+    }
+}
+
+#[test]
+fn a_critical_extension_of_the_scheme_refuses_the_list() {
+    let mut list = age_list();
+    list.scheme =
+        "<SchemeExtensions><Extension Critical=\"true\"></Extension></SchemeExtensions>".into();
+    assert_refused(&list.sign(&signer()), "a critical scheme extension that is not known");
+}
+
+#[test]
+fn a_name_is_no_key_and_what_is_no_certificate_is_told() {
+    let der = issuer().der;
+    let nameless = service(QEAA, GRANTED, &[]).replace(
+        "<ServiceDigitalIdentity>",
+        "<ServiceDigitalIdentity><DigitalId><X509SubjectName>CN=P</X509SubjectName></DigitalId>\
+         <DigitalId><X509SKI>AAAA</X509SKI></DigitalId>",
+    );
+    let garbled = service(QEAA, GRANTED, &[b"no certificate"]);
+    let services = [nameless, garbled, service(QEAA, GRANTED, &[&der])];
+    let read =
+        import_as(&national().with(provider("P", "VATUT-1", "UT", &services)), None).unwrap();
+    assert_eq!(skipped(&read), [Some("names no certificate, and a name is no key"), None, None]);
+    assert!(read.providers[0].services[1].certificates[0].skipped_because().is_some());
+    assert_eq!(read.providers[0].services[2].roots().len(), 1);
+}
+
+#[test]
+fn the_scheme_has_to_say_what_a_list_is_and_when() {
+    let signed = |from: &str, to: &str| {
+        let (signer, at) = (signer(), signed_at());
+        let text = age_list().text();
+        assert!(text.contains(from), "{from}");
+        XmlSigner::of(&signer, &at).sign(&text.replacen(from, to, 1))
+    };
+    for (from, to, why) in [
+        ("<TSLVersionIdentifier>6<", "<TSLVersionIdentifier>7<", "is not of version 5 or 6"),
+        (
+            "<TSLSequenceNumber>7<",
+            "<TSLSequenceNumber>seven<",
+            "no TSLSequenceNumber that is a number",
+        ),
+        (
+            "<TSLSequenceNumber>7<",
+            "<TSLSequenceNumber>-7<",
+            "no TSLSequenceNumber that is a number",
+        ),
+        (
+            "<TSLSequenceNumber>7<",
+            "<TSLSequenceNumber>0<",
+            "a number that is not from 1 to 2^53 - 1",
+        ),
+        (
+            "<TSLSequenceNumber>7<",
+            "<TSLSequenceNumber>9007199254740992<",
+            "a number that is not from 1",
+        ),
+        ("TSLType/AVTL", "TSLType/CClist", "is of a type that is not known here"),
+        ("<ListIssueDateTime>2026", "<ListIssueDateTime>", "no ListIssueDateTime"),
+        ("<dateTime>2027", "<dateTime>", "no NextUpdate"),
+        (
+            "<NextUpdate>",
+            "<NextUpdate><Other></Other></NextUpdate><NextUpdate>",
+            "is closed (no next update)",
+        ),
+    ] {
+        let file = signed(from, to);
+        assert_refused(&file, why);
+    }
+}
+
+#[test]
+fn the_list_of_lists_has_no_providers() {
+    let list = XmlList::new(XmlKind::OfLists, NOW.0).sign(&signer());
+    assert_refused(&list, "is the list of lists");
+}
+
+#[test]
+fn dates_are_held_to_those_of_every_list() {
+    let due = |ms: u64| age_list().due(ms).sign(&signer());
+    assert_refused(&due(NOW.0 - 1000), "was due to be replaced on");
+    assert_refused(&due(NOW.0 + 300 * 24 * 3_600_000), "10 months; 6 are allowed");
+    let ahead = XmlList::new(XmlKind::Age, NOW.0 + 3 * 24 * 3_600_000);
+    let (signer, at) = (signer(), signed_at());
+    assert_refused(&XmlSigner::of(&signer, &at).sign(&ahead.text()), "is dated in the future");
+}
+
+#[test]
+fn an_older_list_and_another_of_the_same_number_are_a_rollback() {
+    let taken = import(&age_list().sign(&signer())).unwrap();
+    let mark = taken.mark(None, NOW);
+    let check = |list: &XmlList| {
+        let anchors = ListAnchors::from_file(&PROVIDER, &signer().der).unwrap();
+        let mut rules = ListRules::new(&anchors);
+        rules.mark = Some(&mark);
+        import_trusted_list(&PROVIDER, list.sign(&signer()).as_bytes(), &rules, NOW)
+    };
+    assert!(check(&age_list()).is_ok());
+    assert!(check(&age_list().numbered(8)).is_ok());
+    let empty = XmlList { providers: Vec::new(), ..age_list() };
+    for (list, why) in
+        [(age_list().numbered(6), "an older list"), (empty, "again with other content")]
+    {
+        let refused = check(&list).unwrap_err();
+        assert_eq!(refused.kind, TrustedListErrorKind::Rollback);
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}
+
+/// A signature made again over the same list says nothing new.
+#[test]
+fn the_same_list_signed_again_is_the_same_list() {
+    let (signer, at) = (signer(), signed_at());
+    let text = age_list().text();
+    let first = import(&XmlSigner::of(&signer, &at).sign(&text)).unwrap();
+    let later = import(&XmlSigner::of(&signer, "2026-11-21T12:00:00Z").sign(&text)).unwrap();
+    assert_eq!(first.payload_sha256, later.payload_sha256);
+}
+
+#[test]
+fn pointers_of_a_list_to_itself_announce_signers_and_others_do_not() {
+    let pointer = |kind: &str, territory: &str, der: &[u8]| {
+        let text = idgate_testkit::codec::base64_standard(der);
+        format!(
+            "<OtherTSLPointer><ServiceDigitalIdentities><ServiceDigitalIdentity><DigitalId><X509Certificate>{text}\
+             </X509Certificate></DigitalId></ServiceDigitalIdentity></ServiceDigitalIdentities>\
+             <AdditionalInformation><OtherInformation><TSLType>{kind}</TSLType></OtherInformation>\
+             <OtherInformation><SchemeTerritory>{territory}</SchemeTerritory></OtherInformation>\
+             </AdditionalInformation></OtherTSLPointer>"
+        )
+    };
+    let own = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUgeneric";
+    let above = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists";
+    let mut list = national();
+    list.scheme = format!(
+        "<PointersToOtherTSL>{}{}{}</PointersToOtherTSL>",
+        pointer(own, "UT", b"next"),
+        pointer(above, "EU", b"above"),
+        pointer(own, "XX", b"other")
+    );
+    let read = import_as(&list, None).unwrap();
+    assert_eq!(read.announced_signers.len(), 1);
+}

@@ -1,0 +1,126 @@
+//! Lists that are signed with RSA, by OpenSSL.
+
+use std::fs;
+use std::process::Command;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use idgate_core::UnixMillis;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::shell::{ListAnchors, ListRules, TrustedList, TrustedListError};
+use idgate_testkit::xml_list::{EXCLUSIVE, XmlKind, XmlList, XmlSigner};
+
+use crate::import_trusted_list;
+
+/// OpenSSL makes certificates of today.
+fn now() -> UnixMillis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    UnixMillis(u64::try_from(since.as_millis()).unwrap())
+}
+
+/// A signer of lists with an RSA key of that size.
+struct RsaSigner {
+    dir: tempfile::TempDir,
+}
+
+impl RsaSigner {
+    fn new(bits: u32) -> Self {
+        let signer = Self { dir: tempfile::tempdir().unwrap() };
+        let key = format!("rsa:{bits}");
+        let make =
+            ["req", "-x509", "-newkey", &key, "-noenc", "-keyout", "key.pem", "-out", "cert.pem"];
+        let names =
+            ["-subj", "/C=BE/O=Example Operator", "-addext", "basicConstraints=critical,CA:FALSE"];
+        signer.openssl(&[&make[..], &["-days", "400"], &names].concat());
+        signer.openssl(&["x509", "-in", "cert.pem", "-outform", "DER", "-out", "cert.der"]);
+        signer
+    }
+
+    fn openssl(&self, arguments: &[&str]) {
+        let output =
+            Command::new("openssl").args(arguments).current_dir(self.dir.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn der(&self) -> Vec<u8> {
+        fs::read(self.dir.path().join("cert.der")).unwrap()
+    }
+
+    fn make(&self, digest: &str, pss: bool, input: &[u8]) -> Vec<u8> {
+        fs::write(self.dir.path().join("input"), input).unwrap();
+        let digest = format!("-{digest}");
+        let mut sign = vec!["dgst", &digest, "-sign", "key.pem", "-out", "signature"];
+        if pss {
+            sign.extend(["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"]);
+        }
+        sign.push("input");
+        self.openssl(&sign);
+        fs::read(self.dir.path().join("signature")).unwrap()
+    }
+
+    /// The age list, signed in one way and named as signed in another.
+    fn sign(&self, algorithm: &str, (digest, pss): (&'static str, bool)) -> String {
+        let list = XmlList::new(XmlKind::Age, now().0);
+        let signer = XmlSigner {
+            chain: vec![self.der()],
+            named: Some(self.der()),
+            algorithm: algorithm.to_owned(),
+            make: Box::new(move |input| self.make(digest, pss, input)),
+            method: EXCLUSIVE,
+            by_xpath: true,
+            signed_at: Some(list.issued.clone()),
+            edit: Box::new(|text| text),
+        };
+        signer.sign(&list.text())
+    }
+
+    fn taken(
+        &self,
+        algorithm: &str,
+        how: (&'static str, bool),
+    ) -> Result<TrustedList, TrustedListError> {
+        let anchors = ListAnchors::from_file(&PROVIDER, &self.der()).unwrap();
+        let file = self.sign(algorithm, how);
+        import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), now())
+    }
+}
+
+const PKCS1: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha";
+const PSS: &str = "http://www.w3.org/2007/05/xmldsig-more#sha";
+
+#[test]
+fn rsa_is_read_in_both_paddings_with_each_hash() {
+    let signer = RsaSigner::new(2048);
+    for digest in ["sha256", "sha384", "sha512"] {
+        let bits = &digest[3..];
+        let taken = signer.taken(&format!("{PKCS1}{bits}"), (digest, false));
+        assert!(taken.is_ok(), "{digest}: {taken:?}");
+        let taken = signer.taken(&format!("{PSS}{bits}-rsa-MGF1"), (digest, true));
+        assert!(taken.is_ok(), "{digest}: {taken:?}");
+    }
+}
+
+#[test]
+fn rsa_in_another_padding_or_with_another_hash_than_is_said_is_refused() {
+    let signer = RsaSigner::new(2048);
+    for (algorithm, how) in [
+        (format!("{PKCS1}256"), ("sha256", true)),
+        (format!("{PSS}256-rsa-MGF1"), ("sha256", false)),
+        (format!("{PKCS1}512"), ("sha256", false)),
+        (format!("{PSS}384-rsa-MGF1"), ("sha256", true)),
+    ] {
+        let refused = signer.taken(&algorithm, how).unwrap_err().to_string();
+        assert!(refused.contains("has a signature that does not verify"), "{algorithm}: {refused}");
+    }
+    let other = "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256";
+    let refused = signer.taken(other, ("sha256", false)).unwrap_err().to_string();
+    assert!(refused.contains("that does not fit its signer's key"), "{refused}");
+}
+
+#[test]
+fn rsa_below_2048_bits_is_refused() {
+    let file = RsaSigner::new(1024).sign(&format!("{PKCS1}256"), ("sha256", false));
+    let rules = ListRules::for_tests();
+    let refused = import_trusted_list(&PROVIDER, file.as_bytes(), &rules, now()).unwrap_err();
+    assert!(refused.to_string().contains("not an RSA key of 2048 to 8192 bits"), "{refused}");
+}

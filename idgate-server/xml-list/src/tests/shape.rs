@@ -1,0 +1,110 @@
+//! Refusals before any name is resolved.
+
+use super::{age_list, assert_refused, import_trusted_list, signer};
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::shell::ListRules;
+
+#[track_caller]
+fn assert_bytes_refused(file: &[u8], why: &str) {
+    let refused = import_trusted_list(&PROVIDER, file, &ListRules::for_tests(), super::NOW);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains(why), "{refused}");
+}
+
+#[test]
+fn a_document_type_is_refused_and_so_is_every_entity() {
+    let file = age_list().sign(&signer());
+    let bomb = "<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]>";
+    assert_refused(&format!("{bomb}{file}"), "has a document type declaration");
+    assert_refused(&format!("<!DOCTYPE a SYSTEM \"file:///etc/passwd\">{file}"), "document type");
+    assert_refused(&file.replace(">Ages<", ">&ages;<"), "is not well-formed XML");
+}
+
+#[test]
+fn a_processing_instruction_is_refused() {
+    let file = age_list().sign(&signer());
+    assert_refused(&format!("<?xml-stylesheet href=\"a\"?>{file}"), "a processing instruction");
+    assert_refused(
+        &file.replace("<SchemeInformation>", "<?a b?><SchemeInformation>"),
+        "a processing instruction",
+    );
+}
+
+#[test]
+fn another_encoding_or_version_is_refused() {
+    let file = age_list().sign(&signer());
+    for encoding in ["ISO-8859-1", "UTF-16", ""] {
+        let declared = format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>{file}");
+        assert_refused(&declared, "is XML that is not in UTF-8");
+    }
+    assert_refused(&format!("<?xml version=\"1.1\"?>{file}"), "of another version than 1.0");
+    assert_bytes_refused(b"<a>\xff</a>", "is XML that is not in UTF-8");
+    let wide: Vec<u8> = file.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_bytes_refused(&[b"\xef\xbb\xbf<", &wide[..]].concat(), "");
+}
+
+#[test]
+fn a_list_of_more_than_16_mib_is_refused() {
+    let mut file = vec![b' '; 16 * 1024 * 1024 + 1];
+    file[0] = b'<';
+    assert_bytes_refused(&file, "is larger than 16 MiB");
+}
+
+#[test]
+fn elements_have_a_bound_on_depth_number_attributes_and_namespaces() {
+    let deep = format!("{}{}", "<a>".repeat(41), "</a>".repeat(41));
+    assert_bytes_refused(deep.as_bytes(), "more than 40 deep");
+    let deep = format!("{}{}", "<a>".repeat(40), "</a>".repeat(40));
+    assert_bytes_refused(deep.as_bytes(), "not a TrustServiceStatusList");
+    let many = format!("<a>{}</a>", "<a/>".repeat(262_144));
+    assert_bytes_refused(many.as_bytes(), "more than 524288 elements");
+    let wide: String = (0..33).map(|n| format!(" a{n}=''")).collect();
+    assert_bytes_refused(format!("<a{wide}/>").as_bytes(), "more than 32 attributes");
+    let spaces =
+        |from: u32| -> String { (from..from + 17).map(|n| format!(" xmlns:n{n}='u'")).collect() };
+    let nested = format!("<a{}><a{}/></a>", spaces(0), spaces(17));
+    assert_bytes_refused(nested.as_bytes(), "declares more than 32 namespaces");
+    let beside = format!("<a><a{}/><a{}/></a>", spaces(0), spaces(17));
+    assert_bytes_refused(beside.as_bytes(), "not a TrustServiceStatusList");
+}
+
+#[test]
+fn what_is_not_well_formed_is_refused() {
+    for text in [
+        "<",
+        "<a",
+        "<a b='",
+        "<a>",
+        "<a></b>",
+        "</a>",
+        "<a/><a/>",
+        "<a/>x",
+        "<!-- ",
+        "<![CDATA[",
+        "<?xml",
+        "<a b='1' b='2'/>",
+        "<p:a/>",
+        "<a>&#0;</a>",
+        "<a>&lt</a>",
+        "<a><!--</a>",
+        "< a/>",
+    ] {
+        assert_bytes_refused(text.as_bytes(), "XML");
+    }
+}
+
+#[test]
+fn another_document_is_refused() {
+    assert_bytes_refused(b"<html>log in</html>", "is XML, and not a TrustServiceStatusList");
+    let other = age_list().sign(&signer()).replace("02231/v2#", "02231/v3#");
+    assert_refused(&other, "not a TrustServiceStatusList");
+}
+
+#[test]
+fn every_beginning_of_a_list_is_refused() {
+    let file = age_list().sign(&signer());
+    for len in 1..file.len() {
+        let refused = super::import(&file[..len]);
+        assert!(refused.is_err(), "{len}");
+    }
+}

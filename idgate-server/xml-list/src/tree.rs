@@ -1,0 +1,43 @@
+//! Steps in a tree of XML that both readers take.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use idgate_core::shell::TrustedListError;
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::error::unusable;
+use crate::limits::MAX_NODES;
+
+/// The tree of a text that was looked through.
+pub(crate) fn parsed(text: &str) -> Result<Document<'_>, TrustedListError> {
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
+    Document::parse_with_options(text, options)
+        .map_err(|why| unusable(format!("is not well-formed XML: {why}")))
+}
+
+/// The elements in an element.
+pub(crate) fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
+    node.children().filter(Node::is_element)
+}
+
+/// The first element of that name in an element.
+pub(crate) fn child<'a, 'i>(node: Node<'a, 'i>, ns: &str, name: &str) -> Option<Node<'a, 'i>> {
+    elements(node).find(|one| one.has_tag_name((ns, name)))
+}
+
+/// The text of an element that holds nothing else, without white space around it.
+pub(crate) fn text<'a>(node: Node<'a, '_>) -> Option<&'a str> {
+    let mut children = node.children();
+    match (children.next(), children.next()) {
+        (None, _) => Some(""),
+        (Some(only), None) if only.is_text() => Some(only.text().unwrap_or_default().trim()),
+        _ => None,
+    }
+}
+
+/// The bytes of an element in base64, which may be in lines.
+pub(crate) fn base64(node: Node<'_, '_>) -> Option<Vec<u8>> {
+    let text: String = text(node)?.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    STANDARD.decode(text).ok()
+}

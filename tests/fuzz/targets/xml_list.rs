@@ -1,0 +1,3 @@
+#![no_main]
+
+idgate_fuzz::fuzz!("xml_list");
