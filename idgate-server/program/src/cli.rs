@@ -24,7 +24,7 @@ use idgate_server::admin::backup::{self, BackupOptions};
 use idgate_server::admin::client::{self, ClientCommand};
 use idgate_server::admin::copy::{self, CopyOptions};
 use idgate_server::admin::dead_letters::{self, DeadLettersCommand};
-use idgate_server::admin::doctor::{self, DoctorOptions};
+use idgate_server::admin::doctor::{self, DoctorOptions, RuleSet};
 use idgate_server::admin::keys::{self, KeysCommand};
 use idgate_server::admin::listen::{self, ListenOptions};
 use idgate_server::admin::manual::{self, CompletionsOptions, ManualOptions};
@@ -284,6 +284,10 @@ fn run_command(
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
         Command::Copy(options) => copy::run(&options, &DataDir::new(&settings)?, now),
         Command::Migrate => migrate::run(&DataDir::new(&settings)?),
+        Command::Doctor(DoctorOptions { rules: Some(RuleSet::Eu), .. }) => {
+            let config = Config::new(&settings)?;
+            doctor::eu::run(&config, &*open_operator(&settings, false)?, now)
+        }
         Command::Doctor(options) => Ok(doctor::run(&options, &settings, now)),
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))

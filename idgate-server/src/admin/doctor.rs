@@ -1,6 +1,6 @@
 //! `idgate doctor`: everything that can be looked at before it hurts.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use idgate_core::UnixMillis;
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::http::{Tls, certificates};
 use idgate_store::{Finding, Health};
 
 mod certificate;
+pub mod eu;
 mod live;
 mod own_certificates;
 
@@ -24,6 +25,16 @@ pub struct DoctorOptions {
     /// Only ask the gateway of these settings, on this machine, whether it answers: for health checks
     #[arg(long, conflicts_with = "deep")]
     pub live: bool,
+    /// Judge the gateway by the rules of an ecosystem instead
+    #[arg(value_enum, conflicts_with_all = ["deep", "live"])]
+    pub rules: Option<RuleSet>,
+}
+
+/// The rules of an ecosystem.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum RuleSet {
+    /// Those of the European Union for relying parties, rule by rule
+    Eu,
 }
 
 /// Looks at the settings and at the data directory. Exit code 3 when something is bad.

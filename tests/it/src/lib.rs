@@ -51,6 +51,8 @@ mod demo;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod doctor_eu;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod eu_age;
