@@ -3,8 +3,6 @@
 use std::fs;
 use std::process::Command;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{ListAnchors, ListRules, TrustedList, TrustedListError};
@@ -12,20 +10,16 @@ use idgate_testkit::xml_list::{EXCLUSIVE, XmlKind, XmlList, XmlSigner};
 
 use crate::import_trusted_list;
 
-/// OpenSSL makes certificates of today.
-fn now() -> UnixMillis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    UnixMillis(u64::try_from(since.as_millis()).unwrap())
-}
-
 /// A signer of lists with an RSA key of that size.
 struct RsaSigner {
     dir: tempfile::TempDir,
+    /// The begin of its certificate, which OpenSSL made: now, for these tests.
+    now: UnixMillis,
 }
 
 impl RsaSigner {
     fn new(bits: u32) -> Self {
-        let signer = Self { dir: tempfile::tempdir().unwrap() };
+        let mut signer = Self { dir: tempfile::tempdir().unwrap(), now: UnixMillis(0) };
         let key = format!("rsa:{bits}");
         let make =
             ["req", "-x509", "-newkey", &key, "-noenc", "-keyout", "key.pem", "-out", "cert.pem"];
@@ -33,13 +27,18 @@ impl RsaSigner {
             ["-subj", "/C=BE/O=Example Operator", "-addext", "basicConstraints=critical,CA:FALSE"];
         signer.openssl(&[&make[..], &["-days", "400"], &names].concat());
         signer.openssl(&["x509", "-in", "cert.pem", "-outform", "DER", "-out", "cert.der"]);
+        let dates = ["x509", "-in", "cert.pem", "-noout", "-startdate", "-dateopt", "iso_8601"];
+        let told = signer.openssl(&dates).trim().replace(' ', "T");
+        let begin = told.strip_prefix("notBefore=").and_then(UnixMillis::parse_rfc3339);
+        signer.now = begin.unwrap();
         signer
     }
 
-    fn openssl(&self, arguments: &[&str]) {
+    fn openssl(&self, arguments: &[&str]) -> String {
         let output =
             Command::new("openssl").args(arguments).current_dir(self.dir.path()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     fn der(&self) -> Vec<u8> {
@@ -60,7 +59,7 @@ impl RsaSigner {
 
     /// The age list, signed in one way and named as signed in another.
     fn sign(&self, algorithm: &str, (digest, pss): (&'static str, bool)) -> String {
-        let list = XmlList::new(XmlKind::Age, now().0);
+        let list = XmlList::new(XmlKind::Age, self.now.0);
         let signer = XmlSigner {
             chain: vec![self.der()],
             named: Some(self.der()),
@@ -81,7 +80,7 @@ impl RsaSigner {
     ) -> Result<TrustedList, TrustedListError> {
         let anchors = ListAnchors::from_file(&PROVIDER, &self.der()).unwrap();
         let file = self.sign(algorithm, how);
-        import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), now())
+        import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), self.now)
     }
 }
 
@@ -119,8 +118,9 @@ fn rsa_in_another_padding_or_with_another_hash_than_is_said_is_refused() {
 
 #[test]
 fn rsa_below_2048_bits_is_refused() {
-    let file = RsaSigner::new(1024).sign(&format!("{PKCS1}256"), ("sha256", false));
+    let signer = RsaSigner::new(1024);
+    let file = signer.sign(&format!("{PKCS1}256"), ("sha256", false));
     let rules = ListRules::for_tests();
-    let refused = import_trusted_list(&PROVIDER, file.as_bytes(), &rules, now()).unwrap_err();
+    let refused = import_trusted_list(&PROVIDER, file.as_bytes(), &rules, signer.now).unwrap_err();
     assert!(refused.to_string().contains("not an RSA key of 2048 to 8192 bits"), "{refused}");
 }
