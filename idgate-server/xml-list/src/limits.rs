@@ -14,3 +14,5 @@ pub(crate) const MAX_CANONICAL_BYTES: usize = 32 * 1024 * 1024;
 pub(crate) const MAX_CHAIN: usize = 10;
 /// Certificates of signers that a list announces.
 pub(crate) const MAX_ANNOUNCED: usize = 32;
+/// Characters of the explanation why a text is not well-formed.
+pub(crate) const MAX_EXPLAINED: usize = 160;

@@ -6,14 +6,18 @@ use idgate_core::shell::TrustedListError;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::error::unusable;
-use crate::limits::MAX_NODES;
+use crate::limits::{MAX_EXPLAINED, MAX_NODES};
 
 /// The tree of a text that was looked through.
 pub(crate) fn parsed(text: &str) -> Result<Document<'_>, TrustedListError> {
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
-    Document::parse_with_options(text, options)
-        .map_err(|why| unusable(format!("is not well-formed XML: {why}")))
+    Document::parse_with_options(text, options).map_err(|why| {
+        // The names in it are the list's own: no more of them than helps to find the place.
+        let why = why.to_string();
+        let why: String = why.chars().filter(|c| !c.is_control()).take(MAX_EXPLAINED).collect();
+        unusable(format!("is not well-formed XML: {why}"))
+    })
 }
 
 /// The elements in an element.

@@ -94,6 +94,14 @@ fn what_is_not_well_formed_is_refused() {
 }
 
 #[test]
+fn an_explanation_has_no_more_of_a_list_than_helps() {
+    let name = "n".repeat(10_000);
+    let refused = super::import(&format!("<a></{name}>")).unwrap_err().to_string();
+    assert!(refused.contains("is not well-formed XML"), "{refused}");
+    assert!(refused.len() < 250, "{}", refused.len());
+}
+
+#[test]
 fn another_document_is_refused() {
     assert_bytes_refused(b"<html>log in</html>", "is XML, and not a TrustServiceStatusList");
     let other = age_list().sign(&signer()).replace("02231/v2#", "02231/v3#");
