@@ -22,7 +22,6 @@ use zeroize::Zeroizing;
 pub use self::certified::{Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS};
 pub use self::registration::{Registration, UNNAMED_USE, Whose};
 pub use self::request::certification_request;
-pub use crate::limits::MAX_REGISTRATIONS;
 
 /// Length of one coordinate on P-256.
 const COORDINATE: usize = 32;

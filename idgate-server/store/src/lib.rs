@@ -75,6 +75,7 @@ pub use self::environment::Environment;
 pub use self::examine_database::examine_database;
 pub use self::gateway::Store;
 pub use self::keys::{ClientRecord, NewClient};
+pub use self::limits::MAX_REGISTRATIONS;
 pub use self::operator::*;
 pub use self::outbox::notification_id;
 pub use self::postgres::{PostgresOptions, migrate};

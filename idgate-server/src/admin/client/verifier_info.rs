@@ -11,9 +11,10 @@ use crate::admin::files::{in_file, read_at_most};
 use crate::admin::output::{Output, Rows, on_one_line};
 use crate::failure::Failure;
 use crate::limits::MAX_KEY_FILE_BYTES;
-use idgate_store::gateway_key::{MAX_REGISTRATIONS, Registration};
+use idgate_store::gateway_key::Registration;
 use idgate_store::{
-    CertificateRecord, KeptRegistration, NewRegistration, OperatorStore, RemovedRegistration,
+    CertificateRecord, KeptRegistration, MAX_REGISTRATIONS, NewRegistration, OperatorStore,
+    RemovedRegistration,
 };
 
 /// Commands on what others attest of a client, for wallets.

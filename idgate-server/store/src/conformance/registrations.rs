@@ -5,7 +5,7 @@ use idgate_testkit::codec::base64url;
 use serde_json::json;
 
 use super::*;
-use crate::gateway_key::MAX_REGISTRATIONS;
+use crate::limits::MAX_REGISTRATIONS;
 
 /// As a registrar issues it to this party.
 fn certificate(party: &str) -> RegistrationCertificate {

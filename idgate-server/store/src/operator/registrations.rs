@@ -4,7 +4,8 @@ use idgate_core::{RegistrationCertificate, UnixMillis};
 
 use super::OperatorStore;
 use crate::certificates::raise_version;
-use crate::gateway_key::{MAX_REGISTRATIONS, Registration};
+use crate::gateway_key::Registration;
+use crate::limits::MAX_REGISTRATIONS;
 use crate::registrations::{self, Kept};
 use crate::types::StoreError;
 

@@ -62,7 +62,7 @@ pub(super) const STORE: Layers = &[
         "quotas",
         "version_numbers",
     ],
-    &["api_keys", "cache", "endpoint_removal", "new_secrets", "webhook_endpoints"],
+    &["api_keys", "cache", "endpoint_removal", "new_secrets", "registrations", "webhook_endpoints"],
     &["env"],
     &["certificates", "gateway_keys", "outbox", "trust"],
     &["prepared_session", "registered"],
