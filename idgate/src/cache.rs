@@ -94,6 +94,11 @@ impl SourceCache {
         self.serving(key, |source| now < end_of_grace(source))
     }
 
+    /// Those that are remembered, also past their end.
+    pub(super) fn kept(&self, key: &Key) -> Vec<Arc<VerifiedSource>> {
+        self.serving(key, |_| true)
+    }
+
     /// Replaces the copies of `key` by those that a presentation brought.
     pub(super) fn put(&mut self, key: Key, sources: Vec<VerifiedSource>, now: UnixMillis) {
         self.replace(key, sources, now, now);

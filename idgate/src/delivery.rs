@@ -28,11 +28,10 @@ impl Delivery {
         Self::Nothing(match error {
             EgressError::OwnFault => return Self::NotAsked,
             EgressError::NoRequestLeft => return Self::Spent,
-            EgressError::InvalidUrl
-            | EgressError::DnsFailed
-            | EgressError::AddressBlocked
-            | EgressError::ConnectFailed
-            | EgressError::TlsFailed => SourceFault::Unreachable,
+            EgressError::InvalidUrl | EgressError::AddressBlocked => SourceFault::NotAllowed,
+            EgressError::DnsFailed | EgressError::ConnectFailed | EgressError::TlsFailed => {
+                SourceFault::Unreachable
+            }
             EgressError::Status(_) | EgressError::NoBody => SourceFault::HttpStatus,
             EgressError::RedirectRefused
             | EgressError::RedirectBlocked

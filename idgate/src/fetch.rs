@@ -166,6 +166,11 @@ impl Fetcher {
                 }
                 Delivery::NotAsked => {}
             }
+            // A copy from before counts where the status is unknown now: a current one serves, and one past its end
+            // that said that a credential is not good still refuses it.
+            for source in lock(&self.cache).kept(&(need.clone(), scope.clone())) {
+                questions.reuse(&source);
+            }
         }
         match outcomes.0.iter().all(|(_, came)| !matches!(came, Delivery::NotAsked)) {
             true => Ok(()),

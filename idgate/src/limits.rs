@@ -64,8 +64,9 @@ pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long after the last presentation that needed it a source is fetched ahead: over a night, so that the
 /// first in the morning waits for none, and no longer than a day out of use.
 pub(crate) const IN_USE_MS: u64 = 24 * 60 * 60 * 1000;
-/// How long after its end a copy in use is kept, to fetch the next one in its place: four of the longest pauses.
-pub(crate) const AWAITED_MS: u64 = 60 * 60 * 1000;
+/// How long after its end a copy in use is kept: to fetch the next one in its place, and because a credential that it
+/// calls revoked is not accepted as of unknown status.
+pub(crate) const AWAITED_MS: u64 = 24 * 60 * 60 * 1000;
 /// Copies that serve for a shorter time are left to presentations: fetching them ahead would be asking
 /// without end.
 pub(crate) const MIN_RENEWED_SPAN_MS: u64 = 60 * 1000;

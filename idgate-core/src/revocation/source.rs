@@ -89,8 +89,10 @@ pub enum Supplied<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SourceFault {
-    /// The host has no address that may be asked, takes no connection, or shows no good certificate.
+    /// The host has no address, takes no connection, or shows no good certificate.
     Unreachable,
+    /// The address is malformed, or one that may not be asked.
+    NotAllowed,
     /// The host answers with a status that brings no body.
     HttpStatus,
     /// The host leads elsewhere in a way that is not followed.
@@ -111,7 +113,11 @@ impl SourceFault {
     pub(super) const fn leaves_unknown(self) -> bool {
         match self {
             Self::Unreachable | Self::HttpStatus | Self::TooSlow => true,
-            Self::Redirect | Self::ContentCoding | Self::TooLarge | Self::Broken => false,
+            Self::NotAllowed
+            | Self::Redirect
+            | Self::ContentCoding
+            | Self::TooLarge
+            | Self::Broken => false,
         }
     }
 
@@ -119,6 +125,7 @@ impl SourceFault {
     pub(super) const fn of_list(self) -> &'static str {
         match self {
             Self::Unreachable => "the status list is unavailable: its host cannot be reached",
+            Self::NotAllowed => "the status list is unavailable: its address may not be asked",
             Self::HttpStatus => {
                 "the status list is unavailable: its host answers with an error status"
             }
@@ -136,6 +143,9 @@ impl SourceFault {
     pub(super) const fn of_crl(self) -> &'static str {
         match self {
             Self::Unreachable => "the certificate's CRL is unavailable: its host cannot be reached",
+            Self::NotAllowed => {
+                "the certificate's CRL is unavailable: its address may not be asked"
+            }
             Self::HttpStatus => {
                 "the certificate's CRL is unavailable: its host answers with an error status"
             }

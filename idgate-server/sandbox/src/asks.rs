@@ -3,8 +3,7 @@
 use idgate_testkit::samples;
 use serde_json::{Value, json};
 
-use super::issuers::PID;
-use super::phones::PROOF_OF_AGE;
+use super::issuers::{PID, PROOF_OF_AGE};
 
 /// A session that the console can make.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ use idgate_testkit::x509::{
     CRL_DISTRIBUTION_POINTS, CertificateBuilder, Identity, Name, distribution_points,
 };
 
-use super::phones::PROOF_OF_AGE;
-
 /// The document type, and the namespace, of identities as mdoc.
 pub(crate) const PID: &str = "eu.europa.ec.eudi.pid.1";
+/// The document type, and the namespace, of a European proof of age.
+pub(crate) const PROOF_OF_AGE: &str = "eu.europa.ec.av.1";
 /// Where a good and where a revoked credential stand in a status list.
 const GOOD: u64 = 1;
 pub(super) const REVOKED: u64 = 2;

@@ -37,7 +37,7 @@ use self::offers::Offers;
 pub(crate) use self::offers::{Made, Progress, Wish};
 use self::refusal::Refusal;
 pub(crate) use self::routes::PhoneRoutes;
-pub(crate) use self::samples::{MEMBERSHIP, PROOF_OF_AGE, Sample};
+pub(crate) use self::samples::{MEMBERSHIP, Sample};
 use self::signers::Signers;
 use crate::issuers::Provider;
 use crate::limits::{MAX_JTIS, PHONE_REQUESTS_A_MINUTE};

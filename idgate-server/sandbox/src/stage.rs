@@ -23,10 +23,10 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
 use super::asks::{EU_AV, EU_MDL, EU_PID, PHONE_CARDS, PHONES};
 use super::certificate::Place;
-use super::issuers::{PID, Provider};
+use super::issuers::{PID, PROOF_OF_AGE, Provider};
 use super::kept::{Kept, Running};
 use super::memory::Memory;
-use super::phones::{MEMBERSHIP, PROOF_OF_AGE, PhoneRoutes, Phones, is_public};
+use super::phones::{MEMBERSHIP, PhoneRoutes, Phones, is_public};
 use super::plan::Plan;
 use super::published::list_signer;
 use super::state::{LISTS, Lists, State, lock};

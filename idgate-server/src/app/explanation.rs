@@ -53,9 +53,16 @@ pub(super) fn explain_accepted(session: &Session, report: &Report) -> Option<Str
 
 fn checks(report: &CredentialReport) -> Value {
     let failed = report.failed.as_ref();
-    let checks = report
-        .checks()
-        .map(|(rule, passed)| check(rule, report.clause(rule), failed.filter(|_| !passed)));
+    let checks = report.checks().map(|(rule, passed)| {
+        let mut told = check(rule, report.clause(rule), failed.filter(|_| !passed));
+        if rule == Check::Status && report.accepted_unknown_status {
+            let accepted = "it is unknown, which the trust entry or the request accepts";
+            if let Some(members) = told.as_object_mut() {
+                members.insert("detail".into(), accepted.into());
+            }
+        }
+        told
+    });
     json!({ "id": report.id, "passed": failed.is_none(), "checks": checks.collect::<Vec<_>>() })
 }
 

@@ -1,5 +1,6 @@
 //! A wallet's answer: load, verify, commit, and only then reply (decisions 6).
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +124,9 @@ impl App {
         let unknown = accepted_unknown(&decision);
         let (reply, stored) = self.store_decision(decision, processing_us)?;
         applied(stored.await?)?;
-        self.count_unknown(unknown);
+        if let Some(unknown) = unknown {
+            self.count_unknown(&unknown);
+        }
         if let Some((observer, session_id, report)) = accepted {
             observer.accepted(&session_id, report);
         }
@@ -131,12 +134,18 @@ impl App {
     }
 
     /// Counts credentials that were accepted although their status could not be had.
-    fn count_unknown(&self, credentials: usize) {
-        if credentials > 0 {
-            tracing::warn!(credentials, "a status list could not be had, which was accepted");
-            let telemetry = self.store.telemetry();
-            telemetry.unknown_accepted(u64::try_from(credentials).unwrap_or(u64::MAX));
-        }
+    fn count_unknown(
+        &self,
+        AcceptedUnknown { session_id, issuer_ids, credentials }: &AcceptedUnknown,
+    ) {
+        tracing::warn!(
+            session_id = session_id.as_str(),
+            issuer_ids,
+            credentials,
+            "a status list could not be had, which was accepted"
+        );
+        let telemetry = self.store.telemetry();
+        telemetry.unknown_accepted(u64::try_from(*credentials).unwrap_or(u64::MAX));
     }
 
     pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
@@ -202,11 +211,27 @@ fn outcome(decision: &Decision) -> Value {
     })
 }
 
+/// Credentials that were accepted although their status is not known.
+struct AcceptedUnknown {
+    session_id: SessionId,
+    /// Of every credential that the session asks for.
+    issuer_ids: String,
+    credentials: usize,
+}
+
 /// Of an answer that was verified.
-fn accepted_unknown(decision: &Decision) -> usize {
+fn accepted_unknown(decision: &Decision) -> Option<AcceptedUnknown> {
     let report = &decision.report;
     let credentials = report.credentials.iter().filter(|_| report.error().is_none());
-    credentials.filter(|credential| credential.accepted_unknown_status).count()
+    let credentials = credentials.filter(|credential| credential.accepted_unknown_status).count();
+    let session = &decision.transition.session;
+    let asked = session.request().credentials().iter();
+    let issuers = || asked.map(|asked| asked.issuer_id().as_str()).collect::<BTreeSet<_>>();
+    (credentials > 0).then(|| AcceptedUnknown {
+        session_id: session.id().clone(),
+        issuer_ids: issuers().into_iter().collect::<Vec<_>>().join(" "),
+        credentials,
+    })
 }
 
 fn applied(committed: Committed) -> Result<(), AppError> {

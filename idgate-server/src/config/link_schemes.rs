@@ -7,7 +7,7 @@ use idgate_core::Scheme;
 use crate::limits::{MAX_LINK_SCHEME_CHARS, MAX_LINK_SCHEMES};
 
 /// Schemes that a browser or a system handles itself, so that a link behind one never reaches a wallet.
-const TAKEN: [&str; 20] = [
+const TAKEN: [&str; 29] = [
     "http",
     "https",
     "ws",
@@ -28,6 +28,15 @@ const TAKEN: [&str; 20] = [
     "tel",
     "sms",
     "ms",
+    "search",
+    "search-ms",
+    "jar",
+    "chrome-extension",
+    "moz-extension",
+    "itms",
+    "itms-services",
+    "android-app",
+    "market",
 ];
 
 /// A wallet scheme that the operator named.

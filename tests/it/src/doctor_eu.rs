@@ -60,7 +60,7 @@ fn the_profiles_decide_which_wallets_can_be_asked() {
     let (_, with) = told(&installation());
     assert_eq!(status(&with, "AV protocols"), "met");
     assert_eq!(status(&with, "OIA_03b, OIA_03c"), "met");
-    let (_, without) = told(&Installation::new().with("IDGATE_PROFILES", "draft"));
+    let (_, without) = told(&installation().with("IDGATE_PROFILES", "draft"));
     assert_eq!(status(&without, "AV protocols"), "not_met");
     assert_eq!(status(&without, "OIA_03b, OIA_03c"), "not_met");
 }

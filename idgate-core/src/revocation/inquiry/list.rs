@@ -101,19 +101,29 @@ impl ListQuestion {
         }
     }
 
-    /// Answers from a list that was authenticated before; `false`: it does not serve here.
+    /// Answers from a list that was authenticated before; `false`: it does not serve here. A question whose answer
+    /// is that the status is unknown takes it as well: a current list has a better answer, and one past its end that
+    /// says that the credential is not good counts against it.
     pub(super) fn reuse(
         &mut self,
         list: &VerifiedStatusList,
         credentials_signer: Option<&SignerStatus>,
         context: &StatusContext<'_>,
     ) -> bool {
-        let serves = self.asks(&Need::of_list(list.kind(), list.uri(), list.format()))
-            && list.serves(self.list_signer(), context);
-        if serves {
-            self.read(list, credentials_signer, context);
+        let reference = &self.reference;
+        let is_of_it = list.kind() == reference.kind() && list.uri() == reference.uri;
+        let is_open = self.answer.is_none() || self.is_unknown;
+        if !is_of_it || !is_open || !list.is_for(self.list_signer(), context) {
+            return false;
         }
-        serves
+        if list.serves(self.list_signer(), context) {
+            self.is_unknown = false;
+            self.read(list, credentials_signer, context);
+            return true;
+        }
+        let was_bad = self.is_unknown && list.check_at(&self.reference.place).is_err();
+        self.is_unknown &= !was_bad;
+        was_bad
     }
 
     /// Judges what came from a distribution point of the list's signer.

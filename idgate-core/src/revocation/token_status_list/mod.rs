@@ -316,6 +316,13 @@ impl VerifiedStatusList {
 
     /// Whether it says something about a credential of this trust entry now.
     pub(super) fn serves(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
+        self.is_for(signer, context)
+            && self.signed_by.may_sign_at(context.now)
+            && context.now < self.expires_at
+    }
+
+    /// Whether it is of a signer that may say so of this credential, at whatever time.
+    pub(super) fn is_for(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
         let voucher = signer.voucher();
         let is_signed_rightly = match &self.signed_by {
             SignedBy::IssuerKey => voucher.is_none(),
@@ -323,11 +330,7 @@ impl VerifiedStatusList {
                 context.takes_lists_of(&certified.anchor_sha256, certified.taken_by, voucher)
             }
         };
-        is_signed_rightly
-            && self.format == signer.format()
-            && self.binding == Binding::of(context)
-            && self.signed_by.may_sign_at(context.now)
-            && context.now < self.expires_at
+        is_signed_rightly && self.format == signer.format() && self.binding == Binding::of(context)
     }
 
     /// The status at `idx`, least significant bits first (draft 4.1); `None` past the end, and in an

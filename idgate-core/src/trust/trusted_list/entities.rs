@@ -220,7 +220,7 @@ impl Entities<'_> {
         let identity = member("ServiceDigitalIdentity");
         self.certificates(identity, &mut read, (status.is_err(), withdrawn))?;
         if read.certificates.is_empty() && read.skipped.is_none() {
-            read.skipped = Some("names no certificate, and a name is no key");
+            read.skipped = Some("names no certificate, and a name is not a key");
         }
         Ok(read)
     }

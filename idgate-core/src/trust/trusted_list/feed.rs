@@ -43,9 +43,9 @@ pub struct ListTerms {
 impl TrustEntry {
     /// Takes what `list` says: roots and signers for the document types and credential types that the
     /// entry names, of the countries that it names. Set those before. Where it names none, a PID list
-    /// sets the PID's own types, an mDL list the mDL's, the age list the proof of age, and a list of public bodies or
-    /// of qualified providers brings nothing: it does not say what its providers issue. A list vouches for no type that the entry does not name,
-    /// so an entry that names none is not opened by it.
+    /// sets the PID's own types, an mDL list the mDL's, the age list the proof of age. A list of public bodies or of
+    /// qualified providers brings nothing, because it does not say which types its providers issue. An entry is never
+    /// opened for a type that it does not name.
     pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
         self.follows_list = true;
         self.name_types(list.list_type);

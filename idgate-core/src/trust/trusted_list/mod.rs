@@ -1,6 +1,6 @@
 //! European trusted lists: lists of trusted entities in JSON (ETSI TS 119 602), signed as compact
 //! JAdES. The list is authenticated as a whole; then each provider's certificates become roots,
-//! signers and signers of status, each for what the list says and nothing else. A reader of another form gives a
+//! signers and signers of status, each in the role that the list gives it. A reader of another form gives a
 //! [`ReadList`], which the same rules apply to.
 
 mod anchors;

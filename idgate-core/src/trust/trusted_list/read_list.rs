@@ -270,7 +270,7 @@ impl Entities<'_> {
             _ if !read.in_force => Some("is withdrawn, or has a status that is not known"),
             None => Some("has a StatusStartingTime that is not a date and time"),
             Some(_) if read.certificates.is_empty() => {
-                Some("names no certificate, and a name is no key")
+                Some("names no certificate, and a name is not a key")
             }
             Some(_) => None,
         };

@@ -8,12 +8,10 @@ use idgate_testkit::samples;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
 use serde_json::json;
 
-use crate::issuers::{PID, ages};
+use crate::issuers::{PID, PROOF_OF_AGE, ages};
 
 /// The type of the membership card. It is not a URL, because some wallets fetch what is behind one.
 pub(crate) const MEMBERSHIP: &str = "urn:idgate:sandbox:membership:1";
-/// The document type, and the namespace, of a European proof of age.
-pub(crate) const PROOF_OF_AGE: &str = "eu.europa.ec.av.1";
 
 /// A credential that a phone can receive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

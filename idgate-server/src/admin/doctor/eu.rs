@@ -42,7 +42,7 @@ struct Rule {
     /// Where it is.
     source: &'static str,
     force: Force,
-    /// What it demands, in our words.
+    /// The demand, in our words.
     says: &'static str,
     judge: fn(&Facts<'_>) -> Judgement,
 }
@@ -54,7 +54,7 @@ enum Judgement {
     Met(String),
     /// It does not: why, and what to do.
     NotMet(String, String),
-    /// Only the people who run it can meet it: what the gateway does for it, and what is left to do.
+    /// Only the people who run it can meet it: the gateway's part, and the rest.
     Yours(String, String),
     /// Nothing here falls under it.
     NotConcerned(String),

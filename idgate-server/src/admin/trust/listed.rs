@@ -157,14 +157,14 @@ fn only_type(
 ) -> Result<(), Failure> {
     if !vct.is_empty() {
         return Err(Failure::Usage(format!(
-            "--vct: {list} vouches for no SD-JWT VC; use an entry of its own"
+            "--vct: {list} is not for SD-JWT VCs; use an entry of its own"
         )));
     }
     if doc_types.is_empty() {
         change.doc_types = Some(vec![doc_type.to_owned()]);
     } else if doc_types != [doc_type] {
         return Err(Failure::Usage(format!(
-            "--doc-type: {list} vouches for {doc_type} alone; use an entry of its own"
+            "--doc-type: {list} is for {doc_type} alone; use an entry of its own"
         )));
     }
     Ok(())

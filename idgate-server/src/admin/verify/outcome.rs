@@ -43,11 +43,13 @@ pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
     Output::new(object, text).failed_if(!verified)
 }
 
-/// Whether a check passed; `None`: the options say not to make it.
+/// Whether a check passed; `None`: it was not made, by the options or for want of a list.
 fn is_passed(check: Check, passed: bool, result: &Outcome) -> Option<bool> {
     let revocation = result.as_ref().ok().map(VerifiedCredential::revocation_details);
     let is_off = revocation.is_some_and(|revocation| match check {
-        Check::Status => revocation.credential == RevocationOutcome::Off,
+        Check::Status => {
+            matches!(revocation.credential, RevocationOutcome::Off | RevocationOutcome::Unknown)
+        }
         Check::SignerStatus => revocation.signer == RevocationOutcome::Off,
         _ => false,
     });

@@ -185,7 +185,7 @@ fn a_name_is_no_key_and_what_is_no_certificate_is_told() {
     let services = [nameless, garbled, service(QEAA, GRANTED, &[&der])];
     let read =
         import_as(&national().with(provider("P", "VATUT-1", "UT", &services)), None).unwrap();
-    assert_eq!(skipped(&read), [Some("names no certificate, and a name is no key"), None, None]);
+    assert_eq!(skipped(&read), [Some("names no certificate, and a name is not a key"), None, None]);
     assert!(read.providers[0].services[1].certificates[0].skipped_because().is_some());
     assert_eq!(read.providers[0].services[2].roots().len(), 1);
 }

@@ -77,6 +77,60 @@ fn a_status_that_was_bad_does_not_become_unknown_when_its_list_is_over() {
     assert_eq!(told_of_token(&sign(over.with("exp", json!(NOW_SECS - 600)))), REFUSED);
 }
 
+/// A list of this index' status, as it was kept when it was current.
+fn kept(status: u8, exp: u64, entry: &TrustEntry) -> VerifiedSource {
+    let token = StatusJwt::new(&StatusList::new(1, 8).with(0, status), URI, NOW_SECS - 3600);
+    let token = sign(token.with("exp", json!(exp)));
+    let context = StatusContext { now: UnixMillis((NOW_SECS - 1800) * 1000), ..context(entry) };
+    let mut inquiry = Inquiry::open(list_at(0), &context).unwrap();
+    inquiry.supply(&list_need(), Supplied::Bytes(token.as_bytes()), &context).unwrap()
+}
+
+/// The outcome when the list answers with `what` and a copy from before is remembered.
+fn told_with(
+    kept: &VerifiedSource,
+    entry: &TrustEntry,
+    what: Supplied<'_>,
+) -> Result<RevocationDetails, Reason> {
+    let context = context(entry);
+    let mut inquiry = Inquiry::open(list_at(0), &context).unwrap();
+    inquiry.supply(&list_need(), what, &context);
+    inquiry.reuse(kept, &context);
+    settled(&inquiry)
+}
+
+#[test]
+fn a_current_copy_answers_where_the_source_brings_a_list_past_its_end() {
+    let entry = accepting(RevocationPolicy::IfPublished);
+    let over = sign(list_of(1).with("exp", json!(NOW_SECS - 600)));
+    let over = || Supplied::Bytes(over.as_bytes());
+    let revoked = kept(1, NOW_SECS + 600, &entry);
+    assert_eq!(told_with(&revoked, &entry, over()), Err(Reason::CredentialRevoked));
+    let good = told_with(&kept(0, NOW_SECS + 600, &entry), &entry, over()).unwrap();
+    assert_eq!(good.credential, RevocationOutcome::Good);
+}
+
+#[test]
+fn a_copy_past_its_end_that_said_revoked_keeps_the_status_from_being_accepted_as_unknown() {
+    let entry = accepting(RevocationPolicy::IfPublished);
+    let silent = Supplied::Failed(SourceFault::Unreachable);
+    assert_eq!(told_with(&kept(1, NOW_SECS - 600, &entry), &entry, silent), REFUSED);
+    let silent = Supplied::Failed(SourceFault::Unreachable);
+    assert_eq!(told_with(&kept(0, NOW_SECS - 600, &entry), &entry, silent), Ok(ACCEPTED));
+}
+
+#[test]
+fn a_copy_changes_no_answer_but_that_the_status_is_unknown() {
+    let entry = accepting(RevocationPolicy::IfPublished);
+    let forged = list_of(1).sign(&signing_key("other"));
+    let good = kept(0, NOW_SECS + 600, &entry);
+    assert_eq!(told_with(&good, &entry, Supplied::Bytes(forged.as_bytes())), REFUSED);
+    let current = sign(list_of(1));
+    let revoked = kept(1, NOW_SECS + 600, &entry);
+    let told = told_with(&revoked, &entry, Supplied::Bytes(current.as_bytes())).unwrap();
+    assert_eq!(told.credential, RevocationOutcome::Good);
+}
+
 #[test]
 fn a_list_past_its_end_is_not_kept() {
     let entry = accepting(RevocationPolicy::IfPublished);
@@ -91,6 +145,7 @@ fn a_list_past_its_end_is_not_kept() {
 #[test]
 fn a_source_that_answers_wrongly_is_refused() {
     for fault in [
+        SourceFault::NotAllowed,
         SourceFault::Redirect,
         SourceFault::ContentCoding,
         SourceFault::TooLarge,

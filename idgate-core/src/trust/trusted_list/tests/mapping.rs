@@ -165,7 +165,7 @@ fn what_names_no_certificate_is_skipped() {
         service["ServiceInformation"]["ServiceDigitalIdentity"] = identity;
         let list = of(&[service]);
         assert!(nothing(&fed(&list, &ListTerms::default())));
-        let why = "names no certificate, and a name is no key";
+        let why = "names no certificate, and a name is not a key";
         assert_eq!(list.providers[0].services[0].skipped, Some(why));
     }
 }

@@ -1,25 +1,26 @@
-//! What the rules look at.
+//! The facts that rules judge.
 
-use idgate_core::trust::OnUnknownRevocation;
+use idgate_core::trust::{OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{Profile, UnixMillis};
 
-use crate::config::Config;
+use crate::config::{ClientId, Config, RequestMode};
 use crate::failure::Failure;
 use idgate_store::gateway_key::Registration;
 use idgate_store::{CertificateRecord, ClientRecord, OperatorStore, TrustRecord};
 
 /// The document type of European proofs of age.
 pub(super) const AGE: &str = "eu.europa.ec.av.1";
-/// What the types of identities begin with, as SD-JWT VC and as mdoc.
+/// The start of the types of identities, of an SD-JWT VC and of an mdoc.
 const PID: [&str; 2] = ["urn:eudi:pid:", "eu.europa.ec.eudi.pid."];
 
-/// The settings of a gateway, and what its store has.
+/// The settings of a gateway, and the contents of its store.
 pub(super) struct Facts<'c> {
     pub(super) config: &'c Config,
     /// Clients whose sessions are live and that have a key.
     pub(super) clients: Vec<ClientRecord>,
     /// Certificates in force that are valid now.
     pub(super) certificates: Vec<CertificateRecord>,
+    /// Registration certificates that go to wallets: valid ones, of the party and service of the certificate that signs.
     pub(super) registrations: Vec<Registration>,
     pub(super) trust: Vec<TrustRecord>,
 }
@@ -38,9 +39,22 @@ impl<'c> Facts<'c> {
         let in_force = |record: &CertificateRecord| {
             record.replaced_at.is_none() && record.certificate.is_valid_at(now)
         };
-        let certificates = store.certificates(None)?.into_iter().filter(in_force).collect();
-        let registrations = store.registrations()?;
+        let certificates: Vec<_> = store.certificates(None)?.into_iter().filter(in_force).collect();
+        let goes = |one: &Registration| {
+            let signing = CertificateRecord::signing_for(&certificates, &one.client_id);
+            let is_other = signing.is_none_or(|signing| one.is_of_another(&signing.certificate));
+            one.certificate.is_valid_at(now) && !is_other
+        };
+        let registrations = store.registrations()?.into_iter().filter(goes).collect();
         Ok(Self { config, clients, certificates, registrations, trust: store.trust_entries()? })
+    }
+
+    /// Whether requests by link go under `x509_hash`, with the registration certificate.
+    pub(super) fn sends_registration(&self) -> bool {
+        let signs_1_0 = self.speaks(Profile::V1_0)
+            && self.config.request_mode == RequestMode::Jar
+            && self.config.profiles.client_id == ClientId::X509Hash;
+        self.speaks(Profile::Haip) || signs_1_0
     }
 
     pub(super) fn speaks(&self, profile: Profile) -> bool {
@@ -55,8 +69,10 @@ impl<'c> Facts<'c> {
 
     /// The entries by which a credential can be accepted although its status cannot be learned.
     pub(super) fn lenient_entries(&self) -> Vec<String> {
-        let is_lenient =
-            |entry: &&TrustRecord| entry.on_unknown_revocation != OnUnknownRevocation::Refuse;
+        let is_lenient = |entry: &&TrustRecord| {
+            entry.on_unknown_revocation != OnUnknownRevocation::Refuse
+                && entry.revocation == RevocationPolicy::IfPublished
+        };
         self.trust.iter().filter(is_lenient).map(|entry| entry.issuer_id.clone()).collect()
     }
 
@@ -68,14 +84,16 @@ impl<'c> Facts<'c> {
     }
 }
 
-/// The names of these entries that have this, and of those that have it not.
-pub(super) fn split(
-    entries: &[&TrustRecord],
-    has: impl Fn(&TrustRecord) -> bool,
-) -> (Vec<String>, Vec<String>) {
-    let (with, without): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| has(entry));
-    let names = |entries: Vec<&&TrustRecord>| {
-        entries.into_iter().map(|entry| entry.issuer_id.clone()).collect()
-    };
-    (names(with), names(without))
+/// Whether a list alone says whom this entry trusts, and an anchor vouches for the list.
+fn is_by_list(entry: &TrustRecord) -> bool {
+    let by_hand = [&entry.roots, &entry.sd_jwt_roots].iter().any(|roots| !roots.is_empty())
+        || [&entry.pinned_signers, &entry.sd_jwt_signers].iter().any(|one| !one.is_empty())
+        || !entry.keys.is_empty();
+    entry.trusted_list.as_ref().is_some_and(|list| !list.row.test_only) && !by_hand
+}
+
+/// The names of these entries that trust other issuers than those of a list.
+pub(super) fn by_hand(entries: &[&TrustRecord]) -> Vec<String> {
+    let by_hand = entries.iter().filter(|entry| !is_by_list(entry));
+    by_hand.map(|entry| entry.issuer_id.clone()).collect()
 }

@@ -180,27 +180,42 @@ fn registration(facts: &Facts<'_>) -> Judgement {
     let has = |id: &str| facts.registrations.iter().any(|one| one.client_id == id);
     let without = facts.clients.iter().filter(|client| !has(&client.id));
     let without: Vec<_> = without.map(|client| client.id.clone()).collect();
-    match without.is_empty() {
+    if !without.is_empty() {
+        return Judgement::NotMet(
+            format!(
+                "No valid registration certificate of the party and service that sign is there for: {}.",
+                without.join(", ")
+            ),
+            "Add it by `idgate client verifier-info add ID FILE --intended-use NAME`.".into(),
+        );
+    }
+    match facts.sends_registration() {
         true => Judgement::Met(
-            "Every live client has a registration certificate. Its requests under x509_hash carry the one of \
-             `intended_use`, or else the default one."
+            "Every live client has one. Requests in haip, and others under x509_hash, carry the one of \
+             `intended_use`, or else the default one; other requests carry none."
                 .into(),
         ),
         false => Judgement::NotMet(
-            format!("No registration certificate is there for: {}.", without.join(", ")),
-            "Add it by `idgate client verifier-info add ID FILE --intended-use NAME`.".into(),
+            "No request by link is made under x509_hash, and only such requests carry one.".into(),
+            "Add haip to IDGATE_PROFILES, and ask wallets of the Union in it.".into(),
         ),
     }
 }
 
 fn carriage(facts: &Facts<'_>) -> Judgement {
-    if facts.config.profiles.device_requests == DeviceRequests::FirstEdition {
+    if facts.registrations.is_empty() {
+        return Judgement::NotConcerned("No registration certificate goes to wallets yet.".into());
+    }
+    let asks_browsers = facts.config.profiles.dc_api != DcApi::Off;
+    if asks_browsers && facts.config.profiles.device_requests == DeviceRequests::FirstEdition {
         return Judgement::NotMet(
             "IDGATE_DC_API_ISO is 1.0, and such requests cannot carry it.".into(),
             "Unset IDGATE_DC_API_ISO.".into(),
         );
     }
     Judgement::Met(
-        "OpenID4VP requests carry it in `verifier_info`, and signed org-iso-mdoc requests in `requestInfo`.".into(),
+        "OpenID4VP requests under x509_hash carry it in `verifier_info`, and signed org-iso-mdoc requests in \
+         `requestInfo`."
+            .into(),
     )
 }

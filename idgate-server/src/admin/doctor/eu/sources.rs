@@ -1,9 +1,9 @@
-//! Rules about the sources of trust: lists of issuers, and lists of what they withdrew.
+//! Rules about the sources of trust: lists of issuers, and lists of withdrawn credentials.
 
 use idgate_core::Profile;
 use idgate_core::trust::RevocationPolicy;
 
-use super::facts::{AGE, Facts, split};
+use super::facts::{AGE, Facts, by_hand};
 use super::{Force, Judgement, Rule};
 
 const AV: &str = "age verification 4.4";
@@ -91,8 +91,9 @@ pub(super) const RULES: [Rule; 10] = [
         says: "A relying party fetches status lists at times that have nothing to do with a presentation.",
         judge: |_| {
             Judgement::Met(
-                "idgate fetches the lists of entries in use before they expire, at times of its own. Only the first \
-                 credential of a list waits for a fetch."
+                "idgate fetches the lists that it used in the last 24 hours before they expire, at times of its own. A \
+                 presentation waits for a fetch where no copy is there: the first of a list, the first after a restart, \
+                 and where a list serves for less than a minute."
                     .into(),
             )
         },
@@ -116,11 +117,11 @@ fn age_list(facts: &Facts<'_>) -> Judgement {
     if entries.is_empty() {
         return Judgement::NotConcerned(format!("No trust entry is for {AGE}."));
     }
-    let (_, without) = split(&entries, |entry| entry.trusted_list.is_some());
+    let without = by_hand(&entries);
     match without.is_empty() {
         true => Judgement::Met(format!("Every trust entry for {AGE} follows a trusted list.")),
         false => Judgement::NotMet(
-            format!("Issuers are named by hand in: {}.", without.join(", ")),
+            format!("Issuers are named by hand, or a list that only tests trust, in: {}.", without.join(", ")),
             "Run `idgate trust add ID --preset eu-av --trusted-list URL --list-signer-ca FILE`, and remove the roots \
              that were named by hand."
                 .into(),
@@ -133,11 +134,14 @@ fn pid_lists(facts: &Facts<'_>) -> Judgement {
     if entries.is_empty() {
         return Judgement::NotConcerned("No trust entry is for identities (PID).".into());
     }
-    let (_, without) = split(&entries, |entry| entry.trusted_list.is_some());
+    let without = by_hand(&entries);
     match without.is_empty() {
         true => Judgement::Met("Every trust entry for identities follows a list.".into()),
         false => Judgement::NotMet(
-            format!("Issuers are named by hand in: {}.", without.join(", ")),
+            format!(
+                "Issuers are named by hand, or a list that only tests trust, in: {}.",
+                without.join(", ")
+            ),
             "Run `idgate trust add ID --trusted-list URL --list-signer-ca FILE` for each.".into(),
         ),
     }
@@ -157,7 +161,9 @@ fn refresh(facts: &Facts<'_>) -> Judgement {
         );
     }
     match facts.config.trust_refresh_hours {
-        Some(hours) => Judgement::Met(format!("Lists are fetched every {hours} hours.")),
+        Some(hours) => Judgement::Met(format!(
+            "Lists are fetched every {hours} hours. `idgate doctor` warns of one that cannot be had or is overdue."
+        )),
         None => Judgement::NotMet(
             "The gateway fetches no list by itself.".into(),
             "Set IDGATE_TRUST_REFRESH, or run `idgate trust refresh` by a timer.".into(),
