@@ -166,8 +166,8 @@ impl Fetcher {
                 }
                 Delivery::NotAsked => {}
             }
-            // A copy from before counts where the status is unknown now: a current one serves, and one past its end
-            // that said that a credential is not good still refuses it.
+            // Where the status is unknown now, a copy from before that says that the credential is not good still
+            // refuses it.
             for source in lock(&self.cache).kept(&(need.clone(), scope.clone())) {
                 questions.reuse(&source);
             }

@@ -101,9 +101,9 @@ impl ListQuestion {
         }
     }
 
-    /// Answers from a list that was authenticated before; `false`: it does not serve here. A question whose answer
-    /// is that the status is unknown takes it as well: a current list has a better answer, and one past its end that
-    /// says that the credential is not good counts against it.
+    /// Answers from a list that was authenticated before; `false`: it does not serve here. Once the answer is that the
+    /// status is unknown, a list from before counts against the credential alone: at whatever time it said that the
+    /// credential is not good, that is not accepted as unknown.
     pub(super) fn reuse(
         &mut self,
         list: &VerifiedStatusList,
@@ -112,18 +112,24 @@ impl ListQuestion {
     ) -> bool {
         let reference = &self.reference;
         let is_of_it = list.kind() == reference.kind() && list.uri() == reference.uri;
-        let is_open = self.answer.is_none() || self.is_unknown;
-        if !is_of_it || !is_open || !list.is_for(self.list_signer(), context) {
+        if !is_of_it || !list.is_for(self.list_signer(), context) {
             return false;
         }
-        if list.serves(self.list_signer(), context) {
-            self.is_unknown = false;
-            self.read(list, credentials_signer, context);
-            return true;
+        let serves = list.serves(self.list_signer(), context);
+        if self.answer.is_none() {
+            if serves {
+                self.read(list, credentials_signer, context);
+            }
+            return serves;
         }
-        let was_bad = self.is_unknown && list.check_at(&self.reference.place).is_err();
-        self.is_unknown &= !was_bad;
-        was_bad
+        let Some(Err(bad)) = self.is_unknown.then(|| list.check_at(&reference.place)) else {
+            return false;
+        };
+        self.is_unknown = false;
+        if serves {
+            self.answer = Some(Err(bad));
+        }
+        true
     }
 
     /// Judges what came from a distribution point of the list's signer.

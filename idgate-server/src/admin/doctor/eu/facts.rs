@@ -84,7 +84,7 @@ impl<'c> Facts<'c> {
     }
 }
 
-/// Whether a list alone says whom this entry trusts, and an anchor vouches for the list.
+/// Whether every issuer of this entry is from a list, whose signer leads to an anchor.
 fn is_by_list(entry: &TrustRecord) -> bool {
     let by_hand = [&entry.roots, &entry.sd_jwt_roots].iter().any(|roots| !roots.is_empty())
         || [&entry.pinned_signers, &entry.sd_jwt_signers].iter().any(|one| !one.is_empty())
