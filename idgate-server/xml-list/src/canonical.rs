@@ -75,15 +75,12 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         element: Node<'a, 'i>,
         inherited: Vec<Attribute<'a, 'i>>,
     ) -> Result<(), TrustedListError> {
-        if self.out.len() > MAX_CANONICAL_BYTES {
-            return Err(unusable("has a canonical form of more than 32 MiB"));
-        }
         let name = self.name(element);
         let before = self.rendered.len();
         self.out.push('<');
         self.out.push_str(name);
-        self.namespaces(element, name);
-        self.attributes(element, inherited);
+        self.namespaces(element, name)?;
+        self.attributes(element, inherited)?;
         self.out.push('>');
         let left_out = self.left_out;
         for child in element.children().filter(|child| Some(child.id()) != left_out) {
@@ -91,13 +88,22 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
                 self.element(child, Vec::new())?;
             } else if child.is_text() {
                 push_text(&mut self.out, child.text().unwrap_or_default());
+                self.check_size()?;
             }
         }
         self.out.push_str("</");
         self.out.push_str(name);
         self.out.push('>');
         self.rendered.truncate(before);
-        Ok(())
+        self.check_size()
+    }
+
+    /// Looked at after each part, because a part may be almost as long as the list.
+    fn check_size(&self) -> Result<(), TrustedListError> {
+        match self.out.len() > MAX_CANONICAL_BYTES {
+            true => Err(unusable("has a canonical form of more than 32 MiB")),
+            false => Ok(()),
+        }
     }
 
     /// The name of an element with its prefix, from the source.
@@ -109,7 +115,7 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
             .unwrap_or_default()
     }
 
-    fn namespaces(&mut self, element: Node<'a, 'i>, name: &'a str) {
+    fn namespaces(&mut self, element: Node<'a, 'i>, name: &'a str) -> Result<(), TrustedListError> {
         let mut needed = match self.method {
             Method::Exclusive => self.used(element, name),
             Method::Inclusive => in_force(element),
@@ -124,7 +130,9 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
             self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
             self.out.push_str(prefix);
             push_value(&mut self.out, uri);
+            self.check_size()?;
         }
+        Ok(())
     }
 
     /// The namespaces of the prefixes that an element and its attributes have.
@@ -145,7 +153,11 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
         found.map_or("", |(_, uri)| uri)
     }
 
-    fn attributes(&mut self, element: Node<'a, 'i>, inherited: Vec<Attribute<'a, 'i>>) {
+    fn attributes(
+        &mut self,
+        element: Node<'a, 'i>,
+        inherited: Vec<Attribute<'a, 'i>>,
+    ) -> Result<(), TrustedListError> {
         let mut attributes = inherited;
         attributes.extend(element.attributes());
         attributes.sort_by_key(|one| (one.namespace().unwrap_or_default(), one.name()));
@@ -153,7 +165,9 @@ impl<'a, 'i: 'a> Writer<'a, 'i> {
             self.out.push(' ');
             self.out.push_str(self.qname(attribute));
             push_value(&mut self.out, attribute.value());
+            self.check_size()?;
         }
+        Ok(())
     }
 
     fn qname(&self, attribute: Attribute<'a, 'i>) -> &'a str {

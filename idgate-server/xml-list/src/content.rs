@@ -6,7 +6,7 @@ use idgate_core::{CryptoProvider, UnixMillis};
 use roxmltree::Node;
 
 use crate::error::{out_of_date, unusable};
-use crate::limits::MAX_ANNOUNCED;
+use crate::limits::{MAX_ANNOUNCED, MAX_POINTERS};
 use crate::names::{STATUS, ns};
 use crate::signature::Signed;
 use crate::tree::{self, child, elements};
@@ -35,7 +35,7 @@ pub(crate) fn read(
     let mut read = read_scheme(scheme, reader.list_type, signature)?;
     read.providers = providers;
     read.other_services = reader.others;
-    read.announced_signers = announced(provider, scheme);
+    read.announced_signers = announced(provider, scheme)?;
     read.content_sha256 = content_sha256;
     Ok(read)
 }
@@ -165,21 +165,25 @@ fn certificates(identity: Option<Node<'_, '_>>) -> Vec<Vec<u8>> {
 }
 
 /// The certificates of pointers to a list of this type and territory, which is the list itself (5.3.13).
-fn announced(provider: &CryptoProvider, scheme: Node<'_, '_>) -> Vec<[u8; 32]> {
-    let value = |around: Node<'_, '_>, name: &str| {
-        let found = around.descendants().find(|one| is_own(one, name));
-        found.and_then(tree::text).map(str::to_owned)
+fn announced(
+    provider: &CryptoProvider,
+    scheme: Node<'_, '_>,
+) -> Result<Vec<[u8; 32]>, TrustedListError> {
+    let pointers = || own(scheme, "PointersToOtherTSL").into_iter().flat_map(elements);
+    if pointers().nth(MAX_POINTERS).is_some() {
+        return Err(unusable("has more than 256 pointers to other lists"));
+    }
+    let here = |name| (name, own(scheme, name).and_then(tree::text));
+    let own_values = ["TSLType", "SchemeTerritory"].map(here);
+    let is_here = |pointer: Node<'_, '_>, (name, here): &(&str, Option<&str>)| {
+        let found = pointer.descendants().find(|one| is_own(one, name));
+        here.is_some() && found.and_then(tree::text) == *here
     };
-    let pointers = own(scheme, "PointersToOtherTSL").into_iter().flat_map(elements);
-    let to_itself = pointers.filter(|pointer| {
-        ["TSLType", "SchemeTerritory"].iter().all(|name| {
-            let here = own(scheme, name).and_then(tree::text);
-            here.is_some() && value(*pointer, name).as_deref() == here
-        })
-    });
+    let to_itself =
+        pointers().filter(|pointer| own_values.iter().all(|value| is_here(*pointer, value)));
     let identities = to_itself.filter_map(|pointer| own(pointer, "ServiceDigitalIdentities"));
     let ders = identities.flat_map(elements).flat_map(|one| certificates(Some(one)));
-    ders.take(MAX_ANNOUNCED).map(|der| sha256(provider, &der)).collect()
+    Ok(ders.take(MAX_ANNOUNCED).map(|der| sha256(provider, &der)).collect())
 }
 
 /// The state that a national list is of; the age list is of none.

@@ -5,7 +5,9 @@ use idgate_core::limits::MAX_XML_LIST_BYTES;
 use idgate_core::shell::TrustedListError;
 
 use crate::error::unusable;
-use crate::limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAMESPACES, MAX_NODES};
+use crate::limits::{
+    MAX_ATTRIBUTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_NAMESPACE_BYTES, MAX_NAMESPACES, MAX_NODES,
+};
 
 /// The text of a list, if it is XML of the kind that is read: UTF-8, without DTD and without processing instructions,
 /// and bounded.
@@ -26,7 +28,7 @@ pub(crate) fn checked(file: &[u8]) -> Result<&str, TrustedListError> {
 fn after_declaration(text: &str) -> Result<&str, TrustedListError> {
     let declaration = text.strip_prefix("<?xml");
     // The name of a processing instruction may begin like that.
-    let is_whole_name = |rest: &&str| !rest.starts_with(['-', ':', '_', '.']);
+    let is_whole_name = |rest: &&str| rest.starts_with([' ', '\t', '\r', '\n']);
     let Some(declaration) = declaration.filter(is_whole_name) else { return Ok(text) };
     let (own, rest) = declaration.split_once("?>").ok_or_else(unfinished)?;
     let value = |name: &str| {
@@ -78,24 +80,10 @@ impl Shape {
     }
 
     fn tag<'t>(&mut self, markup: &'t str) -> Result<&'t str, TrustedListError> {
-        let (mut quote, mut attributes, mut end) = (None, 0_u32, None);
-        for (at, byte) in markup.bytes().enumerate() {
-            match (quote, byte) {
-                (Some(open), byte) if open == byte => quote = None,
-                (Some(_), _) => {}
-                (None, b'"' | b'\'') => {
-                    quote = Some(byte);
-                    attributes = attributes.saturating_add(1);
-                }
-                (None, b'>') => {
-                    end = Some(at);
-                    break;
-                }
-                (None, _) => {}
-            }
-        }
+        let end = end_of_tag(markup);
         let (tag, rest) =
             end.and_then(|end| markup.split_at_checked(end)).ok_or_else(unfinished)?;
+        let attributes = bounded_attributes(tag)?;
         if attributes > MAX_ATTRIBUTES {
             return Err(unusable("has an element with more than 32 attributes"));
         }
@@ -129,6 +117,46 @@ impl Shape {
             true => Err(unusable("has more than 524288 elements, texts and attributes")),
             false => Ok(()),
         }
+    }
+}
+
+/// Where the `>` of a tag is, which may also be in values of attributes.
+fn end_of_tag(markup: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in markup.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'>') => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// How many attributes a tag has. Names and namespaces are bounded in length, because whatever resolves them compares
+/// them again for each element and attribute.
+fn bounded_attributes(tag: &str) -> Result<u32, TrustedListError> {
+    let (mut rest, mut attributes) = (tag, 0_u32);
+    loop {
+        let (names, quoted) = rest.split_at(rest.find(['"', '\'']).unwrap_or(rest.len()));
+        let between = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '/');
+        let mut last = "";
+        for name in names.split(between).filter(|name| !name.is_empty()) {
+            if name.len() > MAX_NAME_BYTES {
+                return Err(unusable("has a name of more than 128 bytes"));
+            }
+            last = name;
+        }
+        let Some(quote) = quoted.chars().next() else { return Ok(attributes) };
+        let value = quoted.strip_prefix(quote).and_then(|value| value.split_once(quote));
+        let (value, after) = value.ok_or_else(unfinished)?;
+        let is_namespace = last == "xmlns" || last.starts_with("xmlns:");
+        if is_namespace && value.len() > MAX_NAMESPACE_BYTES {
+            return Err(unusable("has a namespace of more than 256 bytes"));
+        }
+        attributes = attributes.saturating_add(1);
+        rest = after;
     }
 }
 

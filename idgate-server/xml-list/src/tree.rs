@@ -6,10 +6,11 @@ use idgate_core::shell::TrustedListError;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::error::unusable;
-use crate::limits::{MAX_EXPLAINED, MAX_NODES};
+use crate::limits::{MAX_EQUALS_SIGNS, MAX_EXPLAINED, MAX_NODES};
 
 /// The tree of a text that was looked through.
 pub(crate) fn parsed(text: &str) -> Result<Document<'_>, TrustedListError> {
+    check_room(text)?;
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
     Document::parse_with_options(text, options).map_err(|why| {
@@ -18,6 +19,18 @@ pub(crate) fn parsed(text: &str) -> Result<Document<'_>, TrustedListError> {
         let why: String = why.chars().filter(|c| !c.is_control()).take(MAX_EXPLAINED).collect();
         unusable(format!("is not well-formed XML: {why}"))
     })
+}
+
+/// The tree reserves room for a node for each `<` and for an attribute for each `=`, whatever they are, before it reads.
+fn check_room(text: &str) -> Result<(), TrustedListError> {
+    if text.matches('=').count() > MAX_EQUALS_SIGNS {
+        return Err(unusable("has more than 1000000 signs ="));
+    }
+    let most = usize::try_from(MAX_NODES).unwrap_or(usize::MAX);
+    match text.matches('<').count() > most {
+        true => Err(unusable("has more than 524288 signs <")),
+        false => Ok(()),
+    }
 }
 
 /// The elements in an element.

@@ -23,7 +23,10 @@ fn a_document_type_is_refused_and_so_is_every_entity() {
 #[test]
 fn a_processing_instruction_is_refused() {
     let file = age_list().sign(&signer());
-    assert_refused(&format!("<?xml-stylesheet href=\"a\"?>{file}"), "a processing instruction");
+    for name in ["xml-stylesheet", "xmlfoo", "xml\u{a0}"] {
+        let instruction = format!("<?{name} version=\"1.0\"?>{file}");
+        assert_refused(&instruction, "a processing instruction");
+    }
     assert_refused(
         &file.replace("<SchemeInformation>", "<?a b?><SchemeInformation>"),
         "a processing instruction",
@@ -69,6 +72,58 @@ fn elements_have_a_bound_on_depth_number_attributes_and_namespaces() {
 }
 
 #[test]
+fn a_namespace_of_more_than_256_bytes_is_refused() {
+    let of = |len: usize| format!("<a xmlns:p=\"{}\"/>", "u".repeat(len));
+    assert_bytes_refused(of(257).as_bytes(), "has a namespace of more than 256 bytes");
+    assert_bytes_refused(of(256).as_bytes(), "not a TrustServiceStatusList");
+    for name in ["xmlns", "xmlns:p", "\nxmlns:p\n"] {
+        let file = format!("<a b='>' {name} = '{}'><p:b/></a>", "u".repeat(12 * 1024 * 1024));
+        assert_bytes_refused(file.as_bytes(), "has a namespace of more than 256 bytes");
+    }
+}
+
+#[test]
+fn a_name_of_more_than_128_bytes_is_refused() {
+    let (longest, longer) = ("n".repeat(128), "n".repeat(129));
+    for name in [&longer, &format!("p:{}", "n".repeat(127))] {
+        for file in [format!("<{name}/>"), format!("<a {name}=''/>"), format!("<a b=''{name}=''/>")]
+        {
+            assert_bytes_refused(file.as_bytes(), "has a name of more than 128 bytes");
+        }
+    }
+    let file = format!("<a xmlns:{longer}='u'/>");
+    assert_bytes_refused(file.as_bytes(), "has a name of more than 128 bytes");
+    let file = format!("<a b='{longer}'><{longest} {longest}='{longer}'>{longer}</{longest}></a>");
+    assert_bytes_refused(file.as_bytes(), "not a TrustServiceStatusList");
+}
+
+#[test]
+fn a_text_with_more_than_1000000_equals_signs_is_refused() {
+    let of = |count: usize| format!("<a>{}</a>", "=".repeat(count));
+    assert_bytes_refused(of(1_000_001).as_bytes(), "has more than 1000000 signs =");
+    assert_bytes_refused(of(1_000_000).as_bytes(), "not a TrustServiceStatusList");
+}
+
+#[test]
+fn a_text_with_more_than_524288_less_than_signs_is_refused() {
+    let of = |count: usize| format!("<a><!--{}--></a>", "<".repeat(count));
+    assert_bytes_refused(of(524_286).as_bytes(), "has more than 524288 signs <");
+    assert_bytes_refused(of(524_285).as_bytes(), "not a TrustServiceStatusList");
+}
+
+#[test]
+fn a_canonical_form_of_more_than_32_mib_is_refused_also_at_its_last_text_or_value() {
+    let file = age_list().sign(&signer());
+    let text = format!("{}</TrustServiceStatusList>", ">".repeat(9 * 1024 * 1024));
+    let value = format!("<a b='{}'/></TrustServiceStatusList>", "\"".repeat(6 * 1024 * 1024));
+    for last in [text, value] {
+        let changed = file.replace("</TrustServiceStatusList>", &last);
+        assert_ne!(changed, file);
+        assert_refused(&changed, "has a canonical form of more than 32 MiB");
+    }
+}
+
+#[test]
 fn what_is_not_well_formed_is_refused() {
     for text in [
         "<",
@@ -81,7 +136,7 @@ fn what_is_not_well_formed_is_refused() {
         "<a/>x",
         "<!-- ",
         "<![CDATA[",
-        "<?xml",
+        "<?xml ",
         "<a b='1' b='2'/>",
         "<p:a/>",
         "<a>&#0;</a>",

@@ -98,7 +98,7 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
     let stale = desk.list("stale", &stale);
     let access =
         pid(7).scheme("LoTEType", json!("http://uri.etsi.org/19602/LoTEType/EUWRPACProvidersList"));
-    let (access, xml) = (desk.list("access", &access), desk.file("xml", "<?xml?>"));
+    let (access, xml) = (desk.list("access", &access), desk.file("xml", "<?xml ?>"));
     for (file, code, why) in [
         (&forged, 3, "has a signer that does not lead to --list-signer-ca"),
         (&stale, 1, "was due to be replaced on 2026-09-01T00:00:00.000Z"),
