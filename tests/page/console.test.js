@@ -79,7 +79,7 @@ const STATES = {
   'receive-off': [() => sandbox, () => 'receive', 'A phone cannot reach'],
   issuers: [() => sandbox, () => 'issuers', 'withdrawn'],
   webhooks: [() => sandbox, () => 'webhooks', 'signature good'],
-  'webhooks-held': [() => tunnel, () => 'webhooks', 'signature wrong'],
+  'webhooks-held': [() => tunnel, () => 'webhooks', 'not to be believed'],
   keys: [() => sandbox, () => 'keys', 'Set up a shell'],
 }
 
