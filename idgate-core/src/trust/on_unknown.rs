@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// that is unknown for another reason is refused.
 ///
 /// A list that came and fails a check decides as ever, and so does the CRL of the credential's signer.
-/// An entry that demands a status ([`RevocationPolicy::Required`]) refuses always.
+/// An entry that demands a status ([`RevocationPolicy::Required`](crate::trust::RevocationPolicy::Required)) refuses always.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

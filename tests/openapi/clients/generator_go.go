@@ -27,7 +27,8 @@ func main() {
 
 	asked := openapi.NewCredentialRequest(openapi.VCSD_JWT, os.Getenv("ISSUER_ID"), []string{"given_name"})
 	asked.SetId("pid")
-	form := openapi.NewCreateSessionByCredential([]openapi.CredentialRequest{*asked})
+	credential := openapi.CredentialRequestAsCreateSessionByCredentialCredentialsInner(asked)
+	form := openapi.NewCreateSessionByCredential([]openapi.CreateSessionByCredentialCredentialsInner{credential})
 	request := openapi.CreateSessionByCredentialAsSessionRequest(form)
 	made := must(sessions.CreateSession(key).SessionRequest(request).Execute())
 	fmt.Println(made.QrCodeUrl)

@@ -4,7 +4,13 @@ import json
 import os
 
 import openapi_client
-from openapi_client import CreateSessionByCredential, CredentialRequest, RequestedFormat, SessionRequest
+from openapi_client import (
+    CreateSessionByCredential,
+    CreateSessionByCredentialCredentialsInner,
+    CredentialRequest,
+    RequestedFormat,
+    SessionRequest,
+)
 
 configuration = openapi_client.Configuration(
     host=os.environ["IDGATE_URL"], access_token=os.environ["IDGATE_API_KEY"]
@@ -16,7 +22,8 @@ asked = CredentialRequest(
     claims=["given_name"],
     id="pid",
 )
-request = SessionRequest(CreateSessionByCredential(credentials=[asked]))
+credential = CreateSessionByCredentialCredentialsInner(asked)
+request = SessionRequest(CreateSessionByCredential(credentials=[credential]))
 made = sessions.create_session(request)
 print(made.qr_code_url, flush=True)
 input()  # the wallet has answered

@@ -5,7 +5,10 @@ use std::{env, io};
 
 use openapi::apis::configuration::Configuration;
 use openapi::apis::sessions_api::{ReadSessionError, create_session, delete_session, read_session};
-use openapi::models::{CreateSessionByCredential, CredentialRequest, RequestedFormat, SessionRequest, Status};
+use openapi::models::{
+    CreateSessionByCredential, CreateSessionByCredentialCredentialsInner, CredentialRequest, RequestedFormat,
+    SessionRequest, Status,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -17,7 +20,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let claims = vec!["given_name".to_owned()];
     let mut asked = CredentialRequest::new(RequestedFormat::VcPlusSdJwt, env::var("ISSUER_ID")?, claims);
     asked.id = Some("pid".to_owned());
-    let form = CreateSessionByCredential::new(vec![asked]);
+    let credential = CreateSessionByCredentialCredentialsInner::CredentialRequest(Box::new(asked));
+    let form = CreateSessionByCredential::new(vec![credential]);
     let request = SessionRequest::CreateSessionByCredential(Box::new(form));
     let made = create_session(&gateway, request, None).await?;
     println!("{}", made.qr_code_url);

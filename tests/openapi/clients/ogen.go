@@ -42,7 +42,8 @@ func main() {
 		ID: client.NewOptString("pid"), Format: client.RequestedFormatVcSdJwt,
 		IssuerID: os.Getenv("ISSUER_ID"), Claims: []string{"given_name"},
 	}
-	form := client.CreateSessionByCredential{Credentials: []client.CredentialRequest{asked}}
+	credential := client.NewCredentialRequestCreateSessionByCredentialCredentialsItem(asked)
+	form := client.CreateSessionByCredential{Credentials: []client.CreateSessionByCredentialCredentialsItem{credential}}
 	request := client.NewCreateSessionByCredentialSessionRequest(form)
 	made := must(gateway.CreateSession(ctx, request, client.CreateSessionParams{})).(*client.SessionCreatedHeaders).Response
 	fmt.Println(made.QrCodeURL)

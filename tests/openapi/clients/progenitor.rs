@@ -8,7 +8,8 @@ use std::error::Error;
 use std::{env, io};
 
 use client::types::{
-    CreateSessionByCredential, CredentialRequest, CredentialRequestId, RequestedFormat, SessionRequest, Status,
+    CreateSessionByCredential, CreateSessionByCredentialCredentialsItem, CredentialRequest, CredentialRequestId,
+    RequestedFormat, SessionRequest, Status,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
@@ -24,8 +25,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .format(RequestedFormat::VcSdJwt)
         .issuer_id(env::var("ISSUER_ID")?)
         .claims(["given_name".parse()?]);
+    let credential = CreateSessionByCredentialCredentialsItem::CredentialRequest(asked.try_into()?);
     let form: CreateSessionByCredential =
-        CreateSessionByCredential::builder().credentials([asked.try_into()?]).try_into()?;
+        CreateSessionByCredential::builder().credentials([credential]).try_into()?;
     let request = SessionRequest::from(form);
     let made = gateway.create_session().body(request).send().await?.into_inner();
     println!("{}", made.qr_code_url.as_str());

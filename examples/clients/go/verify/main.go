@@ -69,10 +69,14 @@ func create(ctx context.Context, gateway *client.ClientWithResponses) (*client.S
 		IssuerId: os.Getenv("ISSUER_ID"),
 		Claims:   []string{"given_name"},
 	}
+	var asked client.CreateSessionByCredential_Credentials_Item
+	if err := asked.FromCredentialRequest(credential); err != nil {
+		return nil, err
+	}
 	var request client.SessionRequest
 	err := request.FromCreateSessionByCredential(client.CreateSessionByCredential{
 		Profiles:    &client.Profiles{client.ProfileN10},
-		Credentials: []client.CredentialRequest{credential},
+		Credentials: []client.CreateSessionByCredential_Credentials_Item{asked},
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.SessionsApi;
 import org.openapitools.client.model.CreateSessionByCredential;
+import org.openapitools.client.model.CreateSessionByCredentialCredentialsInner;
 import org.openapitools.client.model.CredentialRequest;
 import org.openapitools.client.model.ErrorBody;
 import org.openapitools.client.model.Profile;
@@ -42,7 +43,7 @@ public final class Verify {
         .claims(List.of("given_name"));
     CreateSessionByCredential request = new CreateSessionByCredential()
         .profiles(Set.of(Profile._1_0))
-        .credentials(List.of(credential));
+        .credentials(List.of(new CreateSessionByCredentialCredentialsInner(credential)));
     var created = sessions.createSession(new SessionRequest(request), null);
     // Show it as a QR code, or send the person's phone to it.
     System.out.println(created.getQrCodeUrl());
