@@ -11,6 +11,9 @@ pub use self::claim_path::ClaimPath;
 pub(crate) use self::claim_path::RESERVED_NAMES;
 use crate::entropy::{Entropy, EntropyUnavailable};
 
+/// Document type and namespace of the European proof of age (AV profile, annex A).
+pub const AGE_DOC_TYPE: &str = "eu.europa.ec.av.1";
+
 macro_rules! text_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*

@@ -9,7 +9,7 @@ pub use crate::codec::{HOST_NAME_RULE, base64url, form, is_bidi_control, is_host
 pub use crate::crypto::jwk::Jwk;
 pub use crate::error::check::CheckSet;
 pub use crate::formats::mdoc::Handover;
-pub use crate::ids::{ClientIdentifier, DocType, NameSpace, OfferId, random_id};
+pub use crate::ids::{AGE_DOC_TYPE, ClientIdentifier, DocType, NameSpace, OfferId, random_id};
 pub use crate::request::{
     ClaimFilter, Contacts, CredentialRequest, CredentialSet, DcApiPages, Invitation, PageFields,
     PresentationRequest, RequestForm, RequestObjectJwt, SpokenProfiles, VerifierInfo,
@@ -44,7 +44,7 @@ pub use crate::trust::snapshot::TrustSnapshot;
 pub use crate::trust::trusted_list::{
     ListAnchors, ListMark, ListRules, ListSignature, ListSigner, ListTerms, ListedProvider,
     ListedService, ReadList, ReadProvider, ReadService, SignatureKind, TrustedList,
-    TrustedListError, TrustedListErrorKind, import_trusted_list,
+    TrustedListError, TrustedListErrorKind, import_trusted_list, is_of_another_list,
 };
 pub use crate::trust::verifier_certificate::{
     ImportRules, ImportedCertificate, Transparency, VerifierCertificate, VerifierCertificateError,

@@ -220,7 +220,16 @@ impl SourceCache {
     }
 
     fn remove_useless(&mut self, now: UnixMillis) {
-        self.entries.retain(|_, entry| !entry.is_useless(now));
+        self.retain_entries(|_, entry| !entry.is_useless(now));
+    }
+
+    /// Forgets the copies of other scopes than these.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Scope) -> bool) {
+        self.retain_entries(|(_, scope), _| keep(scope));
+    }
+
+    fn retain_entries(&mut self, keep: impl Fn(&Key, &Entry) -> bool) {
+        self.entries.retain(|key, entry| keep(key, entry));
         self.weight = self.entries.values().map(|entry| entry.weight).sum();
     }
 }

@@ -55,7 +55,12 @@ impl Fetcher {
         let is_other = |scope: &Scope| scope.under(trust) != *scope;
         let due = match most {
             0 => Vec::new(),
-            _ => lock(&self.cache).due(now, most, is_other, || drawn(entropy)),
+            _ => {
+                let mut cache = lock(&self.cache);
+                // Sources of issuers that the operator removed are of no use.
+                cache.retain(|scope| scope.is_trusted(trust));
+                cache.due(now, most, is_other, || drawn(entropy))
+            }
         };
         let mut done = Renewals::default();
         if due.is_empty() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{base64url, origin};
 use crate::crypto::Alg;
 use crate::error::ConfigError;
-use crate::ids::{ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
+use crate::ids::{AGE_DOC_TYPE, ClaimPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::expanded;
 use crate::request::profile::Profile;
@@ -19,9 +19,6 @@ use crate::request::purpose::Purpose;
 use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 use crate::trust::UnknownRevocation;
-
-/// Document type and namespace of the European proof of age (AV profile, annex A).
-pub(crate) const AGE_DOC_TYPE: &str = "eu.europa.ec.av.1";
 
 /// A request that a verifier resolved: every default is filled in, and trust serves it (specification
 /// 2, decisions 4). A program reads it and cannot change it, so that

@@ -10,7 +10,7 @@ use crate::trust::crl::VerifiedCrl;
 impl Trust {
     /// Judges `body`, which came from the place of `known` at `now`, by the rules that `known` was judged by
     /// and by this trust, which may be another than it was judged under. `None`: it is not authentic, or it
-    /// says nothing at that time; or the issuer is not trusted any more.
+    /// says nothing at that time, or is older than `known`; or the issuer is not trusted any more.
     ///
     /// A cache that fetches before a source is over needs no presentation for it:
     ///
@@ -35,8 +35,11 @@ impl Trust {
                 self.renewed_list(known, body, now).map(VerifiedSource::StatusList)
             }
             VerifiedSource::Crl { uri, crl } => {
+                let known_update = crl.this_update();
                 let crl = VerifiedCrl::verify_later(&self.provider, body, crl)?;
-                crl.is_current(now).then(|| VerifiedSource::Crl { uri: uri.clone(), crl })
+                let is_later = crl.this_update() >= known_update;
+                (is_later && crl.is_current(now))
+                    .then(|| VerifiedSource::Crl { uri: uri.clone(), crl })
             }
         }
     }
@@ -141,6 +144,27 @@ mod tests {
         for body in [forged, elsewhere, over, b"garbage".to_vec(), Vec::new()] {
             assert!(trust.renewed(&known, &body, LATER).is_none());
         }
+    }
+
+    #[test]
+    fn an_older_copy_does_not_take_the_place_of_a_list_or_a_crl() {
+        let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
+        assert!(trust.renewed(&known, &signed(token(5, NOW_SECS - 60)), NOW).is_none());
+        assert!(trust.renewed(&known, &signed(token(5, NOW_SECS)), NOW).is_some());
+        let crl = |from: &str| {
+            let crl = Crl::new(&name("Root"), KEY_IDENTIFIER, from, "20261124000000Z");
+            crl.sign(&signing_key("root"))
+        };
+        let issuer = root();
+        let issuer = Certificate::parse(&issuer).unwrap();
+        let crl_of = |der: &[u8]| VerifiedSource::Crl {
+            uri: CRL_URI.into(),
+            crl: VerifiedCrl::verify(&PROVIDER, der, &issuer).unwrap(),
+        };
+        let (older, newer) = (crl("20261121000000Z"), crl("20261122000000Z"));
+        let later = NOW.plus(86_400_000);
+        assert!(trust.renewed(&crl_of(&newer), &older, later).is_none());
+        assert!(trust.renewed(&crl_of(&older), &newer, later).is_some());
     }
 
     #[test]

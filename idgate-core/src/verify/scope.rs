@@ -33,6 +33,11 @@ impl Scope {
         Self { trust: trust.snapshot().same(), ..self.clone() }
     }
 
+    /// Whether `trust` still has one of the issuers that are asked for something.
+    pub fn is_trusted(&self, trust: &Trust) -> bool {
+        self.issuers().any(|issuer| trust.snapshot().entry(issuer).is_some())
+    }
+
     /// The issuers that are asked for something.
     pub fn issuers(&self) -> impl Iterator<Item = &IssuerId> {
         self.asked.iter().map(|(issuer, _)| issuer)

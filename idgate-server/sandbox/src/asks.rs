@@ -1,9 +1,10 @@
 //! The sessions that the console can make, and the trust entries behind them.
 
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
 
-use super::issuers::{PID, PROOF_OF_AGE};
+use super::issuers::PID;
 
 /// A session that the console can make.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ pub(super) const ASKS: [Ask; 10] = [
         format: "mso_mdoc",
         issuer_id: PHONES,
         claims: &["age_over_18"],
-        kind: Some(PROOF_OF_AGE),
+        kind: Some(AGE_DOC_TYPE),
         preset_age: None,
     },
 ];

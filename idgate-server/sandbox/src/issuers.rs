@@ -1,6 +1,7 @@
 //! The sample issuers: two providers of identities and driving licences, and what their holder's wallet
 //! has of each. Nobody but a sandbox trusts them.
 
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, Document, IssuerSigned, MDL, rfc3339};
@@ -14,8 +15,6 @@ use idgate_testkit::x509::{
 
 /// The document type, and the namespace, of identities as mdoc.
 pub(crate) const PID: &str = "eu.europa.ec.eudi.pid.1";
-/// The document type, and the namespace, of a European proof of age.
-pub(crate) const PROOF_OF_AGE: &str = "eu.europa.ec.av.1";
 /// Where a good and where a revoked credential stand in a status list.
 const GOOD: u64 = 1;
 pub(super) const REVOKED: u64 = 2;
@@ -151,7 +150,7 @@ impl Provider {
             .with(identity.issue(key))
             .with_mdoc(self.document(MDL, &self.licence(now_ms), condition, now_ms))
             .with_mdoc(self.document(PID, &person(), condition, now_ms))
-            .with_mdoc(self.document(PROOF_OF_AGE, &ages(), condition, now_ms))
+            .with_mdoc(self.document(AGE_DOC_TYPE, &ages(), condition, now_ms))
     }
 
     fn identity(&self, condition: Condition, now_ms: u64) -> CredentialBuilder {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::webhook::SigningSecret;
-use idgate_core::shell::{RootOrigin, TrustAnchor};
+use idgate_core::shell::{AGE_DOC_TYPE, RootOrigin, TrustAnchor};
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::pem;
 use idgate_testkit::mdoc::MDL;
@@ -23,7 +23,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
 use super::asks::{EU_AV, EU_MDL, EU_PID, PHONE_CARDS, PHONES};
 use super::certificate::Place;
-use super::issuers::{PID, PROOF_OF_AGE, Provider};
+use super::issuers::{PID, Provider};
 use super::kept::{Kept, Running};
 use super::memory::Memory;
 use super::phones::{MEMBERSHIP, PhoneRoutes, Phones, is_public};
@@ -39,6 +39,7 @@ use crate::demo::plan::Said;
 use crate::limits::FORGETTING_EVERY;
 use idgate_base::clock::Clock;
 use idgate_base::task::boxed;
+use idgate_server::admin::trust::eu_av;
 use idgate_server::config::Config;
 use idgate_server::log;
 use idgate_server::serve::{self, RunningGateway, Variations};
@@ -266,7 +267,7 @@ fn operator(
         kept.marked = true;
         kept.write(&config.data_dir)?;
     }
-    let phones = phone_trust(first, samples::VCT, &[MDL, PID, PROOF_OF_AGE])?;
+    let phones = phone_trust(first, samples::VCT, &[MDL, PID, AGE_DOC_TYPE])?;
     let cards = phone_trust(first, MEMBERSHIP, &[])?;
     let ages = age_trust(first)?;
     for (issuer_id, change) in [(PHONES, phones), (PHONE_CARDS, cards), (EU_AV, ages)] {
@@ -327,15 +328,10 @@ fn phone_trust(provider: &Provider, vct: &str, doc_types: &[&str]) -> Result<Tru
 
 /// Trust in proofs of age, as `trust add --preset eu-av` has it.
 fn age_trust(provider: &Provider) -> Result<TrustChange, String> {
-    let own = |name: &str| Some(vec![name.to_owned()]);
-    Ok(TrustChange {
-        doc_types: own(PROOF_OF_AGE),
-        namespaces: own(PROOF_OF_AGE),
-        claims: own("age_over_18"),
-        roots: vec![anchor(provider)?],
-        test_only: true,
-        ..TrustChange::default()
-    })
+    let roots = vec![anchor(provider)?];
+    let mut change = TrustChange { roots, test_only: true, ..TrustChange::default() };
+    eu_av(&mut change);
+    Ok(change)
 }
 
 async fn start(

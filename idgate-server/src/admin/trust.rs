@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 
 use self::listed::ListOptions;
 use self::preset::Preset;
+pub use self::preset::eu_av;
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
 use crate::admin::output::{Output, Rows, check_name};

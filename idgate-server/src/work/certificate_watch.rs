@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use idgate_core::UnixMillis;
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 
+use super::ticks;
 use idgate_base::clock::Clock;
 use idgate_store::Store;
 use idgate_store::gateway_key::{CertifiedKey, RENEW_BEFORE_MS, Registration};
@@ -27,16 +27,8 @@ impl CertificateWatch {
     }
 
     /// Runs until `stop` says so or its sender is gone.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut ticks = tokio::time::interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                _ = stop.wait_for(|stopped| *stopped) => return,
-            }
-            self.look().await;
-        }
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        ticks::repeat(EVERY, stop, || self.look()).await;
     }
 
     async fn look(&self) {

@@ -11,8 +11,9 @@ use idgate::{Egress, EgressError, Room};
 use idgate_core::UnixMillis;
 use idgate_core::limits::MAX_XML_LIST_BYTES;
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::time::timeout;
 
+use super::ticks;
 use crate::limits::LIST_FETCH_TIME;
 use idgate_base::clock::Clock;
 use idgate_store::{FetchedList, ListSource, Refreshed, Store, StoreError};
@@ -51,21 +52,13 @@ impl ListRefresh {
     }
 
     /// Runs until `stop` says so or its sender is gone.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                _ = stop.wait_for(|stopped| *stopped) => return,
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        let look = || async {
+            if let Err(error) = self.look().await {
+                tracing::error!(%error, "the trusted lists cannot be renewed");
             }
-            tokio::select! {
-                looked = self.look() => if let Err(error) = looked {
-                    tracing::error!(%error, "the trusted lists cannot be renewed");
-                },
-                _ = stop.wait_for(|stopped| *stopped) => return,
-            }
-        }
+        };
+        ticks::repeat(TICK, stop, look).await;
     }
 
     /// Fetches what is due, and says how many lists that were.

@@ -8,6 +8,7 @@ pub mod spans;
 pub mod status_renewal;
 pub mod supervisor;
 pub mod sweeper;
+mod ticks;
 mod way_out;
 pub mod webhook_url;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use idgate::Fetcher;
 use idgate_core::{CryptoProvider, Trust};
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 
+use super::ticks;
 use idgate_base::clock::Clock;
 use idgate_base::entropy::OsEntropy;
 use idgate_store::{Store, StoreError};
@@ -38,21 +38,13 @@ impl StatusRenewal {
     }
 
     /// Runs until `stop` says so or its sender is gone.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                _ = stop.wait_for(|stopped| *stopped) => return,
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        let look = || async {
+            if let Err(error) = self.look().await {
+                tracing::warn!(%error, "status lists cannot be renewed");
             }
-            tokio::select! {
-                looked = self.look() => if let Err(error) = looked {
-                    tracing::warn!(%error, "status lists cannot be renewed");
-                },
-                _ = stop.wait_for(|stopped| *stopped) => return,
-            }
-        }
+        };
+        ticks::repeat(TICK, stop, look).await;
     }
 
     /// Renews the sources that are due, within the budget.

@@ -119,7 +119,7 @@ impl Reader {
             listed.filter_map(|one| self.service(one, critical)).collect();
         (!services.is_empty()).then(|| ReadProvider {
             names: names(part("TSPName"), "Name"),
-            identifiers: names(part("TSPTradeName"), "Name"),
+            identifiers: registrations(part("TSPTradeName")),
             country: territory.map(str::to_owned).or_else(|| country(part("TSPAddress"))),
             services,
         })
@@ -200,6 +200,20 @@ fn country(address: Option<Node<'_, '_>>) -> Option<String> {
 
 fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The registration identifiers among the trade names (5.4.2, as ETSI EN 319 412-1 5.1.4 writes them, for example
+/// `VATLU-1`): the others are brands, which several providers may have.
+fn registrations(trade_names: Option<Node<'_, '_>>) -> Vec<String> {
+    let mut all = names(trade_names, "Name");
+    all.retain(|name| is_registration(name));
+    all
+}
+
+fn is_registration(name: &str) -> bool {
+    let Some((kind, number)) = name.split_once('-') else { return false };
+    let has_form = kind.len() == 5 && kind.bytes().all(|byte| byte.is_ascii_uppercase());
+    has_form && !number.is_empty()
 }
 
 /// The texts of a multilingual element, the English ones first.

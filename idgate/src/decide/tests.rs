@@ -272,11 +272,8 @@ async fn a_store_that_fails_is_no_decision() {
 async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Refused> {
     let request = AuthorizationRequest {
         client_id: "x509_san_dns:shop.example".into(),
-        response_uri: String::new(),
         nonce: "n-0S6_WzA2Mj".into(),
-        state: String::new(),
-        definition_id: String::new(),
-        descriptors: Vec::new(),
+        ..AuthorizationRequest::default()
     };
     let text = shown(&request, Some((idx, uri)));
     let (client_id, nonce) = (&*request.client_id, &*request.nonce);

@@ -74,11 +74,8 @@ async fn presented(
 ) -> (bool, Option<Reason>) {
     let request = AuthorizationRequest {
         client_id: "x509_san_dns:shop.example".into(),
-        response_uri: String::new(),
         nonce: "n-0S6_WzA2Mj".into(),
-        state: String::new(),
-        definition_id: String::new(),
-        descriptors: Vec::new(),
+        ..AuthorizationRequest::default()
     };
     let (holder, shown) = (samples::holder_key(Curve::P256), Presentation::whole(issued));
     let text = present(&shown, Some(&KbJwt::new(&holder, &shown, &request, at.0).sign()));
@@ -276,10 +273,16 @@ async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
     assert_eq!(fetcher.renew_due(&second, &mut Drawn(LATEST), at).await, done(1, 0, 0));
     assert_eq!(present_at((&fetcher, &second), (0, &uri), at).await, (false, None));
     assert_eq!(source.connections(), 2);
-    // A trust that knows the issuer no longer takes no list of it.
-    let stranger = Trust::new(PROVIDER, []).unwrap();
-    assert_eq!(fetcher.renew_due(&stranger, &mut Drawn(LATEST), at).await, done(0, 0, 1));
-    assert_eq!(fetcher.renew_due(&stranger, &mut Drawn(LATEST), at).await.count(), 0);
+}
+
+#[tokio::test]
+async fn the_sources_of_an_issuer_that_is_not_trusted_any_more_are_forgotten_and_not_asked() {
+    let (source, first) = (Loopback::start().await, trust());
+    let fetcher = with_one(&source, &first).await;
+    let (stranger, at) = (Trust::new(PROVIDER, []).unwrap(), NOW.plus(1000));
+    assert_eq!(fetcher.renew_due(&stranger, &mut Drawn(LATEST), at).await, done(0, 0, 0));
+    assert_eq!(source.connections(), 1);
+    assert!(!fetcher.remembers_any());
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::credential::{Draft, parse_id};
 use crate::error::RequestError;
-use crate::ids::{CredentialFormat, DocType, IssuerId, NameSpace};
+use crate::ids::{AGE_DOC_TYPE, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::fields::Field;
-use crate::request::presentation_request::{AGE_DOC_TYPE, CredentialRequest};
+use crate::request::presentation_request::CredentialRequest;
 
 /// The members of an element with a preset.
 pub(super) const FIELDS: [&str; 4] = ["preset", "issuer_id", "age", "id"];

@@ -26,7 +26,7 @@ impl VerifiedStatusList {
     }
 
     /// A later copy of it, judged for the same credentials. `None`: that cannot be used at the time of
-    /// `context`.
+    /// `context`, or is older than this one.
     pub(in crate::revocation) fn renewed(
         &self,
         token: &[u8],
@@ -34,7 +34,7 @@ impl VerifiedStatusList {
     ) -> Option<Self> {
         let signer = self.voucher.as_ref().map_or(ListSigner::IssuerKey, ListSigner::Certificate);
         match Self::verify_kind(self.kind(), token, &self.uri, signer, context).ok()? {
-            Judged::Current(list) => Some(list),
+            Judged::Current(list) => (list.issued_at >= self.issued_at).then_some(list),
             Judged::Over(..) => None,
         }
     }

@@ -96,6 +96,7 @@ struct Certified {
 pub struct VerifiedStatusList {
     uri: String,
     content: Content,
+    issued_at: UnixMillis,
     fresh_until: UnixMillis,
     expires_at: UnixMillis,
     /// Of the credentials that it was judged for: other formats have other signers.
@@ -257,6 +258,7 @@ impl VerifiedStatusList {
         let list = Self {
             uri: uri.into(),
             content,
+            issued_at: claims.iat,
             fresh_until,
             expires_at: end,
             format: signer.format(),

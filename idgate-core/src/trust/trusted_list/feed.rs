@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::TrustedList;
 use super::entities::{ListedProvider, ListedService};
-use crate::ids::DocType;
+use crate::ids::{AGE_DOC_TYPE, DocType};
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::entry::TrustEntry;
 use crate::trust::listing::{
@@ -18,8 +18,6 @@ use crate::trust::pinned_signer::PinnedSigner;
 
 /// The document type of the one kind of credential that an mDL list is about.
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// The document type of the European proof of age.
-const AGE: &str = "eu.europa.ec.av.1";
 /// What PID are called (PID Rulebook), as SD-JWT VC and as mdoc.
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
@@ -44,8 +42,9 @@ impl TrustEntry {
     /// Takes what `list` says: roots and signers for the document types and credential types that the
     /// entry names, of the countries that it names. Set those before. Where it names none, a PID list
     /// sets the PID's own types, an mDL list the mDL's, the age list the proof of age. A list of public bodies or of
-    /// qualified providers brings nothing, because it does not say which types its providers issue. An entry is never
-    /// opened for a type that it does not name.
+    /// qualified providers brings nothing, because it does not say which types its providers issue, and a list of
+    /// qualified providers brings nothing for identities and proofs of age, whose issuers have lists of their own. An
+    /// entry is never opened for a type that it does not name.
     pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
         self.follows_list = true;
         self.name_types(list.list_type);
@@ -108,9 +107,17 @@ impl TrustEntry {
 const fn only_doc_type(list_type: ListType) -> Option<&'static str> {
     match list_type {
         ListType::Mdl => Some(MDL),
-        ListType::Av => Some(AGE),
+        ListType::Av => Some(AGE_DOC_TYPE),
         _ => None,
     }
+}
+
+/// Whether credentials of this type are of issuers that no list of this type names, whatever the entry names.
+#[cfg_attr(feature = "shell", visibility::make(pub))]
+pub(crate) fn is_of_another_list(list_type: ListType, credential_type: &str) -> bool {
+    let is_pid = ["urn:eudi:pid:", "eu.europa.ec.eudi.pid."];
+    let is_pid = is_pid.iter().any(|start| credential_type.starts_with(start));
+    list_type == ListType::Qeaa && (is_pid || credential_type == AGE_DOC_TYPE)
 }
 
 /// What has been taken so far.
@@ -140,13 +147,19 @@ impl Feed {
         let only: Vec<DocType> = only_doc_type(list_type).map(DocType::new).into_iter().collect();
         let doc_types = match only.first() {
             Some(only_one) => entry.doc_types.contains(only_one).then(|| only.clone()),
-            None => (!entry.doc_types.is_empty()).then(|| entry.doc_types.clone()),
+            None => {
+                let own = |doc_type: &&DocType| !is_of_another_list(list_type, doc_type.as_str());
+                let own: Vec<DocType> = entry.doc_types.iter().filter(own).cloned().collect();
+                (!own.is_empty()).then_some(own)
+            }
         };
         Self {
             facts,
             test_only,
             doc_types,
-            takes_sd_jwts: only.is_empty() && !entry.vct.is_empty(),
+            takes_sd_jwts: only.is_empty()
+                && !entry.vct.is_empty()
+                && !entry.vct.iter().any(|vct| is_of_another_list(list_type, vct)),
             status_doc_types: only,
             roots: Taken::default(),
             sd_jwt_roots: Taken::default(),

@@ -26,6 +26,8 @@ use self::envelope::{Envelope, not_json};
 use self::error::unusable;
 pub use self::error::{TrustedListError, TrustedListErrorKind};
 pub use self::feed::ListTerms;
+#[cfg(feature = "shell")]
+pub use self::feed::is_of_another_list;
 pub use self::read_list::{ListSignature, ReadList, ReadProvider, ReadService, SignatureKind};
 use self::scheme::Scheme;
 pub use self::signer::ListSigner;

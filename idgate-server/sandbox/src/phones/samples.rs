@@ -1,6 +1,7 @@
 //! The samples that a phone can receive: their names, types and elements. The person is always the same one, and
 //! no state has the country codes.
 
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::claim::Claim;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::mdoc::{Cbor, MDL, MDL_NAME_SPACE, rfc3339};
@@ -8,7 +9,7 @@ use idgate_testkit::samples;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
 use serde_json::json;
 
-use crate::issuers::{PID, PROOF_OF_AGE, ages};
+use crate::issuers::{PID, ages};
 
 /// The type of the membership card. It is not a URL, because some wallets fetch what is behind one.
 pub(crate) const MEMBERSHIP: &str = "urn:idgate:sandbox:membership:1";
@@ -83,7 +84,7 @@ impl Sample {
             Self::Membership => MEMBERSHIP,
             Self::DrivingLicence => MDL,
             Self::PidMdoc => PID,
-            Self::ProofOfAge => PROOF_OF_AGE,
+            Self::ProofOfAge => AGE_DOC_TYPE,
         }
     }
 
@@ -150,9 +151,9 @@ impl Sample {
                 (&[PID, "issuing_authority"], "Authority"),
             ],
             Self::ProofOfAge => &[
-                (&[PROOF_OF_AGE, "age_over_18"], "18 or older"),
-                (&[PROOF_OF_AGE, "age_over_16"], "16 or older"),
-                (&[PROOF_OF_AGE, "age_over_21"], "21 or older"),
+                (&[AGE_DOC_TYPE, "age_over_18"], "18 or older"),
+                (&[AGE_DOC_TYPE, "age_over_16"], "16 or older"),
+                (&[AGE_DOC_TYPE, "age_over_21"], "21 or older"),
             ],
         }
     }

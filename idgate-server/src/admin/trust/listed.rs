@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::shell::{ListAnchors, ListProfile, TrustedList, VerifiedCrl};
+use idgate_core::shell::{
+    AGE_DOC_TYPE, ListAnchors, ListProfile, TrustedList, VerifiedCrl, is_of_another_list,
+};
 use idgate_core::trust::ListType;
 use url::Url;
 
@@ -20,7 +22,6 @@ use idgate_store::{ListSettings, NewCrl, NewTrustedList, TrustChange, TrustRecor
 const MDL: &str = "org.iso.18013.5.1.mDL";
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
-const AGE: &str = "eu.europa.ec.av.1";
 
 /// The options that name a trusted list.
 #[derive(Args, Debug)]
@@ -135,7 +136,7 @@ impl ListOptions {
                 return only_type(change, ("an mDL list", MDL), (vct, doc_types));
             }
             ListType::Av => {
-                return only_type(change, ("the age list", AGE), (vct, doc_types));
+                return only_type(change, ("the age list", AGE_DOC_TYPE), (vct, doc_types));
             }
             ListType::PubEaa if vct.is_empty() && doc_types.is_empty() => {
                 return Err(says_no_types("a list of public bodies"));
@@ -144,6 +145,13 @@ impl ListOptions {
                 return Err(says_no_types("a list of qualified providers"));
             }
             _ => {}
+        }
+        let of_another = |name: &&String| is_of_another_list(list.list_type, name);
+        if let Some(name) = vct.iter().chain(&doc_types).find(of_another) {
+            return Err(Failure::Error(format!(
+                "{name}: the trusted list is of qualified providers, which do not issue it; for the PID providers of a \
+                 national list say --list-type pid, for proofs of age follow the age list"
+            )));
         }
         Ok(())
     }

@@ -1,10 +1,9 @@
 //! Presets of `trust add`: the properties of an ecosystem under one name (decisions 41).
 
 use clap::ValueEnum;
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_core::trust::{ListType, RevocationPolicy};
 use idgate_store::TrustChange;
-
-const AGE: &str = "eu.europa.ec.av.1";
 
 /// A preset by its name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -14,19 +13,25 @@ pub(super) enum Preset {
 }
 
 impl Preset {
-    /// The type of list that its issuers are in.
+    /// Sets what the operator did not.
+    pub(super) fn fill(self, change: &mut TrustChange) {
+        match self {
+            Self::EuAv => eu_av(change),
+        }
+    }
+
+    /// The list of its issuers.
     pub(super) const fn list_type(self) -> ListType {
         let Self::EuAv = self;
         ListType::Av
     }
+}
 
-    /// Sets what the operator did not.
-    pub(super) fn fill(self, change: &mut TrustChange) {
-        let Self::EuAv = self;
-        let own = |name: &str| Some(vec![name.to_owned()]);
-        change.doc_types = change.doc_types.take().or_else(|| own(AGE));
-        change.namespaces = change.namespaces.take().or_else(|| own(AGE));
-        change.claims = change.claims.take().or_else(|| own("age_over_18"));
-        change.revocation = change.revocation.or(Some(RevocationPolicy::IfPublished));
-    }
+/// Sets what `change` leaves open as the European proof of age has it.
+pub fn eu_av(change: &mut TrustChange) {
+    let own = |name: &str| Some(vec![name.to_owned()]);
+    change.doc_types = change.doc_types.take().or_else(|| own(AGE_DOC_TYPE));
+    change.namespaces = change.namespaces.take().or_else(|| own(AGE_DOC_TYPE));
+    change.claims = change.claims.take().or_else(|| own("age_over_18"));
+    change.revocation = change.revocation.or(Some(RevocationPolicy::IfPublished));
 }

@@ -7,7 +7,7 @@ use idgate_core::shell::{
     ListMark, ListRules, TrustedList, TrustedListError, TrustedListErrorKind,
 };
 use idgate_core::trust::ListType;
-use idgate_xml_list::import_trusted_list;
+use idgate_xml_list::{import_trusted_list, is_xml};
 
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;
@@ -204,6 +204,12 @@ impl NewTrustedList {
         // What a list for tests was is no rule for a live one.
         let former = former.filter(|former| former.test_only == test_only);
         let list = self.import(&row, former, now)?;
+        if former.is_some_and(|former| is_xml(&former.token) != is_xml(&self.token)) {
+            return Err(Refused::List(TrustedListError::new(
+                TrustedListErrorKind::Unusable,
+                "is in another form (JSON or XML) than the list in force; remove the entry first",
+            )));
+        }
         row.list_type = list.list_type.name().to_owned();
         let organization = former.and_then(|former| former.organization.clone());
         row.organization = organization.or_else(|| list.signer.organization.clone());

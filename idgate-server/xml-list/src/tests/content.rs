@@ -306,3 +306,17 @@ fn pointers_of_a_list_to_itself_announce_signers_and_others_do_not() {
     let read = import_as(&list, None).unwrap();
     assert_eq!(read.announced_signers.len(), 1);
 }
+
+#[test]
+fn a_list_with_more_than_256_pointers_is_refused() {
+    let of = |count: usize| {
+        let pointers = "<OtherTSLPointer></OtherTSLPointer>".repeat(count);
+        let scheme = format!("<PointersToOtherTSL>{pointers}</PointersToOtherTSL>");
+        let mut list = national();
+        list.scheme = scheme;
+        list
+    };
+    assert!(import_as(&of(256), None).is_ok());
+    let refused = import_as(&of(257), None).unwrap_err().to_string();
+    assert!(refused.contains("has more than 256 pointers to other lists"), "{refused}");
+}

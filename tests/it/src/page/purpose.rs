@@ -30,6 +30,26 @@ fn the_page_shows_why_the_client_asks_as_the_words_of_the_client() {
 }
 
 #[test]
+fn a_purpose_is_taken_in_every_language_of_pages() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let page = Browser::new(&gateway, &created).page();
+    let mut languages: Vec<&str> =
+        page.split("hreflang=\"").skip(1).map(|rest| &rest[..2]).collect();
+    languages.push("en");
+    assert!(languages.len() > 7, "{languages:?}");
+    let texts = languages.iter().map(|code| ((*code).to_owned(), json!(format!("why, {code}"))));
+    let purpose = Value::Object(texts.collect());
+    let created = tenant.create(&asking(purpose));
+    let mut browser = Browser::new(&gateway, &created);
+    for code in languages {
+        let page = String::from_utf8(browser.get(&format!("?lang={code}")).body).unwrap();
+        assert!(page.contains(&format!("<span>why, {code}</span>")), "{page}");
+    }
+}
+
+#[test]
 fn a_purpose_without_english_or_in_another_language_is_refused() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use idgate_testkit::trusted_list::{Kind, TrustedList, provider as provider_in_json};
 use idgate_testkit::xml_list::{DS_NS, GRANTED, PID, QEAA, XmlKind, XmlList, provider, service};
 use serde_json::json;
 
@@ -190,6 +191,50 @@ fn the_type_that_was_named_chooses_among_the_services_of_a_national_list() {
     // It stays that type.
     let again = import_text(&installation, &text, &["--list-type", "qeaa"]);
     assert!(again.stderr.contains("is of the type pid, and qeaa is asked for"), "{again:?}");
+}
+
+#[test]
+fn a_list_of_qualified_providers_is_refused_for_identities_and_proofs_of_age() {
+    let installation = Installation::new();
+    let text = signed(&national(7, &[&Authority::new(now_ms()).root.der]));
+    for own in [
+        ["--doc-type", "eu.europa.ec.eudi.pid.1"],
+        ["--vct", "urn:eudi:pid:de:1"],
+        ["--doc-type", "eu.europa.ec.av.1"],
+    ] {
+        let refused = import_text(&installation, &text, &own);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(
+            refused.stderr.contains("of qualified providers, which do not issue it"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(import_text(&installation, &text, &MDL).code, 0);
+}
+
+#[test]
+fn a_list_in_another_form_than_the_one_in_force_is_refused() {
+    let installation = Installation::new();
+    let root = Authority::new(now_ms()).root.der;
+    let json = |number| {
+        let list = TrustedList::new(Kind::Pid, now_ms()).numbered(number);
+        let services = [Kind::Pid.issuance(&[&root])];
+        token(&list.with(provider_in_json("Utopia people", "NTRUT-2", "UT", &services)))
+    };
+    let xml = |number| {
+        let list = XmlList::new(XmlKind::National, now_ms()).numbered(number);
+        let services = [service(PID, GRANTED, &[&root])];
+        signed(&list.with(provider("Utopia people", "NTRUT-2", "UT", &services)))
+    };
+    let taken = |text: &str| import_text(&installation, text, &["--list-type", "pid"]);
+    let why = "is in another form (JSON or XML) than the list in force";
+    for (first, second) in [(json(7), xml(8)), (xml(9), json(10))] {
+        assert_eq!(taken(&first).code, 0);
+        let refused = taken(&second);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+        assert_eq!(installation.run(&["trust", "remove", ISSUER_ID]).code, 0);
+    }
 }
 
 #[test]

@@ -99,6 +99,28 @@ fn a_list_of_public_bodies_brings_nothing_until_the_entry_names_types() {
     assert_eq!(public_entry(&list).sd_jwt_roots.len(), 1);
 }
 
+/// Their issuers are in lists of their own.
+#[test]
+fn a_list_of_qualified_providers_brings_nothing_for_identities_and_proofs_of_age() {
+    let mut list = of_public(&[Kind::PubEaa.issuance(&[&root("ca").der])]);
+    list.list_type = ListType::Qeaa;
+    for own in ["eu.europa.ec.eudi.pid.1", "eu.europa.ec.av.1"] {
+        let mut entry = TrustEntry::new(IssuerId::new("qeaa"));
+        entry.doc_types = vec![DocType::new(own)];
+        entry.take_list(&list, &ListTerms::default());
+        assert!(nothing(&entry), "{own}");
+        entry.doc_types.push(DocType::new("org.example.diploma.1"));
+        entry.forget_lists();
+        entry.take_list(&list, &ListTerms::default());
+        let named: Vec<_> = entry.roots.iter().map(|root| root.doc_types.clone()).collect();
+        assert_eq!(named, [[DocType::new("org.example.diploma.1")]], "{own}");
+    }
+    let mut entry = TrustEntry::new(IssuerId::new("qeaa"));
+    entry.vct = vec!["urn:example:diploma:1".into(), "urn:eudi:pid:de:1".into()];
+    entry.take_list(&list, &ListTerms::default());
+    assert!(nothing(&entry));
+}
+
 #[test]
 fn an_mdl_list_never_vouches_for_sd_jwts_or_other_documents() {
     let list = made(Kind::Mdl).with(provider(

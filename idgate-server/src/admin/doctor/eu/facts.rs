@@ -1,5 +1,6 @@
 //! The facts that rules judge.
 
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_core::trust::{OnUnknownRevocation, RevocationPolicy};
 use idgate_core::{Profile, UnixMillis};
 
@@ -8,8 +9,6 @@ use crate::failure::Failure;
 use idgate_store::gateway_key::Registration;
 use idgate_store::{CertificateRecord, ClientRecord, OperatorStore, TrustRecord};
 
-/// The document type of European proofs of age.
-pub(super) const AGE: &str = "eu.europa.ec.av.1";
 /// The start of the types of identities, of an SD-JWT VC and of an mdoc.
 const PID: [&str; 2] = ["urn:eudi:pid:", "eu.europa.ec.eudi.pid."];
 
@@ -63,7 +62,7 @@ impl<'c> Facts<'c> {
 
     /// The trust entries for European proofs of age.
     pub(super) fn age_entries(&self) -> Vec<&TrustRecord> {
-        let is_age = |entry: &&TrustRecord| entry.doc_types.iter().any(|name| name == AGE);
+        let is_age = |entry: &&TrustRecord| entry.doc_types.iter().any(|name| name == AGE_DOC_TYPE);
         self.trust.iter().filter(is_age).collect()
     }
 

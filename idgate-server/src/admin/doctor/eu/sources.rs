@@ -1,9 +1,10 @@
 //! Rules about the sources of trust: lists of issuers, and lists of withdrawn credentials.
 
 use idgate_core::Profile;
+use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_core::trust::RevocationPolicy;
 
-use super::facts::{AGE, Facts, by_hand};
+use super::facts::{Facts, by_hand};
 use super::{Force, Judgement, Rule};
 
 const AV: &str = "age verification 4.4";
@@ -115,11 +116,11 @@ fn age_protocols(facts: &Facts<'_>) -> Judgement {
 fn age_list(facts: &Facts<'_>) -> Judgement {
     let entries = facts.age_entries();
     if entries.is_empty() {
-        return Judgement::NotConcerned(format!("No trust entry is for {AGE}."));
+        return Judgement::NotConcerned(format!("No trust entry is for {AGE_DOC_TYPE}."));
     }
     let without = by_hand(&entries);
     match without.is_empty() {
-        true => Judgement::Met(format!("Every trust entry for {AGE} follows a trusted list.")),
+        true => Judgement::Met(format!("Every trust entry for {AGE_DOC_TYPE} follows a trusted list.")),
         false => Judgement::NotMet(
             format!("Issuers are named by hand, or a list that only tests trust, in: {}.", without.join(", ")),
             "Run `idgate trust add ID --preset eu-av --trusted-list URL --list-signer-ca FILE`, and remove the roots \

@@ -1,0 +1,28 @@
+//! Work that a gateway repeats.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+/// Does `work` at once and after every `pause`, until `stop` says so or its sender is gone. Work that is under way then
+/// is dropped.
+pub(super) async fn repeat<W: Future<Output = ()>>(
+    pause: Duration,
+    mut stop: watch::Receiver<bool>,
+    mut work: impl FnMut() -> W,
+) {
+    let mut ticks = tokio::time::interval(pause);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stop.wait_for(|stopped| *stopped) => return,
+        }
+        tokio::select! {
+            () = work() => {}
+            _ = stop.wait_for(|stopped| *stopped) => return,
+        }
+    }
+}
