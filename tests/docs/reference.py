@@ -13,13 +13,13 @@ SOURCE, PAGE = ROOT / "idgate-server/openapi.yaml", ROOT / "docs/http.md"
 
 HEAD = """# Every endpoint
 
-Made of the gateway's own description, `GET /api/openapi.json`, with every profile, page and browser switched on; a
-gateway with less leaves out what it does not have. How to use it is in [Over HTTP](integrate.md); errors are explained
-[there](integrate.md#errors), too, and so are the [limits](integrate.md#limits).
+This page is generated from the gateway's own description, `GET /api/openapi.json`, with every profile, the hosted page
+and the Digital Credentials API enabled. The description of a gateway leaves out features that are not enabled there. To
+learn how to use the API, read [HTTP API](integrate.md), [Errors](errors.md) and [Rate limits](limits.md).
 
-A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. A refusal has an
-[ErrorBody](#errorbody) as its body, and [of pages](#refusals-of-pages) one in words where a person reads it; what those mean
-that many endpoints have stands [once](#refusals)."""
+A tenant sends `Authorization: Bearer <API key>`. An operator sends the admin token in the same header. A refused
+request has an [ErrorBody](#errorbody) as its body. A [page](#refusals-of-pages) is refused with a text that people can
+read. Answers that many endpoints share are explained [once](#refusals)."""
 METHODS = ("get", "post", "put", "delete")
 
 

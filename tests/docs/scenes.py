@@ -197,4 +197,11 @@ SCENES: dict[str, type[Scene]] = {
     "phones.md": Phones,
     "operate.md": Operate,
     "integrate.md": Integrate,
+    "sessions.md": Integrate,
+    "results.md": Integrate,
+    "hosted-page.md": Integrate,
+    "webhooks.md": Integrate,
+    "live-events.md": Integrate,
+    "audit-log.md": Integrate,
+    "api-keys.md": Integrate,
 }
