@@ -48,9 +48,9 @@ def values(schema):
         if least is not None and most is not None:
             told.append(f"{least} to {most}{unit}")
         elif least is not None:
-            told.append(f"{least}{unit} or more")
+            told.append(f"at least {least}{unit[:-1] if least == 1 else unit}")
         elif most is not None:
-            told.append(f"{most}{unit} at most")
+            told.append(f"at most {most}{unit}")
     return told
 
 
