@@ -152,7 +152,7 @@ impl DataDir {
     /// Checks these three of `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it is set and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let dir = Self {
             path: required(settings, "data_dir", non_empty)?.into(),
@@ -184,7 +184,7 @@ impl Config {
     /// Reads flags (by key), this process's environment and the settings file.
     ///
     /// # Errors
-    /// What is wrong, where it is set and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn load(flags: &BTreeMap<String, String>, file: Option<&Path>) -> Result<Self, String> {
         Self::new(&Settings::collect(flags, environment(), file)?)
     }
@@ -192,7 +192,7 @@ impl Config {
     /// Checks `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it is set and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let DataDir { path: data_dir, database, instance_key } = DataDir::new(settings)?;
         let behind_tls_proxy = required(settings, "behind_tls_proxy", rules::yes_no)?;

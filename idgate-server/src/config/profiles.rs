@@ -58,7 +58,7 @@ impl OwnName {
     /// From `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it is set and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let base_url = optional(settings, "base_url", rules::base_url)?;
         Ok(Self {

@@ -43,7 +43,7 @@ impl Traces {
     /// Checks the settings; `None`: no collector is named, or traces are off.
     ///
     /// # Errors
-    /// What is wrong, where it is set and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub(super) fn new(settings: &Settings) -> Result<Option<Self>, String> {
         let whole = optional(settings, "otel_exporter_otlp_traces_endpoint", address)?;
         let base = optional(settings, "otel_exporter_otlp_endpoint", address)?;

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_shown_and_what_is_not_named_stays() {
+    fn client_set_changes_only_what_it_names() {
         let (dir, mut store) = store();
         let id = store.create_client("shop", true, None, NOW).unwrap().client_id;
         let png = dir.path().join("logo.png");
