@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "examples" / "deploy"
 #: The pages that an operator reads; benches and tests have variables of their own on others.
 PAGES = ("operate.md", "configuration.md", "trust.md", "revocation.md", "keys.md", "certificates.md", "clients.md",
-         "backup.md", "retention.md", "audit.md", "monitoring.md", "tracing.md", "limits.md", "verify.md")
+         "backup.md", "retention.md", "audit.md", "monitoring.md", "tracing.md", "overload.md", "verify.md")
 VARIABLE = re.compile(r"\b((?:IDGATE|OID4VP)_[A-Z0-9_]+)\b")
 
 
