@@ -1,5 +1,5 @@
-//! The description of the HTTP interface (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/` derives it from
-//! `openapi.yaml`.
+//! The description of the HTTP interface (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/`
+//! derives it from `openapi.yaml`.
 
 #[cfg(test)]
 mod tests;
@@ -8,27 +8,27 @@ use std::sync::LazyLock;
 
 use miniz_oxide::inflate::decompress_to_vec;
 
-/// One description in all its forms.
+/// A description in all its forms.
 #[derive(Clone, Copy)]
 pub struct Description {
     /// OpenAPI 3.1.0.
     pub yaml: Text,
     /// The same as JSON.
     pub json: Text,
-    /// OpenAPI 3.0.3, for generators that read no later one.
+    /// OpenAPI 3.0.3, for generators that do not read 3.1.
     pub yaml_3_0: Text,
 }
 
-/// A text that is deflated in the program, because all of them are 1.9 MB together, and inflated once, for the first
-/// request.
+/// A text that the program holds deflated and inflates once, for the first request. All texts
+/// together are 1.9 MB.
 pub type Text = &'static LazyLock<String>;
 
-/// Of gateways that differ in whether sessions have pages.
+/// The descriptions of a gateway without and with pages.
 #[derive(Clone, Copy)]
 pub struct Kinds {
-    /// They have none.
+    /// Sessions have no pages.
     pub without_pages: Description,
-    /// They have.
+    /// Sessions have pages.
     pub with_pages: Description,
 }
 
@@ -56,18 +56,18 @@ macro_rules! text {
     }};
 }
 
-/// Inflates a text of the build. A test inflates each.
+/// Inflates a text that the build deflated. An error gives an empty text; a test inflates each.
 fn inflated(deflated: &[u8]) -> String {
     let text = decompress_to_vec(deflated).unwrap_or_default();
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Of one that speaks `draft` alone: the newer fields, which it would refuse, are not in it
-/// (decisions 20).
+/// For a gateway that speaks only `draft`. It leaves out the newer fields, which that gateway
+/// refuses (decisions 20).
 pub static DRAFT: Kinds = kinds!("draft", "draft-pages");
 
-/// Of one that speaks more, and asks no browsers.
+/// For a gateway that speaks more than `draft`, without the Digital Credentials API.
 pub static PROFILES: Kinds = kinds!("profiles", "profiles-pages");
 
-/// Of one whose pages ask through their browser; with pages it has everything.
+/// For a gateway with the Digital Credentials API. With pages, it describes everything.
 pub static BROWSERS: Kinds = kinds!("browsers", "browsers-pages");

@@ -70,13 +70,13 @@ class CodesTest(unittest.TestCase):
         self.assertEqual(theirs, {code: status for code, status in statuses.items() if status != 400})
         self.assertEqual(set(statuses), set(errors))
 
-    def test_the_tables_of_integrate_md_are_the_table_of_code_rs(self):
+    def test_the_tables_of_errors_md_are_the_table_of_code_rs(self):
         source = (ROOT / "idgate-core/src/error/code.rs").read_text(encoding="utf-8")
         errors, rest = source.split("    Reason {")
         reasons, wallet_errors = rest.split("    WalletError {")
-        text = (ROOT / "docs/integrate.md").read_text(encoding="utf-8")
-        documented_errors, rest = text.split("### Errors")[1].split("### Reasons")
-        documented_reasons, documented_wallet_errors = rest.split("### Wallet errors")
+        text = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
+        documented_errors, rest = text.split("## Error codes")[1].split("## Reasons")
+        documented_reasons, documented_wallet_errors = rest.split("## Wallet errors")
         self.assertEqual(CODE.findall(errors), ROW.findall(documented_errors))
         self.assertEqual(CODE.findall(reasons), ROW.findall(documented_reasons))
         self.assertEqual(CODE.findall(wallet_errors), ROW.findall(documented_wallet_errors))

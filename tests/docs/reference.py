@@ -1,7 +1,7 @@
-"""docs/http.md, made of the interface description that a gateway serves (`GET /api/openapi.json`).
+"""Makes docs/http.md from the interface description that a gateway serves (`GET /api/openapi.json`).
 
-The tests make it from a gateway with everything switched on, and compare. To write it, from the source of the
-description and with PyYAML:
+A test makes the page from a gateway with everything enabled, and compares. To write the page from the source of the
+description, with PyYAML:
 
     python3 tests/docs/reference.py"""
 
@@ -13,18 +13,18 @@ SOURCE, PAGE = ROOT / "idgate-server/openapi.yaml", ROOT / "docs/http.md"
 
 HEAD = """# Every endpoint
 
-Made of the gateway's own description, `GET /api/openapi.json`, with every profile, page and browser switched on; a
-gateway with less leaves out what it does not have. How to use it is in [Over HTTP](integrate.md); errors are explained
-[there](integrate.md#errors), too, and so are the [limits](integrate.md#limits).
+This page is generated from the gateway's own description, `GET /api/openapi.json`, with every profile, the hosted page
+and the Digital Credentials API enabled. The description of a gateway leaves out features that are not enabled there. To
+learn how to use the API, read [HTTP API](integrate.md), [Errors](errors.md) and [Rate limits](limits.md).
 
-A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. A refusal has an
-[ErrorBody](#errorbody) as its body, and [of pages](#refusals-of-pages) one in words where a person reads it; what those mean
-that many endpoints have stands [once](#refusals)."""
+A tenant sends `Authorization: Bearer <API key>`. An operator sends the admin token in the same header. A refused
+request has an [ErrorBody](#errorbody) as its body. A [page](#refusals-of-pages) is refused with a text that people can
+read. Answers that many endpoints share are explained [once](#refusals)."""
 METHODS = ("get", "post", "put", "delete")
 
 
 def words(text):
-    """A description in one line of a table, or of a paragraph."""
+    """A description as one line, for a table or a paragraph."""
     return " ".join((text or "").split()).replace("|", "\\|")
 
 
@@ -48,9 +48,9 @@ def values(schema):
         if least is not None and most is not None:
             told.append(f"{least} to {most}{unit}")
         elif least is not None:
-            told.append(f"{least}{unit} or more")
+            told.append(f"at least {least}{unit[:-1] if least == 1 else unit}")
         elif most is not None:
-            told.append(f"{most}{unit} at most")
+            told.append(f"at most {most}{unit}")
     return told
 
 
@@ -87,22 +87,23 @@ def body_of(content):
                      for media, told in content.items())
 
 
-def who(operation):
+def authentication(operation):
     names = {name for way in operation.get("security") or [] for name in way}
-    return "admin token" if "adminToken" in names else "API key" if names else "anybody"
+    return "with an admin token" if "adminToken" in names else "with an API key" if names else "without authentication"
 
 
 def operation_text(document, method, path, shared, operation):
-    yield f"### `{method.upper()} {path}`"
-    yield words(f"{operation['summary']}. {operation.get('description', '')}").strip()
-    yield f"Who: {who(operation)}."
+    yield f"### {operation['summary']}"
+    yield f"`{method.upper()} {path}`, {authentication(operation)}"
+    if operation.get("description"):
+        yield words(operation["description"])
     parameters = [resolve(document, one) for one in [*shared, *operation.get("parameters", [])]]
     if parameters:
         rows = [f"| `{one['name']}` | {one['in']} | {'yes' if one.get('required') else 'no'} "
                 f"| {kind(one.get('schema', {}))} | {words(one.get('description'))} |" for one in parameters]
-        yield "\n".join(["| parameter | in | required | value | |", "|---|---|---|---|---|", *rows])
+        yield "\n".join(["| parameter | in | required | value | description |", "|---|---|---|---|---|", *rows])
     if "requestBody" in operation:
-        yield f"Body: {body_of(resolve(document, operation['requestBody'])['content'])}."
+        yield f"Request body: {body_of(resolve(document, operation['requestBody'])['content'])}."
     rows, shared, of_page = [], [], []
     for code, answer in operation["responses"].items():
         if "$ref" in answer and is_refusal(told := resolve(document, answer)):
@@ -110,12 +111,12 @@ def operation_text(document, method, path, shared, operation):
             continue
         told = resolve(document, answer)
         rows.append(f"| {code} | {words(told.get('description'))} | {body_of(told.get('content', {}))} |")
-    yield "It answers:"
-    yield "\n".join(["| status | | body |", "|---|---|---|", *rows])
+    yield "Responses:"
+    yield "\n".join(["| status | meaning | body |", "|---|---|---|", *rows])
     if shared:
-        yield f"Also {', '.join(shared)}: [refusals](#refusals)."
+        yield f"Also {', '.join(shared)}: see [Refusals](#refusals)."
     if of_page:
-        yield f"Also {', '.join(of_page)}: [refusals of pages](#refusals-of-pages)."
+        yield f"Also {', '.join(of_page)}: see [Refusals of pages](#refusals-of-pages)."
 
 
 def is_refusal(answer):
@@ -128,7 +129,7 @@ def is_for_people(answer):
 
 
 def refusals(document, chosen):
-    """What the answers mean that many operations share."""
+    """The meaning of the answers that many operations share."""
     told = set()
     for item in document["paths"].values():
         for method in METHODS:
@@ -141,7 +142,7 @@ def refusals(document, chosen):
 
 
 def members(schema):
-    """Of an object the members, also where it is put together of several."""
+    """The members of an object, including those of its parts."""
     for part in schema.get("allOf", []):
         if "$ref" not in part:
             yield from members(part)
@@ -159,9 +160,9 @@ def schema_text(name, schema):
         for member, required, told in rows:
             about = words(told.get("description")) if isinstance(told, dict) else ""
             lines.append(f"| `{member}` | {'yes' if required else 'no'} | {kind(told)} | {about} |")
-        yield "\n".join(["| member | required | value | |", "|---|---|---|---|", *lines])
+        yield "\n".join(["| member | required | value | description |", "|---|---|---|---|", *lines])
         if schema.get("additionalProperties") is False:
-            yield "No other member."
+            yield "No other members are allowed."
     else:
         yield f"Value: {kind(schema)}."
 
@@ -182,7 +183,7 @@ def page(document):
 
 
 def from_source():
-    """The page, or `None` where PyYAML is not there."""
+    """The page, or `None` without PyYAML."""
     try:
         import yaml
     except ImportError:

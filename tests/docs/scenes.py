@@ -211,4 +211,11 @@ SCENES: dict[str, type[Scene]] = {
     "tracing.md": Operated,
     "verify.md": Operate,
     "integrate.md": Integrate,
+    "sessions.md": Integrate,
+    "results.md": Integrate,
+    "hosted-page.md": Integrate,
+    "webhooks.md": Integrate,
+    "live-events.md": Integrate,
+    "audit-log.md": Integrate,
+    "api-keys.md": Integrate,
 }

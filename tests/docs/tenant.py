@@ -1,4 +1,4 @@
-"""docs/integrate.md: a tenant's requests, the answers to them, its page and its receiver."""
+"""The pages about the HTTP API: a tenant's requests, the answers to them, its page and its receiver."""
 
 from __future__ import annotations
 
@@ -79,28 +79,28 @@ class Integrate(Gateway):
 
     def json(self, block: Block, value) -> None:
         if "request" in block.marks:
-            way = {"Ask": ("POST", "/v1/sessions"), "Be told": ("PUT", "/v1/webhook-endpoint"),
-                   "Keys": ("POST", "/v1/api-keys")}[block.heading]
-            if block.heading == "Be told":
+            way = {"sessions.md": ("POST", "/v1/sessions"), "webhooks.md": ("PUT", "/v1/webhook-endpoint"),
+                   "api-keys.md": ("POST", "/v1/api-keys")}[block.page]
+            if block.page == "webhooks.md":
                 status, told = self.ask(way[1], value, way[0])
                 assert status in (200, 201), told
                 return
             status, told = self.ask(way[1], value, way[0])
             assert status == 201, f"{block}: {status} {told}"
             self.asked.append(told)
-        elif block.heading == "Ask":
+        elif block.page == "sessions.md":
             same_shape(value, self.asked[-1])
-        elif block.heading == "Read" and "session_id" in value:
+        elif block.heading == "The result" and "session_id" in value:
             same_shape(value, self.settled({"credentials": [self.PID]}))
-        elif block.heading == "Read":
+        elif block.heading == "The result":
             result = self.settled({"credentials": [self.LICENCE]})
             same_shape(value | {"decided_by": {}}, result["verification_details"]["credentials"][0]
                        | {"decided_by": {}})
             assert "decided_by" in result["verification_details"]["credentials"][0], result
-        elif block.heading == "Follow":
+        elif block.page == "live-events.md":
             session = self.settled({"credentials": [self.PID]}, "wrong-nonce")
             same_shape(value, self.last_message(session["session_id"]))
-        elif block.heading == "Ask why":
+        elif block.heading == "Verification report":
             session = self.settled({"credentials": [self.PID]}, "wrong-nonce")
             report = self.ask(f"/v1/sessions/{session['session_id']}/report")[1]
             [good, failed] = value["credentials"][0]["checks"]
@@ -108,7 +108,7 @@ class Integrate(Gateway):
             same_shape(good, checks[0])
             same_shape(failed, checks[-1])
             same_shape(value | {"credentials": []}, report | {"credentials": []})
-        elif block.heading == "Look back":
+        elif block.page == "audit-log.md":
             self.settled({"credentials": [self.PID]}, "wrong-nonce")
             same_shape(value, self.ask("/v1/audit-log?limit=1")[1])
         else:
@@ -187,7 +187,9 @@ class Integrate(Gateway):
                              "const read = stream.onmessage\nstream.onmessage = (event) => { read(event);"
                              " console.log(JSON.parse(event.data).status) }\nstream.onerror = stop\n",
                              "--experimental-websocket", "--no-warnings")
-            assert told.split() == ["CREATED", "PENDING", "VERIFIED"], told
+            # The first session fetches its status list, and is VERIFYING meanwhile.
+            told = [status for status in told.split() if status != "VERIFYING"]
+            assert told == ["CREATED", "PENDING", "VERIFIED"], told
         elif "redirect(page_url)" in text:
             told = self.node(TENANT + text)
             assert re.search(rf"led to {GATEWAY}/v/\w+", told), told

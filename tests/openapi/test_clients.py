@@ -1,4 +1,4 @@
-"""Clients that generators make of the served description walk a whole verification."""
+"""Clients that are generated from the served description complete a whole verification."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ from tools import (FLOWS, GO, NODE, OGEN, OGEN_MODULE, WORK, cargo_build, cargo_
                    go_example, go_flow, go_tool, java_example, needs, node_packages, openapi_generator, run)
 from wallet import Issuer, Wallet, read_request  # noqa: E402
 
-# The settings of a gateway with everything on.
+# The settings of a gateway with everything enabled.
 EVERYTHING = {"IDGATE_PROFILES": "draft,1.0,haip", "IDGATE_PAGE": "on", "IDGATE_DC_API": "unsigned"}
 
 
@@ -45,7 +45,7 @@ class ClientsTest(unittest.TestCase):
         return gateway, *described
 
     def walk(self, *command, cwd=WORK, tells="Erika not_found", **environment):
-        """Has the client ask, answers as a wallet, and reads the words that the client then prints."""
+        """Starts the client, answers its request as a wallet, and checks the words that the client prints."""
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=cwd,
@@ -99,7 +99,7 @@ class TypeScriptTest(ClientsTest):
         self.typescript("openapi_typescript.ts", folder)
 
     def typescript(self, flow, generated):
-        """Compiles a flow beside what was generated, strictly, and walks it."""
+        """Compiles a flow together with the generated code, in strict mode, and walks it."""
         node_packages()
         folder = NODE / generated.name
         shutil.rmtree(folder, ignore_errors=True)
@@ -137,7 +137,7 @@ class GoTest(ClientsTest):
 
     def test_ogen(self):
         generator = go_tool(OGEN)
-        # It finds the imports of its own code only in a module that requires it.
+        # ogen resolves the imports of its own code only in a module that requires it.
         folder, client = go_flow("ogen.go", OGEN_MODULE)
         run(generator, "--config", FLOWS / "ogen.yml", "--package", "client", "--target", client, self.older,
             cwd=folder, **GO)
@@ -156,7 +156,7 @@ class RustTest(ClientsTest):
     def test_progenitor(self):
         folder = cargo_flow("progenitor")
         document = yaml.safe_load(self.older.read_text(encoding="utf-8"))
-        # It stops at an operation whose bodies are of several types, which pages and wallets have.
+        # progenitor stops at operations whose bodies have several types. Pages and wallet endpoints have such bodies.
         document["paths"] = {path: item for path, item in document["paths"].items()
                              if path.startswith("/v1/") and not path.startswith("/v1/oid4vp/")}
         (folder / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
@@ -167,7 +167,7 @@ class RustTest(ClientsTest):
 class JavaTest(ClientsTest):
     def test_openapi_generator_as_it_is_where_draft_alone_is_spoken(self):
         self.gateway, *_ = self.serve("draft", {"IDGATE_PROFILES": "draft"})
-        # The example without the lines that only newer profiles need.
+        # The example, without the lines that only newer profiles need.
         classes = java_example(self.gateway.url, ("pom.xml", "containerDefaultToNull>true"),
                                ("src/main/java/Verify.java", "Profile"))
         self.walk("java", "-cp", classes, "Verify", tells=r"VERIFIED 20\S+Z given_name: Erika",
@@ -200,7 +200,7 @@ class ExamplesTest(unittest.TestCase):
     def start(self, *command, **environment):
         process = subprocess.Popen([str(part) for part in command], env={**os.environ, **environment},
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # The last that was added is done first.
+        # Cleanups run in reverse order.
         for done in (process.stdout.close, process.stderr.close, process.wait, process.kill):
             self.addCleanup(done)
         return process
@@ -219,7 +219,7 @@ class ExamplesTest(unittest.TestCase):
         self.assertRegex(why, r"\Ainvalid_api_key: .+\n\Z")
 
     def receive(self, sandbox, *program):
-        """The program prints what the gateway signed, once, and refuses what another signed."""
+        """The program prints each notification that the gateway signed once, and refuses one with another signature."""
         process = self.start(*program, PORT="0", SIGNING_SECRET=sandbox.signing_secret)
         address = process.stdout.readline().strip()
         self.addCleanup(sandbox.listen(address))

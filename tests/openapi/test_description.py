@@ -1,4 +1,4 @@
-"""The interface description is OpenAPI 3.1 and 3.0, and the gateway is what it says."""
+"""The interface description is valid OpenAPI 3.1 and 3.0, and the gateway behaves as described."""
 
 import json
 import os
@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 from gateway import PATIENCE, Gateway  # noqa: E402
 
 FILE = HERE.parents[1] / "idgate-server/openapi.yaml"
-# What generating stops after; a slow machine sees fewer requests, not a failure.
+# The time for generated requests. A slow machine sends fewer of them, and does not fail.
 SECONDS = 60
 
 
@@ -28,7 +28,7 @@ def operations(document):
 
 
 class KeysOnce(yaml.SafeLoader):
-    """Refuses a mapping that has a key twice."""
+    """Refuses a mapping with a duplicate key."""
 
     def construct_mapping(self, node, deep=False):
         names = [name.value for name, _ in node.value]
@@ -43,7 +43,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(document["openapi"], "3.1.0")
         validate(document, cls=OpenAPIV31SpecValidator)
 
-    def test_a_key_that_is_there_twice_is_found(self):
+    def test_a_duplicate_key_is_found(self):
         with self.assertRaises(yaml.constructor.ConstructorError):
             yaml.load("a: { b: 1, c: 2, b: 3 }", KeysOnce)
 
@@ -51,9 +51,8 @@ class FileTest(unittest.TestCase):
 class DescriptionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Without rate limits: a 429 says nothing about the operation it is sent to. With a second
-        # profile and with browsers, which the description of a gateway that speaks `draft` alone has less
-        # than.
+        # Without rate limits, because a 429 says nothing about the operation. With a second profile and with
+        # browsers, because the description of a gateway that speaks only `draft` has fewer parts.
         settings = {"IDGATE_RATE_LIMITS": "off", "IDGATE_PROFILES": "draft,1.0",
                     "IDGATE_DC_API": "unsigned"}
         cls.gateway = Gateway([], test=True, settings=settings)
@@ -109,8 +108,8 @@ class DescriptionTest(unittest.TestCase):
             "run", self.gateway.url + "/api/openapi.json",
             "--header", f"Authorization: Bearer {self.gateway.api_key}",
             "--max-time", str(SECONDS),
-            # One: with two, CPython 3.11 raises "AST constructor recursion depth mismatch" now and
-            # then, which it does where two threads parse at once (python/cpython#106905).
+            # With two workers, CPython 3.11 sometimes raises "AST constructor recursion depth mismatch", because two
+            # threads parse at the same time (python/cpython#106905).
             "--workers", "1",
         ]
         done = subprocess.run(command, cwd=self.gateway.dir, env={**os.environ, "NO_COLOR": "1"})

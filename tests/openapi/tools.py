@@ -1,5 +1,5 @@
-"""Installs generators, and what their clients are built with, below target/. A test is skipped, with a word, where its
-tool cannot be installed."""
+"""Installs generators and build tools for their clients below target/. A test is skipped, with a reason, if its tool
+cannot be installed."""
 
 import os
 import pathlib
@@ -16,9 +16,9 @@ sys.path.insert(0, str(HERE.parent / "harness"))
 from patience import PATIENCE  # noqa: E402
 
 FLOWS = HERE / "clients"
-# The programs that people copy.
+# The example programs.
 EXAMPLES = ROOT / "examples" / "clients"
-# Everything that is generated, fetched or built.
+# The folder of everything that is generated, fetched or built.
 WORK = pathlib.Path(os.environ.get("IDGATE_CLIENTS", ROOT / "target" / "clients"))
 NODE = WORK / "node"
 GENERATOR = "7.17.0"
@@ -33,7 +33,7 @@ CARGO = {"CARGO_TARGET_DIR": str(WORK / "cargo"), "CARGO_INCREMENTAL": "0"}
 
 
 def run(*command, cwd=WORK, cap=5 * PATIENCE, **environment):
-    """Runs to the end; what it said is shown if it fails."""
+    """Runs a command, and shows its output if it fails."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -49,14 +49,14 @@ def run(*command, cwd=WORK, cap=5 * PATIENCE, **environment):
 
 
 def needs(*programs):
-    """Skips a test, with a word, where a program is missing."""
+    """Skips a test, with a reason, if a program is missing."""
     missing = [program for program in programs if not shutil.which(program)]
     return unittest.skipIf(missing, f"there is no {' and no '.join(missing)}")
 
 
 def installed(name, *command, times=1, **environment):
     """Runs a command that installs a tool. It is repeated for Go, which asks the registry once for each module and
-    keeps those that came."""
+    keeps the modules that it received."""
     for left in reversed(range(times)):
         try:
             return run(*command, **environment)
@@ -73,7 +73,7 @@ def fresh(name):
 
 
 def openapi_generator(generator, description, *options):
-    """Runs openapi-generator; gives the folder that it filled."""
+    """Runs openapi-generator and returns its output folder."""
     jar = WORK / f"openapi-generator-cli-{GENERATOR}.jar"
     if not jar.exists():
         artifact = f"org.openapitools:openapi-generator-cli:{GENERATOR}"
@@ -106,7 +106,7 @@ def go_build(folder, package="."):
 
 
 def go_flow(flow, *modules):
-    """A module with this program, that requires these modules, for a client in a folder of its own; gives both
+    """Makes a module with this program that requires these modules, for a client in a folder of its own. Returns both
     folders."""
     folder = fresh(flow.removesuffix(".go"))
     (folder / "client").mkdir()
@@ -118,7 +118,7 @@ def go_flow(flow, *modules):
 
 
 def go_example(url):
-    """The folder with the programs of the Go example, whose client is of the gateway at this address."""
+    """Builds the Go example with a client for the gateway at this address, and returns the folder of its programs."""
     folder = WORK / "example-go"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES / "go", folder, ignore=shutil.ignore_patterns("client.go"))
@@ -132,8 +132,8 @@ def go_example(url):
 
 
 def java_example(url, *edits):
-    """The class path of the programs of the Java example, whose client is of the gateway at this address. Each edit
-    is a file and a pattern of lines, which are left out."""
+    """Builds the Java example with a client for the gateway at this address, and returns the class path. Each edit is
+    a file and a pattern; lines that match are left out."""
     folder = WORK / "example-java"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES / "java", folder, ignore=shutil.ignore_patterns("target"))
@@ -149,7 +149,7 @@ def java_example(url, *edits):
 
 
 def cargo_flow(flow):
-    """A package with this program and its manifest; gives its folder."""
+    """Makes a package with this program and its manifest, and returns its folder."""
     folder = fresh(flow)
     (folder / "src").mkdir()
     shutil.copy(FLOWS / f"{flow}.rs", folder / "src/main.rs")
@@ -159,14 +159,14 @@ def cargo_flow(flow):
 
 def cargo_build(folder):
     installed("what the Rust client needs", "cargo", "fetch", cwd=folder, times=3, **CARGO)
-    # A hundred packages and more, on a machine that may have other work.
+    # More than a hundred packages, on a machine that may be busy.
     run("cargo", "build", "--quiet", cwd=folder, cap=30 * PATIENCE, **CARGO)
-    # The next package has a program of this name.
+    # The next package has a program of the same name.
     return shutil.copy(WORK / "cargo/debug/flow", folder / "walk")
 
 
 def node_packages():
-    """Installs what package-lock.json says, once."""
+    """Installs the packages of package-lock.json, once."""
     lock = HERE / "package-lock.json"
     there = NODE / "installed-lock.json"
     if there.exists() and there.read_bytes() == lock.read_bytes():

@@ -1,4 +1,4 @@
-// "Is this person 18?" of docs/integrate.md, run as it stands there, at a gateway and with a third-party wallet.
+// Runs the age check of docs/integrate.md, word for word, at a gateway and with a third-party wallet.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ before(async () => {
   world = Object.assign(new World(), { authority: await Authority.create('https://dmv.example', 'Utopia') })
   const environment = { IDGATE_DC_API: 'unsigned' }
   gateway = await Gateway.start([world.authority], { test: true, environment, origins: [SHOP] })
-  const [, section] = (await readFile(DOCUMENT, 'utf8')).split('## Is this person 18?')
+  const [, section] = (await readFile(DOCUMENT, 'utf8')).split('## Example: age check')
   parts = PARTS.exec(/```js\n(.*?)```/s.exec(section)[1]).slice(1)
 })
 

@@ -1,4 +1,4 @@
-//! Each served description says the same as `openapi.yaml`, less the parts that its gateway lacks.
+//! Each served description equals `openapi.yaml` without the parts that its gateway lacks.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -58,7 +58,7 @@ fn unmarked(value: Value) -> Value {
     }
 }
 
-/// Each operation by its id: path, method, answers, body and parameters.
+/// Each operation by its id, with path, method, answers, body and parameters.
 fn operations(document: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (path, item) in document["paths"].as_object().unwrap() {

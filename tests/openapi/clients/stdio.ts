@@ -1,4 +1,4 @@
-// What both TypeScript flows need of their process.
+// Input and output of the TypeScript flows.
 
 import { createInterface } from 'node:readline'
 

@@ -1,4 +1,5 @@
-//! Names in the description do not collide in generated code, even where a language changes case and separators.
+//! Names in the description do not collide in generated code, even if a language changes case and
+//! separators.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,7 @@ const OF_OPERATIONS: [&str; 15] = [
     "Success",
 ];
 
-/// Types of languages that a generated one of this name would hide, or be confused with.
+/// Types of languages that a generated type of the same name would hide or be confused with.
 const OF_LANGUAGES: [&str; 16] = [
     "Any",
     "Array",
@@ -49,7 +50,7 @@ fn document() -> Value {
     serde_json::from_str(BROWSERS.with_pages.json).unwrap()
 }
 
-/// A name without case and separators.
+/// A name in lower case, without separators.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -82,7 +83,7 @@ fn of_members(name: &str, schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The uses of each name, without regard to case and separators.
+/// The uses of each name, regardless of case and separators.
 fn uses(document: &Value) -> BTreeMap<String, Vec<String>> {
     let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut add = |name: &str, what: String| uses.entry(plain(name)).or_default().push(what);
