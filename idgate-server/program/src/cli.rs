@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn verify_keeps_its_client_id_which_is_a_setting_elsewhere() {
+    fn verify_keeps_its_own_client_id_flag() {
         let line = "idgate verify f --format mso_mdoc --nonce n --client-id redirect_uri:x";
         let Command::Verify(options) = parse(words(line)).unwrap().0.command else {
             panic!("another command")
@@ -377,7 +377,7 @@ mod tests {
 
     /// One in 64 of our nonces begins with a hyphen.
     #[test]
-    fn a_value_that_begins_with_a_hyphen_is_taken() {
+    fn a_value_that_begins_with_a_hyphen_is_accepted() {
         let page = "idgate verify f --format mso_mdoc --nonce n --origin";
         assert!(parse(words(page).into_iter().chain([OsString::from("-A")])).is_ok());
         let good = "idgate verify f --format mso_mdoc --nonce n --client-id c";
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_usage_are_code_2() {
+    fn usage_errors_are_code_2() {
         for line in [
             "idgate",
             "idgate nonsense",

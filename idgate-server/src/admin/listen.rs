@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_forwards_to_this_machine_alone() {
+    fn it_forwards_to_this_machine_only() {
         for here in [
             "http://127.0.0.1:3000",
             "http://127.0.0.1:3000/hook?a=b",

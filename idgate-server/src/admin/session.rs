@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_with_a_line_break_makes_no_line_of_its_own() {
+    fn a_line_break_in_an_id_is_escaped() {
         let report =
             json!({ "credentials": [{ "id": "pid\n  ok     \u{1b}[2K", "passed": false }] });
         let tree = tree(&report);

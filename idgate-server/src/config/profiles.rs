@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_requests_are_of_either_edition_or_of_the_first() {
+    fn device_requests_are_auto_or_1_0() {
         assert_eq!(device_requests("auto"), Ok(DeviceRequests::Auto));
         assert_eq!(device_requests("1.0"), Ok(DeviceRequests::FirstEdition));
         for bad in ["", "1.1", "AUTO", "1"] {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_listed_once_each_and_the_first_leads() {
+    fn profiles_are_listed_once_each_in_order() {
         assert_eq!(profiles("draft").unwrap(), [Profile::Draft]);
         assert_eq!(profiles("haip, draft").unwrap(), [Profile::Haip, Profile::Draft]);
         assert_eq!(profiles("draft,1.0,haip").unwrap(), Profile::ALL);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_file_of_another_user_is_named_and_one_of_roots_is_not() {
+    fn a_secret_file_of_another_user_is_named_unless_that_is_root() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("key");
         fs::write(&path, "secret").unwrap();

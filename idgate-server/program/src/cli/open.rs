@@ -152,7 +152,7 @@ mod tests {
     use idgate_base::clock::VirtualClock;
 
     #[test]
-    fn a_database_that_is_away_or_starting_is_waited_for_and_no_other_fault_is() {
+    fn a_start_waits_for_an_unavailable_database_and_for_no_other_fault() {
         let away =
             || StoreError::Unavailable("PostgreSQL: the database system is starting up".into());
         let tried = |most: u64, outcomes: &[Option<StoreError>]| {

@@ -66,7 +66,7 @@ mod tests {
     const DAY_MS: u64 = 86_400_000;
 
     #[test]
-    fn dates_and_names_are_judged() {
+    fn dates_and_names_are_checked() {
         let key = SigningKey::from_seed(Curve::P256, "tls");
         let name = Name::new("UT", "tls");
         let made = CertificateBuilder::new(name.clone(), name, &key, NOW.0, 31).set(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_is_one_label() {
+    fn a_wildcard_matches_one_label() {
         assert!(covers("Gateway.example", "gateway.example"));
         assert!(covers("*.example", "gateway.example"));
         assert!(!covers("*.example", "a.gateway.example"));

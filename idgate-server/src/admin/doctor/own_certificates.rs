@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_replaced_does_not_count() {
+    fn a_replaced_certificate_does_not_count() {
         let replaced = CertificateRecord { replaced_at: Some(NOW), ..record("", 30) };
         assert!(healths(&[replaced], None).is_empty());
     }
 
     #[test]
-    fn a_profile_that_needs_one_is_warned_of() {
+    fn a_missing_certificate_of_a_profile_is_warned_of() {
         let draft = config(&[]);
         assert!(healths(&[], Some(&draft)).is_empty());
         let haip = config(&[("profiles", "haip,draft")]);
