@@ -1,4 +1,4 @@
-"""Reproducible archives: sorted entries, one time, one owner."""
+"""Archives whose bytes depend on nothing but what is in them: sorted, one time, one owner."""
 
 import gzip
 import io
@@ -30,7 +30,7 @@ def program(data):
 
 
 def epoch():
-    """The time of everything in a release: that of its commit."""
+    """The time that everything in a release has: that of its commit."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if told is None:
         command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
@@ -39,7 +39,7 @@ def epoch():
 
 
 def with_folders(entries):
-    """The entries and the folders above them; folders are 0755 of root by default."""
+    """The entries and the folders above them, as 0755 of root where nothing else is said."""
     whole = dict(entries)
     for path in entries:
         for parent in pathlib.PurePosixPath(path).parents:
@@ -70,7 +70,7 @@ def tar(entries, time, prefix=""):
 
 
 def gzipped(data):
-    """Like `gzip -9n`: neither name nor time."""
+    """As `gzip -9n` makes it: neither name nor time."""
     made = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=made, mtime=0) as packed:
         packed.write(data)
@@ -90,7 +90,7 @@ def below(path, top=""):
 
 
 def built(directory, file, kind):
-    """The targets of this kind that were built, each with its file."""
+    """The targets of this kind that were built, and the file of each."""
     found = sorted(pathlib.Path(directory, "build").glob(f"*-unknown-linux-{kind}/{file}"))
     if not found:
         raise SystemExit(f"nothing was built: no {directory}/build/*-{kind}/{file}; run release/build.sh")
@@ -98,7 +98,7 @@ def built(directory, file, kind):
 
 
 def write(path, data):
-    """Replaces a finished artefact atomically."""
+    """Replaces a finished artefact, whole or not at all."""
     path = pathlib.Path(path)
     part = path.with_name(path.name + ".part")
     part.write_bytes(data)

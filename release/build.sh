@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds a release: every artefact, from a clone without changes. It needs only the registries.
+# Makes a release: every artefact, from a clone without changes, with nothing but the registries.
 #
 #   release/build.sh VERSION [--targets TARGET,…] [--out DIR]
 #
-# VERSION must be that of the workspace. The default targets are x86_64 and aarch64; if rustup cannot add one, the others
-# are built and the exit code is 1. DIR (default target/release-VERSION) then has the artefacts, and in build/ their
-# parts. docs/release.md says what each artefact is for, how it is checked, and what to do afterwards.
+# VERSION is that of the workspace. Without --targets: x86_64 and aarch64, and where rustup cannot give one of them, the
+# rest is made and the end is an error. DIR (default target/release-VERSION) then has the artefacts, and below build/ what
+# they are made of. docs/release.md says what each is for, how it is checked, and what to do afterwards.
 set -euo pipefail
 usage='usage: release/build.sh VERSION [--targets TARGET,…] [--out DIR]'
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${here%/*}
 all='x86_64-unknown-linux-musl aarch64-unknown-linux-musl'
 
-# refuse WHY: exits before anything is built.
+# refuse WHY: before anything is built.
 refuse() {
     echo "build.sh: $1" >&2
     exit 2
@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
 done
 targets=${targets//,/ }
 for target in ${targets:=$all}; do
-    case " $all " in *" $target "*) ;; *) refuse "there is no program for $target; the targets are: $all" ;; esac
+    case " $all " in *" $target "*) ;; *) refuse "no program is made for $target; there are: $all" ;; esac
 done
 ours=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 [ "$ours" = "$version" ] ||
@@ -39,20 +39,20 @@ ours=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 mkdir -p "${out:=$root/target/release-$version}"
 out=$(cd "$out" && pwd)
 [ -e "$out/build/of-a-release" ] || [ -z "$(ls -A "$out")" ] ||
-    refuse "$out has files that are not of a release; name an empty folder"
+    refuse "$out has files that no release left there; name an empty folder"
 cd "$root"
 grep -q "^## $version\b" CHANGELOG.md || grep -q '^## Unreleased' CHANGELOG.md ||
-    refuse "CHANGELOG.md has no section '## $version'; write one"
+    refuse "CHANGELOG.md has no section '## $version'; write what is new in it"
 [ -z "$(git status --porcelain --untracked-files=no)" ] ||
-    refuse 'the clone has changes; commit them: a release is built from a commit'
+    refuse 'the clone has changes; commit them: a release is made of a commit'
 grep -q "^## $version\b" CHANGELOG.md ||
-    echo "build.sh: CHANGELOG.md has no section for $version, only Unreleased: this is a trial, not a release" >&2
+    echo "build.sh: CHANGELOG.md has $version under Unreleased: this is a trial, not a release" >&2
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
 
-# Targets that are not built because their standard library is missing are reported now and at the end.
+# Whatever is not built for want of its standard library is said now, and at the end.
 made='' missing=''
 for target in $targets; do
     libc=${target%-musl}-gnu
@@ -66,7 +66,7 @@ for target in $targets; do
 done
 [ -n "$made" ] || refuse "nothing can be built: no standard library for$missing"
 
-# Files of an earlier run would be listed, summed and signed with the others.
+# What an earlier run left would be listed, summed and signed with the rest.
 find "$out" -maxdepth 1 -type f -delete
 rm -rf "$out/build"
 mkdir "$out/build"
@@ -75,7 +75,7 @@ touch "$out/build/of-a-release"
 started=$SECONDS
 . release/tools.sh
 
-# part NAME COMMAND…: runs one of the scripts below, and prints how long it took.
+# part NAME COMMAND…: runs one of the scripts below, and says how long it took.
 part() {
     local name=$1 start=$SECONDS
     shift
@@ -94,7 +94,7 @@ part() {
     part wheels release/wheels.sh "$out" "$version" ${made//-musl/-gnu} $made
     part npm python3 release/npm.py "$out" "$version"
     part crates release/crates.sh "$out" "$version"
-    # These need all artefacts, so they come last.
+    # Of all that was made, so they come last.
     part bills release/sbom.sh "$out" "$version"
     part 'sums and signature' release/sign.sh "$out" "$version"
 }
@@ -103,6 +103,6 @@ echo "$out, in $((SECONDS - started)) s:"
 find "$out" -maxdepth 1 -type f -printf '%s\t%f\n' | sort -k2
 echo "install tests: IDGATE_RELEASE=$out python3 -m unittest discover -s tests/release -t tests/release"
 if [ -n "$missing" ]; then
-    echo "build.sh: the release is incomplete without$missing; name the other targets with --targets" >&2
+    echo "build.sh: not whole, for want of$missing; name the others with --targets" >&2
     exit 1
 fi

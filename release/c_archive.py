@@ -1,4 +1,4 @@
-"""Header, libraries, and the files of pkg-config and CMake, for programs in C. They work in any folder.
+"""Header, libraries, and the files of pkg-config and CMake, for programs in C; they work wherever they are unpacked.
 
     python3 release/c_archive.py DIR VERSION
 

@@ -3,9 +3,9 @@
 #
 #   release/crates.sh DIR VERSION [--verify]
 #
-# cargo leaves out the dev-dependencies that have a path and no version, and replaces the paths of the others by versions.
-# They are published in this order: idgate-core, idgate, idgate-ffi. The packages have the files in git; uncommitted
-# changes are refused. With --verify, idgate-core is also built from its package, outside of the workspace.
+# cargo leaves out the dev-dependencies that have a path and no version, and puts the versions of the others where the
+# paths were. Published they are in this order: idgate-core, idgate, idgate-ffi. What is packed is what git has; a change that is
+# not committed is refused. With --verify idgate-core is also built from its package, outside of the workspace.
 set -euo pipefail
 usage='usage: release/crates.sh DIR VERSION [--verify]'
 directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)
@@ -27,6 +27,6 @@ if [ "${3:-}" = --verify ]; then
     alone=$(mktemp -d)
     trap 'rm -rf "$alone"' EXIT
     tar -xzf "$directory/idgate-core-$version.crate" -C "$alone"
-    # cargo's own verification would build all three, with C.
+    # Not cargo's own verification, which would build all three, with C.
     (cd "$alone/idgate-core-$version" && cargo build --release --locked --target-dir "$target/verify")
 fi

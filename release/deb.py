@@ -2,8 +2,8 @@
 
     python3 release/deb.py DIR VERSION
 
-One for each program that was built. It starts and enables nothing, because an operator writes the settings first. The
-data directory and its instance key outlive the package, also after a purge; the purge says so.
+One for each program that was built. It starts and enables nothing: an operator writes the settings first. The data
+directory and the key that seals it outlive the package, also when it is purged; what is left is said then.
 """
 
 import email.utils
@@ -32,7 +32,7 @@ POSTINST = """\
 set -e
 if [ "$1" = configure ]; then
     systemd-sysusers idgate.conf
-    # The instance key is made once: another key opens nothing.
+    # Seals what is stored. It is made once: another one opens nothing.
     if [ ! -e /etc/idgate/instance.key ]; then
         (umask 077 && head -c 32 /dev/urandom | base64 >/etc/idgate/instance.key.new)
         chown idgate:idgate /etc/idgate/instance.key.new
@@ -41,7 +41,7 @@ if [ "$1" = configure ]; then
     fi
     if [ -d /run/systemd/system ]; then
         systemctl daemon-reload
-        # Restarts a running gateway with the new version; does not start a stopped one.
+        # A gateway that runs goes on as the new one; one that does not is not started.
         [ -z "$2" ] || systemctl try-restart idgate.service || true
     fi
 fi
@@ -64,7 +64,7 @@ if [ -d /run/systemd/system ]; then
 fi
 if [ "$1" = purge ]; then
     if [ -d /var/lib/idgate ] && [ -n "$(ls -A /var/lib/idgate)" ]; then
-        echo "idgate: /var/lib/idgate and the key that opens it, /etc/idgate/instance.key, were kept; remove both or neither"
+        echo "idgate: /var/lib/idgate and the key that opens it, /etc/idgate/instance.key, are left; remove both or neither"
     else
         rm -rf /var/lib/idgate /etc/idgate
     fi
@@ -79,8 +79,8 @@ Copyright: the idgate authors
 License: Apache-2.0
  On Debian systems the text of this license is in
  /usr/share/common-licenses/Apache-2.0.
-Comment: THIRD-PARTY.txt in this folder, if present, lists the code that is
- linked into the program, with its licences.
+Comment: What is linked into the program, and its licences, is in
+ THIRD-PARTY.txt beside this file where it is shipped.
 """
 
 
@@ -89,7 +89,7 @@ def unit():
     text = (ROOT / "examples/deploy/idgate.service").read_text(encoding="utf-8")
     first, rest = text.split("\n", 1)
     if "/etc/systemd/system" not in first or "/usr/local/bin/idgate" not in rest:
-        raise SystemExit("release/deb.py does not know this form of examples/deploy/idgate.service")
+        raise SystemExit("examples/deploy/idgate.service is not as release/deb.py knows it")
     return rest.replace("/usr/local/bin/idgate", "/usr/bin/idgate").encode()
 
 
@@ -112,7 +112,7 @@ def contents(directory, built, version, time):
     for path, entry in shared_files.manual(directory, packed=True).items():
         files[f"usr/share/{path}"] = entry
     for path, entry in shared_files.deployment().items():
-        # These two are installed.
+        # Those two are installed.
         if path not in ("idgate.service", "idgate.toml"):
             files[f"{doc}/examples/{path}"] = entry
     return archive.with_folders(files)
@@ -142,7 +142,7 @@ def control(version, architecture, files):
 
 
 def sums(files):
-    """The checksums for dpkg: without conffiles, which change."""
+    """As dpkg wants them: not of conffiles, which change."""
     lines = [
         f"{hashlib.md5(entry.data, usedforsecurity=False).hexdigest()}  {path}\n"
         for path, entry in files.items()

@@ -1,4 +1,4 @@
-"""Files that are installed with the program: man pages, completions, licences."""
+"""What comes with the program, wherever it is installed: man pages, completions, licences."""
 
 import pathlib
 
@@ -6,7 +6,7 @@ from archive import ROOT, Entry, below, gzipped
 
 
 def manual(directory, packed=False):
-    """Man pages and completions from release/program.sh, by their path below share/."""
+    """Man pages and completions by their path below share/, as release/program.sh left them."""
     made = pathlib.Path(directory, "build", "manual")
     if not (made / "man").is_dir():
         raise SystemExit(f"no man pages in {made}; run release/program.sh")
@@ -26,7 +26,7 @@ def manual(directory, packed=False):
 
 
 def licences(directory):
-    """Our licence, and those of the linked code if they were collected."""
+    """Ours, and, where it was collected, what those whose code is inside ask to be told."""
     files = {"LICENSE": Entry((ROOT / "LICENSE").read_bytes())}
     third_party = pathlib.Path(directory, "build", "THIRD-PARTY.txt")
     if third_party.exists():

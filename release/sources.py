@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The sources of the Python package, as a workspace of their own.
+"""The sources of the Python package alone, as a workspace of their own.
 
     release/sources.py FOLDER
 
-idgate-core, idgate and idgate-ffi without their tests, Cargo.lock with only their dependencies, and bindings/python.
-maturin itself would add every crate that a test names, with its test data, and a lock file that no longer matches.
+idgate-core, idgate and idgate-ffi without what tests them, Cargo.lock with nothing but what these need, and
+bindings/python beside them. maturin would bring along every crate that a test names, with its test data, and a lock
+file that no longer fits.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CRATES = ("idgate-core", "idgate", "idgate-ffi")
-#: The parts of a crate that are built or read.
+#: What of a crate is built or read.
 PARTS = ("Cargo.toml", "README.md", "LICENSE", "build.rs", "cbindgen.toml", "src", "include")
 BINDING = ("pyproject.toml", "README.md", "LICENSE", "src")
-#: The lock file matches these sources. In an sdist that maturin makes from a clone, it names crates that are missing.
+#: The lock file of these sources fits. That of an sdist that maturin makes of a clone names crates that it has not.
 MATURIN = "[tool.maturin]\n"
 MEMBERS = re.compile(r"^members = \[.*?^\]$", re.MULTILINE | re.DOTALL)
 TABLE = r"^\[{}\]\n.*?(?=^\[|^#|\Z)"
 
 
 def without(text: str, *tables: str) -> str:
-    """A manifest without some of its tables."""
+    """A manifest less some of its tables."""
     for table in tables:
         text = re.sub(TABLE.format(re.escape(table)), "", text, flags=re.MULTILINE | re.DOTALL)
     return text
 
 
 def copy(source: pathlib.Path, target: pathlib.Path, parts: tuple[str, ...]) -> None:
-    """The files of these parts in git; links are replaced by their targets."""
+    """What git has of these parts; links as what they lead to."""
     told = subprocess.run(("git", "ls-files", "-z", "--", *parts), cwd=source, check=True, stdout=subprocess.PIPE)
     for name in filter(None, told.stdout.decode().split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,7 @@ def copy(source: pathlib.Path, target: pathlib.Path, parts: tuple[str, ...]) -> 
 
 
 def manifest(text: str) -> str:
-    """The manifest of the workspace, for three crates."""
+    """The workspace's, for three crates."""
     members = "members = [{}]".format(", ".join(f'"{name}"' for name in CRATES))
     text = re.sub(r"^(exclude|default-members) = .*\n", "", MEMBERS.sub(members, text, count=1), flags=re.MULTILINE)
     text = re.sub(r"^idgate-(server|testkit) = .*\n", "", text, flags=re.MULTILINE)
@@ -51,7 +52,7 @@ def manifest(text: str) -> str:
 
 
 def make(folder: pathlib.Path) -> None:
-    """Writes the sources into a new folder."""
+    """Writes them into a folder that is new."""
     folder.mkdir(parents=True)
     for name in CRATES:
         copy(ROOT / name, folder / name, PARTS)
@@ -63,7 +64,7 @@ def make(folder: pathlib.Path) -> None:
     for name in ("LICENSE", "Cargo.lock"):
         shutil.copy(ROOT / name, folder / name)
     (folder / "Cargo.toml").write_text(manifest((ROOT / "Cargo.toml").read_text()))
-    # Removes unused crates from the lock file, and changes no version.
+    # Drops from the lock file what nothing needs any more, and changes no version.
     subprocess.run(("cargo", "update", "--workspace", "--offline", "--quiet"), cwd=folder, check=True)
 
 

@@ -3,16 +3,16 @@
 #
 #   release/wheels.sh DIR VERSION [TARGET…]
 #
-# A wheel for glibc needs at most 2.28 (manylinux_2_28: RHEL 8, Debian 10, Ubuntu 20.04), one for musl at most 1.2
-# (musllinux_1_2: Alpine 3.13); maturin checks the symbols, and refuses a library that needs more. The library for musl is
-# built with `-crt-static`, because rustc makes no shared library for a static musl target. So the process keeps the libc
-# of the machine.
+# A wheel for glibc asks for 2.28 at most (manylinux_2_28: RHEL 8, Debian 10, Ubuntu 20.04), one for musl for 1.2
+# (musllinux_1_2: Alpine 3.13); maturin looks at the symbols, and refuses what asks for more. musl's library is not the
+# one of the program: rustc links a program for musl statically and then makes no shared library at all, so it is
+# built with `-crt-static`, and the libc of the machine stays the libc of the process.
 #
-# DIR/build/TARGET/package/libidgate_ffi.so is the library in the wheel, for release/npm.py: it is built once.
+# DIR/build/TARGET/package/libidgate_ffi.so is what the wheel has inside, for release/npm.py: one library, built once.
 # Each wheel has LICENSE, THIRD-PARTY.txt and its bill of materials in its .dist-info. The same commit gives the same
 # bytes in any folder.
 #
-# macOS and Windows have no wheels yet; there `pip install idgate-VERSION.tar.gz` builds the package with Rust.
+# macOS and Windows have no wheels yet; there, with Rust, `pip install idgate-VERSION.tar.gz` builds the same.
 set -euo pipefail
 usage='usage: release/wheels.sh DIR VERSION [TARGET…]'
 directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)
@@ -52,7 +52,7 @@ for target; do
         idgate_flags "$sources" -Ctarget-feature=-crt-static
         ;;
     *)
-        echo "wheels.sh: there is no wheel for $target" >&2
+        echo "wheels.sh: no wheel is made for $target" >&2
         exit 1
         ;;
     esac

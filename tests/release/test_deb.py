@@ -161,7 +161,7 @@ class InstalledTest(unittest.TestCase):
         self.assertFalse((self.root / "usr/bin/idgate").exists())
         self.assertTrue(settings.exists())
         said = self.inside("dpkg", "--purge", "idgate")
-        self.assertIn("were kept", said)
+        self.assertIn("are left", said)
         self.assertEqual([path.name for path in etc.iterdir()], ["instance.key"])
         self.assertEqual((data / "idgate.db").read_bytes(), b"rows")
 

@@ -162,13 +162,13 @@ class BuildTest(unittest.TestCase):
     def test_no_version_and_unknown_words_are_refused(self):
         self.assertIn("usage", self.refused())
         self.assertIn("usage", self.refused(VERSION, "--fast"))
-        self.assertIn("there is no program for", self.refused(VERSION, "--targets", "sparc-unknown-linux-musl"))
+        self.assertIn("no program is made for", self.refused(VERSION, "--targets", "sparc-unknown-linux-musl"))
 
     def test_a_folder_with_files_of_somebody_else_is_refused_and_left_as_it_is(self):
         with tempfile.TemporaryDirectory() as folder:
             mine = pathlib.Path(folder, "build")
             mine.write_text("mine")
-            self.assertIn("are not of a release", self.refused(VERSION, "--out", folder))
+            self.assertIn("no release left there", self.refused(VERSION, "--out", folder))
             self.assertEqual(mine.read_text(), "mine")
 
 

@@ -159,11 +159,11 @@ class FolderTest(unittest.TestCase):
 
     def test_what_is_of_no_kind_is_refused(self):
         (self.folder / "surprise.exe").touch()
-        self.assertIn("unknown kind of artefact: surprise.exe", self.make(fails=True))
+        self.assertIn("what is surprise.exe", self.make(fails=True))
 
     def test_a_program_for_no_processor_is_refused(self):
         (self.folder / f"idgate-{VERSION}.zip").touch()
-        self.assertIn("cannot tell the processor", self.make(fails=True))
+        self.assertIn("for which processor", self.make(fails=True))
 
 
 class ThirdPartyTest(unittest.TestCase):

@@ -74,7 +74,7 @@ class SignTest(unittest.TestCase):
 
     def test_no_release_without_notes(self):
         self.changelog.write_text("# Changelog\n")
-        self.assertIn("has no text", self.sign(fails=True))
+        self.assertIn("says nothing", self.sign(fails=True))
 
     def test_a_key_that_is_not_there_is_an_error_and_not_an_unsigned_release(self):
         self.sign(key=self.top / "nowhere.key", fails=True)
