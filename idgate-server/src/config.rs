@@ -276,8 +276,8 @@ impl Config {
         ))
     }
 
-    /// The base URL in force, including one made of the listen address. With an http URL, a wallet would
-    /// not reach a listener that speaks TLS.
+    /// The base URL in force, including one made of the listen address. With an http URL, a wallet
+    /// would not reach a listener that speaks TLS.
     fn check_base_url(&self) -> Result<(), String> {
         let url = self.base_url_at(self.listen);
         rules::base_url(&url).map_err(|why| format!("IDGATE_BASE_URL: {url} {why}"))?;

@@ -73,15 +73,16 @@ enum Command {
     Migrate,
     /// Run sample verifications in each profile, with sample issuers, tenant and wallet
     ///
-    /// Every setting of `serve` is also a flag here, for example --listen, --base-url, --data-dir, --profiles
-    /// and --oid4vp-request-mode; `idgate help settings` lists them. Without them, the demo runs 1.0, haip
-    /// and draft on loopback, and leaves nothing behind.
+    /// Every setting of `serve` is also a flag here, for example --listen, --base-url, --data-dir,
+    /// --profiles and --oid4vp-request-mode; `idgate help settings` lists them. Without them, the
+    /// demo runs 1.0, haip and draft on loopback, and leaves nothing behind.
     #[cfg(feature = "sandbox")]
     Demo(DemoOptions),
     /// Run a gateway to develop against, with sample issuers and a built-in wallet
     ///
-    /// Its page lists sessions and answers them with the built-in wallet, on this machine only. Every setting
-    /// of `serve` is also a flag here. Without --data-dir, everything is deleted when it ends.
+    /// Its page lists sessions and answers them with the built-in wallet, on this machine only.
+    /// Every setting of `serve` is also a flag here. Without --data-dir, everything is deleted when
+    /// it ends.
     #[cfg(feature = "sandbox")]
     Sandbox(Box<SandboxOptions>),
     /// Verify a captured presentation offline
@@ -209,8 +210,8 @@ fn parse(
 
 fn flag(setting: &'static Setting) -> Arg {
     let id = setting.flag_key();
-    // Shown under every command, the settings would hide the command's own flags. A command keeps its
-    // argument of the same name, for example `verify --client-id`.
+    // Shown under every command, the settings would hide the command's own flags. A command keeps
+    // its argument of the same name, for example `verify --client-id`.
     Arg::new(id.clone()).long(id.replace('_', "-")).global(true).hide(true)
 }
 
@@ -309,7 +310,8 @@ fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
     list_refresh::fetch_once(&egress, url)
 }
 
-/// Prints the outcome and returns its exit code. With `--json`, stdout has one object in either case.
+/// Prints the outcome and returns its exit code. With `--json`, stdout has one object in either
+/// case.
 fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
     let output = match outcome {
         Ok(output) => output,

@@ -181,8 +181,8 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
-/// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, after which a server
-/// appends more; any other line that is not a checkpoint may hide a rollback.
+/// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, after which a
+/// server appends more; any other line that is not a checkpoint may hide a rollback.
 fn in_lines(file: impl BufRead) -> io::Result<Kept> {
     let mut kept = Kept::default();
     for (number, line) in (1_usize..).zip(file.split(b'\n')) {

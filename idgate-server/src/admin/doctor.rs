@@ -18,8 +18,8 @@ mod own_certificates;
 /// The options of `idgate doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorOptions {
-    /// Check every row: open all sealed values, walk the whole audit log, and compare the stored data with
-    /// it
+    /// Check every row: open all sealed values, walk the whole audit log, and compare the stored
+    /// data with it
     #[arg(long)]
     pub deep: bool,
     /// Only check whether the gateway of these settings answers on this machine, for health checks

@@ -25,7 +25,8 @@ pub enum KeysCommand {
     },
     /// Create a new signing key; the old one keeps signing for sessions that were made with it
     Rotate,
-    /// Seal everything under the first of IDGATE_INSTANCE_KEYS; the others are then no longer needed
+    /// Seal everything under the first of IDGATE_INSTANCE_KEYS; the others are then no longer
+    /// needed
     Reseal,
     /// Print a certification request for a CA
     Csr {

@@ -1,5 +1,5 @@
-//! `idgate listen`: forwards the notifications of a test client to an address of this machine, as payment
-//! services do for developers. Nothing is stored and nothing is retried.
+//! `idgate listen`: forwards the notifications of a test client to an address of this machine, as
+//! payment services do for developers. Nothing is stored and nothing is retried.
 
 use std::sync::Arc;
 use std::time::Duration;

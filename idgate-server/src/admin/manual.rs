@@ -1,5 +1,5 @@
-//! `idgate completions` and `idgate manual`: shell completions and man pages. Both are generated from the
-//! command line itself, so they are always up to date.
+//! `idgate completions` and `idgate manual`: shell completions and man pages. Both are generated
+//! from the command line itself, so they are always up to date.
 
 use std::ffi::OsString;
 use std::fs;
@@ -35,7 +35,8 @@ pub struct ManualOptions {
 /// The shells whose completions a package has, each with the name of its file.
 pub const PACKAGED: [(Shell, &str); 3] =
     [(Shell::Bash, "idgate"), (Shell::Zsh, "_idgate"), (Shell::Fish, "idgate.fish")];
-/// The commands whose completions list the settings. Under the others, these would hide the command's own flags.
+/// The commands whose completions list the settings. Under the others, these would hide the
+/// command's own flags.
 const TAKE_SETTINGS: [&str; 4] = ["serve", "demo", "sandbox", "doctor"];
 
 /// The completions of `command` for a shell.

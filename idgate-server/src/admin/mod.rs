@@ -1,4 +1,5 @@
-//! Operator commands. Each works on the data directory or the database, whether or not a server is running.
+//! Operator commands. Each works on the data directory or the database, whether or not a server is
+//! running.
 
 pub mod admin_token;
 pub mod audit;

@@ -62,8 +62,8 @@ impl Rows {
     }
 }
 
-/// Text from a client, on one line of a terminal. A line break would make false rows, and other control
-/// characters are commands.
+/// Text from a client, on one line of a terminal. A line break would make false rows, and other
+/// control characters are commands.
 pub(crate) fn on_one_line(text: &str) -> String {
     stdio::without_orders(text, &[])
 }

@@ -1,5 +1,5 @@
-//! `idgate verify`: verifies one captured presentation, or the answer to a query, offline. Prints the tree
-//! of checks with their clauses, passed and failed.
+//! `idgate verify`: verifies one captured presentation, or the answer to a query, offline. Prints
+//! the tree of checks with their clauses, passed and failed.
 
 mod dcql;
 mod mdoc;
@@ -53,8 +53,9 @@ pub struct VerifyOptions {
         conflicts_with_all = ["client_id", "response_uri", "apu"]
     )]
     origin: Option<String>,
-    /// mso_mdoc, with --origin, for an answer of ISO/IEC TS 18013-7 Annex C (org-iso-mdoc): encryptionInfo of
-    /// the request, as sent. The file is the `response` that the page got, or its decrypted content.
+    /// mso_mdoc, with --origin, for an answer of ISO/IEC TS 18013-7 Annex C (org-iso-mdoc):
+    /// encryptionInfo of the request, as sent. The file is the `response` that the page got, or its
+    /// decrypted content.
     #[arg(
         long,
         value_name = "TEXT",
@@ -66,8 +67,8 @@ pub struct VerifyOptions {
     /// mso_mdoc: the response_uri of the request, exactly as sent.
     #[arg(long, value_name = "URI", allow_hyphen_values = true)]
     response_uri: Option<String>,
-    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC and an encrypted answer need
-    /// its `d`.
+    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC and an encrypted
+    /// answer need its `d`.
     #[arg(long, value_name = "FILE")]
     enc_key: Option<PathBuf>,
     /// mso_mdoc: `apu` in the header of the encrypted answer, unchanged.
@@ -96,7 +97,8 @@ pub struct VerifyOptions {
     /// mso_mdoc: an extended key usage of document signers. Repeatable.
     #[arg(long, value_name = "OID")]
     eku: Vec<String>,
-    /// vc+sd-jwt: an extended key usage; the issuer's certificate must have one of those named. Repeatable.
+    /// vc+sd-jwt: an extended key usage; the issuer's certificate must have one of those named.
+    /// Repeatable.
     #[arg(long, value_name = "OID")]
     sd_jwt_eku: Vec<String>,
     /// vc+sd-jwt: the required value of `iss`; without it, `iss` is not compared.
@@ -111,8 +113,8 @@ pub struct VerifyOptions {
     /// The time of verification in RFC 3339; without it, now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// mso_mdoc, with --test: accept an mDL whose issuing_country is not its signer's; the result says
-    /// so.
+    /// mso_mdoc, with --test: accept an mDL whose issuing_country is not its signer's; the result
+    /// says so.
     #[arg(long, requires = "test")]
     issuing_country_unbound: bool,
     /// Verify as in a test-mode session, which tolerates more in a document signer.

@@ -44,8 +44,8 @@ pub enum ResponseMode {
     DirectPostJwt,
 }
 
-/// The gateway's name in certificates, from the settings. Commands use it without the other settings of
-/// the server.
+/// The gateway's name in certificates, from the settings. Commands use it without the other
+/// settings of the server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OwnName {
     /// The host of the base URL, unless that is an address or not set.

@@ -7,15 +7,15 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text, and in words whether other users may use it; `None`: only its owner and readers in its
-/// group may.
+/// The file's text, and in words whether other users may use it; `None`: only its owner and readers
+/// in its group may.
 pub(super) fn read(path: &Path) -> io::Result<(Zeroizing<String>, Option<String>)> {
     let text = std::fs::read_to_string(path).map(Zeroizing::new)?;
     Ok((text, exposure(path)))
 }
 
-/// Says, with the remedy, that other users may use the file. Its group may read it, because orchestrators
-/// mount secrets this way.
+/// Says, with the remedy, that other users may use the file. Its group may read it, because
+/// orchestrators mount secrets this way.
 pub(super) fn exposure(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     let why = rule_broken(&metadata, rustix::process::geteuid().as_raw())?;

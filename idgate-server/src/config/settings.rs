@@ -24,8 +24,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Its flag, with `_` for `-`. A secret has a flag for its file only, because other users can see
-    /// arguments.
+    /// Its flag, with `_` for `-`. A secret has a flag for its file only, because other users can
+    /// see arguments.
     pub fn flag_key(&self) -> String {
         if self.secret { format!("{}_file", self.key) } else { self.key.to_owned() }
     }
@@ -278,8 +278,8 @@ impl Settings {
     }
 }
 
-/// Environment variables with our prefix that are not settings. A misspelt one would silently leave the
-/// default in force.
+/// Environment variables with our prefix that are not settings. A misspelt one would silently leave
+/// the default in force.
 pub fn unknown_variables(
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> impl Iterator<Item = String> {
@@ -295,8 +295,8 @@ struct Given {
     names_a_file: bool,
 }
 
-/// The setting with the `name` in the spelling of `spell`, and whether the value is the path of a file
-/// with the secret.
+/// The setting with the `name` in the spelling of `spell`, and whether the value is the path of a
+/// file with the secret.
 fn find(name: &str, suffix: &str, spell: fn(&Setting) -> &str) -> Option<(&'static Setting, bool)> {
     let whole = SETTINGS.iter().find(|setting| spell(setting) == name).map(|found| (found, false));
     whole.or_else(|| {

@@ -1,4 +1,5 @@
-//! The destination and the selection of spans, by OpenTelemetry's variables and with their meanings.
+//! The destination and the selection of spans, by OpenTelemetry's variables and with their
+//! meanings.
 
 use std::fmt;
 use std::time::Duration;

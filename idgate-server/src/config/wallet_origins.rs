@@ -28,7 +28,8 @@ impl WalletOrigins {
         !self.any && self.listed.is_empty()
     }
 
-    /// The value of `Access-Control-Allow-Origin` for a page from `origin`: `*`, this origin, or none.
+    /// The value of `Access-Control-Allow-Origin` for a page from `origin`: `*`, this origin, or
+    /// none.
     pub fn allowed<'o>(&self, origin: &'o str) -> Option<&'o str> {
         if self.any {
             return Some("*");

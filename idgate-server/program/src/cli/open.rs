@@ -67,8 +67,8 @@ fn open_when_there<S>(
     }
 }
 
-/// The store of a command that developers run. If no store is named and none exists, it is that of a running
-/// sandbox.
+/// The store of a command that developers run. If no store is named and none exists, it is that of
+/// a running sandbox.
 pub(super) fn open_to_develop(
     settings: &Settings,
     creates: bool,
@@ -108,9 +108,9 @@ pub(super) fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, 
     Ok(Box::new(OperatorStore::open_to_reseal(&path, instance_key.as_ref())?))
 }
 
-/// The database, or else the data directory. Only a command that `creates` something makes the directory, and
-/// with a settings file only if the operator named it. A gateway that was started differently would use
-/// another directory, and refuse the keys of this one.
+/// The database, or else the data directory. Only a command that `creates` something makes the
+/// directory, and with a settings file only if the operator named it. A gateway that was started
+/// differently would use another directory, and refuse the keys of this one.
 pub(super) fn open_operator(
     settings: &Settings,
     creates: bool,

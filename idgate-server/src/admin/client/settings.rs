@@ -26,8 +26,8 @@ pub struct SetArgs {
     /// The logo on its pages: a PNG, JPEG or WebP of at most 128 KiB
     #[arg(long, value_name = "FILE")]
     logo: Option<PathBuf>,
-    /// The colour of buttons and links on its pages, #rrggbb, or `default`. It is made darker or lighter until
-    /// text is readable
+    /// The colour of buttons and links on its pages, #rrggbb, or `default`. It is made darker or
+    /// lighter until text is readable
     #[arg(long, value_name = "COLOUR")]
     accent: Option<String>,
     /// The privacy link of its pages, https, or `default` for the operator's

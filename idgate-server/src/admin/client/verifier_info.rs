@@ -47,8 +47,8 @@ pub struct AddArgs {
     /// Its format
     #[arg(long, default_value = "registration_cert", value_parser = ["registration_cert"])]
     format: String,
-    /// Its name in sessions, of a-z, 0-9, _ and -; replaces the one of the same name. Without it, replaces
-    /// the default
+    /// Its name in sessions, of a-z, 0-9, _ and -; replaces the one of the same name. Without it,
+    /// replaces the default
     #[arg(long, value_name = "NAME", value_parser = intended_use)]
     intended_use: Option<String>,
     /// Send it with sessions that name no use; the first one is always the default

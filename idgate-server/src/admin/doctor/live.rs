@@ -1,5 +1,5 @@
-//! `idgate doctor --live`: checks whether the gateway on this machine answers. It is for health checks of
-//! containers, which have no other program for this.
+//! `idgate doctor --live`: checks whether the gateway on this machine answers. It is for health
+//! checks of containers, which have no other program for this.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -105,9 +105,9 @@ fn answers(mut stream: impl Read + Write) -> Result<(), String> {
     }
 }
 
-/// Accepts any certificate, and keeps it for a comparison. This is enough: the request is secret-free and
-/// stays on this machine, and only the fact that something answers counts. The certificate is for the name
-/// that wallets use, not for the loopback address.
+/// Accepts any certificate, and keeps it for a comparison. This is enough: the request is
+/// secret-free and stays on this machine, and only the fact that something answers counts. The
+/// certificate is for the name that wallets use, not for the loopback address.
 #[derive(Debug)]
 struct Met {
     algorithms: WebPkiSupportedAlgorithms,
@@ -120,7 +120,8 @@ impl Met {
         Self { algorithms, leaf: Mutex::new(None) }
     }
 
-    /// Warns if the gateway shows another certificate than that of the file. The gateway still counts as alive.
+    /// Warns if the gateway shows another certificate than that of the file. The gateway still
+    /// counts as alive.
     fn differs(&self, files: &TlsFiles) -> Option<Finding> {
         let leaf = self.leaf.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         match certificates(&files.cert) {

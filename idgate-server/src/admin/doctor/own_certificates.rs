@@ -68,8 +68,8 @@ fn about(record: &CertificateRecord, now: UnixMillis) -> Finding {
     Finding::good(CHECK, format!("that of {whose} is valid until {until}"))
 }
 
-/// Warns of an EU access certificate, which names its organization, without the timestamps that EU wallets
-/// check.
+/// Warns of an EU access certificate, which names its organization, without the timestamps that EU
+/// wallets check.
 fn without_timestamps(record: &CertificateRecord) -> Option<Finding> {
     record.certificate.organization_identifier.as_ref()?;
     let (whose, lacks) = (whose(record), record.certificate.transparency.lacks()?);

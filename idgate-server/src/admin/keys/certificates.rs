@@ -121,7 +121,8 @@ fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<Strin
     Ok(store.registrations()?.into_iter().filter_map(warning).collect())
 }
 
-/// The certificates, and the keys that wait for a certificate, of the gateway and all clients, or of one client.
+/// The certificates, and the keys that wait for a certificate, of the gateway and all clients, or
+/// of one client.
 pub(super) fn list(
     store: &OperatorStore,
     client: Option<&str>,

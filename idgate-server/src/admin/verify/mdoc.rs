@@ -71,7 +71,8 @@ pub(super) fn handovers<'h>(
 /// The major type of arrays (RFC 8949 3.1).
 const ARRAY: u8 = 4;
 
-/// The DeviceResponse in the file, decrypted if the page got it encrypted. `None`: it does not open.
+/// The DeviceResponse in the file, decrypted if the page got it encrypted. `None`: it does not
+/// open.
 fn device_response(
     options: &VerifyOptions,
     encryption: &CapturedEncryption,

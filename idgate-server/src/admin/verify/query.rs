@@ -1,5 +1,5 @@
-//! A DCQL query from a file (OpenID4VP 6). Features that this command does not check are refused, because
-//! a verdict is about the whole query.
+//! A DCQL query from a file (OpenID4VP 6). Features that this command does not check are refused,
+//! because a verdict is about the whole query.
 
 use std::path::Path;
 
