@@ -27,7 +27,7 @@ use idgate_store::seal::InstanceKey;
 pub use idgate_store::{Address, Environment, Quotas};
 use idgate_store::{SANDBOX_FILE, StoreOptions};
 
-/// How requests reach wallets, and answers come back.
+/// How requests reach wallets, and how answers come back.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RequestMode {
     /// Unsigned, by value; answers are not encrypted.
@@ -48,7 +48,7 @@ pub enum LogFormat {
 /// How sessions are shown to people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PageRules {
-    /// Whether the QR code of a request by reference turns.
+    /// Whether the QR code of a by-reference request changes.
     pub turning: bool,
     /// The operator.
     pub operator: Operator,
@@ -65,7 +65,7 @@ pub struct Operator {
     pub help_url: Option<String>,
 }
 
-/// What TLS in-process needs.
+/// The files for TLS in the gateway.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TlsFiles {
     /// The certificate chain, leaf first, in PEM.
@@ -81,7 +81,7 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The database that several gateways share; `None`: those in the data directory.
     pub database: Option<Address>,
-    /// How long a start waits for a database that is not there yet.
+    /// How long a start waits for a database that is not available yet.
     pub database_wait: Duration,
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
@@ -89,11 +89,11 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Whether a proxy in front terminates TLS.
     pub behind_tls_proxy: bool,
-    /// How long to go on accepting when told to stop, not ready any more.
+    /// How long to go on accepting after SIGTERM, while not ready.
     pub drain_delay: Duration,
     /// For bodies in flight, in bytes.
     pub body_memory: usize,
-    /// Certificate and key when this listener speaks TLS itself.
+    /// Certificate and key if this listener speaks TLS itself.
     pub tls: Option<TlsFiles>,
     /// The request profile of new sessions.
     pub request_mode: RequestMode,
@@ -101,7 +101,7 @@ pub struct Config {
     pub profiles: SpokenProfiles,
     /// Pages for people; `None`: there are none.
     pub page: Option<PageRules>,
-    /// Wallet schemes of links in addition to those that every gateway has.
+    /// Wallet schemes of links, in addition to those that every gateway has.
     pub link_schemes: Arc<[FurtherScheme]>,
     /// How strict to be about trust material.
     pub environment: Environment,
@@ -111,25 +111,25 @@ pub struct Config {
     pub rate_limits: bool,
     /// Peers whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Cidr>,
-    /// Where wallets may run that are pages in a browser.
+    /// The origins of wallets that are pages in a browser.
     pub wallet_origins: WalletOrigins,
-    /// Ranges that webhooks may reach besides public ones.
+    /// Ranges that webhooks may reach, in addition to public ones.
     pub webhook_allow_cidrs: Vec<Cidr>,
     /// Whether test-mode clients may have http webhooks.
     pub webhook_allow_http: bool,
-    /// Ranges that status lists and CRLs may come from besides public ones.
+    /// Ranges that status lists and CRLs may come from, in addition to public ones.
     pub fetch_allow_cidrs: Vec<Cidr>,
     /// Additional roots for outgoing TLS.
     pub extra_ca_file: Option<PathBuf>,
-    /// Where audit checkpoints are appended to.
+    /// The file to which audit checkpoints are appended.
     pub audit_checkpoint_file: Option<PathBuf>,
     /// Filter of the log.
     pub log: String,
     /// Form of the log.
     pub log_format: LogFormat,
-    /// What a client may have at a time.
+    /// The quotas of a client.
     pub quotas: Quotas,
-    /// How long audit entries are kept, in days; 0: for ever.
+    /// How long audit entries are kept, in days; 0: permanently.
     pub audit_retention_days: u64,
     /// Hours between two fetches of a trusted list; `None`: the gateway fetches none.
     pub trust_refresh_hours: Option<u64>,
@@ -137,12 +137,12 @@ pub struct Config {
     pub traces: Option<Traces>,
 }
 
-/// What an operator command needs to know: nothing about the server can be in its way.
+/// The settings of an operator command, which does not need those of the server.
 #[derive(Clone, Debug)]
 pub struct DataDir {
     /// Databases and instance key.
     pub path: PathBuf,
-    /// The database that is used in its place; then there is an instance key.
+    /// The database that replaces it; then there is an instance key.
     pub database: Option<Address>,
     /// The key that seals; `None`: the one in the data directory.
     pub instance_key: Option<InstanceKey>,
@@ -152,7 +152,7 @@ impl DataDir {
     /// Checks these three of `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it stands and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let dir = Self {
             path: required(settings, "data_dir", non_empty)?.into(),
@@ -163,17 +163,17 @@ impl DataDir {
         if dir.instance_key.is_some() && several.is_some() {
             return Err(
                 "IDGATE_INSTANCE_KEYS: is set, and IDGATE_INSTANCE_KEY as well; remove one of \
-                        the two: the first of several keys seals, and all of them open"
+                        the two: of several keys, the first seals and all of them open"
                     .into(),
             );
         }
         let dir = Self { instance_key: dir.instance_key.or(several), ..dir };
         if dir.database.is_some() && dir.instance_key.is_none() {
-            return Err("IDGATE_INSTANCE_KEY: is not set, nor is IDGATE_INSTANCE_KEYS, and \
-                        IDGATE_DATABASE_URL is: the key that seals what a database holds is the same \
-                        on all nodes, and none of them makes it; make one with `openssl rand -base64 32` \
-                        and keep a copy of it; for a copy of a data directory, IDGATE_INSTANCE_KEY_FILE \
-                        is its instance.key"
+            return Err("IDGATE_INSTANCE_KEY: is not set, nor is IDGATE_INSTANCE_KEYS, but \
+                        IDGATE_DATABASE_URL is: all nodes of a database need the same key, and none \
+                        of them makes it; make one with `openssl rand -base64 32` and keep a copy of \
+                        it; for a copy of a data directory, set IDGATE_INSTANCE_KEY_FILE to its \
+                        instance.key"
                 .into());
         }
         Ok(dir)
@@ -184,7 +184,7 @@ impl Config {
     /// Reads flags (by key), this process's environment and the settings file.
     ///
     /// # Errors
-    /// What is wrong, where it stands and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn load(flags: &BTreeMap<String, String>, file: Option<&Path>) -> Result<Self, String> {
         Self::new(&Settings::collect(flags, environment(), file)?)
     }
@@ -192,7 +192,7 @@ impl Config {
     /// Checks `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it stands and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let DataDir { path: data_dir, database, instance_key } = DataDir::new(settings)?;
         let behind_tls_proxy = required(settings, "behind_tls_proxy", rules::yes_no)?;
@@ -262,7 +262,7 @@ impl Config {
         self.base_url.clone().unwrap_or_else(|| format!("{scheme}://{bound}"))
     }
 
-    /// What a sandbox trusts vouches for nobody, and the keys of its issuers lie in its folder.
+    /// A sandbox trusts sample issuers, whose keys are in its folder.
     fn check_folder(&self) -> Result<(), String> {
         let is_development = self.environment == Environment::Development;
         if is_development || self.database.is_some() || !self.data_dir.join(SANDBOX_FILE).exists() {
@@ -276,7 +276,7 @@ impl Config {
         ))
     }
 
-    /// The base URL in force, also one that is made of the listen address. A wallet that is told http
+    /// The base URL in force, including one made of the listen address. With an http URL, a wallet
     /// would not reach a listener that speaks TLS.
     fn check_base_url(&self) -> Result<(), String> {
         let url = self.base_url_at(self.listen);
@@ -290,7 +290,7 @@ impl Config {
         Ok(())
     }
 
-    /// Wallets find the keys of a signed request by a did:web, which is made of a host name.
+    /// Wallets find the keys of a signed request by a did:web, which needs a host name.
     fn check_identity(&self) -> Result<(), String> {
         let base_url = self.base_url_at(self.listen);
         let is_development = self.environment == Environment::Development;
@@ -301,8 +301,8 @@ impl Config {
             return Ok(());
         }
         Err(format!(
-            "IDGATE_BASE_URL: {base_url} has an IP address for a host, and a did:web needs a name; \
-             set it to https://gateway.example, or OID4VP_REQUEST_MODE=inline"
+            "IDGATE_BASE_URL: {base_url} has an IP address as its host, and a did:web needs a name; \
+             set it to a URL such as https://gateway.example, or set OID4VP_REQUEST_MODE=inline"
         ))
     }
 
@@ -310,8 +310,8 @@ impl Config {
         if self.profiles.dc_api == DcApi::Off || self.profiles.are_newer() {
             return Ok(());
         }
-        Err("IDGATE_DC_API: browsers are asked in 1.0 and haip; enable one of them in IDGATE_PROFILES, \
-             or unset it"
+        Err("IDGATE_DC_API: requests through browsers exist in 1.0 and haip only; enable one of \
+             them in IDGATE_PROFILES, or unset it"
             .into())
     }
 
@@ -330,7 +330,7 @@ impl Config {
         if self.base_url.is_none() {
             return Err(format!(
                 "IDGATE_BASE_URL: not set, and {listen} is not an address that wallets can use; \
-                 set it to the URL that they use, as https://gateway.example"
+                 set it to the URL that they use, for example https://gateway.example"
             ));
         }
         Ok(())
@@ -346,7 +346,7 @@ const ENVIRONMENTS: [(&str, Environment); 3] = [
     (Environment::Production.name(), Environment::Production),
 ];
 
-/// Whether sessions have pages, and how these are.
+/// The pages of sessions; `None`: there are none.
 fn page(settings: &Settings) -> Result<Option<PageRules>, String> {
     let turning = required(settings, "page_turning_qr", rules::on_off)?;
     let on = required(settings, "page", rules::on_off)?;
@@ -358,14 +358,14 @@ fn page(settings: &Settings) -> Result<Option<PageRules>, String> {
     Ok(on.then_some(PageRules { turning, operator }))
 }
 
-/// The variables of this process that are text; others cannot be settings of ours.
+/// The variables of this process that are text; others cannot be settings.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
     })
 }
 
-/// Where audit checkpoints are kept outside the data directory; commands look there, too.
+/// The file for audit checkpoints outside the data directory; commands read it too.
 ///
 /// # Errors
 /// It cannot be read as a path.
@@ -389,12 +389,12 @@ fn tls_files(settings: &Settings) -> Result<Option<TlsFiles>, String> {
     }
 }
 
-/// A proxy looks at readiness every few seconds; without one, nobody looks.
 fn trust_refresh_hours(settings: &Settings) -> Result<Option<u64>, String> {
     let hours = required(settings, "trust_refresh_hours", rules::hours)?;
     Ok(required(settings, "trust_refresh", rules::on_off)?.then_some(hours))
 }
 
+/// A proxy checks readiness every few seconds; without a proxy, no delay is needed.
 fn drain_delay(settings: &Settings, behind_tls_proxy: bool) -> Result<Duration, String> {
     let delay = optional(settings, "drain_delay", rules::seconds)?;
     Ok(delay.unwrap_or(Duration::from_secs(if behind_tls_proxy { 5 } else { 0 })))
@@ -436,12 +436,12 @@ fn non_empty(text: &str) -> Result<String, String> {
 
 fn instance_key(text: &str) -> Result<InstanceKey, String> {
     InstanceKey::parse(text)
-        .ok_or_else(|| "must be base64 of 32 bytes, as `openssl rand -base64 32` prints".into())
+        .ok_or_else(|| "must be base64 of 32 bytes; make it with `openssl rand -base64 32`".into())
 }
 
 fn instance_keys(text: &str) -> Result<InstanceKey, String> {
     InstanceKey::parse_several(text).ok_or_else(|| {
-        "must be keys as `openssl rand -base64 32` prints them, with commas between them; the first \
+        "must be keys made with `openssl rand -base64 32`, with commas between them; the first \
          seals"
             .into()
     })
@@ -455,7 +455,7 @@ fn readable_file(text: &str) -> Result<PathBuf, String> {
 fn log_filter(text: &str) -> Result<String, String> {
     tracing_subscriber::EnvFilter::try_new(text)
         .map(|_| text.to_owned())
-        .map_err(|_| "is not a log filter; write info, or idgate=debug,info".into())
+        .map_err(|_| "is not a log filter; write for example info, or idgate=debug,info".into())
 }
 
 #[cfg(test)]

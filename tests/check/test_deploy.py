@@ -11,6 +11,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "examples" / "deploy"
+#: The pages that an operator reads; benches and tests have variables of their own on others.
+PAGES = ("operate.md", "configuration.md", "trust.md", "revocation.md", "keys.md", "certificates.md", "clients.md",
+         "backup.md", "retention.md", "audit.md", "monitoring.md", "tracing.md", "overload.md", "verify.md")
 VARIABLE = re.compile(r"\b((?:IDGATE|OID4VP)_[A-Z0-9_]+)\b")
 
 
@@ -28,11 +31,20 @@ class DeployTest(unittest.TestCase):
         source = (ROOT / "idgate-server/src/config/settings.rs").read_text(encoding="utf-8")
         known = set(VARIABLE.findall(source))
         known |= {f"{name}_FILE" for name in known}
-        files = [*DEPLOY.iterdir(), ROOT / "docs" / "operate.md"]
+        files = [*DEPLOY.iterdir(), *(ROOT / "docs" / page for page in PAGES)]
         for file in files:
             for name in VARIABLE.findall(file.read_text(encoding="utf-8")):
                 with self.subTest(file=file.name, name=name):
                     self.assertIn(name, known)
+
+    def test_every_setting_is_documented(self):
+        source = (ROOT / "idgate-server/src/config/settings.rs").read_text(encoding="utf-8")
+        settings = re.findall(r'^    "([A-Z0-9_]+)" "[a-z0-9_]+"', source, re.MULTILINE)
+        self.assertGreater(len(settings), 50)
+        documented = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("configuration.md", "tracing.md"))
+        for name in settings:
+            with self.subTest(name=name):
+                self.assertRegex(documented, rf"(?m)^\| (`\w+`, )?`{name}`")
 
     def test_every_file_is_described(self):
         described = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
@@ -42,22 +54,22 @@ class DeployTest(unittest.TestCase):
 
     def test_every_alert_is_explained_and_no_other(self):
         alerts = re.findall(r"- alert: (\w+)", text("alerts.yml"))
-        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
-        explained = re.findall(r"^\| `(Idgate\w+)` \|", operate, re.MULTILINE)
+        monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+        explained = re.findall(r"^\| `(Idgate\w+)` \|", monitoring, re.MULTILINE)
         self.assertEqual(alerts, explained)
 
     def test_every_alert_says_what_it_means_and_where_its_runbook_is(self):
-        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
         for block in text("alerts.yml").split("- alert: ")[1:]:
             name = block.split("\n", 1)[0]
             with self.subTest(alert=name):
                 self.assertRegex(block, r'summary: "[A-Z].{10,}"')
-                self.assertIn(f"runbook: docs/operate.md#{name.lower()}\n", block)
-                self.assertIn(f'| `{name}` | <a id="{name.lower()}"></a>', operate)
+                self.assertIn(f"runbook: docs/monitoring.md#{name.lower()}\n", block)
+                self.assertIn(f'| `{name}` | <a id="{name.lower()}"></a>', monitoring)
 
     def test_the_dashboard_shows_metrics_that_there_are(self):
         dashboard = json.loads(text("dashboard.json"))
-        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
         ids = [panel["id"] for panel in dashboard["panels"]]
         self.assertEqual(len(ids), len(set(ids)))
         places = [panel["gridPos"] for panel in dashboard["panels"]]
@@ -69,7 +81,7 @@ class DeployTest(unittest.TestCase):
                     names = re.findall(r"\bidgate_\w+", target["expr"])
                     self.assertTrue(names)
                     for name in names:
-                        self.assertIn(f"`{re.sub('_(bucket|sum|count)$', '', name)}", operate)
+                        self.assertIn(f"`{re.sub('_(bucket|sum|count)$', '', name)}", monitoring)
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
     def test_prometheus_takes_the_expressions_of_the_dashboard(self):

@@ -67,6 +67,17 @@ class PromisesTest(unittest.TestCase):
                 with self.subTest(document=document, name=name):
                     self.assertFalse(name in self.tests, "write `file::test`")
 
+    def test_sentences_of_the_operators_pages_name_no_test(self):
+        summary = (ROOT / "docs/SUMMARY.md").read_text(encoding="utf-8")
+        parts = re.findall(r"^# (?:Operate|Security)\n(.*?)(?=^# |\Z)", summary, re.MULTILINE | re.DOTALL)
+        pages = re.findall(r"\]\(([^)]+\.md)\)", "".join(parts))
+        self.assertGreater(len(pages), 15)
+        for page in pages:
+            for line in self.texts[f"docs/{page}"].splitlines():
+                if not line.startswith("|"):
+                    with self.subTest(document=page, line=line):
+                        self.assertNotRegex(line, NAMED, "name the test in the table of guarantees")
+
     def test_every_row_of_a_table_of_promises_names_a_test(self):
         for document, text in self.texts.items():
             for header, rows in tables(text):

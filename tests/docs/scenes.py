@@ -13,7 +13,7 @@ import urllib.parse
 import urllib.request
 import zlib
 
-from blocks import ROOT, Block
+from blocks import ROOT, Block, blocks
 from scene import PATIENCE, SANDBOX, Gateway, Scene, run
 from tenant import Integrate
 from world import BUILT
@@ -84,7 +84,7 @@ class Phones(Scene):
 
 
 class Operate(Gateway):
-    """A gateway from its first command on, a session that is refused, and answers that were captured."""
+    """What an operator has at hand: an issuer's key, a logo, and answers that were captured."""
 
     def prepare(self) -> None:
         self.case = json.loads((CASES / "sd_jwt_vc.json").read_text())[0]
@@ -154,6 +154,15 @@ class Operate(Gateway):
         return at
 
 
+class Operated(Operate):
+    """A gateway that was started as the page about operating says."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        start = next(block for block in blocks("operate.md") if block.heading == "Install and start")
+        self.world.run_all(start.text)
+
+
 def der(tag: int, *parts: bytes) -> bytes:
     body = b"".join(parts)
     size = len(body).to_bytes((len(body).bit_length() + 7) // 8, "big")
@@ -196,6 +205,11 @@ SCENES: dict[str, type[Scene]] = {
     "sandbox.md": Sandbox,
     "phones.md": Phones,
     "operate.md": Operate,
+    "clients.md": Operated,
+    "backup.md": Operated,
+    "audit.md": Operated,
+    "tracing.md": Operated,
+    "verify.md": Operate,
     "integrate.md": Integrate,
     "sessions.md": Integrate,
     "results.md": Integrate,

@@ -30,12 +30,12 @@ from world import BUILT, LONG, WHEELS, World
 
 #: How many blocks of a page are shown and not run, and why no test has what they need.
 SHOWN = {
-    "operate.md": 2,  # answers that only the browser's own key opens: tests/it/src/verify_dc_api.rs has them
+    "verify.md": 2,  # answers that only the browser's own key opens: tests/it/src/verify_dc_api.rs has them
     "scale.md": 3,  # a PostgreSQL, which the tests of the store start
     "trusted-lists.md": 2,  # lists on the internet; docs/sandbox.md has the command for one that is there
 }
 #: Drawings, and texts that a program sends.
-TEXT = {"integrate.md": 2, "live-events.md": 1, "release.md": 2, "operate.md": 1, "performance.md": 2,
+TEXT = {"integrate.md": 2, "live-events.md": 1, "release.md": 2, "tracing.md": 1, "performance.md": 2,
         "supply-chain.md": 1, "walk.md": 1, "walk-mdoc.md": 1, "decisions/0020-a-key-for-each-sealed-value.md": 1}
 RUN = {"sh", "console", "python", "js", "c", "rust", "json", "html", "http"}
 MARKS = {"shown", "waits", "no_run", "answer", "request"}

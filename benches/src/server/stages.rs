@@ -1,5 +1,5 @@
 //! Where the CPU of a flow goes, by stage. The gateway says it itself, of each request, to a collector of
-//! traces (`idgate.cpu.*` in docs/operate.md), which is this program. Beside it runs one that is not traced,
+//! traces (`idgate.cpu.*` in docs/tracing.md), which is this program. Beside it runs one that is not traced,
 //! in turns: what its threads take more than the stages that run on them is what no stage covers.
 
 mod collector;

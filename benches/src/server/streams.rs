@@ -11,7 +11,7 @@ use super::flow::connect_from;
 use super::process::Server;
 use super::waits::session_request;
 
-/// Streams of one session (`docs/operate.md`).
+/// Streams of one session (`docs/overload.md`).
 const OF_A_SESSION: usize = 5;
 /// Connections from one address: fewer than it may have.
 const OF_AN_ADDRESS: usize = 100;

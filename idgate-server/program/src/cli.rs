@@ -1,4 +1,4 @@
-//! The command line: what there is to say, and how an outcome leaves the process.
+//! The command line: commands and flags, output and exit codes.
 
 #[cfg(test)]
 mod manual_tests;
@@ -41,7 +41,7 @@ use idgate_server::serve;
 use idgate_server::stdio;
 use idgate_server::work::{self, list_refresh};
 
-/// The verifier side of OpenID4VP as a gateway.
+/// Gateway that verifies digital credentials over OpenID4VP
 #[derive(Parser)]
 #[command(name = "idgate", version, propagate_version = true)]
 struct Cli {
@@ -53,7 +53,7 @@ struct Cli {
 
 #[derive(Args)]
 struct Common {
-    /// Settings file (TOML). Every setting is a flag, too: `idgate help settings`
+    /// Settings file (TOML). Every setting is also a flag: `idgate help settings`
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON object on stdout
@@ -65,77 +65,78 @@ struct Common {
 enum Command {
     /// Run the gateway
     Serve {
-        /// Bring the schema of the PostgreSQL database up to date first
+        /// Update the schema of the PostgreSQL database first
         #[arg(long)]
         migrate: bool,
     },
-    /// Bring the schema of the PostgreSQL database up to date
+    /// Update the schema of the PostgreSQL database
     Migrate,
-    /// Walk through verifications in each profile, with sample issuers, tenant and wallet
+    /// Run sample verifications in each profile, with sample issuers, tenant and wallet
     ///
-    /// Every setting of `serve` is a flag here, too, as --listen, --base-url, --data-dir, --profiles and
-    /// --oid4vp-request-mode; `idgate help settings` lists them. Without them the demo walks 1.0, haip
-    /// and draft on loopback, and leaves nothing behind.
+    /// Every setting of `serve` is also a flag here, for example --listen, --base-url, --data-dir,
+    /// --profiles and --oid4vp-request-mode; `idgate help settings` lists them. Without them, the
+    /// demo runs 1.0, haip and draft on loopback, and leaves nothing behind.
     #[cfg(feature = "sandbox")]
     Demo(DemoOptions),
-    /// Run a gateway for developing against, with sample issuers and a wallet to press buttons of
+    /// Run a gateway to develop against, with sample issuers and a built-in wallet
     ///
-    /// Its page lists sessions and answers them with the built-in wallet, on this machine only. Every setting
-    /// of `serve` is a flag here, too; without --data-dir everything goes away when it ends.
+    /// Its page lists sessions and answers them with the built-in wallet, on this machine only.
+    /// Every setting of `serve` is also a flag here. Without --data-dir, everything is deleted when
+    /// it ends.
     #[cfg(feature = "sandbox")]
     Sandbox(Box<SandboxOptions>),
-    /// Verify one captured presentation offline
+    /// Verify a captured presentation offline
     Verify(Box<VerifyOptions>),
-    /// Provision and revoke clients
+    /// Create, change and revoke clients
     #[command(subcommand)]
     Client(ClientCommand),
-    /// Provision and revoke tokens for the admin endpoints
+    /// Create and revoke tokens for the admin endpoints
     #[command(subcommand)]
     AdminToken(AdminTokenCommand),
-    /// Say which issuers are trusted, for what
+    /// Choose which issuers to trust, and for which credentials
     #[command(subcommand)]
     Trust(TrustCommand),
-    /// Rotate the gateway's signing key, and ask for and import certificates
+    /// Rotate the gateway's keys, and request and import certificates
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Verify and export the audit log
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Review the hosts of webhooks
+    /// Approve or reject the hosts of webhooks
     #[command(subcommand)]
     WebhookHost(WebhookHostCommand),
-    /// Say why the answer to a session was refused
+    /// Show why the answer to a session was refused
     #[command(subcommand)]
     Session(SessionCommand),
-    /// Look at webhooks that were given up, and retry them
+    /// List and retry webhooks that were given up
     #[command(subcommand)]
     DeadLetters(DeadLettersCommand),
-    /// Post what a test client is notified of to an address of this machine, until it is stopped
+    /// Forward the notifications of a test client to an address of this machine, until you stop it
     Listen(ListenOptions),
     /// Copy the database to a file while the gateway runs
     Backup(BackupOptions),
     /// Copy a data directory into the PostgreSQL database of the settings
     Copy(CopyOptions),
-    /// Look whether everything is in order
+    /// Check the installation
     Doctor(DoctorOptions),
-    /// Look at the settings
+    /// Check the settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print what a shell needs to complete commands and flags
+    /// Print shell completions for commands and flags
     Completions(CompletionsOptions),
-    /// Write man pages and completions into a folder, as packages bring them
+    /// Write man pages and completions into a folder, for packages
     #[command(hide = true)]
     Manual(ManualOptions),
 }
 
 #[derive(Subcommand)]
 enum ConfigCommand {
-    /// Check the settings and print them with their origin
+    /// Check the settings, and print them with their origin
     Check,
 }
 
-/// Runs the program with these arguments, the first of which is its name. The exit code is 0 ok,
-/// 1 error, 2 usage, 3 integrity failure or refused, 4 not found.
+/// Runs the program with these arguments; the first is its name. The exit code is 0 ok, 1 error,
+/// 2 usage, 3 integrity failure or refused, 4 not found.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if asks_for_settings(&args) {
@@ -169,19 +170,19 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The command line without the settings, which every command takes as flags.
+/// The command line without the settings, which every command accepts as flags.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Whether this is `idgate help settings`. They are not a command, so clap does not know of them.
+/// Whether this is `idgate help settings`. The settings are not a command of clap.
 fn asks_for_settings(args: &[OsString]) -> bool {
     let mut words = args.iter().skip(1).filter(|arg| *arg != "--json");
     let asked = [words.next(), words.next(), words.next()];
     matches!(asked, [Some(help), Some(what), None] if help == "help" && what == "settings")
 }
 
-/// Why the arguments are not a command. Help and version arrive here too, with code 0.
+/// Prints the error of wrong arguments. Help and version also come here, with code 0.
 fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         let text = error.render().to_string();
@@ -196,8 +197,8 @@ fn warn(warning: &str) {
     stdio::to_stderr(stdio::for_people(&format!("warning: {warning}\n")));
 }
 
-/// Our commands and flags, and one flag for each setting. A secret has a flag for its file only:
-/// arguments are for everybody to see.
+/// Our commands and flags, and one flag for each setting. A secret has a flag for its file only,
+/// because other users can see arguments.
 fn parse(
     args: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, BTreeMap<String, String>), clap::Error> {
@@ -209,8 +210,8 @@ fn parse(
 
 fn flag(setting: &'static Setting) -> Arg {
     let id = setting.flag_key();
-    // The same settings under every command would hide what the command has of its own. One that has
-    // an argument of that name keeps it, as `verify` its `--client-id`.
+    // Shown under every command, the settings would hide the command's own flags. A command keeps
+    // its argument of the same name, for example `verify --client-id`.
     Arg::new(id.clone()).long(id.replace('_', "-")).global(true).hide(true)
 }
 
@@ -292,7 +293,7 @@ fn run_command(
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
-        // These speak for themselves and were started before.
+        // These were started before, and print their own output.
         Command::Serve { .. }
         | Command::Verify(_)
         | Command::Completions(_)
@@ -302,14 +303,15 @@ fn run_command(
     }
 }
 
-/// Fetches a trusted list as the gateway with these settings would.
+/// Fetches a trusted list like the gateway with these settings.
 fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
     let config = Config::new(settings)?;
     let egress = work::way_out(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
     list_refresh::fetch_once(&egress, url)
 }
 
-/// Prints the outcome and gives its exit code. With `--json`, stdout has one object either way.
+/// Prints the outcome and returns its exit code. With `--json`, stdout has one object in either
+/// case.
 fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
     let output = match outcome {
         Ok(output) => output,
@@ -325,7 +327,7 @@ fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
     };
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => ExitCode::from(output.code),
-        // Secrets are shown once: whoever asked must learn that they got lost.
+        // Secrets are shown once, so the caller must learn that they got lost.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -358,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn verify_keeps_its_client_id_which_is_a_setting_elsewhere() {
+    fn verify_keeps_its_own_client_id_flag() {
         let line = "idgate verify f --format mso_mdoc --nonce n --client-id redirect_uri:x";
         let Command::Verify(options) = parse(words(line)).unwrap().0.command else {
             panic!("another command")
@@ -369,15 +371,15 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_no_argument() {
+    fn a_secret_is_not_accepted_as_an_argument() {
         assert!(parse(words("idgate serve --instance-key AAAA")).is_err());
         let (_, flags) = parse(words("idgate serve --instance-key-file f")).unwrap();
         assert_eq!(flags.get("instance_key_file").map(String::as_str), Some("f"));
     }
 
-    /// One in 64 of our own nonces begins with it.
+    /// One in 64 of our nonces begins with a hyphen.
     #[test]
-    fn a_value_that_begins_with_a_hyphen_is_taken() {
+    fn a_value_that_begins_with_a_hyphen_is_accepted() {
         let page = "idgate verify f --format mso_mdoc --nonce n --origin";
         assert!(parse(words(page).into_iter().chain([OsString::from("-A")])).is_ok());
         let good = "idgate verify f --format mso_mdoc --nonce n --client-id c";
@@ -403,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_usage_are_code_2() {
+    fn usage_errors_are_code_2() {
         for line in [
             "idgate",
             "idgate nonsense",

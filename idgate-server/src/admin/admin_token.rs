@@ -11,23 +11,23 @@ use idgate_store::OperatorStore;
 /// Commands on admin tokens.
 #[derive(Debug, Subcommand)]
 pub enum AdminTokenCommand {
-    /// Make a token for the admin endpoints and print it, once
+    /// Create a token for the admin endpoints, and print it once
     Create {
-        /// What to call it in lists
+        /// A name for lists
         #[arg(long)]
         name: Option<String>,
     },
     /// List tokens
     List,
-    /// Stop a token at once
+    /// Revoke a token immediately
     Revoke {
-        /// Its id, as `admin-token list` shows it
+        /// The token's id, from `admin-token list`
         id: String,
     },
 }
 
 impl AdminTokenCommand {
-    /// Whether it may be the first on a data directory.
+    /// Whether it creates a data directory.
     pub const fn creates(&self) -> bool {
         matches!(self, Self::Create { .. })
     }
@@ -81,7 +81,7 @@ fn list(store: &OperatorStore) -> Result<Output, Failure> {
 fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
     if !store.revoke_admin_token(id, now)? {
         return Err(Failure::NotFound(format!(
-            "there is no admin token {id}; `idgate admin-token list` shows them all"
+            "there is no admin token {id}; `idgate admin-token list` lists them"
         )));
     }
     Ok(Output::revoked("id", id))
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn revoke_is_final_and_names_the_unknown() {
+    fn revoke_is_final_and_an_unknown_id_is_code_4() {
         let (_dir, mut store) = store();
         let made = create(&mut store, None, NOW).unwrap();
         let id = made.json["id"].as_str().unwrap();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_cannot_be_shown_is_a_mistake_of_usage() {
+    fn a_name_that_cannot_be_shown_is_a_usage_error() {
         let (_dir, mut store) = store();
         assert_eq!(create(&mut store, Some("a\nb"), NOW).unwrap_err().code(), 2);
     }

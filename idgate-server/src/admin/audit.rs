@@ -18,17 +18,17 @@ use idgate_store::{AuditReport, ExportError, OperatorStore};
 /// Commands on the audit log.
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// Look for any change, cut, gap or rewrite; exit code 3 if there is one
+    /// Check for any change, cut, gap or rewrite; exit code 3 if there is one
     Verify {
         /// Only this client's chain
         #[arg(long, value_name = "ID")]
         client: Option<String>,
-        /// Checkpoints kept elsewhere, or an export that was [default: IDGATE_AUDIT_CHECKPOINT_FILE,
-        /// if it exists]
+        /// Checkpoints that were kept elsewhere, or an earlier export [default:
+        /// IDGATE_AUDIT_CHECKPOINT_FILE, if it exists]
         #[arg(long, value_name = "FILE")]
         checkpoints: Option<PathBuf>,
     },
-    /// Sign a checkpoint per chain and print all entries and checkpoints as JSON
+    /// Sign a checkpoint per chain, and print all entries and checkpoints as JSON
     Export {
         /// Only this client's chain
         #[arg(long, value_name = "ID")]
@@ -94,7 +94,7 @@ fn finding(breach: &Breach) -> serde_json::Value {
     json!({ "client_id": client_id, "seq": seq, "class": damage.as_str() })
 }
 
-/// Prints as it reads: a log may be larger than memory. What follows has nothing to add.
+/// Prints while it reads, because a log may be larger than memory. The output is then empty.
 fn export(
     store: &mut OperatorStore,
     client: Option<&str>,
@@ -117,7 +117,7 @@ fn export(
 
 fn no_chain(client: &str) -> Failure {
     Failure::NotFound(format!(
-        "there is no audit log of {client}; `idgate client list` shows all clients"
+        "there is no audit log of {client}; `idgate client list` lists all clients"
     ))
 }
 
@@ -127,7 +127,7 @@ struct Kept {
     checkpoints: Vec<SignedCheckpoint>,
     /// Lines that a crash has cut.
     cut: Vec<usize>,
-    /// The first line that is no checkpoint for another reason.
+    /// The first line that is not a checkpoint for another reason.
     damaged: Option<usize>,
     missing: Option<PathBuf>,
 }
@@ -144,19 +144,19 @@ impl Kept {
     }
 }
 
-/// What `audit export` prints, as far as it is compared.
+/// The part of the output of `audit export` that is compared.
 #[derive(Deserialize)]
 struct Export {
     checkpoints: Vec<SignedCheckpoint>,
 }
 
-/// `asked`: somebody wants this very file looked at, so it must hold something.
+/// `asked`: the operator named this file, so it must have checkpoints.
 fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     let cannot = |error: io::Error| {
         Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
     };
     let open = || File::open(path).map(BufReader::new).map_err(cannot);
-    // Read as it comes: an export may be larger than memory.
+    // Not read as a whole, because an export may be larger than memory.
     let kept = match serde_json::from_reader::<_, Export>(open()?) {
         Ok(Export { checkpoints }) => Kept { checkpoints, ..Kept::default() },
         Err(_) => in_lines(open()?).map_err(cannot)?,
@@ -164,25 +164,25 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     let is_damaged = kept.damaged.is_some() || !kept.cut.is_empty();
     if kept.checkpoints.is_empty() && (asked || is_damaged) {
         return Err(Failure::Error(format!(
-            "{} holds no checkpoint that can be read, so nothing can be compared with it: take the \
-             file that the server wrote (IDGATE_AUDIT_CHECKPOINT_FILE) or an earlier output of \
-             `idgate audit export`, or leave --checkpoints out",
+            "{} has no readable checkpoint, so nothing can be compared with it: use the file that \
+             the server wrote (IDGATE_AUDIT_CHECKPOINT_FILE) or an earlier output of `idgate audit \
+             export`, or leave --checkpoints out",
             path.display()
         )));
     }
     if let Some(line) = kept.damaged {
         return Err(Failure::Error(format!(
             "line {line} of {} is not a checkpoint and was not cut by a crash, so the log cannot be \
-             compared with what it said: take a whole copy of the file, or an earlier output of \
-             `idgate audit export`; where there is none, remove the line and compare with the others",
+             compared with it: use a complete copy of the file, or an earlier output of `idgate \
+             audit export`; if there is none, remove the line and compare with the others",
             path.display()
         )));
     }
     Ok(kept)
 }
 
-/// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, behind which a server goes
-/// on; any other line that is no checkpoint may hide a rollback.
+/// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, after which a
+/// server appends more; any other line that is not a checkpoint may hide a rollback.
 fn in_lines(file: impl BufRead) -> io::Result<Kept> {
     let mut kept = Kept::default();
     for (number, line) in (1_usize..).zip(file.split(b'\n')) {

@@ -9,23 +9,23 @@ use crate::admin::output::Output;
 use crate::config::DataDir;
 use crate::failure::Failure;
 
-/// Where the backup goes.
+/// The options of `idgate backup`.
 #[derive(Args, Debug)]
 pub struct BackupOptions {
-    /// The file to make; one that exists is refused
+    /// The file to create; an existing file is refused
     pub file: PathBuf,
 }
 
 /// Backs up the data directory.
 ///
 /// # Errors
-/// What is in the way, or what to use in its place for a database.
+/// Why there is no backup, or how to back up a database instead.
 pub fn run(options: &BackupOptions, dir: &DataDir) -> Result<Output, Failure> {
     if dir.database.is_some() {
         return Err(Failure::Error(
-            "IDGATE_DATABASE_URL names a PostgreSQL, which has its own tools: `pg_dump \
-             --no-unlogged-table-data`, or a base backup. Without that option pg_dump takes sealed \
-             results along, which must not be in a backup, and it holds up their erasure. Keep the \
+            "IDGATE_DATABASE_URL: is set; back up PostgreSQL with its own tools: `pg_dump \
+             --no-unlogged-table-data`, or a base backup. Without that option, pg_dump also copies \
+             sealed results, which must not be in a backup, and delays their erasure. Keep the \
              instance key as well, in another place."
                 .into(),
         ));
@@ -34,7 +34,7 @@ pub fn run(options: &BackupOptions, dir: &DataDir) -> Result<Output, Failure> {
     let file = options.file.display().to_string();
     let text = format!(
         "{file}: {} bytes, schema {}, SHA-256 {}\n\
-         Keep the instance key as well, in another place: without it nothing sealed can be opened.\n",
+         Keep the instance key as well, in another place: without it, no sealed value can be opened.\n",
         made.bytes, made.schema, made.sha256
     );
     let json = json!({

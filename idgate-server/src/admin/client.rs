@@ -20,40 +20,40 @@ use idgate_store::{ClientRecord, OperatorStore};
 /// Commands on clients.
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
-    /// Make a client and print its API key and signing secret, each once
+    /// Create a client, and print its API key and signing secret once
     Create {
-        /// What to call it in lists
+        /// A name for lists
         name: String,
-        /// For test mode; without it the client is live
+        /// Create a test client; without it the client is live
         #[arg(long)]
         test: bool,
-        /// Scopes of its key; without it all
+        /// Scopes of its key; without it, all scopes
         #[arg(long, value_delimiter = ',', value_name = "SCOPES",
               value_parser = PossibleValuesParser::new(SCOPES))]
         scopes: Option<Vec<String>>,
     },
     /// List clients
     List,
-    /// Change what a client is called, its logo, and how much it may have
+    /// Change a client's name, logo, colours, links and quotas
     Set(SetArgs),
-    /// Make, list and revoke the keys of a client
+    /// Create, list and revoke the keys of a client
     #[command(subcommand)]
     Key(KeyCommand),
     /// Add and remove the origins of a client's own pages
     #[command(subcommand)]
     Origin(OriginCommand),
-    /// Keep what a registrar attests of a client, for wallets
+    /// Add, list and remove the registration certificates of a client, for wallets
     #[command(subcommand)]
     VerifierInfo(VerifierInfoCommand),
-    /// Stop every key of a client at once
+    /// Revoke a client, with all its keys and open sessions, immediately
     Revoke {
-        /// Its id, as `client list` shows it
+        /// The client's id, from `client list`
         id: String,
     },
 }
 
 impl ClientCommand {
-    /// Whether it may be the first on a data directory.
+    /// Whether it creates a data directory.
     pub const fn creates(&self) -> bool {
         matches!(self, Self::Create { .. })
     }
@@ -102,7 +102,7 @@ fn create(
         Output::new(json, text).with_warning("api_key and signing_secret are not shown again");
     output.warnings.extend(namesake.map(|other| {
         format!(
-            "there is another client called {name}, {}; if this one is not meant: \
+            "there is another client named {name}, {}; if you do not need the new one: \
              `idgate client revoke {id}`",
             other.id
         )
@@ -117,7 +117,7 @@ fn in_order(scopes: &[String]) -> Vec<String> {
 }
 
 fn no_such_client(id: &str) -> Failure {
-    Failure::NotFound(format!("there is no client {id}; `idgate client list` shows them all"))
+    Failure::NotFound(format!("there is no client {id}; `idgate client list` lists them"))
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn revoke_is_final_and_names_the_unknown() {
+    fn revoke_is_final_and_an_unknown_id_is_code_4() {
         let (_dir, mut store) = store();
         let made = create(&mut store, "Shop", true, None, NOW).unwrap();
         let id = made.json["client_id"].as_str().unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_cannot_be_shown_is_a_mistake_of_usage() {
+    fn a_name_that_cannot_be_shown_is_a_usage_error() {
         let (_dir, mut store) = store();
         for name in ["", " ", "a\nb", &"x".repeat(101)] {
             assert_eq!(

@@ -11,10 +11,10 @@ use crate::admin::output::Output;
 use crate::config::DataDir;
 use crate::failure::Failure;
 
-/// What is copied.
+/// The options of `idgate copy`.
 #[derive(Args, Debug)]
 pub struct CopyOptions {
-    /// The data directory of a gateway that is stopped
+    /// The data directory of a stopped gateway
     #[arg(long, value_name = "DIR")]
     pub from: PathBuf,
 }
@@ -22,11 +22,11 @@ pub struct CopyOptions {
 /// Copies a data directory into the database of the settings.
 ///
 /// # Errors
-/// What is in the way, in the directory or in the database.
+/// Why the directory or the database cannot be used.
 pub fn run(options: &CopyOptions, dir: &DataDir, now: UnixMillis) -> Result<Output, Failure> {
     let (Some(address), Some(key)) = (&dir.database, &dir.instance_key) else {
         return Err(Failure::Error(
-            "IDGATE_DATABASE_URL: is not set; it says where the data directory is to be copied to"
+            "IDGATE_DATABASE_URL: is not set; set it to the database that the directory is to be copied into"
                 .into(),
         ));
     };
@@ -38,7 +38,7 @@ pub fn run(options: &CopyOptions, dir: &DataDir, now: UnixMillis) -> Result<Outp
     }
     let _ = writeln!(
         text,
-        "{address} has what {from} holds, compared row by row; {} audit entries are intact in both.\n\
+        "{from} was copied into {address} and compared row by row; {} audit entries are intact in both.\n\
          Start the gateways with IDGATE_DATABASE_URL, and destroy {from} when they serve.",
         copied.entries
     );
@@ -50,8 +50,8 @@ pub fn run(options: &CopyOptions, dir: &DataDir, now: UnixMillis) -> Result<Outp
     let mut output = Output::new(json, text);
     if copied.lost_claims > 0 {
         output.warnings.push(format!(
-            "claims of {} sessions could still be read, and do not come along; wait 30 seconds after \
-             the gateway has stopped",
+            "claims of {} sessions could still be read, and were not copied; next time, wait 30 \
+             seconds after the gateway has stopped",
             copied.lost_claims
         ));
     }

@@ -13,9 +13,9 @@ use idgate_store::{DeadLetter, OperatorStore};
 pub enum DeadLettersCommand {
     /// List them, newest first
     List,
-    /// Ask for one more attempt
+    /// Retry one once
     Retry {
-        /// Its id, as `list` shows it
+        /// Its id, from `list`
         id: String,
     },
 }
@@ -59,15 +59,15 @@ fn list(store: &OperatorStore) -> Result<Output, Failure> {
 fn retry(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
     let Some(replay) = store.replay_dead_letter(id, now)? else {
         return Err(Failure::NotFound(format!(
-            "there is no dead letter {id}; `idgate dead-letters list` shows them all"
+            "there is no dead letter {id}; `idgate dead-letters list` lists them"
         )));
     };
     let json = json!({ "status": "REPLAYED", "id": id, "session_id": replay.session_id });
-    let mut output = Output::new(json, format!("{id} is tried once more\n"));
+    let mut output = Output::new(json, format!("{id} is retried once\n"));
     if !replay.is_sent {
-        output.text = format!("{id} stays as it is\n");
+        output.text = format!("{id} is not retried\n");
         output.warnings.push(
-            "nothing is sent: the host is not approved, or the client is revoked; see \
+            "not sent: the host is not approved, or the client is revoked; see \
              `idgate webhook-host list`"
                 .into(),
         );

@@ -1,4 +1,4 @@
-//! `idgate doctor`: everything that can be looked at before it hurts.
+//! `idgate doctor`: finds problems of an installation before they cause harm.
 
 use clap::{Args, ValueEnum};
 use idgate_core::UnixMillis;
@@ -15,17 +15,17 @@ pub mod eu;
 mod live;
 mod own_certificates;
 
-/// How closely to look.
+/// The options of `idgate doctor`.
 #[derive(Args, Debug)]
 pub struct DoctorOptions {
-    /// Look at every row: open all that is sealed, walk the whole audit log, and compare what is
-    /// stored with what it says
+    /// Check every row: open all sealed values, walk the whole audit log, and compare the stored
+    /// data with it
     #[arg(long)]
     pub deep: bool,
-    /// Only ask the gateway of these settings, on this machine, whether it answers: for health checks
+    /// Only check whether the gateway of these settings answers on this machine, for health checks
     #[arg(long, conflicts_with = "deep")]
     pub live: bool,
-    /// Judge the gateway by the rules of an ecosystem instead
+    /// Check the gateway against the rules of an ecosystem instead
     #[arg(value_enum, conflicts_with_all = ["deep", "live"])]
     pub rules: Option<RuleSet>,
 }
@@ -33,11 +33,11 @@ pub struct DoctorOptions {
 /// The rules of an ecosystem.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum RuleSet {
-    /// Those of the European Union for relying parties, rule by rule
+    /// The rules of the European Union for relying parties
     Eu,
 }
 
-/// Looks at the settings and at the data directory. Exit code 3 when something is bad.
+/// Checks the settings and the data directory. The exit code is 3 if a check failed.
 pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Output {
     let config = Config::new(settings);
     if options.live {
@@ -91,20 +91,22 @@ fn about_config(config: &Config, now: UnixMillis) -> Vec<Finding> {
     if config.behind_tls_proxy && config.trusted_proxies.is_empty() {
         found.push(Finding::warning(
             "trusted_proxies",
-            "none, so every request seems to come from the proxy; set IDGATE_TRUSTED_PROXIES",
+            "there are none, so every request seems to come from the proxy; set IDGATE_TRUSTED_PROXIES",
         ));
     }
     found
 }
 
-/// What is fine for development only.
+/// Settings that are for development only.
 fn not_for_the_public(config: &Config) -> Vec<Finding> {
     let mut found = Vec::new();
     let base_url = config.base_url_at(config.listen);
     if !base_url.starts_with("https://") {
         found.push(Finding::bad(
             "base_url",
-            format!("{base_url} is not https; set IDGATE_BASE_URL to what wallets use"),
+            format!(
+                "{base_url} is not https; set IDGATE_BASE_URL to the https URL that wallets use"
+            ),
         ));
     }
     if !config.rate_limits {
@@ -115,22 +117,22 @@ fn not_for_the_public(config: &Config) -> Vec<Finding> {
         found.push(Finding::warning("webhooks", what));
     }
     if !config.webhook_allow_cidrs.is_empty() {
-        let what = "webhooks may reach private addresses; look at IDGATE_WEBHOOK_ALLOW_CIDRS";
+        let what = "webhooks may reach private addresses; check IDGATE_WEBHOOK_ALLOW_CIDRS";
         found.push(Finding::warning("webhooks", what));
     }
     if !config.fetch_allow_cidrs.is_empty() {
-        let what = "revocation may be fetched from private addresses; look at \
+        let what = "status lists and CRLs may be fetched from private addresses; check \
                     IDGATE_FETCH_ALLOW_CIDRS";
         found.push(Finding::warning("fetches", what));
     }
     if config.instance_key.is_none() {
-        let what = "lies beside the database that it seals; keep it elsewhere and set \
-                    IDGATE_INSTANCE_KEY_FILE";
+        let what = "the instance key is in the directory of the database that it seals; keep it elsewhere, \
+                    and set IDGATE_INSTANCE_KEY_FILE";
         found.push(Finding::warning("key_custody", what));
     }
     if config.audit_checkpoint_file.is_none() {
-        let what = "are in the database only, so its rollback would not be seen; set \
-                    IDGATE_AUDIT_CHECKPOINT_FILE on another volume";
+        let what = "are in the database only, so a rollback would not be found; set \
+                    IDGATE_AUDIT_CHECKPOINT_FILE to a file on another volume";
         found.push(Finding::warning("audit_checkpoints", what));
     }
     found

@@ -1,4 +1,4 @@
-//! Files that an operator names.
+//! Files in options of commands.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use idgate_core::shell::{PinnedSigner, pem_or_der};
 
 use crate::failure::Failure;
 
-/// The file, when it has at most `limit` bytes.
+/// Reads a file of at most `limit` bytes.
 pub(super) fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let cannot = |error: std::io::Error| in_file(path, format!("cannot be read: {error}"));
     if std::fs::metadata(path).map_err(cannot)?.len() > limit {
@@ -31,7 +31,7 @@ pub(super) fn blocks<'p>(
     Ok(blocks)
 }
 
-/// The certificates in these files, each trusted by itself.
+/// The certificates in these files, as pinned signers.
 pub(super) fn signers(
     paths: &[PathBuf],
     read: impl Fn(&Path) -> Result<Vec<u8>, Failure>,
@@ -42,7 +42,7 @@ pub(super) fn signers(
     blocks(paths, "CERTIFICATE", read)?.into_iter().map(signer).collect()
 }
 
-/// What is wrong with a file.
+/// An error about a file.
 pub(super) fn in_file(path: &Path, why: impl Display) -> Failure {
     Failure::Error(format!("{}: {why}", path.display()))
 }

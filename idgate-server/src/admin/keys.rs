@@ -17,27 +17,28 @@ use idgate_store::{GatewayKeyRecord, OperatorStore, Resealed};
 /// Commands on the gateway's signing keys.
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// List the keys, of which the first signs, and the certificates
+    /// List the signing keys, newest first, and the certificates
     List {
-        /// The certificates of this client only
+        /// Only the certificates of this client
         #[arg(long, value_name = "ID")]
         client: Option<String>,
     },
-    /// Make a new signing key; the old one signs on for sessions that were made with it
+    /// Create a new signing key; the old one keeps signing for sessions that were made with it
     Rotate,
-    /// Seal everything under the first of IDGATE_INSTANCE_KEYS; then the others are not needed any more
+    /// Seal everything under the first of IDGATE_INSTANCE_KEYS; the others are then no longer
+    /// needed
     Reseal,
-    /// Print a request for a certificate, for a CA to sign
+    /// Print a certification request for a CA
     Csr {
-        /// For this client, which is a relying party of its own; without it for the gateway
+        /// For this client, as a relying party of its own; without it, for the gateway
         #[arg(long, value_name = "ID")]
         client: Option<String>,
     },
-    /// Put a certificate in force that was made from our request
+    /// Import a certificate that was issued for our request, and put it in force
     Certificate {
         /// The chain in PEM or DER, our certificate first
         file: PathBuf,
-        /// It is this client's
+        /// The certificate is for this client
         #[arg(long, value_name = "ID")]
         client: Option<String>,
     },
@@ -88,7 +89,7 @@ fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     });
     let output = Output::new(json, rows.text + &certificates.text + &requested.text);
     Ok(match keys.is_empty() {
-        true => output.with_warning("there is no key yet; the first `idgate serve` makes one"),
+        true => output.with_warning("there is no key yet; the first `idgate serve` creates one"),
         false => output,
     })
 }
@@ -114,14 +115,14 @@ fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure>
 fn reseal(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let Resealed { current, others, unreadable } = store.reseal(now)?;
     let mut text =
-        format!("{others} values were sealed anew, {current} were sealed with that key before");
+        format!("{others} values were resealed, {current} were already sealed under that key");
     if unreadable == 0 {
-        text.push_str("; no other instance key is needed any more\n");
+        text.push_str("; no other instance key is needed\n");
     } else {
         let _ = writeln!(
             text,
-            "\n{unreadable} values open under none of the keys and stay as they are, and all keys stay \
-             asked for: `idgate doctor --deep` and `idgate audit verify` say which"
+            "\n{unreadable} values open under none of the keys and were not changed, so all keys are \
+             still needed: `idgate doctor --deep` and `idgate audit verify` name them"
         );
     }
     let json = json!({ "resealed": others, "before": current, "unreadable": unreadable });
@@ -138,8 +139,8 @@ fn state(key: &GatewayKeyRecord, now: UnixMillis) -> String {
         Some(until) if until > now && key.can_sign => {
             format!("signs for sessions that were made with it, published until {until}")
         }
-        Some(until) if until > now => format!("signs no more, published until {until}"),
-        Some(until) => format!("signs no more, no longer published since {until}"),
+        Some(until) if until > now => format!("no longer signs, published until {until}"),
+        Some(until) => format!("no longer signs, not published since {until}"),
     }
 }
 

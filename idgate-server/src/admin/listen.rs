@@ -1,5 +1,5 @@
-//! `idgate listen`: what a test client would be notified of goes to an address of this machine, as
-//! developers know it from payment services. Nothing is stored and nothing is tried again.
+//! `idgate listen`: forwards the notifications of a test client to an address of this machine, as
+//! payment services do for developers. Nothing is stored and nothing is retried.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,35 +23,35 @@ use idgate_base::clock::{Clock, SystemClock};
 use idgate_store::audit_chain::AuditEntry;
 use idgate_store::{Listener, OperatorStore, Target, notification_id};
 
-/// How late a settlement is noticed.
+/// The pause between two looks for new settlements.
 const POLL: Duration = Duration::from_millis(200);
 /// Entries read at a time.
 const BATCH: usize = 100;
-/// Where `--forward` may lead.
+/// The addresses allowed for `--forward`.
 const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1/128"];
 
-/// What to forward, and where to.
+/// The options of `idgate listen`.
 #[derive(Debug, Args)]
 pub struct ListenOptions {
-    /// Where to post what a webhook would get: http, on this machine
+    /// The URL that gets the notifications: http, on this machine
     #[arg(long, value_name = "URL")]
     forward: String,
-    /// An API key of the test client whose sessions are followed
+    /// An API key of the test client
     #[arg(long, value_name = "KEY")]
     api_key: String,
 }
 
-/// Forwards until the key is gone, or the process is stopped. `json`: each line is an object.
+/// Forwards until the key ends or the process is stopped. `json`: each line is an object.
 ///
 /// # Errors
-/// It cannot begin, or the key is not good any more; the text says what to do.
+/// It cannot start, or the key is no longer valid; the text says what to do.
 pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result<(), Failure> {
     let to = receiver(&options.forward)?;
     let key = ApiKey::parse(&options.api_key)
-        .ok_or_else(|| Failure::Usage("--api-key is not an API key of idgate".into()))?;
+        .ok_or_else(|| Failure::Usage("--api-key: not an API key of idgate".into()))?;
     if key.livemode() {
         return Err(Failure::Usage(
-            "listen is for test mode; take a key that begins with sk_test_".into(),
+            "listen is for test mode; use a key that begins with sk_test_".into(),
         ));
     }
     let digest = key.digest();
@@ -69,7 +69,7 @@ pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result
         json,
         &json!({ "listening": listener.client_id, "forward": to.as_str() }),
         &format!(
-            "forwarding the notifications of {} to {to}, signed with its signing secret; Ctrl-C ends it",
+            "forwarding the notifications of {} to {to}, signed with its signing secret; Ctrl-C stops it",
             listener.client_id
         ),
     );
@@ -86,7 +86,7 @@ pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result
     }
 }
 
-/// Where to post, if it is on this machine.
+/// The URL to post to, if it is on this machine.
 fn receiver(text: &str) -> Result<Url, Failure> {
     let url = Url::parse(text).ok().filter(|url| url.scheme() == "http").ok_or_else(elsewhere)?;
     let is_plain =
@@ -102,15 +102,15 @@ fn receiver(text: &str) -> Result<Url, Failure> {
 
 fn elsewhere() -> Failure {
     Failure::Usage(
-        "--forward must be an address of this machine, as http://127.0.0.1:3000/hook".into(),
+        "--forward: must be a URL on this machine, for example http://127.0.0.1:3000/hook".into(),
     )
 }
 
 fn followed(store: &OperatorStore, digest: &[u8; 32]) -> Result<Listener, Failure> {
     store.listener(digest, SystemClock.now())?.ok_or_else(|| {
         Failure::Error(
-            "this gateway does not take the API key: it is unknown here, revoked or expired; \
-             `idgate client key list` shows those that live"
+            "this gateway refuses the API key: it is unknown, revoked or expired; `idgate client \
+             key list` lists the active ones"
                 .into(),
         )
     })
@@ -121,7 +121,7 @@ fn target(listener: &Listener, to: &Url) -> Target {
     Target { url: to.to_string(), livemode: listener.livemode, secret, previous }
 }
 
-/// What a webhook would get.
+/// A notification.
 struct Notice {
     id: String,
     session_id: String,
@@ -130,7 +130,7 @@ struct Notice {
 }
 
 impl Notice {
-    /// `None`: the entry is about no settlement.
+    /// `None`: the entry is not about a settlement.
     fn of(entry: &AuditEntry) -> Option<Self> {
         if !["VERIFIED", "FAILED", "EXPIRED"].contains(&&*entry.status) {
             return None;
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_forwards_to_this_machine_alone() {
+    fn it_forwards_to_this_machine_only() {
         for here in [
             "http://127.0.0.1:3000",
             "http://127.0.0.1:3000/hook?a=b",

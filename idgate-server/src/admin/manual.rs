@@ -1,5 +1,5 @@
-//! `idgate completions` and `idgate manual`: what a shell completes and what `man` shows, both made of
-//! the command line itself, so that they name what there is.
+//! `idgate completions` and `idgate manual`: shell completions and man pages. Both are generated
+//! from the command line itself, so they are always up to date.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,29 +16,30 @@ use crate::failure::Failure;
 
 mod pages;
 
-/// For which shell.
+/// The options of `idgate completions`.
 #[derive(Args, Debug)]
 pub struct CompletionsOptions {
-    /// The shell: its completions are printed
+    /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Where to.
+/// The options of `idgate manual`.
 #[derive(Args, Debug)]
 pub struct ManualOptions {
-    /// The folder, which is made: `man/` and `completions/` are written into it
+    /// The folder, which is created: `man/` and `completions/` are written into it
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }
 
-/// The shells whose completions a package brings, with the file that each of them looks for.
+/// The shells whose completions a package has, each with the name of its file.
 pub const PACKAGED: [(Shell, &str); 3] =
     [(Shell::Bash, "idgate"), (Shell::Zsh, "_idgate"), (Shell::Fish, "idgate.fish")];
-/// The commands that are told settings most often; with each of the others these would hide its own.
+/// The commands whose completions list the settings. Under the others, these would hide the
+/// command's own flags.
 const TAKE_SETTINGS: [&str; 4] = ["serve", "demo", "sandbox", "doctor"];
 
-/// The completions of `command` for a shell. `json`: as a member of an object.
+/// The completions of `command` for a shell.
 pub fn completions(options: &CompletionsOptions, command: Command) -> Output {
     let text = of_shell(options.shell, command);
     Output::new(json!({ "completions": text }), text)
@@ -47,7 +48,7 @@ pub fn completions(options: &CompletionsOptions, command: Command) -> Output {
 /// Writes man pages and completions of `command`.
 ///
 /// # Errors
-/// A file cannot be written; the text says which.
+/// A file cannot be written; the text says which one.
 pub fn write(options: &ManualOptions, command: &Command) -> Result<Output, Failure> {
     let mut files = Vec::new();
     for (shell, name) in PACKAGED {
@@ -85,7 +86,7 @@ fn of_shell(shell: Shell, command: Command) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The settings as flags that are shown, but for those that the command has as its own.
+/// Adds the settings as visible flags, except those that the command has itself.
 fn with_settings(command: Command) -> Command {
     SETTINGS.iter().fold(command, |command, setting| {
         let id = setting.flag_key();
@@ -99,7 +100,7 @@ fn with_settings(command: Command) -> Command {
     })
 }
 
-/// A page for each command, by the name of its file, and the one of the settings file.
+/// A page for each command, by its file name, and the page of the settings file.
 fn man_pages(command: Command) -> Result<Vec<(OsString, Vec<u8>)>, Failure> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -114,7 +115,7 @@ fn add_pages(
     files: &mut Vec<(OsString, Vec<u8>)>,
 ) -> Result<(), Failure> {
     let mut page = Vec::new();
-    // The names of commands below it are written as those of their pages.
+    // Subcommands have the names of their pages.
     let named = command.clone().name(name.to_owned()).display_name(name.to_owned());
     let rendered = Man::new(named).title(name).manual("idgate").render(&mut page);
     rendered.map_err(|error| Failure::Error(format!("{name}(1) cannot be made: {error}")))?;

@@ -1,5 +1,5 @@
-//! Operator commands. Each works on the data directory or the database, beside a running server or
-//! without one.
+//! Operator commands. Each works on the data directory or the database, whether or not a server is
+//! running.
 
 pub mod admin_token;
 pub mod audit;
@@ -32,7 +32,7 @@ pub(crate) mod fixture {
 
     pub(crate) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
-    /// An empty data directory, as an operator's command opens it.
+    /// An empty data directory, opened like an operator's command does.
     pub(crate) fn store() -> (tempfile::TempDir, Box<OperatorStore>) {
         let dir = tempfile::tempdir().unwrap();
         let store = OperatorStore::open(dir.path(), None).unwrap();

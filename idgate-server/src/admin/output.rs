@@ -1,4 +1,4 @@
-//! What a command says, and the rule that every name in it follows.
+//! The output of a command, and the rule for names in it.
 
 use std::fmt::{Display, Write as _};
 
@@ -8,16 +8,16 @@ use crate::config::rules;
 use crate::failure::Failure;
 use crate::stdio;
 
-/// What a command has to say.
+/// The output of a command.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// For programs.
+    /// The JSON object.
     pub json: Value,
-    /// For people; ends with a newline.
+    /// The text; ends with a newline.
     pub text: String,
-    /// For people, on stderr.
+    /// Warnings on stderr.
     pub warnings: Vec<String>,
-    /// The exit code: 0, or 3 for a check that failed.
+    /// The exit code: 0, or 3 for a failed check.
     pub code: u8,
 }
 
@@ -26,7 +26,7 @@ impl Output {
         Self { json, text, ..Self::default() }
     }
 
-    /// The output of a command that revoked the object of that id.
+    /// The output of a command that revoked the object with this id.
     pub(crate) fn revoked(member: &str, id: &str) -> Self {
         Self::new(json!({ member: id, "revoked": true }), format!("{id} is revoked\n"))
     }
@@ -62,13 +62,13 @@ impl Rows {
     }
 }
 
-/// What somebody else has written, as one line of a terminal shows it: a line break in it would make rows
-/// that are not there, other control characters are commands.
+/// Text from a client, on one line of a terminal. A line break would make false rows, and other
+/// control characters are commands.
 pub(crate) fn on_one_line(text: &str) -> String {
     stdio::without_orders(text, &[])
 }
 
-/// Refuses names that a list could not show.
+/// Refuses names that a list cannot show.
 pub(crate) fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
     rules::check_name(name, longest).map_err(|why| Failure::Usage(format!("{what} {why}")))
 }

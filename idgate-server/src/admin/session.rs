@@ -1,4 +1,4 @@
-//! `idgate session`: why an answer was refused.
+//! `idgate session`: the report on a refused answer.
 
 use std::fmt::Write as _;
 
@@ -13,9 +13,9 @@ use idgate_store::OperatorStore;
 /// Commands on sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
-    /// Say why the answer to a session was refused: each rule that was checked, and its clause
+    /// Show why the answer to a session was refused: each checked rule, and its clause
     Explain {
-        /// The session; its report is there for 24 hours
+        /// The session's id; its report is kept for 24 hours
         id: String,
     },
 }
@@ -32,8 +32,8 @@ pub fn run(
     let SessionCommand::Explain { id } = command;
     let Some(report) = store.session_report(id, now)? else {
         return Err(Failure::NotFound(format!(
-            "there is no report on {id}: there is no such session, its answer was not refused, or it \
-             was more than 24 hours ago"
+            "there is no report on {id}: the session does not exist, its answer was not refused, or \
+             that was more than 24 hours ago"
         )));
     };
     let report: Value = serde_json::from_slice(&report)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_with_a_line_break_makes_no_line_of_its_own() {
+    fn a_line_break_in_an_id_is_escaped() {
         let report =
             json!({ "credentials": [{ "id": "pid\n  ok     \u{1b}[2K", "passed": false }] });
         let tree = tree(&report);

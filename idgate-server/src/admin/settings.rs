@@ -7,11 +7,11 @@ use crate::config::{Config, SETTINGS, Settings};
 
 const HOW_TO_SET: &str = "\
 Each setting is an environment variable, a flag before or after the command, and a key of the settings
-file that --config names: the flag's name with _ for -. A flag wins over the environment, the
-environment over the file. `idgate config check` shows those in force.
+file given with --config: the flag's name with _ for -. A flag wins over the environment, and the
+environment over the file. `idgate config check` shows the settings in force.
 ";
 
-/// Lists all settings, what they mean and how they are set.
+/// Lists all settings with their help.
 pub fn list() -> Output {
     let mut rows = Rows { text: HOW_TO_SET.to_owned(), ..Rows::default() };
     for setting in SETTINGS {
@@ -28,7 +28,7 @@ pub fn list() -> Output {
     rows.into_output("settings")
 }
 
-/// Shows the settings in force and where each comes from. `config` is what they mean.
+/// Shows the settings in force with their origin. `config` has their values.
 pub fn check(settings: &Settings, config: &Config) -> Output {
     let base_url = config.base_url_at(config.listen);
     let mut rows = Rows::default();

@@ -1,5 +1,5 @@
-//! `idgate verify`: one captured presentation, or the answer to a query, offline. Prints the tree of
-//! checks with their clauses, passed and failed.
+//! `idgate verify`: verifies one captured presentation, or the answer to a query, offline. Prints
+//! the tree of checks with their clauses, passed and failed.
 
 mod dcql;
 mod mdoc;
@@ -24,13 +24,13 @@ use crate::failure::Failure;
 /// The options of `idgate verify`.
 #[derive(Args, Clone, Debug)]
 pub struct VerifyOptions {
-    /// The file that holds the presentation, as the wallet sent it in vp_token; a DeviceResponse
-    /// may also be CBOR. With --dcql: the whole vp_token, a JSON object.
+    /// The presentation, as sent by the wallet in vp_token; a DeviceResponse may also be CBOR. With
+    /// --dcql: the whole vp_token, a JSON object.
     file: PathBuf,
-    /// The format of the presentation: dc+sd-jwt or vc+sd-jwt, which mean the same, or mso_mdoc.
+    /// The format of the presentation: dc+sd-jwt or vc+sd-jwt (the same), or mso_mdoc.
     #[arg(long, value_name = "FORMAT", required_unless_present = "dcql")]
     format: Option<String>,
-    /// The dcql_query that the vp_token answers: it says formats, types and claims.
+    /// The dcql_query that the vp_token answers, with formats, types and claims.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "vct", "doc_type", "apu"])]
     dcql: Option<PathBuf>,
     /// The nonce of the request.
@@ -44,7 +44,7 @@ pub struct VerifyOptions {
         required_unless_present = "origin"
     )]
     client_id: Option<String>,
-    /// The answer came through the browser of a page (dc_api.jwt): the origin of the page, as
+    /// The origin of the page, if the answer came through its browser (dc_api.jwt), for example
     /// `https://shop.example`.
     #[arg(
         long,
@@ -53,8 +53,9 @@ pub struct VerifyOptions {
         conflicts_with_all = ["client_id", "response_uri", "apu"]
     )]
     origin: Option<String>,
-    /// mso_mdoc, with --origin: the answer is one of ISO/IEC TS 18013-7 Annex C (org-iso-mdoc), the
-    /// `response` that the page got, or what is encrypted in it: encryptionInfo of the request, as sent.
+    /// mso_mdoc, with --origin, for an answer of ISO/IEC TS 18013-7 Annex C (org-iso-mdoc):
+    /// encryptionInfo of the request, as sent. The file is the `response` that the page got, or its
+    /// decrypted content.
     #[arg(
         long,
         value_name = "TEXT",
@@ -66,14 +67,14 @@ pub struct VerifyOptions {
     /// mso_mdoc: the response_uri of the request, exactly as sent.
     #[arg(long, value_name = "URI", allow_hyphen_values = true)]
     response_uri: Option<String>,
-    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC, and what is still
-    /// encrypted, need its `d`.
+    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC and an encrypted
+    /// answer need its `d`.
     #[arg(long, value_name = "FILE")]
     enc_key: Option<PathBuf>,
-    /// mso_mdoc: `apu` of the encrypted answer, as it stands in its header.
+    /// mso_mdoc: `apu` in the header of the encrypted answer, unchanged.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     apu: Option<String>,
-    /// mso_mdoc: the document type asked for.
+    /// mso_mdoc: the requested document type.
     #[arg(
         long,
         value_name = "TYPE",
@@ -87,41 +88,42 @@ pub struct VerifyOptions {
     /// X.509 roots, PEM or DER; with vc+sd-jwt those of `x5c`. Repeatable.
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
-    /// A signer's certificate that is trusted by itself, PEM or DER. Repeatable.
+    /// A signer's certificate, pinned: trusted by itself, PEM or DER. Repeatable.
     #[arg(long, value_name = "FILE")]
     pinned_signer: Vec<PathBuf>,
     /// A CRL of one of the roots, PEM or DER. Repeatable.
     #[arg(long, value_name = "FILE")]
     crl: Vec<PathBuf>,
-    /// mso_mdoc: an extended key usage that makes a document signer. Repeatable.
+    /// mso_mdoc: an extended key usage of document signers. Repeatable.
     #[arg(long, value_name = "OID")]
     eku: Vec<String>,
-    /// vc+sd-jwt: an extended key usage of which the issuer's certificate must have one. Repeatable.
+    /// vc+sd-jwt: an extended key usage; the issuer's certificate must have one of those named.
+    /// Repeatable.
     #[arg(long, value_name = "OID")]
     sd_jwt_eku: Vec<String>,
-    /// vc+sd-jwt: the value that `iss` must have; without it `iss` is not compared.
+    /// vc+sd-jwt: the required value of `iss`; without it, `iss` is not compared.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     iss: Option<String>,
-    /// vc+sd-jwt: an accepted type; without it any type is. Repeatable.
+    /// vc+sd-jwt: an accepted type; without it, any type. Repeatable.
     #[arg(long, value_name = "TYPE", allow_hyphen_values = true)]
     vct: Vec<String>,
-    /// What to do about revocation: required, if_published or off.
+    /// The revocation policy: required, if_published or off.
     #[arg(long, value_name = "POLICY", default_value = "if_published")]
     revocation: String,
     /// The time of verification in RFC 3339; without it, now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// mso_mdoc, with --test: take an mDL whose issuing_country is not its signer's; the result says
-    /// so.
+    /// mso_mdoc, with --test: accept an mDL whose issuing_country is not its signer's; the result
+    /// says so.
     #[arg(long, requires = "test")]
     issuing_country_unbound: bool,
-    /// Judge as in a test-mode session, which tolerates more of a document signer.
+    /// Verify as in a test-mode session, which tolerates more in a document signer.
     #[arg(long)]
     test: bool,
 }
 
 impl VerifyOptions {
-    /// Whom the holder's proof must be for: the client, or the page that asked (OpenID4VP A.4).
+    /// The audience of the holder's proof: the client, or the page that asked (OpenID4VP A.4).
     fn audience(&self) -> String {
         match &self.origin {
             Some(origin) => format!("origin:{origin}"),
@@ -129,12 +131,12 @@ impl VerifyOptions {
         }
     }
 
-    /// Of the request; what has it elsewhere has none here.
+    /// The nonce of the request; empty with --encryption-info.
     fn nonce(&self) -> &str {
         self.nonce.as_deref().unwrap_or_default()
     }
 
-    /// The same with the origin as browsers write it.
+    /// The same options with the origin as browsers write it.
     fn with_origin(&self) -> Result<Self, Failure> {
         let mut options = self.clone();
         if let Some(origin) = &mut options.origin {
@@ -145,15 +147,16 @@ impl VerifyOptions {
     }
 }
 
-/// Verifies the file. A refusal is an answer, not an error.
+/// Verifies the file. A refusal is a result, not an error.
 ///
 /// # Errors
 /// An option cannot be used; the text says which and what to do.
 pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> {
     let at = match &options.at {
         None => now,
-        Some(text) => UnixMillis::parse_rfc3339(text)
-            .ok_or_else(|| Failure::Usage(format!("--at {text}: write 2026-11-21T12:00:00Z")))?,
+        Some(text) => UnixMillis::parse_rfc3339(text).ok_or_else(|| {
+            Failure::Usage(format!("--at {text}: write a time such as 2026-11-21T12:00:00Z"))
+        })?,
     };
     let options = &options.with_origin()?;
     if let Some(query) = &options.dcql {
@@ -175,7 +178,7 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
 fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure> {
     let issuer = trust::sd_jwt_issuer(options)?;
     let text = read_text(&options.file)?;
-    // No session lives longer than a day, so no good proof is older.
+    // No session lives longer than a day, so no valid proof is older.
     let requested_at = at.minus(MAX_TTL_MS);
     let audience = options.audience();
     let mut expected = ExpectedSdJwtVc::new(&issuer, &audience, options.nonce(), requested_at, at);

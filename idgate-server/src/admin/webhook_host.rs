@@ -1,4 +1,4 @@
-//! `idgate webhook-host`: which hosts may be notified.
+//! `idgate webhook-host`: review of webhook hosts.
 
 use std::fmt::Write as _;
 
@@ -15,30 +15,30 @@ use idgate_store::{HostStatus, OperatorStore, Review};
 /// Commands on the hosts of webhooks.
 #[derive(Debug, Subcommand)]
 pub enum WebhookHostCommand {
-    /// List hosts, reviewed or named by a client
+    /// List the hosts that were reviewed or named by a client
     List,
-    /// Let a host be notified, and send what waits for it
+    /// Allow notifications to a host, and send those that wait for it
     Approve {
-        /// The host, as `list` shows it; no port, no path
+        /// The host name, from `list`, without port and path
         host: String,
     },
-    /// Keep a host from being notified, and give up what waits for it
+    /// Refuse notifications to a host, and give up those that wait for it
     Reject {
-        /// The host, as `list` shows it; no port, no path
+        /// The host name, from `list`, without port and path
         host: String,
-        /// Why; its clients read it
+        /// The reason; its clients read it
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: String,
     },
-    /// Forget the verdict on a host: what waits for it is held until the next one
+    /// Remove the verdict on a host: its notifications are held until the next verdict
     Reset {
-        /// The host, as `list` shows it; no port, no path
+        /// The host name, from `list`, without port and path
         host: String,
     },
 }
 
 impl WebhookHostCommand {
-    /// Whether it may be the first on a data directory.
+    /// Whether it creates a data directory.
     pub const fn creates(&self) -> bool {
         matches!(self, Self::Approve { .. } | Self::Reject { .. })
     }
@@ -90,7 +90,7 @@ fn review(
 ) -> Result<Output, Failure> {
     let host = host_named(host).ok_or_else(|| {
         Failure::Usage(
-            "HOST must be a host name alone, as shop.example: no port, path, or `*`".into(),
+            "HOST must be only a host name, for example shop.example: no port, path, or `*`".into(),
         )
     })?;
     let given_up = store.review_webhook_host(&host, review, now)?;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_or_no_reason_is_a_mistake_of_usage() {
+    fn an_invalid_host_or_note_is_a_usage_error() {
         let (_dir, mut store) = store();
         for host in ["", "https://shop.example", "shop.example:443", "shop.example/x"] {
             let approve = WebhookHostCommand::Approve { host: host.into() };

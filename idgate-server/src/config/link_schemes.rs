@@ -6,7 +6,7 @@ use idgate_core::Scheme;
 
 use crate::limits::{MAX_LINK_SCHEME_CHARS, MAX_LINK_SCHEMES};
 
-/// Schemes that a browser or a system handles itself, so that a link behind one never reaches a wallet.
+/// Schemes that a browser or a system handles itself, so that such a link never reaches a wallet.
 const TAKEN: [&str; 29] = [
     "http",
     "https",
@@ -44,13 +44,13 @@ const TAKEN: [&str; 29] = [
 pub struct FurtherScheme(Arc<str>);
 
 impl FurtherScheme {
-    /// The scheme, which is its key in `deep_links` and its value of `?scheme=` as well.
+    /// The scheme, which is also its key in `deep_links` and its value of `?scheme=`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Schemes separated by commas; none is fine.
+/// Schemes separated by commas; may be empty.
 ///
 /// # Errors
 /// The text says which scheme is wrong, and why.
@@ -59,12 +59,15 @@ pub(super) fn parse(text: &str) -> Result<Arc<[FurtherScheme]>, String> {
     for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         check(name)?;
         if schemes.iter().any(|scheme| scheme.as_str() == name) {
-            return Err(format!("{name}: is named twice"));
+            return Err(format!("{name}: is listed twice; list each scheme once"));
         }
         schemes.push(FurtherScheme(name.into()));
     }
     if schemes.len() > MAX_LINK_SCHEMES {
-        return Err(format!("names {} schemes; {MAX_LINK_SCHEMES} is the most", schemes.len()));
+        return Err(format!(
+            "has {} schemes; at most {MAX_LINK_SCHEMES} are allowed",
+            schemes.len()
+        ));
     }
     Ok(schemes.into())
 }
@@ -77,11 +80,11 @@ fn check(name: &str) -> Result<(), String> {
         ));
     }
     if Scheme::from_key(name).is_some() {
-        return Err(format!("{name}: every session has a link of this name already; remove it"));
+        return Err(format!("{name}: every session already has a link of this name; remove it"));
     }
     if TAKEN.contains(&name) || name.starts_with("ms-") {
         return Err(format!(
-            "{name}: browsers and systems handle this scheme themselves, so its links never reach a wallet"
+            "{name}: browsers and systems handle this scheme themselves, so its links never reach a wallet; remove it"
         ));
     }
     Ok(())
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn a_key_of_deep_links_is_refused() {
         for key in ["openid4vp", "eudi-wallet", "haip", "av"] {
-            assert!(parse(key).unwrap_err().contains("has a link of this name already"), "{key}");
+            assert!(parse(key).unwrap_err().contains("already has a link of this name"), "{key}");
         }
     }
 
@@ -140,9 +143,12 @@ mod tests {
 
     #[test]
     fn a_scheme_is_named_once_and_the_list_is_bounded() {
-        assert_eq!(parse("wallet,wallet").unwrap_err(), "wallet: is named twice");
+        assert_eq!(
+            parse("wallet,wallet").unwrap_err(),
+            "wallet: is listed twice; list each scheme once"
+        );
         let many = |count: usize| (0..count).map(|i| format!("w{i}")).collect::<Vec<_>>().join(",");
         assert_eq!(named(&many(MAX_LINK_SCHEMES)).len(), MAX_LINK_SCHEMES);
-        assert!(parse(&many(MAX_LINK_SCHEMES + 1)).unwrap_err().contains("16 is the most"));
+        assert!(parse(&many(MAX_LINK_SCHEMES + 1)).unwrap_err().contains("at most 16 are allowed"));
     }
 }

@@ -8,7 +8,7 @@ use super::{Settings, optional, required, rules};
 /// The profiles of a gateway. All but the list concerns `1.0` and `haip`; `draft` has no choices.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SpokenProfiles {
-    /// What sessions may speak; the first is for those that name none. Never empty.
+    /// The profiles of sessions; the first is for those that name none. Never empty.
     pub enabled: Vec<Profile>,
     /// The client identifier of signed requests of `1.0`.
     pub client_id: ClientId,
@@ -16,13 +16,13 @@ pub struct SpokenProfiles {
     pub announces_post: bool,
     /// How answers of `1.0` come back.
     pub response_mode: ResponseMode,
-    /// What pages may pass to their browser.
+    /// The requests that pages may pass to their browser.
     pub dc_api: DcApi,
     /// The version of a DeviceRequest to browsers.
     pub device_requests: DeviceRequests,
 }
 
-/// How the gateway calls itself in signed requests of `1.0` (OpenID4VP 1.0 5.9.3).
+/// The client identifier of the gateway in signed requests of `1.0` (OpenID4VP 1.0 5.9.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ClientId {
     /// By its `did:web`.
@@ -36,7 +36,7 @@ pub enum ClientId {
 /// How answers of `1.0` come back (OpenID4VP 1.0 8.2, 8.3.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ResponseMode {
-    /// Encrypted where the request is signed, else plain.
+    /// Encrypted if the request is signed, otherwise plain.
     Auto,
     /// Plain.
     DirectPost,
@@ -44,13 +44,13 @@ pub enum ResponseMode {
     DirectPostJwt,
 }
 
-/// What the gateway is called in certificates, as far as the settings say. Commands ask for it beside
-/// a server whose other settings they need not know.
+/// The gateway's name in certificates, from the settings. Commands use it without the other
+/// settings of the server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OwnName {
     /// The host of the base URL, unless that is an address or not set.
     pub host: Option<String>,
-    /// Whether that has to be in certificates.
+    /// The client identifier; `x509_san_dns` needs the host in certificates.
     pub client_id: ClientId,
 }
 
@@ -58,7 +58,7 @@ impl OwnName {
     /// From `settings`.
     ///
     /// # Errors
-    /// What is wrong, where it stands and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let base_url = optional(settings, "base_url", rules::base_url)?;
         Ok(Self {
@@ -70,7 +70,7 @@ impl OwnName {
 
 /// The warning to an operator whose gateway speaks `draft` alone.
 pub const DRAFT_ALONE: &str =
-    "IDGATE_PROFILES is draft alone, which wallets of today do not read; add 1.0 or haip to it";
+    "IDGATE_PROFILES is draft alone, which today's wallets do not support; add 1.0 or haip to it";
 
 impl SpokenProfiles {
     /// Whether anything but drafts is spoken.
@@ -78,7 +78,7 @@ impl SpokenProfiles {
         self.enabled != [Profile::Draft]
     }
 
-    /// As a verifier takes them.
+    /// The options for a verifier.
     pub fn options(&self) -> ProfileOptions {
         let mut options = ProfileOptions::new(self.enabled.iter().copied());
         options.client_id_form = match self.client_id {
@@ -116,7 +116,7 @@ pub(super) fn profiles(text: &str) -> Result<Vec<Profile>, String> {
     let mut enabled = Vec::new();
     for name in text.split(',').map(str::trim) {
         let profile = Profile::from_name(name).ok_or_else(|| {
-            format!("`{name}` is not a profile; list draft, 1.0, haip, as haip,draft")
+            format!("`{name}` is not a profile; list draft, 1.0 or haip, for example haip,draft")
         })?;
         if enabled.contains(&profile) {
             return Err(format!("{name} is listed twice; list each profile once"));
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_requests_are_of_either_edition_or_of_the_first() {
+    fn device_requests_are_auto_or_1_0() {
         assert_eq!(device_requests("auto"), Ok(DeviceRequests::Auto));
         assert_eq!(device_requests("1.0"), Ok(DeviceRequests::FirstEdition));
         for bad in ["", "1.1", "AUTO", "1"] {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_listed_once_each_and_the_first_leads() {
+    fn profiles_are_listed_once_each_in_order() {
         assert_eq!(profiles("draft").unwrap(), [Profile::Draft]);
         assert_eq!(profiles("haip, draft").unwrap(), [Profile::Haip, Profile::Draft]);
         assert_eq!(profiles("draft,1.0,haip").unwrap(), Profile::ALL);

@@ -1,4 +1,4 @@
-//! The forms that single values must have. Each refusal says what to write instead.
+//! The rules for single values. Each refusal says what to write instead.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -11,12 +11,12 @@ use url::Url;
 
 use crate::limits::{MAX_PAGE_LINK, MAX_SHOWN_CHARS};
 
-/// Address ranges separated by commas; none is fine.
+/// Address ranges separated by commas; may be empty.
 pub(super) fn cidrs(text: &str) -> Result<Vec<Cidr>, String> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Cidr::parse).collect()
 }
 
-/// Takes a name of one of `choices`.
+/// Accepts a name of one of `choices`.
 pub(super) fn one_of<T: Copy, const N: usize>(
     choices: [(&str, T); N],
 ) -> impl Fn(&str) -> Result<T, String> {
@@ -61,7 +61,7 @@ pub(super) fn body_memory(text: &str) -> Result<usize, String> {
     Ok(usize::try_from(mib).unwrap_or(usize::MAX).saturating_mul(1024 * 1024))
 }
 
-/// How many there may be of something.
+/// A maximum number of objects.
 pub(super) fn count(text: &str) -> Result<u64, String> {
     whole(text, "a whole number", 1..=1_000_000_000)
 }
@@ -74,7 +74,8 @@ pub(super) fn days(text: &str) -> Result<u64, String> {
 
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        "must be an IP address and a port, as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:0".into()
+        "must be an IP address and a port, for example 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:0"
+            .into()
     })
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn check_name(name: &str, longest: usize) -> Result<(), String> {
     Err(format!("must have 1 to {longest} characters and no control characters"))
 }
 
-/// An address that a page leads people to.
+/// A link on a page.
 pub(crate) fn page_link(text: &str) -> Result<String, String> {
     let wrong = || "must be an https URL such as https://shop.example/privacy".to_owned();
     let url = Url::parse(text).map_err(|_| wrong())?;
@@ -102,7 +103,7 @@ pub(crate) fn page_link(text: &str) -> Result<String, String> {
     if is_link && url.as_str().len() <= MAX_PAGE_LINK { Ok(url.into()) } else { Err(wrong()) }
 }
 
-/// The base URL as the core takes it, whose rule it is; a slash at the end does no harm.
+/// The base URL, by the rule of the core; a slash at the end is allowed.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
     Verifier::origin(text.strip_suffix('/').unwrap_or(text)).map_err(|error| match error {
         ConfigError::BaseUrl(why) => why.to_owned(),

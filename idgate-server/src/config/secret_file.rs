@@ -1,4 +1,4 @@
-//! Files that hold a secret: who else may use them.
+//! Files with a secret, and whether other users may use them.
 
 use std::fs::Metadata;
 use std::io;
@@ -7,14 +7,15 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text, and who else may use it, in words; `None`: only its owner and its group's readers may.
+/// The file's text, and in words whether other users may use it; `None`: only its owner and readers
+/// in its group may.
 pub(super) fn read(path: &Path) -> io::Result<(Zeroizing<String>, Option<String>)> {
     let text = std::fs::read_to_string(path).map(Zeroizing::new)?;
     Ok((text, exposure(path)))
 }
 
-/// The others that may use the file, in words with the remedy. A file of root's may be read by its group, as orchestrators
-/// mount secrets.
+/// Says, with the remedy, that other users may use the file. Its group may read it, because
+/// orchestrators mount secrets this way.
 pub(super) fn exposure(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     let why = rule_broken(&metadata, rustix::process::geteuid().as_raw())?;
@@ -27,7 +28,7 @@ fn rule_broken(metadata: &Metadata, own_user: u32) -> Option<String> {
         return Some(format!("belongs to another user (id {owner}); chown it"));
     }
     if mode & 0o027 != 0 {
-        return Some(format!("others may use it (mode {mode:04o}); chmod 600 it"));
+        return Some(format!("other users may use it (mode {mode:04o}); chmod 600 it"));
     }
     None
 }
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_file_that_others_may_use_is_named_with_the_remedy() {
+    fn a_secret_file_that_other_users_may_use_is_named_with_the_remedy() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("key");
         fs::write(&path, "secret").unwrap();
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_file_of_another_user_is_named_and_one_of_roots_is_not() {
+    fn a_secret_file_of_another_user_is_named_unless_that_is_root() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("key");
         fs::write(&path, "secret").unwrap();

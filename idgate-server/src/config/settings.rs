@@ -15,17 +15,17 @@ pub struct Setting {
     pub variable: &'static str,
     /// Its name in the file, and with `-` for `_` as a flag.
     pub key: &'static str,
-    /// The value when nobody sets one.
+    /// The value if it is not set.
     pub default: Option<&'static str>,
-    /// Whether it is never shown and also accepted from a file, under its name and `_FILE`.
+    /// Whether it is never shown, and also accepted from a file under its name and `_FILE`.
     pub secret: bool,
     /// One line for people.
     pub help: &'static str,
 }
 
 impl Setting {
-    /// Its flag, with `_` for `-`. A secret has a flag for its file only: arguments are for everybody
-    /// to see.
+    /// Its flag, with `_` for `-`. A secret has a flag for its file only, because other users can
+    /// see arguments.
     pub fn flag_key(&self) -> String {
         if self.secret { format!("{}_file", self.key) } else { self.key.to_owned() }
     }
@@ -53,7 +53,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_DATA_DIR" "data_dir" = "./idgate-data":
         "Directory of the databases and the instance key";
     "IDGATE_DATABASE_URL" "database_url" secret:
-        "PostgreSQL that several gateways share, as postgres://user@host/database [default: the data directory]";
+        "PostgreSQL that several gateways share, for example postgres://user@host/database [default: the data directory]";
     "IDGATE_LISTEN" "listen" = "127.0.0.1:8080":
         "Address and port to listen on; port 0 lets the system choose";
     "IDGATE_BASE_URL" "base_url":
@@ -61,13 +61,13 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_BEHIND_TLS_PROXY" "behind_tls_proxy" = "false":
         "true: a proxy in front terminates TLS";
     "IDGATE_DRAIN_DELAY" "drain_delay":
-        "Seconds to go on accepting, not ready, when told to stop [default: 5 behind a TLS proxy, else 0]";
+        "Seconds after SIGTERM to go on accepting while not ready [default: 5 behind a TLS proxy, else 0]";
     "IDGATE_TLS_CERT" "tls_cert":
-        "Certificate chain for TLS in-process";
+        "Certificate chain for TLS in the gateway";
     "IDGATE_TLS_KEY" "tls_key":
-        "Private key for TLS in-process";
+        "Private key for TLS in the gateway";
     "OID4VP_REQUEST_MODE" "oid4vp_request_mode" = "inline":
-        "inline or jar";
+        "How requests reach wallets: inline (in the link, unsigned) or jar (fetched, signed)";
     "IDGATE_PROFILES" "profiles" = "draft,1.0":
         "Profiles that sessions may speak: draft, 1.0, haip; sessions that name none speak the first";
     "IDGATE_CLIENT_ID" "client_id" = "did":
@@ -75,39 +75,39 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_REQUEST_URI_METHOD" "request_uri_method":
         "post: tell wallets of 1.0 and haip that they may POST for the request";
     "IDGATE_RESPONSE_MODE" "response_mode" = "auto":
-        "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt";
+        "Answers of 1.0: auto (encrypted if the request is signed), direct_post or direct_post.jwt";
     "IDGATE_DC_API" "dc_api" = "off":
-        "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned";
+        "Requests through browsers (Digital Credentials API), of 1.0 and haip: off, unsigned, signed or multisigned";
     "IDGATE_LINK_SCHEMES" "link_schemes" = "":
-        "Further wallet schemes of links, commas between several, for example mdoc-openid4vp";
+        "Further wallet schemes of links, separated by commas, for example mdoc-openid4vp";
     "IDGATE_DC_API_ISO" "dc_api_iso" = "auto":
         "Version of org-iso-mdoc requests: auto (1.1 with a registration certificate, else 1.0) or 1.0";
     "IDGATE_PAGE" "page" = "off":
         "on: sessions have a page for people";
     "IDGATE_PAGE_TURNING_QR" "page_turning_qr" = "on":
-        "off: the QR code of a page stays the same, also of requests by reference";
+        "off: the QR code of a page stays the same, also for by-reference requests";
     "IDGATE_OPERATOR_NAME" "operator_name":
-        "Name of the operator, which pages show to people";
+        "Name of the operator, shown on pages";
     "IDGATE_OPERATOR_PRIVACY_URL" "operator_privacy_url":
-        "Where pages lead for privacy, https, unless their client has an address of its own";
+        "Privacy link of pages, https, unless their client has its own";
     "IDGATE_OPERATOR_HELP_URL" "operator_help_url":
-        "Where pages lead for help, https, unless their client has an address of its own";
+        "Help link of pages, https, unless their client has its own";
     "IDGATE_ENVIRONMENT" "environment" = "development":
         "development, staging or production";
     "IDGATE_INSTANCE_KEY" "instance_key" secret:
-        "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]";
+        "Base64 of 32 bytes; seals secrets and claims [default: made in the data directory]";
     "IDGATE_INSTANCE_KEYS" "instance_keys" secret:
-        "Several instance keys, while one takes another's place: the first seals, all open";
+        "Several instance keys during a replacement, separated by commas: the first seals, all open";
     "IDGATE_DATABASE_WAIT" "database_wait" = "30":
-        "Seconds that a start waits for a database that is not there yet, 0 to 300";
+        "Seconds that a start waits for a database that is not available yet, 0 to 300";
     "IDGATE_RATE_LIMITS" "rate_limits" = "on":
-        "on or off";
+        "off: no rate limits, for load tests";
     "IDGATE_BODY_MEMORY" "body_memory" = "256":
         "MiB for request bodies in flight";
     "IDGATE_TRUSTED_PROXIES" "trusted_proxies" = "":
         "Address ranges whose X-Forwarded-For is believed";
     "IDGATE_WALLET_ORIGINS" "wallet_origins" = "":
-        "Origins of wallets that run in a browser, commas between several, or *";
+        "Origins of wallets that run in a browser, separated by commas, or *";
     "IDGATE_WEBHOOK_ALLOW_CIDRS" "webhook_allow_cidrs" = "":
         "Address ranges that webhooks may reach in addition to public ones";
     "IDGATE_WEBHOOK_ALLOW_HTTP" "webhook_allow_http" = "false":
@@ -117,9 +117,9 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_EXTRA_CA_FILE" "extra_ca_file":
         "Additional roots for outgoing TLS, PEM";
     "IDGATE_AUDIT_CHECKPOINT_FILE" "audit_checkpoint_file":
-        "File that audit checkpoints are appended to";
+        "File to which audit checkpoints are appended";
     "IDGATE_TRUST_REFRESH" "trust_refresh" = "on":
-        "off: trusted lists are fetched by `idgate trust refresh` alone";
+        "off: only `idgate trust refresh` fetches trusted lists";
     "IDGATE_TRUST_REFRESH_HOURS" "trust_refresh_hours" = "6":
         "Hours between two fetches of a trusted list, 1 to 24";
     "IDGATE_AUDIT_RETENTION" "audit_retention" = "0":
@@ -135,23 +135,23 @@ pub static SETTINGS: &[Setting] = settings! {
     "IDGATE_LOG_FORMAT" "log_format" = "text":
         "text or json";
     "OTEL_EXPORTER_OTLP_ENDPOINT" "otel_exporter_otlp_endpoint":
-        "Collector of traces, as http://localhost:4318; /v1/traces is appended [default: no traces]";
+        "Collector of traces, for example http://localhost:4318; /v1/traces is appended [default: no traces]";
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" "otel_exporter_otlp_traces_endpoint":
         "The same as a whole URL, with nothing appended";
     "OTEL_EXPORTER_OTLP_PROTOCOL" "otel_exporter_otlp_protocol" = "http/protobuf":
         "http/protobuf";
     "OTEL_EXPORTER_OTLP_HEADERS" "otel_exporter_otlp_headers" secret:
-        "Headers for the collector, for example authorization=Bearer%20TOKEN; commas between several";
+        "Headers for the collector, separated by commas, for example authorization=Bearer%20TOKEN";
     "OTEL_EXPORTER_OTLP_TIMEOUT" "otel_exporter_otlp_timeout" = "10000":
         "Milliseconds for one request to the collector";
     "OTEL_SERVICE_NAME" "otel_service_name":
         "The name of the gateway in traces [default: idgate]";
     "OTEL_RESOURCE_ATTRIBUTES" "otel_resource_attributes":
-        "Further attributes of it, for example deployment.environment.name=blue; commas between several";
+        "Further attributes of the gateway, separated by commas, for example deployment.environment.name=blue";
     "OTEL_TRACES_SAMPLER" "otel_traces_sampler" = "parentbased_always_on":
-        "Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ before one of them";
+        "Which traces are recorded: always_on, always_off, traceidratio, or one of them after parentbased_";
     "OTEL_TRACES_SAMPLER_ARG" "otel_traces_sampler_arg":
-        "The part that a ratio takes, 0 to 1 [default: 1]";
+        "The fraction for traceidratio, 0 to 1 [default: 1]";
     "OTEL_SDK_DISABLED" "otel_sdk_disabled" = "false":
         "true: no traces, whatever else is set";
 };
@@ -165,7 +165,7 @@ pub enum Origin {
     Environment(String),
     /// The settings file, by path, and the key in it.
     File(String, String),
-    /// Nobody set it.
+    /// It is not set.
     Default,
 }
 
@@ -180,7 +180,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone)]
 pub struct Value {
     /// The text.
@@ -189,7 +189,7 @@ pub struct Value {
     pub origin: Origin,
 }
 
-/// What an operator set, before it is looked at.
+/// The operator's settings, before they are checked.
 #[derive(Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
@@ -202,7 +202,7 @@ impl Settings {
     /// decides.
     ///
     /// # Errors
-    /// An unknown name, a file that cannot be read, or a secret given twice; the text says which.
+    /// An unknown name, an unreadable file, or a secret that is given twice; the text says which.
     pub fn collect(
         flags: &BTreeMap<String, String>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -225,7 +225,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The files with secrets in them that others may use, each in words with the remedy.
+    /// The files with secrets that other users may use, each in words with the remedy.
     pub fn exposed(&self) -> &[String] {
         &self.exposed
     }
@@ -239,7 +239,7 @@ impl Settings {
         })
     }
 
-    /// Whether somebody set the setting called `key`.
+    /// Whether the setting called `key` was set.
     pub fn names(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
@@ -249,12 +249,12 @@ impl Settings {
         self.file.as_deref()
     }
 
-    /// Takes one source over what weaker sources said.
+    /// Takes the values of one source, which wins over weaker sources.
     fn take(&mut self, source: Vec<Given>) -> Result<(), String> {
         let mut taken: Vec<&'static str> = Vec::new();
         for Given { setting, text, origin, names_a_file } in source {
             if setting.secret && text.is_empty() {
-                // As an unset variable of a template leaves it.
+                // A template leaves this for an unset variable.
                 continue;
             }
             if taken.contains(&setting.key) {
@@ -278,16 +278,16 @@ impl Settings {
     }
 }
 
-/// Environment variables with our prefix that are not settings: misspelt, or somebody else's. A
-/// misspelt one would silently leave the default in force.
+/// Environment variables with our prefix that are not settings. A misspelt one would silently leave
+/// the default in force.
 pub fn unknown_variables(
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> impl Iterator<Item = String> {
     let names = from_environment(environment).1.into_iter();
-    names.map(|name| format!("{name} is set, and there is no such setting"))
+    names.map(|name| format!("{name} is set, but there is no such setting"))
 }
 
-/// One value as a source gave it.
+/// One value of a source.
 struct Given {
     setting: &'static Setting,
     text: Zeroizing<String>,
@@ -295,8 +295,8 @@ struct Given {
     names_a_file: bool,
 }
 
-/// The setting that `name` means, when it is spelled as `spell` spells it, and whether the value
-/// is the path of a file that holds a secret.
+/// The setting with the `name` in the spelling of `spell`, and whether the value is the path of a
+/// file with the secret.
 fn find(name: &str, suffix: &str, spell: fn(&Setting) -> &str) -> Option<(&'static Setting, bool)> {
     let whole = SETTINGS.iter().find(|setting| spell(setting) == name).map(|found| (found, false));
     whole.or_else(|| {
@@ -315,8 +315,8 @@ fn from_flags(flags: &BTreeMap<String, String>) -> Vec<Given> {
     given.collect()
 }
 
-/// What the environment gives, and names that look like ours: an environment is shared with other
-/// programs, so they are reported and not refused.
+/// The settings in the environment, and unknown names with our prefix. Other programs share the
+/// environment, so these are reported and not refused.
 fn from_environment(
     environment: impl IntoIterator<Item = (String, String)>,
 ) -> (Vec<Given>, Vec<String>) {
@@ -357,12 +357,12 @@ fn from_file(path: &Path) -> Result<Vec<Given>, String> {
     Ok(given)
 }
 
-/// The line that holds byte `at`, from 1.
+/// The line of byte `at`, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count().saturating_add(1)
 }
 
-/// A TOML value in the form that the environment would have.
+/// A TOML value in the form of an environment variable.
 fn text_of(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),

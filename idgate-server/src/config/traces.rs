@@ -1,4 +1,5 @@
-//! Where spans go, and which: the variables that OpenTelemetry gives these settings, with its meanings.
+//! The destination and the selection of spans, by OpenTelemetry's variables and with their
+//! meanings.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,11 +11,11 @@ use zeroize::Zeroizing;
 use super::{Settings, located, optional, rules};
 use idgate_base::spans::Sampler;
 
-/// Under what name the gateway is known there.
+/// The default name of the gateway in traces.
 const SERVICE_NAME: &str = "idgate";
-/// For a request to the collector.
+/// The time for a request to the collector.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// What belongs to the message and not to whoever configures it.
+/// Headers of the message itself, which may not be configured.
 const OURS: [&str; 6] = [
     "connection",
     "content-encoding",
@@ -24,26 +25,26 @@ const OURS: [&str; 6] = [
     "transfer-encoding",
 ];
 
-/// Where spans go, and which.
+/// The destination of spans, and which are recorded.
 #[derive(Clone)]
 pub struct Traces {
-    /// What takes them.
+    /// The collector.
     pub endpoint: Url,
-    /// What it wants to be sent besides, such as a token: names in lower case, and values.
+    /// Further headers for it, such as a token: names in lower case, and values.
     pub headers: Vec<(String, Zeroizing<String>)>,
-    /// For one request to it.
+    /// The time for one request to it.
     pub timeout: Duration,
-    /// What the gateway is called there, and what else is said of it.
+    /// The gateway's name and further attributes.
     pub resource: Vec<(String, String)>,
-    /// Which are recorded.
+    /// Which traces are recorded.
     pub sampler: Sampler,
 }
 
 impl Traces {
-    /// Checks them; `None`: no collector is named, or traces are turned off.
+    /// Checks the settings; `None`: no collector is named, or traces are off.
     ///
     /// # Errors
-    /// What is wrong, where it stands and what to do.
+    /// The text says what is wrong, where it is set and what to do.
     pub(super) fn new(settings: &Settings) -> Result<Option<Self>, String> {
         let whole = optional(settings, "otel_exporter_otlp_traces_endpoint", address)?;
         let base = optional(settings, "otel_exporter_otlp_endpoint", address)?;
@@ -57,7 +58,7 @@ impl Traces {
         let headers = headers.unwrap_or_default();
         if !headers.is_empty() && endpoint.scheme() == "http" && !is_loopback(&endpoint) {
             return Err(format!(
-                "OTEL_EXPORTER_OTLP_HEADERS: would go to {} in the clear; write https:// in \
+                "OTEL_EXPORTER_OTLP_HEADERS: would be sent to {} in the clear; write https:// in \
                  OTEL_EXPORTER_OTLP_ENDPOINT, or name a collector on this machine",
                 endpoint.host_str().unwrap_or_default()
             ));
@@ -78,21 +79,23 @@ impl fmt::Debug for Traces {
 }
 
 fn address(text: &str) -> Result<Url, String> {
-    let rule = "must be the URL of a collector, as http://localhost:4318";
+    let rule = "must be the URL of a collector, for example http://localhost:4318";
     let url = Url::parse(text).map_err(|_| rule.to_owned())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(rule.into());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("holds a name or a password; put it into OTEL_EXPORTER_OTLP_HEADERS".into());
+        return Err(
+            "contains a user name or a password; put it into OTEL_EXPORTER_OTLP_HEADERS".into()
+        );
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("{rule}, without a query and a fragment"));
+        return Err(format!("{rule}, without query and fragment"));
     }
     Ok(url)
 }
 
-/// Where a collector whose base this is takes spans.
+/// The URL for spans of the collector with this base URL.
 fn below(mut base: Url) -> Url {
     let path = format!("{}/v1/traces", base.path().trim_end_matches('/'));
     base.set_path(&path);
@@ -109,7 +112,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn headers(text: &str) -> Result<Vec<(String, Zeroizing<String>)>, String> {
-    // Never the text: it may be a secret.
+    // The refusal never has the text, which may be a secret.
     let rule = "must be name=value, with commas between several, and %2C for a comma in a value";
     let mut headers = Vec::new();
     for (name, value) in pairs(text).ok_or(rule)? {
@@ -121,7 +124,7 @@ fn headers(text: &str) -> Result<Vec<(String, Zeroizing<String>)>, String> {
             return Err(rule.into());
         }
         if OURS.contains(&&*name) {
-            return Err(format!("{name} is the gateway's own to say; remove it"));
+            return Err(format!("{name} is set by the gateway itself; remove it"));
         }
         headers.push((name, Zeroizing::new(value)));
     }
@@ -169,14 +172,14 @@ fn sampler(settings: &Settings) -> Result<Sampler, String> {
         (Some(_), Some(value)) if !draws => Err(located(
             "otel_traces_sampler_arg",
             &value.origin,
-            "is for traceidratio and parentbased_traceidratio; set OTEL_TRACES_SAMPLER to one of them",
+            "is for traceidratio and parentbased_traceidratio only; set OTEL_TRACES_SAMPLER to one of them",
         )),
         (Some(ratio), _) => Ok(Sampler { ratio, ..sampler }),
         (None, _) => Ok(sampler),
     }
 }
 
-/// The sampler, and whether it draws.
+/// The sampler, and whether it takes a ratio.
 fn sampler_named(text: &str) -> Result<(Sampler, bool), String> {
     let (follows_parent, own) = match text.strip_prefix("parentbased_") {
         Some(own) => (true, own),
@@ -203,9 +206,11 @@ fn ratio(text: &str) -> Result<f64, String> {
 fn protocol(text: &str) -> Result<(), String> {
     match text {
         "http/protobuf" => Ok(()),
-        _ => Err("must be http/protobuf: point OTEL_EXPORTER_OTLP_ENDPOINT at the port of the \
-                  collector that takes it, which is usually 4318"
-            .into()),
+        _ => Err(
+            "must be http/protobuf: set OTEL_EXPORTER_OTLP_ENDPOINT to the collector's port for \
+                  it, usually 4318"
+                .into(),
+        ),
     }
 }
 
@@ -225,7 +230,7 @@ mod tests {
     const LOCAL: (&str, &str) = (ENDPOINT, "http://localhost:4318");
 
     #[test]
-    fn without_a_collector_there_are_none() {
+    fn without_a_collector_there_are_no_traces() {
         assert!(of(&[]).unwrap().is_none());
         assert!(of(&[("OTEL_SERVICE_NAME", "x"), (ENDPOINT, "")]).unwrap().is_none());
         assert!(of(&[LOCAL, ("OTEL_SDK_DISABLED", "true")]).unwrap().is_none());
@@ -236,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_spans_is_below_the_base_and_as_it_is_written_elsewhere() {
+    fn spans_go_below_the_base_url_or_to_the_whole_url_unchanged() {
         for (base, expected) in [
             ("http://localhost:4318", "http://localhost:4318/v1/traces"),
             ("http://localhost:4318/", "http://localhost:4318/v1/traces"),
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_from_either_variable() {
+    fn the_service_name_comes_from_either_variable() {
         let attributes = ("OTEL_RESOURCE_ATTRIBUTES", "service.name=a,deployment=blue%20one");
         let resource = of(&[LOCAL, attributes]).unwrap().unwrap().resource;
         assert_eq!(resource[0], ("service.name".into(), "a".into()));
@@ -301,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_name() {
+    fn an_invalid_value_is_refused_by_name() {
         for (variable, bad) in [
             (ENDPOINT, "localhost:4318"),
             (ENDPOINT, "grpc://localhost:4317"),

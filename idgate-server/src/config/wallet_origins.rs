@@ -1,8 +1,8 @@
-//! Where wallets may run that are pages in a browser: `IDGATE_WALLET_ORIGINS`.
+//! Origins of wallets that are pages in a browser: `IDGATE_WALLET_ORIGINS`.
 
 use idgate_core::shell::DcApiPages;
 
-/// Whose pages may fetch requests and post answers by a script (Fetch standard, "CORS protocol").
+/// The origins whose scripts may fetch requests and post answers (Fetch standard, "CORS protocol").
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct WalletOrigins {
     any: bool,
@@ -10,7 +10,7 @@ pub struct WalletOrigins {
 }
 
 impl WalletOrigins {
-    /// From origins separated by commas, or `*`; nothing: there are none.
+    /// Parses origins separated by commas, or `*`; an empty text means none.
     ///
     /// # Errors
     /// The text says which origin is wrong.
@@ -28,7 +28,8 @@ impl WalletOrigins {
         !self.any && self.listed.is_empty()
     }
 
-    /// The origin that an answer allows to a page from `origin`: every one, this one, or none.
+    /// The value of `Access-Control-Allow-Origin` for a page from `origin`: `*`, this origin, or
+    /// none.
     pub fn allowed<'o>(&self, origin: &'o str) -> Option<&'o str> {
         if self.any {
             return Some("*");
@@ -45,7 +46,7 @@ impl WalletOrigins {
 /// An origin of the web as browsers write it.
 fn origin(text: &str) -> Result<String, String> {
     if text == "*" {
-        return Err("is either * alone or a list of origins".into());
+        return Err("must be either * alone or a list of origins".into());
     }
     match DcApiPages::origin(text) {
         Ok(origin) if origin == text && origin.starts_with("http") => Ok(origin),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_browser_sends_as_an_origin_is_refused() {
+    fn text_that_browsers_never_send_as_an_origin_is_refused() {
         for bad in [
             "null",
             "https://a.example/",

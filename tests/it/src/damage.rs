@@ -155,7 +155,7 @@ fn a_checkpoint_file_without_a_checkpoint_is_an_error() {
         let output =
             installation.run(&["audit", "verify", "--checkpoints", file.to_str().unwrap()]);
         assert_eq!(output.code, 1, "{content:?}: {output:?}");
-        assert!(output.stderr.contains("no checkpoint that can be read"), "{output:?}");
+        assert!(output.stderr.contains("no readable checkpoint"), "{output:?}");
     }
 }
 

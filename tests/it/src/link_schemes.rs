@@ -53,7 +53,7 @@ fn a_scheme_that_a_browser_handles_itself_is_refused_at_the_start() {
         ("https", "never reach a wallet"),
         ("javascript", "never reach a wallet"),
         ("ms-settings", "never reach a wallet"),
-        ("haip", "has a link of this name already"),
+        ("haip", "already has a link of this name"),
         ("Wallet", "RFC 3986 3.1"),
     ] {
         let ran = Installation::new().with("IDGATE_LINK_SCHEMES", bad).run(&["serve"]);

@@ -97,7 +97,7 @@ fn another_program_at_its_place_is_not_taken_for_it() {
             let _ = stream.read(&mut [0; 1024]);
             let _ = stream.write_all(answer.as_bytes());
         });
-        refused(&ask(&Installation::new(), address), "something else");
+        refused(&ask(&Installation::new(), address), "not that of a healthy idgate");
     }
 }
 

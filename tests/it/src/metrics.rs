@@ -192,14 +192,14 @@ fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
 
 #[test]
 fn alerts_name_metrics_that_there_are() {
-    let documented = include_str!("../../../docs/operate.md");
+    let documented = include_str!("../../../docs/monitoring.md");
     let alerts = include_str!("../../../examples/deploy/alerts.yml");
     let words = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let metrics: Vec<&str> = words.filter(|word| word.starts_with("idgate_")).collect();
     assert!(metrics.len() >= 8, "{metrics:?}");
     for metric in metrics {
         let name = metric.trim_end_matches("_bucket");
-        assert!(documented.contains(&format!("`{name}")), "{metric} is not in docs/operate.md");
+        assert!(documented.contains(&format!("`{name}")), "{metric} is not in docs/monitoring.md");
     }
 }
 
@@ -283,11 +283,11 @@ fn the_exposition_has_every_metric_and_no_word_of_a_client() {
         let text = String::from_utf8(answer.body).unwrap();
         at_rest.iter().all(|line| text.contains(line)).then_some(text)
     });
-    let documented = include_str!("../../../docs/operate.md");
+    let documented = include_str!("../../../docs/monitoring.md");
     let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
     for name in &names {
-        assert!(documented.contains(&format!("`{name}")), "{name} is not in docs/operate.md");
+        assert!(documented.contains(&format!("`{name}")), "{name} is not in docs/monitoring.md");
     }
     for line in [
         r#"idgate_http_requests_total{method="POST",route="/v1/oid4vp/response/{id}",status="200"} 1"#,

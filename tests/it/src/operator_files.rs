@@ -69,7 +69,7 @@ fn a_backup_made_under_way_restores_to_a_working_gateway() {
     tenant.verified(&request, &wallet);
 }
 
-/// As docs/operate.md says: the copy as idgate.db, the key beside it, nothing else.
+/// As docs/backup.md says: the copy as idgate.db, the key beside it, nothing else.
 fn restore(from: &Installation, file: &Path) -> Installation {
     let restored = Installation::new();
     let dir = restored.data_dir();

@@ -206,7 +206,7 @@ fn with_draft_alone_profiles_are_unsupported_and_newer_fields_need_one() {
 /// A gateway of `draft` alone is out of reach of the wallets of today, which its operator may not know.
 #[test]
 fn serve_and_doctor_warn_of_draft_alone() {
-    const WARNING: &str = "IDGATE_PROFILES is draft alone, which wallets of today do not read";
+    const WARNING: &str = "IDGATE_PROFILES is draft alone, which today's wallets do not support";
     for (profiles, warns) in [("draft", true), ("draft,1.0", false)] {
         let installation = Installation::new().with("IDGATE_PROFILES", profiles);
         let server = installation.serve();

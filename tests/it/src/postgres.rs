@@ -120,7 +120,7 @@ fn a_node_makes_neither_a_schema_nor_a_key_and_takes_no_other_key() {
     let other = Installation::on(&database).with("IDGATE_INSTANCE_KEY", OTHER_KEY);
     let other = other.run(&["client", "list"]);
     assert_eq!(other.code, 1, "{other:?}");
-    assert!(other.stderr.contains("the same on all nodes"), "{other:?}");
+    assert!(other.stderr.contains("all nodes of a database need the same key"), "{other:?}");
     let backup = installation.run(&["backup", "copy.db"]);
     assert_eq!(backup.code, 1, "{backup:?}");
     assert!(backup.stderr.contains("--no-unlogged-table-data"), "{backup:?}");

@@ -97,7 +97,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], "Sentinel-given-Q7");
     let spans = of_session(&collector.wait_for("the webhook is traced", is_told));
     assert_eq!(tree(&spans), SESSION);
-    assert_eq!(shown(), SESSION, "docs/operate.md shows another tree");
+    assert_eq!(shown(), SESSION, "docs/tracing.md shows another tree");
     // What each says.
     let mut create = attributes(named(&spans, "POST /v1/sessions"));
     let stages = ["request", "authenticate", "read", "make", "seal", "write", "answer"];
@@ -171,7 +171,7 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
 
 /// The names of the spans in the tree that operators are shown.
 fn shown() -> String {
-    let manual = include_str!("../../../docs/operate.md");
+    let manual = include_str!("../../../docs/tracing.md");
     let (_, shown) = manual.split_once("One session, as a collector showed it").unwrap();
     let (_, shown) = shown.split_once("```text\n").unwrap();
     let (shown, _) = shown.split_once("```").unwrap();

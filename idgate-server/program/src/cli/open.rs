@@ -1,4 +1,4 @@
-//! Opens the store that a command works on, by the settings.
+//! Opens the store of a command, by the settings.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,10 +14,10 @@ use idgate_server::config::{Config, DataDir, Settings};
 use idgate_server::stdio;
 use idgate_store::{OperatorStore, PostgresOptions, Store, StoreError};
 
-/// Between two tries to reach a database that is not there yet.
+/// The pause between two attempts to reach a database that is not available yet.
 const DATABASE_PAUSE: Duration = Duration::from_millis(500);
 
-/// The store of a gateway, once its database is there.
+/// The store of a gateway, once its database is available.
 pub(super) fn open_store(
     config: &Config,
     clock: Arc<dyn Clock>,
@@ -59,7 +59,7 @@ fn open_when_there<S>(
             let seconds = most.as_secs();
             tracing::warn!(
                 cause,
-                "the database is not there yet; waiting {seconds} s for it at most"
+                "the database is not available yet; waiting up to {seconds} s for it"
             );
             is_told = true;
         }
@@ -67,8 +67,8 @@ fn open_when_there<S>(
     }
 }
 
-/// The store of a command that developers run: where no store is named and there is none, that of a running
-/// sandbox.
+/// The store of a command that developers run. If no store is named and none exists, it is that of
+/// a running sandbox.
 pub(super) fn open_to_develop(
     settings: &Settings,
     creates: bool,
@@ -87,8 +87,10 @@ pub(super) fn open_to_develop(
             && !path.exists()
             && let Some(folder) = sandbox::running_folder()?
         {
-            let folder_is =
-                format!("note: this is about the sandbox that runs, in {}\n", folder.display());
+            let folder_is = format!(
+                "note: this command works on the running sandbox, in {}\n",
+                folder.display()
+            );
             stdio::to_stderr(stdio::for_people(&folder_is));
             return Ok(Box::new(OperatorStore::open_existing(&folder, instance_key.as_ref())?));
         }
@@ -96,7 +98,7 @@ pub(super) fn open_to_develop(
     open_operator(settings, creates)
 }
 
-/// The store of `keys reseal`, which may take away a key that is asked for.
+/// The store of `keys reseal`, which may remove a required key.
 pub(super) fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, Failure> {
     let DataDir { path, database, instance_key } = DataDir::new(settings)?;
     if let (Some(address), Some(key)) = (&database, &instance_key) {
@@ -106,9 +108,9 @@ pub(super) fn open_to_reseal(settings: &Settings) -> Result<Box<OperatorStore>, 
     Ok(Box::new(OperatorStore::open_to_reseal(&path, instance_key.as_ref())?))
 }
 
-/// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only
-/// where the operator named it. A gateway that was started otherwise has another one, and would refuse the
-/// keys of this.
+/// The database, or else the data directory. Only a command that `creates` something makes the
+/// directory, and with a settings file only if the operator named it. A gateway that was started
+/// differently would use another directory, and refuse the keys of this one.
 pub(super) fn open_operator(
     settings: &Settings,
     creates: bool,
@@ -123,9 +125,9 @@ pub(super) fn open_operator(
     }
     if let (Some(file), false) = (settings.file(), settings.names("data_dir")) {
         return Err(Failure::Error(format!(
-            "the settings file {} names no data_dir, and there is no data directory {}; write \
-             data_dir = \"…\" into the file, or set IDGATE_DATA_DIR, to what the gateway was started \
-             with",
+            "the settings file {} has no data_dir, and there is no data directory {}; write \
+             data_dir = \"…\" into the file, or set IDGATE_DATA_DIR, with the directory of the \
+             gateway",
             file.display(),
             path.display()
         )));
@@ -150,7 +152,7 @@ mod tests {
     use idgate_base::clock::VirtualClock;
 
     #[test]
-    fn a_database_that_is_away_or_starting_is_waited_for_and_no_other_fault_is() {
+    fn a_start_waits_for_an_unavailable_database_and_for_no_other_fault() {
         let away =
             || StoreError::Unavailable("PostgreSQL: the database system is starting up".into());
         let tried = |most: u64, outcomes: &[Option<StoreError>]| {

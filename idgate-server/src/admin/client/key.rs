@@ -14,26 +14,26 @@ use idgate_store::{ApiKeyRecord, OperatorStore};
 /// Commands on the keys of a client.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make one more API key of a client and print it once
+    /// Create another API key for a client, and print it once
     Create {
-        /// The client, as `client list` shows it
+        /// The client's id, from `client list`
         client_id: String,
-        /// What to call the key in lists
+        /// A name for lists
         #[arg(long)]
         name: Option<String>,
-        /// Its scopes; without it all
+        /// Its scopes; without it, all scopes
         #[arg(long, value_delimiter = ',', value_name = "SCOPES",
               value_parser = PossibleValuesParser::new(SCOPES))]
         scopes: Option<Vec<String>>,
     },
     /// List the keys of a client
     List {
-        /// The client, as `client list` shows it
+        /// The client's id, from `client list`
         client_id: String,
     },
-    /// Stop a key at once
+    /// Revoke a key immediately
     Revoke {
-        /// The key, as `client key list` shows it; its client may stand before it
+        /// The key's id, from `client key list`; you may put the client's id before it
         #[arg(num_args = 1..=2, required = true, value_names = ["CLIENT_ID", "KEY_ID"])]
         id: Vec<String>,
     },
@@ -75,7 +75,7 @@ fn create(
     let made = store.create_key(client_id, name, scopes.as_deref(), now)?;
     let (record, key) = made.ok_or_else(|| {
         Failure::NotFound(format!(
-            "there is no client {client_id} that is not revoked; `idgate client list` shows them all"
+            "there is no active client {client_id}; `idgate client list` lists them"
         ))
     })?;
     let (id, api_key) = (&record.id, key.expose());
@@ -109,7 +109,7 @@ fn revoke(
 ) -> Result<Output, Failure> {
     if !store.revoke_key(client_id, id, now)? {
         return Err(Failure::NotFound(format!(
-            "there is no key {id}; `idgate client key list CLIENT_ID` shows those of a client"
+            "there is no key {id}; `idgate client key list CLIENT_ID` lists those of a client"
         )));
     }
     Ok(Output::revoked("id", id))

@@ -15,28 +15,28 @@ use crate::failure::Failure;
 use crate::limits::{MAX_LOGO_BYTES, MAX_ORIGINS};
 use idgate_store::{ClientChange, Logo, OperatorStore};
 
-/// What to change of a client.
+/// The options of `idgate client set`.
 #[derive(Args, Debug)]
 pub struct SetArgs {
-    /// The client, as `client list` shows it
+    /// The client's id, from `client list`
     id: String,
-    /// What it is called, in lists and to people
+    /// Its name, in lists and on pages
     #[arg(long)]
     name: Option<String>,
-    /// A PNG, JPEG or WebP of at most 128 KiB that people see
+    /// The logo on its pages: a PNG, JPEG or WebP of at most 128 KiB
     #[arg(long, value_name = "FILE")]
     logo: Option<PathBuf>,
-    /// The colour of buttons and links on its pages, #rrggbb, or `default`. It is darkened and lightened until text can be
-    /// read on the page
+    /// The colour of buttons and links on its pages, #rrggbb, or `default`. It is made darker or
+    /// lighter until text is readable
     #[arg(long, value_name = "COLOUR")]
     accent: Option<String>,
-    /// Where its pages lead for privacy, https, or `default`: the operator's address
+    /// The privacy link of its pages, https, or `default` for the operator's
     #[arg(long, value_name = "URL")]
     privacy_url: Option<String>,
-    /// Where its pages lead for help, https, or `default`: the operator's address
+    /// The help link of its pages, https, or `default` for the operator's
     #[arg(long, value_name = "URL")]
     help_url: Option<String>,
-    /// `keys=N` or `open_sessions=N`; `default` in place of N: what the settings say
+    /// `keys=N` or `open_sessions=N`; `default` in place of N takes the value of the settings
     #[arg(long = "quota", value_name = "NAME=N")]
     quotas: Vec<String>,
 }
@@ -46,15 +46,15 @@ pub struct SetArgs {
 pub enum OriginCommand {
     /// Add an origin, such as https://shop.example
     Add {
-        /// The client, as `client list` shows it
+        /// The client's id, from `client list`
         id: String,
-        /// Scheme, host and, if it is not the usual one, port; of an Android application
-        /// android:apk-key-hash: and its certificate's hash
+        /// Scheme, host and, unless it is the default, port. For an Android application:
+        /// android:apk-key-hash: and the hash of its certificate
         origin: String,
     },
     /// Remove an origin
     Remove {
-        /// The client, as `client list` shows it
+        /// The client's id, from `client list`
         id: String,
         /// The origin
         origin: String,
@@ -116,19 +116,19 @@ pub(super) fn origin(
             let settings = store.client_settings(&id)?.ok_or_else(|| no_such_client(&id))?;
             if settings.origins.len() >= MAX_ORIGINS && !settings.origins.contains(&origin) {
                 return Err(Failure::Error(format!(
-                    "{id} has {MAX_ORIGINS} origins already; remove one first"
+                    "{id} already has {MAX_ORIGINS} origins; remove one first"
                 )));
             }
             let added = store.add_origin(&id, &origin, now)?;
             let mut output = show(store, &id)?;
             if !added {
-                output.warnings.push(format!("{id} has the origin {origin} already"));
+                output.warnings.push(format!("{id} already has the origin {origin}"));
             }
             Ok(output)
         }
         OriginCommand::Remove { id, origin } => {
             let known = store.client_settings(&id)?.ok_or_else(|| no_such_client(&id))?.origins;
-            // As it is stored, or however it may be written.
+            // The stored spelling, or the given one if it cannot be parsed.
             let origin = parse_origin(&origin).unwrap_or(origin);
             if !store.remove_origin(&id, &origin)? {
                 return Err(Failure::NotFound(format!(
@@ -193,18 +193,18 @@ fn logo(path: &Path) -> Result<Logo, Failure> {
     Ok(Logo { media_type, bytes })
 }
 
-/// As it is stored; `None`: the usual colour.
+/// The stored form; `None`: the default colour.
 fn accent(text: &str) -> Result<Option<String>, Failure> {
     if text == "default" {
         return Ok(None);
     }
     let colour = Colour::parse(text).ok_or_else(|| {
-        Failure::Usage(format!("--accent {text}: write it as #0b5d70, or `default`"))
+        Failure::Usage(format!("--accent {text}: write a colour such as #0b5d70, or `default`"))
     })?;
     Ok(Some(colour.to_string()))
 }
 
-/// As it is stored; `None`: the operator's address.
+/// The stored form; `None`: the operator's address.
 fn link(flag: &str, text: &str) -> Result<Option<String>, Failure> {
     if text == "default" {
         return Ok(None);
@@ -215,10 +215,10 @@ fn link(flag: &str, text: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// As pages of the client will name it.
+/// The origin as browsers write it.
 fn parse_origin(text: &str) -> Result<String, Failure> {
     DcApiPages::origin(text).map_err(|error| {
-        Failure::Usage(format!("{text}: {error}; write it as https://shop.example"))
+        Failure::Usage(format!("{text}: {error}; write an origin such as https://shop.example"))
     })
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_shown_and_what_is_not_named_stays() {
+    fn client_set_changes_only_what_it_names() {
         let (dir, mut store) = store();
         let id = store.create_client("shop", true, None, NOW).unwrap().client_id;
         let png = dir.path().join("logo.png");

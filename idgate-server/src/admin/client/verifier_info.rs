@@ -17,27 +17,27 @@ use idgate_store::{
     RemovedRegistration,
 };
 
-/// Commands on what others attest of a client, for wallets.
+/// Commands on a client's registration certificates.
 #[derive(Debug, Subcommand)]
 pub enum VerifierInfoCommand {
-    /// Keep a registration certificate, which goes to wallets with each request for its use
+    /// Add a registration certificate, which is sent to wallets with each request for its use
     Add(AddArgs),
-    /// List what is kept
+    /// List registration certificates
     List {
         /// The client's id
         id: String,
     },
-    /// Forget one. The default goes last
+    /// Remove one. The default can only be removed last
     Remove {
         /// The client's id
         id: String,
-        /// Of several the one for this use
+        /// The one for this use, if there are several
         #[arg(long, value_name = "NAME")]
         intended_use: Option<String>,
     },
 }
 
-/// A registration certificate to keep.
+/// The options of `idgate client verifier-info add`.
 #[derive(Args, Debug)]
 pub struct AddArgs {
     /// The client's id
@@ -47,11 +47,11 @@ pub struct AddArgs {
     /// Its format
     #[arg(long, default_value = "registration_cert", value_parser = ["registration_cert"])]
     format: String,
-    /// Its name in sessions, of a-z, 0-9, _ and -; it replaces the one of that name. Without a name it replaces the
-    /// default
+    /// Its name in sessions, of a-z, 0-9, _ and -; replaces the one of the same name. Without it,
+    /// replaces the default
     #[arg(long, value_name = "NAME", value_parser = intended_use)]
     intended_use: Option<String>,
-    /// Send it with sessions that name no use; the first one is, in any case
+    /// Send it with sessions that name no use; the first one is always the default
     #[arg(long)]
     default: bool,
     /// Refuse sessions that ask for more than it allows; without it they are logged
@@ -96,7 +96,7 @@ fn add(store: &mut OperatorStore, args: &AddArgs, now: UnixMillis) -> Result<Out
         KeptRegistration::Yes { intended_use, is_default } => (intended_use, is_default),
         _ => {
             return Err(Failure::Error(format!(
-                "{id} has {MAX_REGISTRATIONS} registration certificates already; remove one first"
+                "{id} already has {MAX_REGISTRATIONS} registration certificates; remove one first"
             )));
         }
     };
@@ -114,7 +114,7 @@ fn add(store: &mut OperatorStore, args: &AddArgs, now: UnixMillis) -> Result<Out
     Ok(output)
 }
 
-/// The certificate in a file, which goes with this access certificate.
+/// The certificate in a file, checked against this access certificate.
 fn checked(
     text: &str,
     access: Option<&CertificateRecord>,
@@ -128,7 +128,7 @@ fn checked(
     certificate.map_err(|error| Failure::Error(format!("{} {error}", file.display())))
 }
 
-/// Warns of what there was nothing to compare with.
+/// Warns of members that could not be compared.
 fn not_compared(
     certificate: &RegistrationCertificate,
     access: Option<&CertificateRecord>,
@@ -137,14 +137,14 @@ fn not_compared(
     let access = access.map(|record| &record.certificate);
     if access.is_none_or(|access| access.organization_identifier.is_none()) {
         warnings.push(
-            "its sub was compared with nothing: there is no access certificate with an \
-             organizationIdentifier; `idgate keys list` shows what there is"
+            "its sub was not compared: there is no access certificate with an \
+             organizationIdentifier; `idgate keys list` lists the certificates"
                 .into(),
         );
     }
     if certificate.service().is_some() && access.is_none_or(|access| access.services.is_empty()) {
         warnings.push(
-            "its srv_id was compared with nothing: there is no access certificate with an \
+            "its srv_id was not compared: there is no access certificate with an \
              organizational unit"
                 .into(),
         );
@@ -204,8 +204,8 @@ fn remove(
         }
         RemovedRegistration::IsDefault(others) => {
             return Err(Failure::Error(format!(
-                "it goes with sessions that name no use; add another one of {id} with --default \
-                 first, or remove the others first: {}",
+                "it is the default, which sessions that name no use send; add another one of {id} with \
+                 --default first, or remove the others first: {}",
                 others.join(", ")
             )));
         }
@@ -213,12 +213,12 @@ fn remove(
             let of_that = intended_use.map_or_else(String::new, |name| format!(" for {name}"));
             return Err(Failure::NotFound(format!(
                 "{id} has no registration certificate{of_that}; `idgate client verifier-info list \
-                 {id}` shows them all"
+                 {id}` lists them"
             )));
         }
     };
     let json = json!({ "client_id": id, "intended_use": name, "removed": true });
-    Ok(Output::new(json, format!("the registration certificate of {id} for {name} is forgotten\n")))
+    Ok(Output::new(json, format!("removed the registration certificate of {id} for {name}\n")))
 }
 
 /// A name for a use.

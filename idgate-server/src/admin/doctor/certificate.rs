@@ -8,10 +8,10 @@ use x509_parser::prelude::FromDer as _;
 
 use idgate_store::Finding;
 
-/// Renewals by ACME come a month before the end; what is not renewed by then has failed.
+/// ACME renews a month before the end, so a renewal has failed if less time is left.
 const SOON_MS: u64 = 14 * 86_400_000;
 
-/// Looks at the certificate of a listener that is reached at `base_url`.
+/// Checks the certificate of a listener at `base_url`.
 pub(super) fn check(der: &[u8], base_url: &str, now: UnixMillis) -> Finding {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
         return Finding::bad("tls", "the first certificate cannot be read; replace it");
@@ -21,7 +21,7 @@ pub(super) fn check(der: &[u8], base_url: &str, now: UnixMillis) -> Finding {
     let (begin, end) =
         (time(validity.not_before.timestamp()), time(validity.not_after.timestamp()));
     if now < begin || now > end {
-        let what = format!("the certificate is good from {begin} to {end} only; renew it");
+        let what = format!("the certificate is valid from {begin} to {end} only; renew it");
         return Finding::bad("tls", what);
     }
     let host = Url::parse(base_url).ok().and_then(|url| url.host().map(|host| host.to_owned()));
@@ -32,10 +32,10 @@ pub(super) fn check(der: &[u8], base_url: &str, now: UnixMillis) -> Finding {
     if end.since(now) < SOON_MS {
         return Finding::warning("tls", format!("the certificate ends on {end}; renew it"));
     }
-    Finding::good("tls", format!("the certificate is good until {end}"))
+    Finding::good("tls", format!("the certificate is valid until {end}"))
 }
 
-/// Whether a subjectAltName is that host (RFC 9525 6.3; one wildcard label).
+/// Whether a subjectAltName matches the host (RFC 9525 6.3; one wildcard label).
 fn is_for(certificate: &X509Certificate<'_>, host: &Host) -> bool {
     let Ok(Some(names)) = certificate.subject_alternative_name() else { return false };
     names.value.general_names.iter().any(|name| match (name, host) {
@@ -66,7 +66,7 @@ mod tests {
     const DAY_MS: u64 = 86_400_000;
 
     #[test]
-    fn dates_and_names_are_judged() {
+    fn dates_and_names_are_checked() {
         let key = SigningKey::from_seed(Curve::P256, "tls");
         let name = Name::new("UT", "tls");
         let made = CertificateBuilder::new(name.clone(), name, &key, NOW.0, 31).set(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_is_one_label() {
+    fn a_wildcard_matches_one_label() {
         assert!(covers("Gateway.example", "gateway.example"));
         assert!(covers("*.example", "gateway.example"));
         assert!(!covers("*.example", "a.gateway.example"));

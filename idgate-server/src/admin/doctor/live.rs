@@ -1,5 +1,5 @@
-//! `idgate doctor --live`: asks the gateway on this machine whether it answers. For the health checks of
-//! containers, which have no other program to ask with.
+//! `idgate doctor --live`: checks whether the gateway on this machine answers. It is for health
+//! checks of containers, which have no other program for this.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -23,17 +23,17 @@ use crate::config::{Config, TlsFiles};
 use crate::http::certificates;
 use idgate_store::Finding;
 
-/// For all of it. A gateway that takes longer serves nobody.
+/// The time for the whole check. A gateway that takes longer is of no use.
 const TIME: Duration = Duration::from_secs(3);
-/// Of an answer: its first line is all that is looked at.
+/// The bytes read of an answer; only its first line is checked.
 const ANSWER: usize = 1024;
 const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-/// Whether the gateway of these settings answers, and what of its certificate should be looked at.
+/// Checks whether the gateway of these settings answers, and its certificate.
 pub(super) fn look(config: &Config) -> Vec<Finding> {
     let address = here(config.listen);
     if address.port() == 0 {
-        let what = "IDGATE_LISTEN has port 0, so nobody knows where the gateway is; name a port";
+        let what = "IDGATE_LISTEN has port 0, so the port of the gateway is not known; name a port";
         return vec![Finding::bad("live", what)];
     }
     match in_time(address, config.tls.clone()) {
@@ -45,7 +45,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     }
 }
 
-/// The way to a listener from this machine.
+/// The address of a listener from this machine.
 fn here(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -55,11 +55,13 @@ fn here(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// Asks on a thread, which ends with the program: whatever answers too slowly is not waited for.
+/// Asks on a thread, which ends with the program, so that a slow answer is not waited for.
 fn in_time(address: SocketAddr, tls: Option<TlsFiles>) -> Result<Option<Finding>, String> {
     let (sender, receiver) = mpsc::channel();
     let asks = move || drop(sender.send(ask(address, tls.as_ref())));
-    thread::Builder::new().spawn(asks).map_err(|error| format!("nobody can ask: {error}"))?;
+    thread::Builder::new()
+        .spawn(asks)
+        .map_err(|error| format!("cannot start a thread: {error}"))?;
     let late = |_| Err(format!("no answer within {} s", TIME.as_secs()));
     receiver.recv_timeout(TIME).unwrap_or_else(late)
 }
@@ -84,7 +86,7 @@ fn ask(address: SocketAddr, tls: Option<&TlsFiles>) -> Result<Option<Finding>, S
     Ok(met.differs(files))
 }
 
-/// Sends the request; whether 200 is what comes back.
+/// Sends the request, and checks that the answer is 200.
 fn answers(mut stream: impl Read + Write) -> Result<(), String> {
     let fails = |error: io::Error| format!("no answer: {error}");
     stream.write_all(REQUEST).and_then(|()| stream.flush()).map_err(fails)?;
@@ -99,13 +101,13 @@ fn answers(mut stream: impl Read + Write) -> Result<(), String> {
     if answer.starts_with(b"HTTP/1.1 200 ") {
         Ok(())
     } else {
-        Err("something else than an idgate that is well answers there".into())
+        Err("the answer is not that of a healthy idgate".into())
     }
 }
 
-/// Takes the certificate of whoever answers, and keeps it to be looked at. That is enough here: nothing is
-/// told but that we ask, on this machine, and nothing is believed but that something answers. The name
-/// in the certificate is the one that wallets use, which is not that of the loopback.
+/// Accepts any certificate, and keeps it for a comparison. This is enough: the request is
+/// secret-free and stays on this machine, and only the fact that something answers counts. The
+/// certificate is for the name that wallets use, not for the loopback address.
 #[derive(Debug)]
 struct Met {
     algorithms: WebPkiSupportedAlgorithms,
@@ -118,7 +120,8 @@ impl Met {
         Self { algorithms, leaf: Mutex::new(None) }
     }
 
-    /// Told when the gateway shows another certificate than that of the file. It is alive all the same.
+    /// Warns if the gateway shows another certificate than that of the file. The gateway still
+    /// counts as alive.
     fn differs(&self, files: &TlsFiles) -> Option<Finding> {
         let leaf = self.leaf.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         match certificates(&files.cert) {

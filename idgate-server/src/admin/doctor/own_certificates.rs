@@ -1,5 +1,5 @@
-//! The gateway's certificates and those of its clients: how long they last, and whether the
-//! profiles that need one have one.
+//! The certificates of the gateway and its clients: their dates, and whether the profiles that need
+//! one have one.
 
 use idgate_core::{Profile, UnixMillis, Verifier};
 
@@ -9,7 +9,7 @@ use idgate_store::{CertificateRecord, Finding};
 
 const CHECK: &str = "certificates";
 
-/// Looks at `records`, with the settings if those are good.
+/// Checks `records`, with the settings if those are valid.
 pub(super) fn judge(
     records: &[CertificateRecord],
     config: Option<&Config>,
@@ -18,15 +18,15 @@ pub(super) fn judge(
     let in_force: Vec<_> = records.iter().filter(|record| record.replaced_at.is_none()).collect();
     let needs = config.is_some_and(needs_certificate);
     if in_force.is_empty() {
-        let what = "there is none, and sessions of a profile in IDGATE_PROFILES need one; begin \
-                    with `idgate keys csr`";
+        let what = "there is none, but a profile in IDGATE_PROFILES needs one; begin with `idgate keys \
+                    csr`";
         return needs.then(|| Finding::warning(CHECK, what)).into_iter().collect();
     }
     let mut found: Vec<Finding> = in_force.iter().map(|record| about(record, now)).collect();
     found.extend(in_force.iter().filter_map(|record| without_timestamps(record)));
     if needs && !in_force.iter().any(|record| record.client_id.is_empty()) {
-        let what = "clients without one of their own have none, since the gateway has none; begin \
-                    with `idgate keys csr`";
+        let what = "the gateway has none, so clients without their own have none; begin with `idgate \
+                    keys csr`";
         found.push(Finding::warning(CHECK, what));
     }
     if let Some(config) = config.filter(|config| goes_by_name(config)) {
@@ -35,19 +35,19 @@ pub(super) fn judge(
     found
 }
 
-/// Whether the host that wallets are told stands in the certificates.
+/// Checks that the certificates have the host of the base URL.
 fn about_names(in_force: &[&CertificateRecord], config: &Config) -> Vec<Finding> {
     let Some(host) = Verifier::host_name(&config.base_url_at(config.listen)) else {
-        let what = "x509_san_dns goes by a host, and IDGATE_BASE_URL names none; set it to where \
-                    wallets reach the gateway";
+        let what = "x509_san_dns needs a host, and IDGATE_BASE_URL names none; set it to the URL that \
+                    wallets use";
         return vec![Finding::warning(CHECK, what)];
     };
     let nameless = in_force.iter().filter(|record| !record.certificate.names_host(&host));
     let finding = |record: &&CertificateRecord| {
         let whose = whose(record);
         let what = format!(
-            "that of {whose} has no dNSName {host}, which x509_san_dns names it by; have it issued \
-             anew, or change IDGATE_CLIENT_ID"
+            "that of {whose} has no dNSName {host}, which x509_san_dns needs; have it issued again \
+             with that name, or change IDGATE_CLIENT_ID"
         );
         Finding::warning(CHECK, what)
     };
@@ -65,15 +65,16 @@ fn about(record: &CertificateRecord, now: UnixMillis) -> Finding {
     if until.since(now) < RENEW_BEFORE_MS {
         return Finding::warning(CHECK, format!("that of {whose} ends on {until}; renew it"));
     }
-    Finding::good(CHECK, format!("that of {whose} is good until {until}"))
+    Finding::good(CHECK, format!("that of {whose} is valid until {until}"))
 }
 
-/// That an EU access certificate, which names its organization, lacks the timestamps that EU wallets look for.
+/// Warns of an EU access certificate, which names its organization, without the timestamps that EU
+/// wallets check.
 fn without_timestamps(record: &CertificateRecord) -> Option<Finding> {
     record.certificate.organization_identifier.as_ref()?;
     let (whose, lacks) = (whose(record), record.certificate.transparency.lacks()?);
     let what = format!(
-        "that of {whose} {lacks}, and EU wallets take it for one that fails (ARF CT_06); have it issued \
+        "that of {whose} {lacks}, and EU wallets treat it as failed (ARF CT_06); have it issued \
          with one"
     );
     Some(Finding::warning(CHECK, what))
@@ -83,13 +84,13 @@ fn whose(record: &CertificateRecord) -> &str {
     if record.client_id.is_empty() { "the gateway" } else { &record.client_id }
 }
 
-/// Whether a profile in force signs by a certificate.
+/// Whether an enabled profile signs with a certificate.
 fn needs_certificate(config: &Config) -> bool {
     config.profiles.enabled.contains(&Profile::Haip)
         || signs_1_0(config) && config.profiles.client_id != ClientId::Did
 }
 
-/// Whether certificates have to name the host.
+/// Whether certificates must name the host.
 fn goes_by_name(config: &Config) -> bool {
     signs_1_0(config) && config.profiles.client_id == ClientId::X509SanDns
 }
@@ -122,7 +123,7 @@ mod tests {
         Config::new(&Settings::collect(&flags, [], None).unwrap()).unwrap()
     }
 
-    /// Of a certificate that lasts from a day before for `days`.
+    /// A record of a certificate that is valid from a day before for `days`.
     fn record(client_id: &str, days: u64) -> CertificateRecord {
         record_of(Name::new("UT", "shop"), client_id, days)
     }
@@ -167,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_replaced_does_not_count() {
+    fn a_replaced_certificate_does_not_count() {
         let replaced = CertificateRecord { replaced_at: Some(NOW), ..record("", 30) };
         assert!(healths(&[replaced], None).is_empty());
     }
 
     #[test]
-    fn a_profile_that_needs_one_is_warned_of() {
+    fn a_missing_certificate_of_a_profile_is_warned_of() {
         let draft = config(&[]);
         assert!(healths(&[], Some(&draft)).is_empty());
         let haip = config(&[("profiles", "haip,draft")]);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_not_there_is_told() {
+    fn a_base_url_without_a_host_is_warned_of() {
         let by_name = config(&[
             ("profiles", "1.0"),
             ("oid4vp_request_mode", "jar"),

@@ -1,4 +1,4 @@
-//! `idgate keys csr`, `idgate keys certificate`, and what `idgate keys list` says of certificates.
+//! `idgate keys csr`, `idgate keys certificate`, and the certificates in `idgate keys list`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::limits::MAX_KEY_FILE_BYTES;
 use idgate_store::gateway_key::{Registration, certification_request};
 use idgate_store::{CertificateRecord, OperatorStore, RequestedKey};
 
-/// Prints a request for a certificate for the gateway, or for this client.
+/// Prints a certification request for the gateway, or for this client.
 pub(super) fn request(
     store: &mut OperatorStore,
     client: Option<&str>,
@@ -32,15 +32,15 @@ pub(super) fn request(
     let mut output = Output::new(json, csr);
     if own.host.is_none() {
         output.warnings.push(
-            "the request names no host, which x509_san_dns needs; set IDGATE_BASE_URL to where \
-             wallets reach the gateway"
+            "the request names no host, which x509_san_dns needs; set IDGATE_BASE_URL to the URL \
+             that wallets use"
                 .into(),
         );
     }
     Ok(output)
 }
 
-/// Checks a chain and puts it in force for the gateway, or for this client.
+/// Checks a chain, and puts it in force for the gateway, or for this client.
 pub(super) fn import(
     store: &mut OperatorStore,
     file: &Path,
@@ -56,7 +56,7 @@ pub(super) fn import(
     let asked =
         if client.is_some() { "`idgate keys csr --client ID`" } else { "`idgate keys csr`" };
     if keys.is_empty() {
-        let what = format!("no certificate was asked for yet; begin with {asked}");
+        let what = format!("no certificate was requested yet; begin with {asked}");
         return Err(Failure::Error(what));
     }
     let host = own.host.as_deref().filter(|_| own.client_id == ClientId::X509SanDns);
@@ -79,29 +79,29 @@ pub(super) fn import(
     let mut output = Output::new(json, text);
     if imported.dropped_root {
         output.warnings.push(
-            "the file ended with a self-signed certificate, which wallets do not want to see; it \
-             is left out"
+            "the file ended with a self-signed certificate, which wallets already have; it is left \
+             out"
                 .into(),
         );
     }
     output.warnings.extend(imported.certificate.transparency.lacks().map(|lacks| {
         format!(
-            "it {lacks}; EU wallets take an access certificate without timestamps for one that fails \
-             (ARF CT_06)"
+            "it {lacks}; EU wallets treat an access certificate without timestamps as failed (ARF \
+             CT_06)"
         )
     }));
     output.warnings.extend(others);
     if own.host.is_none() && own.client_id == ClientId::X509SanDns {
         output.warnings.push(
-            "no host was looked for in it, since IDGATE_BASE_URL names none, and x509_san_dns needs \
-             one; set IDGATE_BASE_URL to where wallets reach the gateway"
+            "its host was not checked, because IDGATE_BASE_URL names none, and x509_san_dns needs \
+             one; set IDGATE_BASE_URL to the URL that wallets use"
                 .into(),
         );
     }
     Ok(output)
 }
 
-/// Warns of the registration certificates that this owner's certificate does not go with.
+/// Warns of the registration certificates that do not match this owner's certificate.
 fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<String>, Failure> {
     let records = store.certificates(None)?;
     let warning = |registration: Registration| {
@@ -111,9 +111,9 @@ fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<Strin
             signing.client_id == owner && registration.is_of_another(&signing.certificate);
         is_other.then(|| {
             format!(
-                "the registration certificate of {whose} is that of {}, not of the party and service \
-                 in this certificate, and is not sent any more; `idgate client verifier-info add` \
-                 replaces it",
+                "the registration certificate of {whose} is for {}, not for the party and service in \
+                 this certificate, and is no longer sent; `idgate client verifier-info add` replaces \
+                 it",
                 registration.certificate.subject
             )
         })
@@ -121,7 +121,8 @@ fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<Strin
     Ok(store.registrations()?.into_iter().filter_map(warning).collect())
 }
 
-/// The certificates, and the keys that wait for one, of the gateway and of all clients, or of one.
+/// The certificates, and the keys that wait for a certificate, of the gateway and all clients, or
+/// of one client.
 pub(super) fn list(
     store: &OperatorStore,
     client: Option<&str>,
@@ -144,7 +145,7 @@ fn client_name(store: &OperatorStore, id: &str) -> Result<String, Failure> {
     let client = store.clients()?.into_iter().find(|client| client.id == id);
     let client = client.filter(|client| client.revoked_at.is_none());
     client.map(|client| client.name).ok_or_else(|| {
-        Failure::NotFound(format!("there is no client {id}; `idgate client list` shows them"))
+        Failure::NotFound(format!("there is no client {id}; `idgate client list` lists them"))
     })
 }
 

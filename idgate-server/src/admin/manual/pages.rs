@@ -1,4 +1,4 @@
-//! What man pages say that the command line does not: settings, files and exit codes.
+//! The parts of man pages that are not from the command line: settings, files and exit codes.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,19 @@ pub(super) fn settings() -> String {
     page.push_str(
         ".SH NAME\nidgate.toml \\- settings of idgate(1)\n\
          .SH DESCRIPTION\n\
-         The file that \\fB\\-\\-config\\fR names, in TOML.\n\
-         Each setting is a key of it, an environment variable, and a flag before or after the command.\n\
+         The settings file in TOML, given with \\fB\\-\\-config\\fR.\n\
+         Each setting is a key of the file, an environment variable, and a flag before or after the command.\n\
          A flag wins over the environment, the environment over the file, the file over the default.\n\
-         Numbers stand in quotes, and lists are arrays of strings.\n\
-         A key that is not known is an error.\n\
+         Write numbers in quotes, and lists as arrays of strings.\n\
+         An unknown key is an error.\n\
          .B idgate \\-\\-config FILE config check\n\
-         prints the settings in force and where each comes from.\n\
+         prints the settings in force and their origin.\n\
          .SH SETTINGS\n",
     );
     for setting in SETTINGS {
         let key = setting.flag_key();
         let flag = key.replace('_', "-");
-        // A secret is a key of the file as it is, too, and a file of its own is the safer place.
+        // A secret may also be in the settings file itself; a file of its own is safer.
         let suffix = if setting.secret { "_FILE" } else { "" };
         let _ = writeln!(page, ".TP\n\\fB{}\\fR", escaped(&key));
         let _ = writeln!(page, "{}.", escaped(setting.help));
@@ -45,7 +45,7 @@ pub(super) fn settings() -> String {
     page
 }
 
-/// What follows the options on the page `name`.
+/// The sections after the options on the page `name`.
 pub(super) fn after(name: &str) -> String {
     if name != "idgate" {
         return ".SH SEE ALSO\n.BR idgate (1),\n.BR idgate.toml (5)\n".into();
@@ -55,19 +55,19 @@ pub(super) fn after(name: &str) -> String {
      .BR idgate.toml (5)\n\
      lists them, and so does\n.B idgate help settings\n\
      .SH EXIT STATUS\n\
-     .TP\n0\nAll is well.\n\
+     .TP\n0\nSuccess.\n\
      .TP\n1\nAn error; the text on standard error says what to do.\n\
      .TP\n2\nThe command line is wrong.\n\
      .TP\n3\nA check failed, or a presentation is refused.\n\
-     .TP\n4\nThere is no such object.\n\
+     .TP\n4\nThe object was not found.\n\
      .SH FILES\n\
-     .TP\n.I /etc/idgate/idgate.toml\nThe settings, where the package brought them.\n\
-     .TP\n.I /var/lib/idgate\nThe data directory there: databases and, where it is not kept elsewhere, the instance key.\n\
+     .TP\n.I /etc/idgate/idgate.toml\nThe settings, if installed by the package.\n\
+     .TP\n.I /var/lib/idgate\nThe data directory of the package: databases and, unless it is kept elsewhere, the instance key.\n\
      .SH SEE ALSO\n.BR idgate.toml (5)\n"
         .into()
 }
 
-/// Text that is no request and no escape of roff.
+/// Text without requests and escapes of roff.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\(rs").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

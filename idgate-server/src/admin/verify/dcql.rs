@@ -59,7 +59,7 @@ fn sd_jwt_vc(
 ) -> Result<Outcome, Failure> {
     let mut issuer = trust::sd_jwt_issuer(options)?;
     issuer.vct.clone_from(&asked.types);
-    // Their JSON text tells apart paths that look alike.
+    // As JSON text, similar paths stay distinct.
     let named = || asked.claims.iter().map(|claim| (claim.path.to_string(), claim));
     let claims: Vec<String> = named().map(|(name, _)| name).collect();
     let paths: Vec<_> = named().map(|(name, claim)| (name, claim.path.clone())).collect();
@@ -97,17 +97,17 @@ fn device_response(
     expected.claims = &claims;
     expected.filters = &filters;
     expected.documents = DeviceResponseDocuments::One;
-    // No request of OpenID4VP 1.0 announces device MACs, so none is good.
+    // No request of OpenID4VP 1.0 announces device MACs, so none is valid.
     expected.reader_key = None;
-    // What is not base64url is not a DeviceResponse either: the core says so.
+    // The core refuses text that is not base64url, like any other malformed DeviceResponse.
     let bytes = base64url::decode(presentation).unwrap_or_default();
     Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
 }
 
-/// A namespace, and the names of elements in it with what was asked of each.
+/// A namespace, and the names of elements in it, each with its claim of the query.
 type Elements<'a> = (String, Vec<(String, &'a AskedClaim)>);
 
-/// Namespace and elements that the paths of an mdoc name (OpenID4VP B.2.4).
+/// The namespace and elements in the paths of an mdoc (OpenID4VP B.2.4).
 fn elements(asked: &Asked) -> Result<Elements<'_>, Failure> {
     let mut namespace = String::new();
     let mut claims = Vec::new();
@@ -116,11 +116,11 @@ fn elements(asked: &Asked) -> Result<Elements<'_>, Failure> {
         let (Some(Some(first)), Some(Some(element)), None) =
             (parts.next(), parts.next(), parts.next())
         else {
-            let why = format!("{}: a path of an mdoc is its namespace and its element", asked.id);
+            let why = format!("{}: a path of an mdoc must be a namespace and an element", asked.id);
             return Err(Failure::Error(why));
         };
         if !namespace.is_empty() && namespace != first {
-            let why = format!("{}: elements of several namespaces cannot be compared", asked.id);
+            let why = format!("{}: elements of several namespaces are not supported", asked.id);
             return Err(Failure::Error(why));
         }
         first.clone_into(&mut namespace);
@@ -129,7 +129,7 @@ fn elements(asked: &Asked) -> Result<Elements<'_>, Failure> {
     Ok((namespace, claims))
 }
 
-/// The conditions of claims, by the names that they are looked for under.
+/// The filters of claims, by their names.
 fn filters<'a>(
     named: impl IntoIterator<Item = (String, &'a AskedClaim)>,
 ) -> Vec<(String, ClaimFilter)> {

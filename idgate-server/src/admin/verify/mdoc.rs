@@ -30,24 +30,24 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let handovers = handovers(options, &encryption, Profile::Draft);
     let audience = options.audience();
     let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
-    // No elements are asked for, so no namespace matters.
+    // No elements are requested, so no namespace matters.
     let mut expected = ExpectedMdoc::new(&issuer, &options.doc_type, "", request, at);
     expected.livemode = !options.test;
     expected.handovers = &handovers;
-    // No request to a browser announces device MACs, so none is good.
+    // No request to a browser announces device MACs, so none is valid.
     expected.reader_key = encryption.reader_key().filter(|_| options.origin.is_none());
     let mut report = CredentialReport::default();
     let result = verify_mdoc(&PROVIDER, &bytes, &expected, &mut report);
     Ok(outcome::tell(&report, &result))
 }
 
-/// Where the answer went: the device signed it. Through a browser it went back to the page.
+/// The response_uri, which the device signed. An answer through a browser has none.
 pub(super) fn response_uri(options: &VerifyOptions) -> Result<&str, Failure> {
     match (&options.response_uri, &options.origin) {
         (Some(response_uri), _) => Ok(response_uri),
         (None, Some(_)) => Ok(""),
         (None, None) => {
-            let why = "mso_mdoc needs --response-uri URI, or --origin ORIGIN: the device signed it";
+            let why = "mso_mdoc needs --response-uri URI, or --origin ORIGIN, because the device signed it";
             Err(Failure::Usage(why.into()))
         }
     }
@@ -71,7 +71,8 @@ pub(super) fn handovers<'h>(
 /// The major type of arrays (RFC 8949 3.1).
 const ARRAY: u8 = 4;
 
-/// The DeviceResponse in the file: as it is, or encrypted as the page got it. `None`: it does not open.
+/// The DeviceResponse in the file, decrypted if the page got it encrypted. `None`: it does not
+/// open.
 fn device_response(
     options: &VerifyOptions,
     encryption: &CapturedEncryption,
@@ -85,7 +86,7 @@ fn device_response(
         return Ok(Some(bytes));
     };
     if encryption.reader_key().is_none() {
-        let why = "it is encrypted: give the key with --enc-key, and d in it";
+        let why = "it is encrypted: give the key with its d by --enc-key";
         return Err(in_file(&options.file, why));
     }
     let text = base64url::encode(&bytes);
@@ -93,7 +94,7 @@ fn device_response(
     Ok(opened.ok().map(|opened| opened.to_vec()))
 }
 
-/// base64url as answers carry it, or CBOR. The first byte of a CBOR map or array is never ASCII.
+/// base64url as in answers, or CBOR. The first byte of a CBOR map or array is never ASCII.
 fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let file = read(path)?;
     let Some(text) = std::str::from_utf8(&file).ok().map(str::trim) else { return Ok(file) };
@@ -101,13 +102,13 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         Ok(bytes) => Ok(bytes),
         Err(_) if text.ends_with('=') => Err(in_file(
             path,
-            "its base64url is padded (`=`), as no answer is; take the padding away",
+            "its base64url is padded (`=`), which is not allowed; remove the padding",
         )),
         Err(_) => Ok(file),
     }
 }
 
-/// What the options say of how the answer was encrypted.
+/// The encryption of the answer, from the options.
 pub(super) fn encryption(options: &VerifyOptions) -> Result<CapturedEncryption, Failure> {
     let mut encryption = CapturedEncryption::default();
     if let Some(path) = options.enc_key.as_deref() {
@@ -116,6 +117,6 @@ pub(super) fn encryption(options: &VerifyOptions) -> Result<CapturedEncryption, 
     }
     let Some(apu) = &options.apu else { return Ok(encryption) };
     encryption.with_apu(apu).ok_or_else(|| {
-        Failure::Usage("--apu: write it in base64url, as in the header of the answer".into())
+        Failure::Usage("--apu: must be base64url, copied from the header of the answer".into())
     })
 }

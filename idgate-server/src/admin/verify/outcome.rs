@@ -1,4 +1,4 @@
-//! What a verification came to, for people and for programs. It never shows a claim.
+//! The result of a verification, as text and as JSON. It never shows a claim.
 
 use std::fmt::Write;
 
@@ -18,14 +18,14 @@ pub(super) fn tell(report: &CredentialReport, result: &Outcome) -> Output {
     Output::new(object(report, result), tree(report, result)).failed_if(result.is_err())
 }
 
-/// The verdict on what cannot be read: a gateway answers with the same code.
+/// The verdict on an answer that does not open; a gateway has the same code.
 pub(super) fn undecryptable(detail: &str) -> Output {
     let code = ErrorCode::DecryptionFailed;
     let object = json!({ "verified": false, "reason": code, "detail": detail, "checks": [] });
     Output::new(object, format!("refused: {code}: {detail}\n")).failed_if(true)
 }
 
-/// The same of several credentials, by their ids; verified when all of them are.
+/// The same for several credentials, by their ids; verified if all of them are.
 pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
     let verified = told.iter().all(|(_, _, result)| result.is_ok());
     let mut text = String::new();
@@ -43,7 +43,7 @@ pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
     Output::new(object, text).failed_if(!verified)
 }
 
-/// Whether a check passed; `None`: it was not made, by the options or for want of a list.
+/// Whether a check passed; `None`: it was not made, because of the options or without a list.
 fn is_passed(check: Check, passed: bool, result: &Outcome) -> Option<bool> {
     let revocation = result.as_ref().ok().map(VerifiedCredential::revocation_details);
     let is_off = revocation.is_some_and(|revocation| match check {

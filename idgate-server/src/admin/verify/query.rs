@@ -1,5 +1,5 @@
-//! A DCQL query from a file (OpenID4VP 6). What it asks for and this command would not look at is
-//! refused: a verdict is about the whole query.
+//! A DCQL query from a file (OpenID4VP 6). Features that this command does not check are refused,
+//! because a verdict is about the whole query.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use super::read;
 use crate::admin::files::in_file;
 use crate::failure::Failure;
 
-/// What was asked for.
+/// The query.
 #[derive(Debug)]
 pub(super) struct Query {
     /// No two have the same id.
     pub(super) credentials: Vec<Asked>,
-    /// Empty: all credentials are asked for.
+    /// Empty: all credentials are requested.
     pub(super) sets: Vec<CredentialSet>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Asked {
 /// A claim of a credential.
 #[derive(Debug)]
 pub(super) struct AskedClaim {
-    /// Where it stands.
+    /// Its path.
     pub(super) path: ClaimPath,
     /// Its `values`.
     pub(super) filter: Option<ClaimFilter>,
@@ -54,7 +54,7 @@ impl Query {
         let credentials = credentials.ok_or("there is no array \"credentials\"")?;
         let credentials: Vec<Asked> = credentials.map(Asked::of).collect::<Result<_, _>>()?;
         if credentials.is_empty() {
-            return Err("it asks for no credential".into());
+            return Err("it requests no credential".into());
         }
         if let Some(id) = repeated(credentials.iter().map(|asked| &asked.id)) {
             return Err(format!("two credentials have the id {id}"));
@@ -86,11 +86,11 @@ impl Asked {
         };
         if value.get("claim_sets").is_some() {
             return Err(
-                "claim_sets are not looked at here; drop the claims that may be absent".into()
+                "claim_sets are not supported here; remove the claims that are optional".into()
             );
         }
         if value.get("multiple").is_some_and(|multiple| multiple.as_bool() != Some(false)) {
-            return Err("multiple is not looked at here: one presentation to a query".into());
+            return Err("multiple is not supported here: each query has one presentation".into());
         }
         let meta = value.get("meta");
         let types: Vec<String> = match format {
@@ -100,7 +100,7 @@ impl Asked {
             _ => strings(meta.and_then(|meta| meta.get("vct_values"))).unwrap_or_default(),
         };
         if types.is_empty() {
-            return Err("its meta names no vct_values or doctype_value".into());
+            return Err("its meta has no vct_values or doctype_value".into());
         }
         let claims: Vec<AskedClaim> = match value.get("claims") {
             None => Vec::new(),
@@ -123,7 +123,9 @@ impl AskedClaim {
         let filter = claim.get("values").map(|values| ClaimFilter::from_values(&compact(values)));
         let filter = filter.transpose().map_err(|why| format!("values of {path} {why}"))?;
         if filter.is_some() && path.selects_several() {
-            return Err(format!("values of {path} cannot be compared: it selects several"));
+            return Err(format!(
+                "values of {path} cannot be compared: the path selects several elements"
+            ));
         }
         Ok(Self { path, filter })
     }
@@ -137,7 +139,7 @@ fn credential_set(set: Value<'_, '_>, credentials: &[Asked]) -> Result<Credentia
         options.into_iter().map(ids).collect::<Option<_>>().ok_or(RULE)?;
     let known = |id: &String| credentials.iter().any(|asked| asked.id == *id);
     if let Some(id) = options.iter().flatten().find(|id| !known(id)) {
-        return Err(format!("a credential set names {id}, which no credential has as its id"));
+        return Err(format!("a credential set names {id}, but no credential has this id"));
     }
     let required = match set.get("required") {
         None => true,
@@ -148,7 +150,7 @@ fn credential_set(set: Value<'_, '_>, credentials: &[Asked]) -> Result<Credentia
     Ok(CredentialSet::new(options, required))
 }
 
-/// The first that was there before.
+/// The first repeated item.
 fn repeated<T: PartialEq>(all: impl Iterator<Item = T>) -> Option<T> {
     let mut seen = Vec::new();
     for one in all {
@@ -160,7 +162,7 @@ fn repeated<T: PartialEq>(all: impl Iterator<Item = T>) -> Option<T> {
     None
 }
 
-/// The elements of an array that has some.
+/// The elements of an array that is not empty.
 fn filled<'t, 'a>(value: Option<Value<'t, 'a>>) -> Option<Vec<Value<'t, 'a>>> {
     let elements: Vec<_> = value?.elements()?.collect();
     Some(elements).filter(|elements| !elements.is_empty())

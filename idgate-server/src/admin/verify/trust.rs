@@ -1,4 +1,4 @@
-//! Whom to trust, from the files that the options name.
+//! The trusted issuer, from the files in the options.
 
 use std::path::Path;
 
@@ -77,7 +77,8 @@ fn entry(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
 
 fn ekus(option: &str, texts: &[String]) -> Result<Vec<Oid>, Failure> {
     let eku = |text: &String| {
-        let why = || Failure::Usage(format!("{option} {text}: write 1.0.18013.5.1.2"));
+        let why =
+            || Failure::Usage(format!("{option} {text}: write an OID such as 1.0.18013.5.1.2"));
         Oid::parse(text).ok_or_else(why)
     };
     texts.iter().map(eku).collect()

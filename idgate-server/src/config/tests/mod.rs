@@ -111,7 +111,7 @@ fn secrets_come_from_files_too_but_not_from_both() {
 }
 
 #[test]
-fn several_instance_keys_stand_in_the_place_of_one() {
+fn several_instance_keys_replace_one() {
     let two = format!("{KEY}, {KEY}");
     let several = ("IDGATE_INSTANCE_KEYS", two.as_str());
     assert!(from_env(&[several]).unwrap().instance_key.unwrap().is_several());
@@ -132,7 +132,7 @@ fn several_instance_keys_stand_in_the_place_of_one() {
 }
 
 #[test]
-fn an_empty_secret_is_none() {
+fn an_empty_secret_counts_as_unset() {
     let file = ("IDGATE_INSTANCE_KEY_FILE", "");
     assert!(from_env(&[file]).unwrap().instance_key.is_none());
     assert!(from_env(&[("IDGATE_INSTANCE_KEY", "")]).unwrap().instance_key.is_none());
@@ -141,7 +141,7 @@ fn an_empty_secret_is_none() {
 }
 
 #[test]
-fn a_command_on_the_data_directory_looks_at_no_other_setting() {
+fn a_command_on_the_data_directory_ignores_other_settings() {
     let environment = env(&[("IDGATE_TLS_CERT", "x"), ("IDGATE_DATA_DIR", "d")]);
     let settings = Settings::collect(&BTreeMap::new(), environment, None).unwrap();
     assert_eq!(DataDir::new(&settings).unwrap().path, Path::new("d"));
@@ -289,7 +289,7 @@ fn malformed_values_are_refused_by_name() {
 }
 
 #[test]
-fn a_database_wants_the_instance_key_of_all_nodes_and_its_password_stays_unsaid() {
+fn a_database_needs_an_instance_key_and_its_password_is_not_shown() {
     let url = ("IDGATE_DATABASE_URL", "postgres://idgate:hunter2@localhost/idgate");
     let error = from_env(&[url]).unwrap_err();
     assert!(error.starts_with("IDGATE_INSTANCE_KEY: is not set"), "{error}");

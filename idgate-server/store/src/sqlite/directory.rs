@@ -136,7 +136,7 @@ pub(crate) fn require_database(dir: &Path) -> Result<(), StoreError> {
     let state = if path.exists() { "is empty" } else { "is missing" };
     Err(StoreError::Damaged(format!(
         "{} {state}, but {trace} says that this data directory was used: restore the database from a \
-         backup (docs/operate.md, \"Backup and restore\"); to begin anew, set IDGATE_DATA_DIR to an \
+         backup (docs/backup.md, \"Restore\"); to start over, set IDGATE_DATA_DIR to an \
          empty directory",
         path.display()
     )))

@@ -103,7 +103,7 @@ pub(crate) fn holds_anything(dir: &Path) -> Result<bool, StoreError> {
     is_made.map_err(|error| match error {
         StoreError::Damaged(why) => StoreError::Damaged(format!(
             "{}: {why}; keep the directory as it is, and restore a backup to another one \
-             (docs/operate.md, \"Backup and restore\")",
+             (docs/backup.md, \"Restore\")",
             path.display()
         )),
         other => other,

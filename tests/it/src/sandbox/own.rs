@@ -326,7 +326,7 @@ fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
     for arguments in [&["client", "list"][..], &["trust", "list"], &["trust", "check"]] {
         let found = developers(&sandbox, here, arguments);
         assert_eq!(found.code, 0, "{arguments:?}: {found:?}");
-        assert!(found.stderr.contains("the sandbox that runs, in "), "{arguments:?}: {found:?}");
+        assert!(found.stderr.contains("on the running sandbox, in "), "{arguments:?}: {found:?}");
     }
     let clients = developers(&sandbox, here, &["client", "list"]);
     assert!(clients.stdout.contains(sandbox.text("client_id")), "{clients:?}");
@@ -335,15 +335,15 @@ fn commands_of_developers_find_the_sandbox_that_runs_and_say_so() {
     let folder = named.path().join("none");
     let other = ["client", "list", "--data-dir", folder.to_str().unwrap()];
     let refused = developers(&sandbox, here, &other);
-    assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+    assert!(refused.code == 1 && !refused.stderr.contains("running sandbox"), "{refused:?}");
     for environment in ["staging", "production"] {
         let arguments = ["client", "list", "--environment", environment];
         let refused = developers(&sandbox, here, &arguments);
-        assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+        assert!(refused.code == 1 && !refused.stderr.contains("running sandbox"), "{refused:?}");
     }
     // Other commands do not look.
     let refused = developers(&sandbox, here, &["keys", "list"]);
-    assert!(refused.code == 1 && !refused.stderr.contains("sandbox that runs"), "{refused:?}");
+    assert!(refused.code == 1 && !refused.stderr.contains("running sandbox"), "{refused:?}");
 }
 
 #[test]
