@@ -111,7 +111,7 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(unit["Service"]["Environment"], "MIMALLOC_PURGE_DELAY=0")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_systemd_takes_the_unit(self):
+    def test_systemd_accepts_the_unit(self):
         with tempfile.TemporaryDirectory() as folder:
             unit = pathlib.Path(folder, "idgate.service")
             # The program and its user are not on this machine.
