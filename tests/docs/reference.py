@@ -1,7 +1,7 @@
-"""docs/http.md, made of the interface description that a gateway serves (`GET /api/openapi.json`).
+"""Generates docs/http.md from the interface description that a gateway serves (`GET /api/openapi.json`).
 
-The tests make it from a gateway with everything switched on, and compare. To write it, from the source of the
-description and with PyYAML:
+The tests generate it from a gateway with everything turned on, and compare. To write it from the source of the
+description, with PyYAML:
 
     python3 tests/docs/reference.py"""
 
@@ -24,7 +24,7 @@ METHODS = ("get", "post", "put", "delete")
 
 
 def words(text):
-    """A description in one line of a table, or of a paragraph."""
+    """A description as one line, for a table or a paragraph."""
     return " ".join((text or "").split()).replace("|", "\\|")
 
 
@@ -55,7 +55,7 @@ def values(schema):
 
 
 def kind(schema):
-    """A schema in a few words, with links to those that have a name."""
+    """A schema in a few words, with links to named schemas."""
     if schema is True or not schema:
         return "anything"
     if "$ref" in schema:
@@ -128,7 +128,7 @@ def is_for_people(answer):
 
 
 def refusals(document, chosen):
-    """What the answers mean that many operations share."""
+    """The meaning of answers that many operations share."""
     told = set()
     for item in document["paths"].values():
         for method in METHODS:
@@ -141,7 +141,7 @@ def refusals(document, chosen):
 
 
 def members(schema):
-    """Of an object the members, also where it is put together of several."""
+    """The members of an object, also of one that combines several schemas."""
     for part in schema.get("allOf", []):
         if "$ref" not in part:
             yield from members(part)
@@ -182,7 +182,7 @@ def page(document):
 
 
 def from_source():
-    """The page, or `None` where PyYAML is not there."""
+    """The page, or `None` without PyYAML."""
     try:
         import yaml
     except ImportError:

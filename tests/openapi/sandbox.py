@@ -21,7 +21,7 @@ from gateway import BINARY, PATIENCE, send  # noqa: E402
 
 
 class Sandbox:
-    """With these settings, `IDGATE_…`, and its https at this port."""
+    """A sandbox with these settings, `IDGATE_…`, and its https on this port."""
 
     def __init__(self, settings, https_port=0):
         self.dir = tempfile.mkdtemp(prefix="idgate-clients-")
@@ -37,12 +37,12 @@ class Sandbox:
             begun[name] for name in ("gateway_url", "page_url", "api_key", "signing_secret"))
 
     def answer(self, link):
-        """The built-in wallet accepts the request in this link."""
+        """Lets the built-in wallet accept the request in this link."""
         subprocess.run([BINARY, "sandbox", "wallet", link, "--data-dir", self.dir], env=self.env, check=True,
                        stdout=subprocess.PIPE, timeout=PATIENCE)
 
     def settle(self):
-        """A session that the wallet has answered: its id."""
+        """Creates a session, lets the wallet answer it, and returns its id."""
         asked = {"id": "pid", "format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
         request = urllib.request.Request(
             f"{self.url}/v1/sessions", json.dumps({"profiles": ["1.0"], "credentials": [asked]}).encode(),
@@ -54,13 +54,13 @@ class Sandbox:
         return created["session_id"]
 
     def listen(self, to):
-        """Forwards notifications to this address from now on; gives what ends that."""
+        """Forwards notifications to this address from now on. Returns a function that ends this."""
         process, _ = self._started("listen", "--json", "--forward", to, "--api-key", self.api_key)
         return lambda: ended(process)
 
     @staticmethod
     def notify(to, name, secret):
-        """Posts a notification of this name, signed with this secret: the status of the answer."""
+        """Posts a notification with this name, signed with this secret, and returns the status of the answer."""
         body = json.dumps({"sessionId": f"ses_{name}", "clientId": "cli_x", "status": "FAILED", "latencyMs": 1,
                            "issuerId": "https://issuer.example"}).encode()
         webhook_id, stamp = f"whf_{name}", str(int(time.time()))
@@ -80,10 +80,10 @@ class Sandbox:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def _started(self, *arguments):
-        """The process of a command that goes on, and the object that it printed first."""
+        """Starts a command that keeps running. Returns the process and the first object that it printed."""
         process = subprocess.Popen([BINARY, *arguments, "--data-dir", self.dir], env=self.env,
                                    stdout=subprocess.PIPE, text=True)
-        # One that neither prints nor ends would be read for ever.
+        # A command that neither prints nor ends would block the read forever.
         timer = threading.Timer(PATIENCE, process.kill)
         timer.start()
         try:

@@ -1,4 +1,4 @@
-"""Clients that generators make of the served description walk a whole verification."""
+"""Clients generated from the served description complete a whole verification."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ class ClientsTest(unittest.TestCase):
 
     @classmethod
     def serve(cls, name, settings):
-        """A gateway with these settings, and its description in OpenAPI 3.1 and in 3.0."""
+        """Starts a gateway with these settings, and saves its description in OpenAPI 3.1 and 3.0."""
         gateway = Gateway([cls.issuer], test=True, settings=settings)
         cls.addClassCleanup(gateway.stop)
         described = [WORK / f"{name}.json", WORK / f"{name}-3.0.yaml"]
@@ -45,7 +45,7 @@ class ClientsTest(unittest.TestCase):
         return gateway, *described
 
     def walk(self, *command, cwd=WORK, tells="Erika not_found", **environment):
-        """Has the client ask, answers as a wallet, and reads the words that the client then prints."""
+        """Lets the client ask, answers as a wallet, and compares the client's output."""
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=cwd,
@@ -99,7 +99,7 @@ class TypeScriptTest(ClientsTest):
         self.typescript("openapi_typescript.ts", folder)
 
     def typescript(self, flow, generated):
-        """Compiles a flow beside what was generated, strictly, and walks it."""
+        """Compiles a flow together with the generated client in strict mode, and runs it."""
         node_packages()
         folder = NODE / generated.name
         shutil.rmtree(folder, ignore_errors=True)
@@ -137,7 +137,7 @@ class GoTest(ClientsTest):
 
     def test_ogen(self):
         generator = go_tool(OGEN)
-        # It finds the imports of its own code only in a module that requires it.
+        # ogen finds the imports of its own code only in a module that requires it.
         folder, client = go_flow("ogen.go", OGEN_MODULE)
         run(generator, "--config", FLOWS / "ogen.yml", "--package", "client", "--target", client, self.older,
             cwd=folder, **GO)
@@ -156,7 +156,7 @@ class RustTest(ClientsTest):
     def test_progenitor(self):
         folder = cargo_flow("progenitor")
         document = yaml.safe_load(self.older.read_text(encoding="utf-8"))
-        # It stops at an operation whose bodies are of several types, which pages and wallets have.
+        # progenitor stops at operations with several body types, which pages and wallets have.
         document["paths"] = {path: item for path, item in document["paths"].items()
                              if path.startswith("/v1/") and not path.startswith("/v1/oid4vp/")}
         (folder / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
@@ -165,7 +165,7 @@ class RustTest(ClientsTest):
 
 @needs("java", "javac", "mvn")
 class JavaTest(ClientsTest):
-    def test_openapi_generator_as_it_is_where_draft_alone_is_spoken(self):
+    def test_openapi_generator_with_a_gateway_of_drafts_only(self):
         self.gateway, *_ = self.serve("draft", {"IDGATE_PROFILES": "draft"})
         # The example without the lines that only newer profiles need.
         classes = java_example(self.gateway.url, ("pom.xml", "containerDefaultToNull>true"),
@@ -175,7 +175,7 @@ class JavaTest(ClientsTest):
 
 
 class ExamplesTest(unittest.TestCase):
-    """The programs of examples/clients at a sandbox, whose wallet answers."""
+    """The programs in examples/clients against a sandbox, whose wallet answers."""
 
     @needs("go")
     def test_go_with_oapi_codegen(self):
@@ -200,13 +200,13 @@ class ExamplesTest(unittest.TestCase):
     def start(self, *command, **environment):
         process = subprocess.Popen([str(part) for part in command], env={**os.environ, **environment},
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # The last that was added is done first.
+        # Clean-ups run in reverse order.
         for done in (process.stdout.close, process.stderr.close, process.wait, process.kill):
             self.addCleanup(done)
         return process
 
     def verify(self, sandbox, *program):
-        """The program shows a link, waits for the answer and prints the claim, or why the gateway refused it."""
+        """The program prints a link, waits for the answer, and prints the claim or the reason of the refusal."""
         settings = {"GATEWAY_URL": sandbox.url, "API_KEY": sandbox.api_key, "ISSUER_ID": "https://issuer.example"}
         process = self.start(*program, **settings)
         sandbox.answer(process.stdout.readline().strip())
@@ -219,7 +219,7 @@ class ExamplesTest(unittest.TestCase):
         self.assertRegex(why, r"\Ainvalid_api_key: .+\n\Z")
 
     def receive(self, sandbox, *program):
-        """The program prints what the gateway signed, once, and refuses what another signed."""
+        """The program prints a notification that the gateway signed, once, and refuses one with another signature."""
         process = self.start(*program, PORT="0", SIGNING_SECRET=sandbox.signing_secret)
         address = process.stdout.readline().strip()
         self.addCleanup(sandbox.listen(address))

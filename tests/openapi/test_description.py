@@ -1,4 +1,4 @@
-"""The interface description is OpenAPI 3.1 and 3.0, and the gateway is what it says."""
+"""The interface description is valid OpenAPI 3.1 and 3.0, and the gateway behaves as described."""
 
 import json
 import os
@@ -17,18 +17,18 @@ sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
 from gateway import PATIENCE, Gateway  # noqa: E402
 
 FILE = HERE.parents[1] / "idgate-server/openapi.yaml"
-# What generating stops after; a slow machine sees fewer requests, not a failure.
+# The time limit for generated requests. A slow machine sends fewer of them, and does not fail.
 SECONDS = 60
 
 
 def operations(document):
-    """Where each operation is."""
+    """Each operation with its path."""
     return {operation["operationId"]: (path, method) for path, item in document["paths"].items()
             for method, operation in item.items() if method != "parameters"}
 
 
 class KeysOnce(yaml.SafeLoader):
-    """Refuses a mapping that has a key twice."""
+    """A YAML loader that refuses repeated keys."""
 
     def construct_mapping(self, node, deep=False):
         names = [name.value for name, _ in node.value]
@@ -43,7 +43,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(document["openapi"], "3.1.0")
         validate(document, cls=OpenAPIV31SpecValidator)
 
-    def test_a_key_that_is_there_twice_is_found(self):
+    def test_a_repeated_key_is_found(self):
         with self.assertRaises(yaml.constructor.ConstructorError):
             yaml.load("a: { b: 1, c: 2, b: 3 }", KeysOnce)
 
@@ -51,9 +51,8 @@ class FileTest(unittest.TestCase):
 class DescriptionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Without rate limits: a 429 says nothing about the operation it is sent to. With a second
-        # profile and with browsers, which the description of a gateway that speaks `draft` alone has less
-        # than.
+        # Without rate limits, because a 429 says nothing about an operation. With a second profile and with browsers,
+        # because the description of a gateway with only `draft` has fewer operations.
         settings = {"IDGATE_RATE_LIMITS": "off", "IDGATE_PROFILES": "draft,1.0",
                     "IDGATE_DC_API": "unsigned"}
         cls.gateway = Gateway([], test=True, settings=settings)

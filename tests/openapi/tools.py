@@ -1,5 +1,5 @@
-"""Installs generators, and what their clients are built with, below target/. A test is skipped, with a word, where its
-tool cannot be installed."""
+"""Installs generators, and the build tools of their clients, below target/. A test is skipped with a message if its tool
+cannot be installed."""
 
 import os
 import pathlib
@@ -16,16 +16,16 @@ sys.path.insert(0, str(HERE.parent / "harness"))
 from patience import PATIENCE  # noqa: E402
 
 FLOWS = HERE / "clients"
-# The programs that people copy.
+# Programs that users copy.
 EXAMPLES = ROOT / "examples" / "clients"
-# Everything that is generated, fetched or built.
+# The folder for generated, fetched and built files.
 WORK = pathlib.Path(os.environ.get("IDGATE_CLIENTS", ROOT / "target" / "clients"))
 NODE = WORK / "node"
 GENERATOR = "7.17.0"
 OGEN_MODULE = "github.com/ogen-go/ogen@v1.24.0"
 OGEN = OGEN_MODULE.replace("@", "/cmd/ogen@")
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
-# Below target/, too; without the flag its modules are read-only.
+# Also below target/. Without the flag the modules are read-only.
 GO = {"GOPATH": str(WORK / "go-modules"), "GOCACHE": str(WORK / "go-cache"), "GOBIN": str(WORK / "bin"),
       "GOFLAGS": "-modcacherw"}
 # All Rust clients share it: most of their dependencies are the same.
@@ -33,7 +33,7 @@ CARGO = {"CARGO_TARGET_DIR": str(WORK / "cargo"), "CARGO_INCREMENTAL": "0"}
 
 
 def run(*command, cwd=WORK, cap=5 * PATIENCE, **environment):
-    """Runs to the end; what it said is shown if it fails."""
+    """Runs a command. If it fails, the error shows its output."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -49,14 +49,14 @@ def run(*command, cwd=WORK, cap=5 * PATIENCE, **environment):
 
 
 def needs(*programs):
-    """Skips a test, with a word, where a program is missing."""
+    """Skips a test with a message if a program is missing."""
     missing = [program for program in programs if not shutil.which(program)]
     return unittest.skipIf(missing, f"there is no {' and no '.join(missing)}")
 
 
 def installed(name, *command, times=1, **environment):
-    """Runs a command that installs a tool. It is repeated for Go, which asks the registry once for each module and
-    keeps those that came."""
+    """Runs a command that installs a tool. For Go it is repeated: Go asks the registry once for each module and keeps
+    those that it received."""
     for left in reversed(range(times)):
         try:
             return run(*command, **environment)
@@ -73,7 +73,7 @@ def fresh(name):
 
 
 def openapi_generator(generator, description, *options):
-    """Runs openapi-generator; gives the folder that it filled."""
+    """Runs openapi-generator and returns the folder of its output."""
     jar = WORK / f"openapi-generator-cli-{GENERATOR}.jar"
     if not jar.exists():
         artifact = f"org.openapitools:openapi-generator-cli:{GENERATOR}"
@@ -89,7 +89,7 @@ def maven(*arguments):
 
 
 def go_tool(module):
-    """The program of a Go module, at this version."""
+    """Installs the program of a Go module in this version."""
     name = module.partition("@")[0].rpartition("/")[2]
     done = WORK / "bin" / f"{name}-{module.rpartition('@')[2]}"
     if not done.exists():
@@ -99,14 +99,14 @@ def go_tool(module):
 
 
 def go_build(folder, package="."):
-    """The program of a package, with the modules that it names."""
-    installed("what the Go client needs", "go", "mod", "tidy", cwd=folder, times=5, **GO)
+    """Builds the program of a package with the modules that it names."""
+    installed("the modules of the Go client", "go", "mod", "tidy", cwd=folder, times=5, **GO)
     run("go", "build", "-o", "walk", package, cwd=folder, **GO)
     return folder / "walk"
 
 
 def go_flow(flow, *modules):
-    """A module with this program, that requires these modules, for a client in a folder of its own; gives both
+    """Makes a Go module with this program and these requirements, and a separate folder for its client. Returns both
     folders."""
     folder = fresh(flow.removesuffix(".go"))
     (folder / "client").mkdir()
@@ -118,13 +118,13 @@ def go_flow(flow, *modules):
 
 
 def go_example(url):
-    """The folder with the programs of the Go example, whose client is of the gateway at this address."""
+    """The folder with the Go example's programs and a client generated from the gateway at this address."""
     folder = WORK / "example-go"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES / "go", folder, ignore=shutil.ignore_patterns("client.go"))
     generate = (folder / "client/generate.go").read_text(encoding="utf-8")
     go_tool(re.search(r"^//go:generate go run (\S+)", generate, re.MULTILINE)[1])
-    installed("what the Go example needs", "go", "mod", "download", cwd=folder, times=5, **GO)
+    installed("the modules of the Go example", "go", "mod", "download", cwd=folder, times=5, **GO)
     run("go", "generate", "./...", cwd=folder, GATEWAY_URL=url, **GO)
     (folder / "bin").mkdir()
     run("go", "build", "-o", folder / "bin", "./verify", "./receive", cwd=folder, **GO)
@@ -132,8 +132,8 @@ def go_example(url):
 
 
 def java_example(url, *edits):
-    """The class path of the programs of the Java example, whose client is of the gateway at this address. Each edit
-    is a file and a pattern of lines, which are left out."""
+    """The class path of the Java example's programs, with a client generated from the gateway at this address. Each
+    edit is a file and a pattern of lines to remove."""
     folder = WORK / "example-java"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES / "java", folder, ignore=shutil.ignore_patterns("target"))
@@ -149,7 +149,7 @@ def java_example(url, *edits):
 
 
 def cargo_flow(flow):
-    """A package with this program and its manifest; gives its folder."""
+    """Makes a package with this program and manifest, and returns its folder."""
     folder = fresh(flow)
     (folder / "src").mkdir()
     shutil.copy(FLOWS / f"{flow}.rs", folder / "src/main.rs")
@@ -158,15 +158,15 @@ def cargo_flow(flow):
 
 
 def cargo_build(folder):
-    installed("what the Rust client needs", "cargo", "fetch", cwd=folder, times=3, **CARGO)
-    # A hundred packages and more, on a machine that may have other work.
+    installed("the crates of the Rust client", "cargo", "fetch", cwd=folder, times=3, **CARGO)
+    # More than a hundred packages, on a machine that may be busy.
     run("cargo", "build", "--quiet", cwd=folder, cap=30 * PATIENCE, **CARGO)
-    # The next package has a program of this name.
+    # The next package has a program with this name.
     return shutil.copy(WORK / "cargo/debug/flow", folder / "walk")
 
 
 def node_packages():
-    """Installs what package-lock.json says, once."""
+    """Installs the packages in package-lock.json, once."""
     lock = HERE / "package-lock.json"
     there = NODE / "installed-lock.json"
     if there.exists() and there.read_bytes() == lock.read_bytes():

@@ -1,4 +1,4 @@
-// What both TypeScript flows need of their process.
+// Settings, input and output for both TypeScript flows.
 
 import { createInterface } from 'node:readline'
 
