@@ -104,8 +104,8 @@ export class World {
 
   /**
    * The request of OpenID4VP 1.0 that `read` finds on a page. A code changes every ten seconds, so the clock is stopped
- * meanwhile. A slow page may show an expired code, and is read again.
- */
+   * meanwhile. A slow page may show an expired code, and is read again.
+   */
   requestShown(read) {
     const isTurned = (error) => String(error.message).includes("status code '404'")
     const resolved = async () => resolve(await read()).catch((error) => assert.ok(isTurned(error), error))

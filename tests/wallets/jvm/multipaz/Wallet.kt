@@ -45,7 +45,7 @@ import org.multipaz.trustmanagement.TrustMetadata
 import java.util.Base64
 
 fun main() {
-    // The library logs to what is standard output by now.
+    // The library logs to the current standard output.
     val out = System.out
     System.setOut(System.err)
     for (line in generateSequence(::readLine)) {
@@ -69,7 +69,7 @@ private suspend fun run(errand: JsonObject): JsonObject {
     }
 }
 
-/** Answers one request that a page from `origin` passes to its browser: what the page gets. */
+/** Answers one request that a page from `origin` passes to its browser. Returns the page's result. */
 private suspend fun answerPage(source: SimplePresentmentSource, page: JsonObject): JsonObject =
     digitalCredentialsPresentment(
         protocol = page.text("protocol"),
