@@ -153,5 +153,5 @@ async function compare(title, own, rust, name, peer) {
 console.log(`a verifier takes ${memoryOfAVerifier().toFixed(1)} KiB`);
 const [shown, elements] = ['SD-JWT VC ES256, 10 of 30', 'mdoc ES256, 6 of 25'];
 await compare(shown, sdJwt, 'sd_jwt_es256_10of30', '@sd-jwt/sd-jwt-vc', peerSdJwt);
-// The document signer is known after the first one, as in the Rust case of that name.
+// The document signer is known after the first presentation, like in the Rust case of that name.
 await compare(elements, mdoc, 'mdoc_es256_6of25_chain1_known', '@auth0/mdl', peerMdoc);

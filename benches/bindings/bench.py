@@ -179,7 +179,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(f"a verifier takes {memory_of_a_verifier():.1f} KiB")
     compare("SD-JWT VC ES256, 10 of 30", sd_jwt(), "sd_jwt_es256_10of30", "sd_jwt", peer_sd_jwt)
-    # The document signer is known after the first one, as in the Rust case of that name.
+    # The document signer is known after the first presentation, like in the Rust case of that name.
     rust = "mdoc_es256_6of25_chain1_known"
     compare("mdoc ES256, 6 of 25", mdoc(), rust, "pymdoccbor", peer_mdoc)
 
