@@ -23,7 +23,7 @@ const ROUNDS = 9;
 const decode = (text) => Buffer.from(text, 'base64url');
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-/** Microseconds of process time for one, over about that many seconds. */
+/** CPU time of one verification in microseconds, measured for about this many seconds. */
 async function measured(work, seconds) {
   let [count, spent] = [0, 0];
   const before = process.cpuUsage();
@@ -119,7 +119,7 @@ function memoryOfAVerifier() {
   return (process.memoryUsage.rss() - before) / 1024 / kept.length;
 }
 
-/** The peer, when it is installed. */
+/** The peer, if it is installed. */
 async function installed(peer) {
   try {
     return await peer();

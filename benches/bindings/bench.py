@@ -43,7 +43,7 @@ def encode(data: bytes) -> str:
 
 
 def measured(work: Work, seconds: float) -> float:
-    """Microseconds of process time for one, over that many seconds."""
+    """CPU time of one verification in microseconds, measured for this many seconds."""
     count, started = 0, time.process_time()
     while (spent := time.process_time() - started) < seconds:
         for _ in range(10):

@@ -22,7 +22,7 @@ import (
 )
 
 // wallet is built like irmago's own client, in developer mode and without IRMA's credentials. Its database is
-// not encrypted: that needs a library that not every machine has.
+// not encrypted, because that needs a library that is missing on some machines.
 type wallet struct {
 	credentials db.CredentialStore
 	receiver    *openid4vci.Client

@@ -111,7 +111,7 @@ export class Gateway {
     return { authorization: `Bearer ${this.apiKey}`, connection: 'close' }
   }
 
-  /** Ends the server as an operator would, and removes its data. */
+  /** Stops the server like an operator, and removes its data. */
   async stop() {
     if (this.process && this.process.exitCode === null) {
       const ended = new Promise((resolve) => this.process.once('exit', resolve))

@@ -76,7 +76,7 @@ class Gateway:
         return self._send(f"/v1/sessions/{session_id}/dc-api", credential)
 
     def stop(self):
-        """Ends the server as an operator would, and removes its data."""
+        """Stops the server like an operator, and removes its data."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -138,7 +138,7 @@ def send(request):
 
 
 def post_form(url, fields):
-    """Posts a form as wallets do."""
+    """Posts a form like a wallet."""
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     body = urllib.parse.urlencode(fields).encode()
     return send(urllib.request.Request(url, body, headers))

@@ -39,7 +39,7 @@ class Authority:
         return self.root.public_bytes(serialization.Encoding.PEM).decode()
 
     def issue(self, device_key, elements, days=30):
-        """IssuerSigned as pymdoccbor makes it."""
+        """The IssuerSigned from pymdoccbor."""
         today = datetime.datetime.now(datetime.timezone.utc).date()
         numbers = self.signer_key.private_numbers()
         issuer = MdocCborIssuer(
@@ -125,7 +125,7 @@ def sign1_detached(key, payload):
 
 
 def generate_key():
-    """A P-256 key whose coordinates have no leading zero byte: pymdoccbor would cut it off."""
+    """A P-256 key whose coordinates have no leading zero byte, because pymdoccbor would drop it."""
     while True:
         key = ec.generate_private_key(ec.SECP256R1())
         numbers = key.public_key().public_numbers()

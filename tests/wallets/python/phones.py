@@ -1,4 +1,4 @@
-"""An `idgate sandbox` that offers its samples to wallets, and asks for them."""
+"""An `idgate sandbox` that offers its samples to wallets and requests them."""
 
 import json
 import pathlib
@@ -46,7 +46,7 @@ class PhoneSandbox(Sandbox):
         return pathlib.Path(self.dir, "sandbox-ca.pem").read_text(encoding="utf-8")
 
     def offer(self, *options):
-        """`idgate sandbox offer`: what it prints."""
+        """Runs `idgate sandbox offer` and returns its output."""
         command = [BINARY, "sandbox", "offer", *options, "--json", "--data-dir", self.dir]
         done = subprocess.run(command, env=self.env, check=True, stdout=subprocess.PIPE, timeout=PATIENCE)
         return json.loads(done.stdout)
@@ -79,7 +79,7 @@ class PhoneSandbox(Sandbox):
 
 
 def answered(expected, request):
-    """The body of an answer of this status."""
+    """The body of an answer, which must have this status."""
     status, answer = send(request)
     if status != expected:
         raise AssertionError(f"{request.full_url}: {status} {answer}")
