@@ -1,4 +1,4 @@
-"""Archives whose bytes depend on nothing but what is in them: sorted, one time, one owner."""
+"""Reproducible archives: entries are sorted, with one time and one owner."""
 
 import gzip
 import io
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Entry:
-    """A file; with `link` a symbolic link; without `data` a folder."""
+    """A file, a symbolic link (with `link`), or a folder (without `data`)."""
 
     data: bytes | None = None
     mode: int = 0o644
@@ -30,7 +30,7 @@ def program(data):
 
 
 def epoch():
-    """The time that everything in a release has: that of its commit."""
+    """The time of every file in a release: the time of its commit."""
     told = os.environ.get("SOURCE_DATE_EPOCH")
     if told is None:
         command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
@@ -39,7 +39,7 @@ def epoch():
 
 
 def with_folders(entries):
-    """The entries and the folders above them, as 0755 of root where nothing else is said."""
+    """The entries with the folders above them, which are 0755 and owned by root unless given."""
     whole = dict(entries)
     for path in entries:
         for parent in pathlib.PurePosixPath(path).parents:
@@ -70,7 +70,7 @@ def tar(entries, time, prefix=""):
 
 
 def gzipped(data):
-    """As `gzip -9n` makes it: neither name nor time."""
+    """Like `gzip -9n`: without name and time."""
     made = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=made, mtime=0) as packed:
         packed.write(data)
@@ -98,7 +98,7 @@ def built(directory, file, kind):
 
 
 def write(path, data):
-    """Replaces a finished artefact, whole or not at all."""
+    """Replaces an artefact atomically."""
     path = pathlib.Path(path)
     part = path.with_name(path.name + ".part")
     part.write_bytes(data)

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Makes a release: every artefact, from a clone without changes, with nothing but the registries.
+# Builds a release: every artefact, from a clone without changes and the package registries.
 #
 #   release/build.sh VERSION [--targets TARGET,…] [--out DIR]
 #
-# VERSION is that of the workspace. Without --targets: x86_64 and aarch64, and where rustup cannot give one of them, the
-# rest is made and the end is an error. DIR (default target/release-VERSION) then has the artefacts, and below build/ what
-# they are made of. docs/release.md says what each is for, how it is checked, and what to do afterwards.
+# VERSION is the version of the workspace. The default targets are x86_64 and aarch64. If rustup cannot install one of
+# them, the script builds the rest and ends with an error. It writes the artefacts to DIR (default
+# target/release-VERSION), and intermediate files to DIR/build. docs/release.md describes each artefact, its checks, and
+# the next steps.
 set -euo pipefail
 usage='usage: release/build.sh VERSION [--targets TARGET,…] [--out DIR]'
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${here%/*}
 all='x86_64-unknown-linux-musl aarch64-unknown-linux-musl'
 
-# refuse WHY: before anything is built.
+# refuse WHY: ends before anything is built.
 refuse() {
     echo "build.sh: $1" >&2
     exit 2
@@ -31,7 +32,7 @@ while [ $# -gt 0 ]; do
 done
 targets=${targets//,/ }
 for target in ${targets:=$all}; do
-    case " $all " in *" $target "*) ;; *) refuse "no program is made for $target; there are: $all" ;; esac
+    case " $all " in *" $target "*) ;; *) refuse "no program is made for $target; the targets are: $all" ;; esac
 done
 ours=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 [ "$ours" = "$version" ] ||
@@ -39,12 +40,12 @@ ours=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 mkdir -p "${out:=$root/target/release-$version}"
 out=$(cd "$out" && pwd)
 [ -e "$out/build/of-a-release" ] || [ -z "$(ls -A "$out")" ] ||
-    refuse "$out has files that no release left there; name an empty folder"
+    refuse "$out has files that are not from a release; name an empty folder"
 cd "$root"
 grep -q "^## $version\b" CHANGELOG.md || grep -q '^## Unreleased' CHANGELOG.md ||
-    refuse "CHANGELOG.md has no section '## $version'; write what is new in it"
+    refuse "CHANGELOG.md has no section '## $version'; add it, with what is new"
 [ -z "$(git status --porcelain --untracked-files=no)" ] ||
-    refuse 'the clone has changes; commit them: a release is made of a commit'
+    refuse 'the clone has changes; commit them: a release is built from a commit'
 grep -q "^## $version\b" CHANGELOG.md ||
     echo "build.sh: CHANGELOG.md has $version under Unreleased: this is a trial, not a release" >&2
 
@@ -52,7 +53,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
 
-# Whatever is not built for want of its standard library is said now, and at the end.
+# Targets without a standard library are reported now and at the end.
 made='' missing=''
 for target in $targets; do
     libc=${target%-musl}-gnu
@@ -66,7 +67,7 @@ for target in $targets; do
 done
 [ -n "$made" ] || refuse "nothing can be built: no standard library for$missing"
 
-# What an earlier run left would be listed, summed and signed with the rest.
+# Files of an earlier run would be listed, summed and signed as well.
 find "$out" -maxdepth 1 -type f -delete
 rm -rf "$out/build"
 mkdir "$out/build"
@@ -75,7 +76,7 @@ touch "$out/build/of-a-release"
 started=$SECONDS
 . release/tools.sh
 
-# part NAME COMMAND…: runs one of the scripts below, and says how long it took.
+# part NAME COMMAND…: runs one of the scripts below, and prints its duration.
 part() {
     local name=$1 start=$SECONDS
     shift
@@ -94,7 +95,7 @@ part() {
     part wheels release/wheels.sh "$out" "$version" ${made//-musl/-gnu} $made
     part npm python3 release/npm.py "$out" "$version"
     part crates release/crates.sh "$out" "$version"
-    # Of all that was made, so they come last.
+    # These cover all other artefacts, so they come last.
     part bills release/sbom.sh "$out" "$version"
     part 'sums and signature' release/sign.sh "$out" "$version"
 }
@@ -103,6 +104,6 @@ echo "$out, in $((SECONDS - started)) s:"
 find "$out" -maxdepth 1 -type f -printf '%s\t%f\n' | sort -k2
 echo "install tests: IDGATE_RELEASE=$out python3 -m unittest discover -s tests/release -t tests/release"
 if [ -n "$missing" ]; then
-    echo "build.sh: not whole, for want of$missing; name the others with --targets" >&2
+    echo "build.sh: incomplete: no standard library for$missing; name the other targets with --targets" >&2
     exit 1
 fi

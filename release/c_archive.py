@@ -1,8 +1,8 @@
-"""Header, libraries, and the files of pkg-config and CMake, for programs in C; they work wherever they are unpacked.
+"""Relocatable archives for C programs: header, libraries, and files for pkg-config and CMake.
 
     python3 release/c_archive.py DIR VERSION
 
-One for each target with DIR/build/TARGET/libidgate_ffi.{so,a}.
+Makes one for each target with DIR/build/TARGET/libidgate_ffi.{so,a}.
 """
 
 import pathlib

@@ -3,9 +3,9 @@
 #
 #   release/crates.sh DIR VERSION [--verify]
 #
-# cargo leaves out the dev-dependencies that have a path and no version, and puts the versions of the others where the
-# paths were. Published they are in this order: idgate-core, idgate, idgate-ffi. What is packed is what git has; a change that is
-# not committed is refused. With --verify idgate-core is also built from its package, outside of the workspace.
+# cargo omits dev-dependencies with a path and no version, and replaces the paths of the others with versions. Publish
+# them in this order: idgate-core, idgate, idgate-ffi. cargo packs the files that git tracks, and refuses uncommitted
+# changes. With --verify the script also builds idgate-core from its package, outside the workspace.
 set -euo pipefail
 usage='usage: release/crates.sh DIR VERSION [--verify]'
 directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)
@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
     exit 1
 }
 target=${CARGO_TARGET_DIR:-$PWD/target}/crates
-# IDGATE_ALLOW_DIRTY is for the tests, which run before a commit.
+# IDGATE_ALLOW_DIRTY is for tests, which run before a commit.
 cargo package --locked --no-verify --target-dir "$target" ${IDGATE_ALLOW_DIRTY:+--allow-dirty} \
     -p idgate-core -p idgate -p idgate-ffi
 for name in idgate-core idgate idgate-ffi; do
@@ -27,6 +27,6 @@ if [ "${3:-}" = --verify ]; then
     alone=$(mktemp -d)
     trap 'rm -rf "$alone"' EXIT
     tar -xzf "$directory/idgate-core-$version.crate" -C "$alone"
-    # Not cargo's own verification, which would build all three, with C.
+    # cargo's own verification would build all three, with C.
     (cd "$alone/idgate-core-$version" && cargo build --release --locked --target-dir "$target/verify")
 fi

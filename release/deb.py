@@ -2,8 +2,8 @@
 
     python3 release/deb.py DIR VERSION
 
-One for each program that was built. It starts and enables nothing: an operator writes the settings first. The data
-directory and the key that seals it outlive the package, also when it is purged; what is left is said then.
+Makes one for each program that was built. The package starts and enables nothing, because an operator writes the settings
+first. A purge keeps the data directory and the key that seals it, and says so.
 """
 
 import email.utils
@@ -32,7 +32,7 @@ POSTINST = """\
 set -e
 if [ "$1" = configure ]; then
     systemd-sysusers idgate.conf
-    # Seals what is stored. It is made once: another one opens nothing.
+    # This key seals stored data. It is made once: no other key opens the data.
     if [ ! -e /etc/idgate/instance.key ]; then
         (umask 077 && head -c 32 /dev/urandom | base64 >/etc/idgate/instance.key.new)
         chown idgate:idgate /etc/idgate/instance.key.new
@@ -41,7 +41,7 @@ if [ "$1" = configure ]; then
     fi
     if [ -d /run/systemd/system ]; then
         systemctl daemon-reload
-        # A gateway that runs goes on as the new one; one that does not is not started.
+        # Restarts a running gateway with the new version, and starts no other.
         [ -z "$2" ] || systemctl try-restart idgate.service || true
     fi
 fi
@@ -85,11 +85,11 @@ Comment: What is linked into the program, and its licences, is in
 
 
 def unit():
-    """The unit of examples/deploy, for a program in /usr/bin."""
+    """The unit in examples/deploy, adapted to a program in /usr/bin."""
     text = (ROOT / "examples/deploy/idgate.service").read_text(encoding="utf-8")
     first, rest = text.split("\n", 1)
     if "/etc/systemd/system" not in first or "/usr/local/bin/idgate" not in rest:
-        raise SystemExit("examples/deploy/idgate.service is not as release/deb.py knows it")
+        raise SystemExit("examples/deploy/idgate.service has changed; adapt release/deb.py to it")
     return rest.replace("/usr/local/bin/idgate", "/usr/bin/idgate").encode()
 
 
@@ -112,7 +112,7 @@ def contents(directory, built, version, time):
     for path, entry in shared_files.manual(directory, packed=True).items():
         files[f"usr/share/{path}"] = entry
     for path, entry in shared_files.deployment().items():
-        # Those two are installed.
+        # These two are installed elsewhere.
         if path not in ("idgate.service", "idgate.toml"):
             files[f"{doc}/examples/{path}"] = entry
     return archive.with_folders(files)
@@ -142,7 +142,7 @@ def control(version, architecture, files):
 
 
 def sums(files):
-    """As dpkg wants them: not of conffiles, which change."""
+    """Sums in the form of dpkg: without conffiles, which operators change."""
     lines = [
         f"{hashlib.md5(entry.data, usedforsecurity=False).hexdigest()}  {path}\n"
         for path, entry in files.items()
@@ -152,7 +152,7 @@ def sums(files):
 
 
 def ar(members, time):
-    """The outer archive of a package; the format is that of ar(5)."""
+    """The outer archive of a package, in the format of ar(5)."""
     made = io.BytesIO()
     made.write(b"!<arch>\n")
     for name, data in members:

@@ -1,9 +1,9 @@
-"""An OCI image layout in one tar file, for every architecture that was built; made without a daemon.
+"""An OCI image layout in one tar file, for every architecture that was built. It needs no daemon.
 
     python3 release/image.py DIR VERSION [ROOTS]
 
-In it: the program, a user, empty folders for data and temporary files, and ROOTS, the certificates that https is
-verified with (PEM; without it those of the package certifi, which release/requirements.txt pins). There is no shell.
+The image has the program, a user, empty folders for data and temporary files, and ROOTS: the root certificates for https
+(PEM; by default those of the package certifi, which release/requirements.txt pins). It has no shell.
 
     skopeo copy oci-archive:idgate-VERSION.oci.tar docker://registry.example/idgate:VERSION
     podman load -i idgate-VERSION.oci.tar
@@ -20,7 +20,7 @@ import shared_files
 from archive import Entry
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-# As distroless images have it: nobody on the host.
+# The same as in distroless images. No user of the host has it.
 USER = 65532
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -30,13 +30,13 @@ SECOND = 10**9
 
 
 class Layout:
-    """The blobs of an image, by their digests."""
+    """The blobs of an image, by digest."""
 
     def __init__(self):
         self.files = {"oci-layout": Entry(b'{"imageLayoutVersion":"1.0.0"}')}
 
     def add(self, media_type, data, **more):
-        """Keeps a blob; gives its descriptor."""
+        """Stores a blob and returns its descriptor."""
         if not isinstance(data, bytes):
             data = encoded(data)
         digest = hashlib.sha256(data).hexdigest()
@@ -63,7 +63,7 @@ def root_file_system(directory, built, roots):
 
 
 def configuration(architecture, version, created, layer):
-    """What an engine is told; `Healthcheck` is Docker's, others look at it or do not."""
+    """The configuration for an engine. `Healthcheck` is Docker's; other engines may ignore it."""
     return {
         "created": created,
         "architecture": architecture,
@@ -73,7 +73,7 @@ def configuration(architecture, version, created, layer):
             "WorkingDir": "/var/lib/idgate",
             "Entrypoint": ["/usr/bin/idgate"],
             "Cmd": ["serve"],
-            # As examples/deploy/Containerfile has it.
+            # The same as in examples/deploy/Containerfile.
             "Env": [
                 "PATH=/usr/bin",
                 "IDGATE_DATA_DIR=/var/lib/idgate",
@@ -132,7 +132,7 @@ def image(directory, version, roots):
         "manifests": manifests,
         "annotations": annotations(version, created),
     }
-    # What `podman load` calls it.
+    # The name after `podman load`.
     named = {"org.opencontainers.image.ref.name": f"idgate:{version}"}
     index = {
         "schemaVersion": 2,

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The npm packages: `idgate`, and one with the library for each Linux, of which npm installs the one that fits.
+"""The npm packages: `idgate`, and one with the library for each Linux. npm installs the one that fits.
 
     release/npm.py DIR VERSION
 
 The libraries are those of the wheels, DIR/build/TARGET/package/libidgate_ffi.so (release/wheels.sh), or
-DIR/build/TARGET/libidgate_ffi.so; for a target without one there is no package, and `idgate` asks for none.
-npm packs: it writes the same bytes for the same files. Publish the packages with a library first.
+DIR/build/TARGET/libidgate_ffi.so. A target without a library gets no package, and `idgate` does not depend on one.
+npm packs, and writes the same bytes for the same files. Publish the packages with a library first.
 
-macOS and Windows have none; there `idgate` says how to build the library: `cargo build --release -p idgate-ffi` in a
-clone, and IDGATE_LIBRARY=… while it is installed.
+There are no libraries for macOS and Windows. There `idgate` says how to build one: `cargo build --release -p idgate-ffi`
+in a clone, and IDGATE_LIBRARY=… during the installation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BINDING = ROOT / "bindings/node"
-#: Target -> what npm calls it.
+#: Target -> npm's names for it.
 PLATFORMS = {
     "x86_64-unknown-linux-gnu": ("x64", "glibc"),
     "x86_64-unknown-linux-musl": ("x64", "musl"),
@@ -30,7 +30,7 @@ PLATFORMS = {
     "aarch64-unknown-linux-musl": ("arm64", "musl"),
 }
 LIBRARY = "libidgate_ffi.so"
-#: Of package.json what is about a clone.
+#: Members of package.json that only a clone needs.
 OF_A_CLONE = ("private", "devDependencies", "scripts")
 
 
@@ -66,7 +66,7 @@ def main_manifest(version: str, targets: list[str]) -> dict:
     if manifest["version"] != version:
         raise SystemExit(f"npm.py: the version in bindings/node/package.json is {manifest['version']}")
     kept = {key: value for key, value in manifest.items() if key not in OF_A_CLONE}
-    # `native` is what install.js makes; a package that brings one would be for one system.
+    # install.js makes `native`. A package that contains it would fit one system only.
     kept["files"] = [name for name in manifest["files"] if name != "native"] + ["examples"]
     return kept | {
         "scripts": {"install": manifest["scripts"]["install"]},
@@ -84,7 +84,7 @@ def write(folder: pathlib.Path, manifest: dict) -> None:
 def pack(folder: pathlib.Path, directory: pathlib.Path) -> None:
     told = subprocess.run(("npm", "pack", "--ignore-scripts", "--json", "--pack-destination", directory), cwd=folder,
                           check=True, stdout=subprocess.PIPE, text=True)
-    # npm 12 names them by package, those before make a list.
+    # npm 12 prints an object by package, earlier versions a list.
     said = json.loads(told.stdout)
     for one in said if isinstance(said, list) else said.values():
         print(directory / one["filename"])
@@ -103,7 +103,7 @@ def pack_platform(target: str, library: pathlib.Path, directory: pathlib.Path, v
 
 
 def third_party(directory: pathlib.Path) -> pathlib.Path:
-    """The licences of what is linked into the library."""
+    """The licences of everything linked into the library."""
     file = directory / "build/THIRD-PARTY.txt"
     if not file.exists():
         subprocess.run((sys.executable, ROOT / "release/third_party.py", file), check=True)

@@ -1,4 +1,4 @@
-"""The program of each target as an archive, and its symbols as another.
+"""One archive of the program for each target, and one of its symbols.
 
     python3 release/program.py DIR VERSION
 """
@@ -33,7 +33,7 @@ def main(directory, version):
         archive.write(pathlib.Path(directory, f"{name}.tar.gz"), packed)
         symbols = built.with_name("idgate.debug")
         if symbols.exists():
-            # Beside the program, as `bin/idgate.debug`, is where gdb looks.
+            # gdb looks for `bin/idgate.debug`, in the folder of the program.
             entries = archive.with_folders({"bin/idgate.debug": Entry(symbols.read_bytes())})
             packed = archive.gzipped(archive.tar(entries, time, f"{name}/"))
             archive.write(pathlib.Path(directory, f"{name}.debug.tar.gz"), packed)

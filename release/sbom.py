@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What is in an artefact, as CycloneDX 1.6 JSON: crates by target and features, C that they compile, the rest.
+"""The bill of materials of an artefact, as CycloneDX 1.6 JSON: crates by target and features, their C code, the rest.
 
-    release/sbom.py KIND TARGET VERSION     prints one; KINDS names them, TARGET is "all" for sources, and has commas
-                                            between those of what is for several
+    release/sbom.py KIND TARGET VERSION     prints one; KINDS has the names, TARGET is "all" for sources, or a list with
+                                            commas for an artefact of several targets
 
-The crates are those that `cargo tree` says are linked for this target with these features: neither what only builds
-or tests, nor what another system needs. Their checksums are those of Cargo.lock. The same commit gives the same
-bytes: the time is SOURCE_DATE_EPOCH, the serial number a digest of the rest.
+The crates are those that `cargo tree` lists as linked for this target with these features, without crates that are only for
+builds, tests or other systems. Their checksums come from Cargo.lock. The same commit gives the same bytes: the time is
+SOURCE_DATE_EPOCH, and the serial number is a digest of the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LINE = re.compile(r"(?P<depth>\d+)(?P<name>\S+) v(?P<version>\S+)(?: \([^)]*\))?
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """An artefact: of which crate it is made, and what it is called where it is published."""
+    """An artefact: its crate, and its name where it is published."""
 
     crate: str
     type: str
@@ -43,7 +43,7 @@ KINDS = {
     "c": Kind("idgate-ffi", "library", "pkg:generic/idgate-c"),
     "wheel": Kind("idgate-ffi", "library", "pkg:pypi/idgate"),
     "npm": Kind("idgate-ffi", "library", "pkg:npm/idgate"),
-    # An embedder chooses features: all that there are.
+    # The embedder chooses the features, so all of them are listed.
     **{
         f"crate-{name}": Kind(name, "library", f"pkg:cargo/{name}", ("--all-features",))
         for name in ("idgate-core", "idgate", "idgate-ffi")
@@ -53,7 +53,7 @@ KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Crate:
-    """One in the tree, by its name and version."""
+    """A crate in the tree, by name and version."""
 
     name: str
     version: str
@@ -69,7 +69,7 @@ def cargo(*arguments: str) -> str:
 
 @functools.cache
 def packages() -> dict[Crate, dict]:
-    """What each crate's manifest says, for every crate of the lock file that is on this machine."""
+    """The manifest of every crate in the lock file that is on this machine."""
     said = json.loads(cargo("metadata", "--format-version", "1", "--locked", "--all-features"))
     return {Crate(one["name"], one["version"]): one for one in said["packages"]}
 
@@ -81,17 +81,17 @@ def checksums() -> dict[Crate, str]:
 
 
 def tree(kind: Kind, target: str) -> tuple[dict[Crate, list[Crate]], dict[Crate, set[str]]]:
-    """What is linked: each crate with those that it uses, and the features of each."""
+    """The linked crates, each with its dependencies and features."""
     uses: dict[Crate, list[Crate]] = {}
     features: dict[Crate, set[str]] = {}
     path: list[Crate] = []
     targets = [word for one in target.split(",") for word in ("--target", one)]
     told = cargo("tree", "--package", kind.crate, *targets, "--edges", "normal,no-proc-macro", "--prefix",
                  "depth", "--locked", "--format", "{p}\t{f}", *kind.features)
-    for line in filter(None, told.splitlines()):  # an empty one between two targets
+    for line in filter(None, told.splitlines()):  # a blank line separates two targets
         found = LINE.fullmatch(line)
         if not found:
-            raise SystemExit(f"sbom.py: what cargo tree says here is not understood: {line}")
+            raise SystemExit(f"sbom.py: unexpected output of cargo tree: {line}")
         crate = Crate(found["name"], found["version"])
         del path[int(found["depth"]):]
         uses.setdefault(crate, [])
@@ -103,7 +103,7 @@ def tree(kind: Kind, target: str) -> tuple[dict[Crate, list[Crate]], dict[Crate,
 
 
 def c_sources(crate: Crate, features: set[str]) -> dict | None:
-    """The C library that a crate brings and compiles."""
+    """The C library that a crate contains and compiles."""
     folder = pathlib.Path(packages()[crate]["manifest_path"]).parent
     match crate.name:
         case "aws-lc-sys":
@@ -124,7 +124,7 @@ def c_sources(crate: Crate, features: set[str]) -> dict | None:
 
 def bundled(name: str, version: re.Match | None, licence: str, repository: str) -> dict:
     if version is None:
-        raise SystemExit(f"sbom.py: the version of {name} is not where it was")
+        raise SystemExit(f"sbom.py: cannot find the version of {name} in its sources")
     purl = f"pkg:github/{repository}@{version[1]}"
     return {"type": "library", "bom-ref": purl, "name": name, "version": version[1],
             "licenses": [{"expression": licence}], "purl": purl}
@@ -145,14 +145,14 @@ def component(crate: Crate) -> dict:
 
 
 def licence(package: dict) -> str:
-    """As SPDX writes it; crates of old have a stroke between the ones to choose from."""
+    """In the form of SPDX. Old crates separate alternatives with a slash."""
     if not package["license"]:
-        raise SystemExit(f"sbom.py: {package['name']} does not say its licence")
+        raise SystemExit(f"sbom.py: {package['name']} states no licence")
     return re.sub(r"\s*/\s*", " OR ", package["license"])
 
 
 def toolchain(name: str, target: str) -> list[dict]:
-    """What the compiler puts in: Rust's library, and in a program for musl its libc."""
+    """The parts that the compiler adds: Rust's library, and musl in a program for musl."""
     version = subprocess.run(("rustc", "--version"), check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     parts = [{"type": "library", "bom-ref": "rust-std", "name": "rust-std", "version": version,
               "licenses": [{"expression": "MIT OR Apache-2.0"}], "purl": f"pkg:generic/rust-std@{version}"}]
@@ -163,7 +163,7 @@ def toolchain(name: str, target: str) -> list[dict]:
 
 
 def beside(name: str) -> list[dict]:
-    """What the packages of other languages ask their registry for."""
+    """The dependencies of the packages in other languages."""
     if name == "npm":
         locked = json.loads((ROOT / "bindings/node/package-lock.json").read_text())["packages"]
         koffi = locked["node_modules/koffi"]
@@ -179,7 +179,7 @@ def beside(name: str) -> list[dict]:
 
 
 def bill(name: str, target: str, version: str) -> dict:
-    """The whole bill for one kind of artefact."""
+    """The bill of one kind of artefact."""
     kind = KINDS[name]
     uses, features = tree(kind, target)
     root, *others = uses
@@ -196,7 +196,7 @@ def bill(name: str, target: str, version: str) -> dict:
         if source := c_sources(crate, features[crate]):
             components.append(source)
             edges[ref].append(source["bom-ref"])
-    # A crate is compiled by whoever uses it, with what they have.
+    # The user of a crate compiles it with their own tools.
     extra = beside(name) + ([] if name.startswith("crate-") else toolchain(name, target))
     components += extra
     edges["this"] += [one["bom-ref"] for one in extra]
@@ -220,7 +220,7 @@ def bill(name: str, target: str, version: str) -> dict:
 
 
 def epoch() -> str:
-    """The time of the commit, where nobody says another."""
+    """SOURCE_DATE_EPOCH, or the time of the commit."""
     told = ("git", "log", "-1", "--format=%ct")
     return os.environ.get("SOURCE_DATE_EPOCH") or subprocess.run(
         told, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A bill of materials (CycloneDX 1.6, JSON) beside each artefact, as ARTEFACT.cdx.json, and DIR/build/THIRD-PARTY.txt.
+# Writes a bill of materials for each artefact, ARTEFACT.cdx.json (CycloneDX 1.6), and DIR/build/THIRD-PARTY.txt.
 #
 #   release/sbom.sh DIR VERSION
 #
-# What lies in DIR and is of no kind that is known here is refused: nothing is released without its bill.
+# It refuses files of an unknown kind in DIR, so that every released file has a bill.
 set -euo pipefail
 usage='usage: release/sbom.sh DIR VERSION'
 directory=$(cd "${1:?$usage}" && pwd)
@@ -11,7 +11,7 @@ version=${2:?$usage}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ -e "$directory/build/THIRD-PARTY.txt" ] || python3 release/third_party.py "$directory/build/THIRD-PARTY.txt"
 
-# bill KIND TARGET ARTEFACT: one that was made for another artefact of the same kind is taken.
+# bill KIND TARGET ARTEFACT: artefacts of the same kind and target share one bill.
 bill() {
     local made=$directory/build/sbom/$1-$2.cdx.json
     if [ ! -e "$made" ]; then
@@ -22,19 +22,19 @@ bill() {
     install -m 644 "$made" "$3.cdx.json"
 }
 
-# cpu NAME: the processor that a file is named after, as targets have it.
+# cpu NAME: the processor in a file's name, as targets spell it.
 cpu() {
     case $1 in
     *x86_64* | *amd64* | *x64*) echo x86_64 ;;
     *aarch64* | *arm64*) echo aarch64 ;;
     *)
-        echo "sbom.sh: for which processor is $1?" >&2
+        echo "sbom.sh: no known processor in the name $1" >&2
         return 1
         ;;
     esac
 }
 
-# in_the_image: the targets whose programs release/image.py puts into it, with a comma between them.
+# in_the_image: the targets in the image of release/image.py, separated by commas.
 in_the_image() {
     local program targets=''
     for program in "$directory"/build/*-musl/idgate; do
@@ -43,7 +43,7 @@ in_the_image() {
     echo "${targets#,}"
 }
 
-# bill_for ARTEFACT: by its name, the C archives (c, ffi) before the programs.
+# bill_for ARTEFACT: chooses by name; the patterns of C archives (c, ffi) come before those of programs.
 bill_for() {
     local name processor
     name=$(basename "$1")
@@ -63,7 +63,7 @@ bill_for() {
     *.oci.tar) bill program "$(in_the_image)" "$1" ;;
     idgate*) processor=$(cpu "$name") && bill program "$processor-unknown-linux-musl" "$1" ;;
     *)
-        echo "sbom.sh: what is $name?" >&2
+        echo "sbom.sh: unknown kind of artefact: $name" >&2
         return 1
         ;;
     esac

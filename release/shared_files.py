@@ -1,4 +1,4 @@
-"""What comes with the program, wherever it is installed: man pages, completions, licences."""
+"""Files that every package of the program contains: man pages, completions, licences."""
 
 import pathlib
 
@@ -6,7 +6,7 @@ from archive import ROOT, Entry, below, gzipped
 
 
 def manual(directory, packed=False):
-    """Man pages and completions by their path below share/, as release/program.sh left them."""
+    """The man pages and completions from release/program.sh, by path below share/."""
     made = pathlib.Path(directory, "build", "manual")
     if not (made / "man").is_dir():
         raise SystemExit(f"no man pages in {made}; run release/program.sh")
@@ -26,7 +26,7 @@ def manual(directory, packed=False):
 
 
 def licences(directory):
-    """Ours, and, where it was collected, what those whose code is inside ask to be told."""
+    """Our licence, and those of linked code if they were collected."""
     files = {"LICENSE": Entry((ROOT / "LICENSE").read_bytes())}
     third_party = pathlib.Path(directory, "build", "THIRD-PARTY.txt")
     if third_party.exists():

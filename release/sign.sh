@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# The last step of a release: release-notes.md, SHA256SUMS over all that lies in DIR, and its signature.
+# The last step of a release: release-notes.md, SHA256SUMS over all files in DIR, and its signature.
 #
 #   RELEASE_SIGNING_KEY=FILE release/sign.sh DIR VERSION
 #
-# The key is one of minisign (`minisign -G -p idgate.pub -s FILE`); for a key with a password minisign asks. Without a
-# key the release is not signed, and this says so. Whoever installs looks first at the signature and then at the sums:
+# The key is a minisign key (`minisign -G -p idgate.pub -s FILE`). minisign asks for its password, if it has one. Without a
+# key the release is not signed, and the script says so. Users verify the signature and then the sums:
 #
 #   minisign -V -p idgate.pub -m SHA256SUMS && sha256sum --check --ignore-missing SHA256SUMS
 #
-# The notes are the section of the version in CHANGELOG.md, or of what is unreleased while there is none.
+# The notes are the section of the version in CHANGELOG.md, or else the section "Unreleased".
 set -euo pipefail
 usage='usage: release/sign.sh DIR VERSION'
 directory=$(cd "${1:?$usage}" && pwd)
 version=${2:?$usage}
 changelog=${IDGATE_CHANGELOG:-$(dirname "${BASH_SOURCE[0]}")/../CHANGELOG.md}
 
-# section TITLE: what the changelog has below it; nothing where there is no such title.
+# section TITLE: the text of this section of the changelog, or nothing.
 section() {
     awk -v title="## $1" '
         index($0, "## ") == 1 { inside = ($0 == title || index($0, title " ") == 1); next }
@@ -24,7 +24,7 @@ section() {
 
 notes=$(section "$version")
 if [ -z "$notes" ]; then
-    echo "sign.sh: CHANGELOG.md has no section $version; the notes are of what is unreleased" >&2
+    echo "sign.sh: CHANGELOG.md has no section $version; the notes are its section Unreleased" >&2
     notes=$(section Unreleased)
 fi
 [ -n "$notes" ] || {
@@ -35,7 +35,7 @@ printf '# idgate %s\n\n%s\n' "$version" "$notes" >"$directory/release-notes.md"
 
 cd "$directory"
 rm -f SHA256SUMS SHA256SUMS.minisig
-# All but what is only on the way to an artefact. The list is made before its file is there.
+# All files except intermediate ones. The list is made before its own file exists.
 sums=$(find . -path ./build -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum)
 echo "$sums" >SHA256SUMS
 

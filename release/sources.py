@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The sources of the Python package alone, as a workspace of their own.
+"""The sources of the Python package, as a separate workspace.
 
     release/sources.py FOLDER
 
-idgate-core, idgate and idgate-ffi without what tests them, Cargo.lock with nothing but what these need, and
-bindings/python beside them. maturin would bring along every crate that a test names, with its test data, and a lock
-file that no longer fits.
+It has idgate-core, idgate and idgate-ffi without tests, a Cargo.lock with only their dependencies, and bindings/python.
+maturin alone would include every crate that a test names, with its test data, and a lock file that no longer fits.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CRATES = ("idgate-core", "idgate", "idgate-ffi")
-#: What of a crate is built or read.
+#: The parts of a crate that are built or read.
 PARTS = ("Cargo.toml", "README.md", "LICENSE", "build.rs", "cbindgen.toml", "src", "include")
 BINDING = ("pyproject.toml", "README.md", "LICENSE", "src")
-#: The lock file of these sources fits. That of an sdist that maturin makes of a clone names crates that it has not.
+#: The lock file fits these sources. In an sdist that maturin makes from a clone, it names missing crates.
 MATURIN = "[tool.maturin]\n"
 MEMBERS = re.compile(r"^members = \[.*?^\]$", re.MULTILINE | re.DOTALL)
 TABLE = r"^\[{}\]\n.*?(?=^\[|^#|\Z)"
 
 
 def without(text: str, *tables: str) -> str:
-    """A manifest less some of its tables."""
+    """A manifest without some of its tables."""
     for table in tables:
         text = re.sub(TABLE.format(re.escape(table)), "", text, flags=re.MULTILINE | re.DOTALL)
     return text
 
 
 def copy(source: pathlib.Path, target: pathlib.Path, parts: tuple[str, ...]) -> None:
-    """What git has of these parts; links as what they lead to."""
+    """The files of these parts that git tracks, with links resolved."""
     told = subprocess.run(("git", "ls-files", "-z", "--", *parts), cwd=source, check=True, stdout=subprocess.PIPE)
     for name in filter(None, told.stdout.decode().split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +42,7 @@ def copy(source: pathlib.Path, target: pathlib.Path, parts: tuple[str, ...]) -> 
 
 
 def manifest(text: str) -> str:
-    """The workspace's, for three crates."""
+    """The manifest of the workspace, reduced to three crates."""
     members = "members = [{}]".format(", ".join(f'"{name}"' for name in CRATES))
     text = re.sub(r"^(exclude|default-members) = .*\n", "", MEMBERS.sub(members, text, count=1), flags=re.MULTILINE)
     text = re.sub(r"^idgate-(server|testkit) = .*\n", "", text, flags=re.MULTILINE)
@@ -52,7 +51,7 @@ def manifest(text: str) -> str:
 
 
 def make(folder: pathlib.Path) -> None:
-    """Writes them into a folder that is new."""
+    """Writes the sources into a new folder."""
     folder.mkdir(parents=True)
     for name in CRATES:
         copy(ROOT / name, folder / name, PARTS)
@@ -64,7 +63,7 @@ def make(folder: pathlib.Path) -> None:
     for name in ("LICENSE", "Cargo.lock"):
         shutil.copy(ROOT / name, folder / name)
     (folder / "Cargo.toml").write_text(manifest((ROOT / "Cargo.toml").read_text()))
-    # Drops from the lock file what nothing needs any more, and changes no version.
+    # Removes unused crates from the lock file, and changes no version.
     subprocess.run(("cargo", "update", "--workspace", "--offline", "--quiet"), cwd=folder, check=True)
 
 

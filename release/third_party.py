@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The licences of everything that is linked into an artefact for Linux, with their texts.
+"""The licences of everything linked into an artefact for Linux, with their texts.
 
     release/third_party.py FILE
 
-Of each crate, and of the C that it compiles, from the files that came with it; Rust's library and musl from the tools
-that link them. A text that many have stands once, with those who have it.
+The texts of a crate and of the C code that it compiles come from the crate's files; those of Rust's library and musl come
+from the tools that link them. A shared text is listed once, with all crates that have it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import sbom
 
 NAMES = re.compile(r"(?i)(licen[cs]e|copying|copyright|notice)([-_. ].*)?$|unlicense.*")
-#: C within crates that has files of its own -> where; the crate's own LICENSE is about the bindings.
+#: C code in crates -> the place of its licence files; the crate's own LICENSE is about the bindings.
 BUNDLED = {
     "aws-lc-sys": ("aws-lc/LICENSE", "aws-lc/third_party/*/LICENSE*"),
     "libmimalloc-sys": ("c_src/mimalloc/v*/LICENSE",),
@@ -31,7 +31,7 @@ TARGETS = [f"{cpu}-unknown-linux-{libc}" for cpu in ("x86_64", "aarch64") for li
 
 
 def linked() -> set[sbom.Crate]:
-    """Every crate of the program and of the C library, less our own."""
+    """Every crate of the program and of the C library, except our own."""
     found: set[sbom.Crate] = set()
     for target in TARGETS:
         for kind in ("program", "c"):
@@ -40,7 +40,7 @@ def linked() -> set[sbom.Crate]:
 
 
 def texts_of(crate: sbom.Crate) -> list[str]:
-    """The licence files that came with a crate, and with the C that it compiles."""
+    """The licence files of a crate, and of the C code that it compiles."""
     folder = pathlib.Path(sbom.packages()[crate]["manifest_path"]).parent
     files = [file for file in sorted(folder.iterdir()) if file.is_file() and NAMES.fullmatch(file.name)]
     for folders in (folder.glob("LICENSES"), folder.glob("licenses")):
@@ -57,7 +57,7 @@ def clean(text: str) -> str:
 
 
 def standard(expression: str) -> list[str]:
-    """SPDX's texts of an expression, from the Rust compiler's own collection."""
+    """The SPDX texts of an expression, from the Rust compiler's collection."""
     sysroot = subprocess.run(("rustc", "--print", "sysroot"), check=True, stdout=subprocess.PIPE, text=True).stdout
     folder = pathlib.Path(sysroot.strip()) / "share/doc/rust/licenses"
     names = re.findall(r"[A-Za-z0-9.-]+", expression)
@@ -66,7 +66,7 @@ def standard(expression: str) -> list[str]:
 
 
 def musl() -> list[str]:
-    """Of the libc in a program for musl: it came with zig, which links it."""
+    """The licence of musl in a program for musl: zig links it and has its licence."""
     try:
         import ziglang
     except ModuleNotFoundError:
@@ -81,7 +81,7 @@ def make() -> str:
     listed = []
 
     def has(title: str, text: str) -> None:
-        # Lines are broken differently here and there; the words are the same.
+        # The same words may have different line breaks.
         owners[first.setdefault(" ".join(text.split()), text)].append(title)
 
     for crate in sorted(linked(), key=lambda one: (one.name, one.version)):
@@ -91,7 +91,7 @@ def make() -> str:
         listed.append(f"{title}: {licence}" + (f", {package['repository']}" if package["repository"] else ""))
         texts = texts_of(crate)
         if not texts:
-            # The manifest alone says it: SPDX's text, and who they are.
+            # Only the manifest names the licence: use SPDX's text and the authors.
             who = ", ".join(re.sub(r"\s*<[^>]*>", "", author) for author in package["authors"]) or "its authors"
             texts = [f"Copyright {who} ({crate.name})\n\n{text}" for text in standard(licence)]
         if not texts:
@@ -106,7 +106,7 @@ def make() -> str:
     for text in musl():
         has("musl", text)
     rule = "=" * 100
-    parts = ["What is linked into idgate, its C library and its packages, by whom, and under which licence.\n",
+    parts = ["The code linked into idgate, its C library and its packages, with its authors and licences.\n",
              "\n".join(listed) + "\n"]
     for text, names in sorted(owners.items(), key=lambda one: one[1]):
         parts.append(f"{rule}\n" + "\n".join(dict.fromkeys(names)) + f"\n{rule}\n\n{text}")

@@ -3,16 +3,16 @@
 #
 #   release/wheels.sh DIR VERSION [TARGET…]
 #
-# A wheel for glibc asks for 2.28 at most (manylinux_2_28: RHEL 8, Debian 10, Ubuntu 20.04), one for musl for 1.2
-# (musllinux_1_2: Alpine 3.13); maturin looks at the symbols, and refuses what asks for more. musl's library is not the
-# one of the program: rustc links a program for musl statically and then makes no shared library at all, so it is
-# built with `-crt-static`, and the libc of the machine stays the libc of the process.
+# A wheel for glibc needs at most 2.28 (manylinux_2_28: RHEL 8, Debian 10, Ubuntu 20.04), one for musl at most 1.2
+# (musllinux_1_2: Alpine 3.13). maturin checks the symbols, and refuses a library that needs more. The library for musl is
+# built with `-crt-static`, so the process uses the libc of its machine: rustc links programs for musl statically, and
+# then makes no shared library at all.
 #
-# DIR/build/TARGET/package/libidgate_ffi.so is what the wheel has inside, for release/npm.py: one library, built once.
-# Each wheel has LICENSE, THIRD-PARTY.txt and its bill of materials in its .dist-info. The same commit gives the same
-# bytes in any folder.
+# It writes the library in the wheel to DIR/build/TARGET/package/libidgate_ffi.so for release/npm.py, so that one library is
+# built once. Each wheel has LICENSE, THIRD-PARTY.txt and its bill of materials in its .dist-info. The same commit gives the
+# same bytes in any folder.
 #
-# macOS and Windows have no wheels yet; there, with Rust, `pip install idgate-VERSION.tar.gz` builds the same.
+# There are no wheels for macOS and Windows yet. There, with Rust, `pip install idgate-VERSION.tar.gz` builds the same.
 set -euo pipefail
 usage='usage: release/wheels.sh DIR VERSION [TARGET…]'
 directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)

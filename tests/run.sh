@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # The test command, in three tiers. CI runs the first and nothing else.
 #
-#   tests/run.sh                  everyday: what every change must hold
+#   tests/run.sh                  everyday: the checks that every change must pass
 #   tests/run.sh --all            everyday, and everything else that a release needs
 #   tests/run.sh --long           all of that, and steps that take hours
-#   tests/run.sh --touched BASE   everyday, and those steps of --all whose paths the changes since BASE touch
-#   tests/run.sh --only NAME...   the steps whose names contain NAME, and the steps that those need
-#   tests/run.sh --list           the steps, each with its tier and how long it took last
+#   tests/run.sh --touched BASE   everyday, and each step of --all that depends on a path changed since BASE
+#   tests/run.sh --only NAME...   the steps whose names contain NAME, and the steps that they need
+#   tests/run.sh --list           the steps, each with its tier and its last duration
 #
-# Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get, where this runs
-# as root, what `wanted_packages` says. Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it
-# is skipped without it. IDGATE_TEST_PATIENCE multiplies the cap of every wait. Logs: target/test-logs/. Ends with 0
-# only if no step failed.
+# Needs Rust, Python 3.11, Node 20 and a C compiler. Installs other tools below target/, and, if run as root, the Debian
+# packages of `wanted_packages`. Third-party test data is at IDGATE_VECTORS, by default ../shared/vectors; tests that need
+# it are skipped without it. IDGATE_TEST_PATIENCE multiplies the cap of every wait. Logs are in target/test-logs/. Ends
+# with 0 only if no step failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -54,9 +54,9 @@ tested=$root/target/tested
 idgate=$tested/idgate
 library=$tested/libidgate_ffi.so
 
-# One target folder for every workspace, so that what they share is built once.
+# All workspaces use one target folder, so that shared crates are built once.
 export CARGO_TARGET_DIR=$root/target
-# Incremental compilation pays only where the same clone is built again.
+# Incremental compilation helps only if the same clone is built again.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 export CARGO_TERM_COLOR=never
 export IDGATE_VECTORS=${IDGATE_VECTORS:-$root/../shared/vectors}
@@ -64,7 +64,7 @@ export npm_config_cache=$root/target/npm-cache
 export PIP_CACHE_DIR=$root/target/pip-cache
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE=1
-# A download that the network lost is asked for again, for less than a minute.
+# Failed downloads are retried for less than a minute.
 export CARGO_NET_RETRY=5
 export PIP_RETRIES=7
 export npm_config_fetch_retries=5 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_retry_maxtimeout=10000
@@ -74,11 +74,11 @@ export MAVEN_OPTS="$retries ${MAVEN_OPTS:-}"
 mkdir -p "$logs"
 touch "$times"
 
-# The steps: each is declared once, by the functions below, in the order in which they run.
+# The steps. The functions below declare each step once, in the order in which they run.
 names=()
 declare -A tier command paths needs condition reason in_lane missing
 
-# everyday | wider | long NAME COMMAND...: declares a step of that tier. The functions that follow it say more of it.
+# everyday | wider | long NAME COMMAND...: declares a step of that tier. The functions after it add properties.
 everyday() { declare_step everyday "$@"; }
 wider() { declare_step all "$@"; }
 long() { declare_step long "$@"; }
@@ -88,20 +88,20 @@ declare_step() {
     command[$2]=${*:3}
     step=$2
 }
-# The paths that a step of --all depends on: prefixes of what git names.
+# The paths that a step of --all depends on, as prefixes of git paths.
 on() { paths[$step]=$*; }
 # The steps that must have passed before.
 after() { needs[$step]=$(printf '%s\n' "$@"); }
-# only_with CONDITION WHY: where the condition does not hold, the step is skipped, and the reason said.
+# only_with CONDITION WHY: if the condition fails, the step is skipped with this reason.
 only_with() {
     condition[$step]=$1
     reason[$step]=$2
 }
-# partly_with CONDITION WHAT WHY: where the condition does not hold, the step runs, and says what of it does not.
+# partly_with CONDITION WHAT WHY: if the condition fails, the step runs, and WHAT is reported as skipped.
 partly_with() { missing[$step]+="$1	$2	$3"$'\n'; }
-# Runs before those of --all that compile: they would disturb its measurements.
+# Runs before the steps of --all that compile, because they would disturb its measurements.
 alone() { in_lane[$step]=alone; }
-# Runs while the steps after it run: for steps that compile, and need nothing of what those make.
+# Runs in parallel with later steps: for steps that compile and do not depend on them.
 beside() { in_lane[$step]=yes; }
 
 . tests/steps/everyday.sh
@@ -119,7 +119,7 @@ list() {
     done
 }
 
-# The changes since the base: in commits, in the work tree, and files that git does not track yet.
+# The changes since the base: commits, the work tree, and untracked files.
 changed_paths() {
     git diff --name-only "$base" && git ls-files --others --exclude-standard
 }
@@ -153,7 +153,7 @@ select_steps() {
         only-*) ! matches "$name" || selected[$name]=yes ;;
         esac
     done
-    # A step brings those that it needs, which come before it.
+    # Select the steps that a step needs. They come before it.
     local at
     for ((at = ${#names[@]} - 1; at >= 0; at--)); do
         name=${names[at]}
@@ -163,7 +163,7 @@ select_steps() {
         done <<<"${needs[$name]:-}"
     done
     if [ ${#selected[@]} -eq 0 ]; then
-        echo "tests/run.sh: no step has such a name: see tests/run.sh --list" >&2
+        echo "tests/run.sh: no step has this name; see tests/run.sh --list" >&2
         exit 2
     fi
 }
@@ -172,13 +172,13 @@ note() { printf '%s\t%s\n' "$1" "$2" >>"$results"; }
 has_passed() { grep -qxF "passed	$1" "$results"; }
 count() { grep -c "^$1	" "$results" || true; }
 
-# Counts a step that does not run, and says why.
+# Counts a skipped step, and prints the reason.
 skip() {
     note skipped "$1"
     printf '%-50sskipped: %s\n' "$1" "$2"
 }
 
-# Runs a step with its output in a log; shows the end of the log if it fails.
+# Runs a step with its output in a log. If it fails, shows the end of the log.
 run_step() {
     local name=$1 log start=$SECONDS status=0
     log=$logs/${name//[^A-Za-z0-9]/-}.log
@@ -191,7 +191,7 @@ run_step() {
     else
         note failed "$name"
         printf '%-50sFAILED   %4d s\n' "$name" $((SECONDS - start))
-        # The failure may be far above the end.
+        # The failure may be far from the end.
         { grep -aE "^test .* FAILED$|panicked at|^(FAIL|ERROR): |^ *not ok |✖|^(error|warning)(\[|:)" -A 12 "$log" |
             head -n 120 || true
             echo '…'
@@ -228,14 +228,14 @@ in_order() {
     done
 }
 
-# The steps of --all that compile have the processor when those that wait leave it.
+# The steps of --all that compile use the processor while other steps wait.
 lane() {
     renice -n 19 -p "$BASHPID" >/dev/null || true
     in_order all yes
 }
 
 start_lane() {
-    # A process group of its own, which ends when this does.
+    # A separate process group, which ends with this script.
     set -m
     "$1" </dev/null &
     set +m
@@ -262,14 +262,14 @@ in_order everyday no
 in_order all alone
 start_lane lane
 in_order all no
-end_lane 'steps that compile beside the others'
+end_lane 'steps that compile in parallel'
 in_order long no
 
-# User and system time of everything that ran; `times` knows only of its own shell's children.
+# User and system time of all steps. `times` counts only the children of its own shell.
 times >"$logs/cpu"
 cpu=$(tail -n 1 "$logs/cpu" |
     awk '{ for (i = 1; i <= NF; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } } END { printf "%d", sum }')
 downloads=$(awk -F '\t' '$1 == "fetch dependencies" { s = $2 } END { print s + 0 }' "$times")
-echo "logs: target/test-logs/   time: $SECONDS s, of it downloads $downloads s; CPU: $cpu s"
+echo "logs: target/test-logs/   time: $SECONDS s, including downloads $downloads s; CPU: $cpu s"
 echo "$(count passed) passed, $(count failed) failed, $(count skipped) skipped"
 [ "$(count failed)" -eq 0 ]

@@ -23,7 +23,7 @@ const ROUNDS = 9;
 const decode = (text) => Buffer.from(text, 'base64url');
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-/** Microseconds of process time for one, over about that many seconds. */
+/** CPU time of one verification in microseconds, measured for about this many seconds. */
 async function measured(work, seconds) {
   let [count, spent] = [0, 0];
   const before = process.cpuUsage();
@@ -119,7 +119,7 @@ function memoryOfAVerifier() {
   return (process.memoryUsage.rss() - before) / 1024 / kept.length;
 }
 
-/** The peer, when it is installed. */
+/** The peer, if it is installed. */
 async function installed(peer) {
   try {
     return await peer();
@@ -153,5 +153,5 @@ async function compare(title, own, rust, name, peer) {
 console.log(`a verifier takes ${memoryOfAVerifier().toFixed(1)} KiB`);
 const [shown, elements] = ['SD-JWT VC ES256, 10 of 30', 'mdoc ES256, 6 of 25'];
 await compare(shown, sdJwt, 'sd_jwt_es256_10of30', '@sd-jwt/sd-jwt-vc', peerSdJwt);
-// The document signer is known after the first one, as in the Rust case of that name.
+// The document signer is known after the first presentation, like in the Rust case of that name.
 await compare(elements, mdoc, 'mdoc_es256_6of25_chain1_known', '@auth0/mdl', peerMdoc);

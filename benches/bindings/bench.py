@@ -43,7 +43,7 @@ def encode(data: bytes) -> str:
 
 
 def measured(work: Work, seconds: float) -> float:
-    """Microseconds of process time for one, over that many seconds."""
+    """CPU time of one verification in microseconds, measured for this many seconds."""
     count, started = 0, time.process_time()
     while (spent := time.process_time() - started) < seconds:
         for _ in range(10):
@@ -179,7 +179,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(f"a verifier takes {memory_of_a_verifier():.1f} KiB")
     compare("SD-JWT VC ES256, 10 of 30", sd_jwt(), "sd_jwt_es256_10of30", "sd_jwt", peer_sd_jwt)
-    # The document signer is known after the first one, as in the Rust case of that name.
+    # The document signer is known after the first presentation, like in the Rust case of that name.
     rust = "mdoc_es256_6of25_chain1_known"
     compare("mdoc ES256, 6 of 25", mdoc(), rust, "pymdoccbor", peer_mdoc)
 

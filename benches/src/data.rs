@@ -1,5 +1,5 @@
 //! The fixed data set (`../shared/perf/data`, override `IDGATE_PERF_DATA`), and larger
-//! presentations made on the spot.
+//! presentations that the bench makes itself.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use idgate_core::crypto::PublicKey;
 use idgate_core::shell::Jwk;
 use serde_json::Value;
 
-/// One presentation with what a verifier must know.
+/// One presentation, with the data that a verifier must know.
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) presentation: String,
@@ -41,12 +41,12 @@ pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// What the manifest says once for all presentations.
+/// The part of the manifest that all presentations share.
 pub(crate) fn manifest() -> Result<Value, String> {
     serde_json::from_str(&read("manifest.json")?).map_err(|error| error.to_string())
 }
 
-/// A presentation of the data set, by file name without ending.
+/// A presentation of the data set, by file name without extension.
 pub(crate) fn load(name: &str) -> Result<Input, String> {
     let manifest = manifest()?;
     let text = |key: &str| manifest.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -72,7 +72,7 @@ fn json_part(text: &str) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// What a session could ask for: at most a hundred of the disclosed names.
+/// The claims that a session could request: at most a hundred of the disclosed names.
 pub(crate) fn disclosed_names(presentation: &str) -> Vec<String> {
     let parts: Vec<&str> = presentation.split('~').collect();
     let disclosures = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The floor: what a verifier of an SD-JWT cannot avoid, without any care. Two signatures, one
+//! The floor: the work that no verifier of an SD-JWT can avoid, without any care. Two signatures, one
 //! hash, base64 and JSON parse per disclosure, one set look-up each, sd_hash, aud, nonce, exp. A
 //! yardstick, not a product: it checks no policy and panics on malformed input.
 
@@ -71,8 +71,8 @@ pub(crate) fn verify(
     kb.aud == aud && kb.nonce == nonce && kb.sd_hash == sha256(backend, body)
 }
 
-/// The key of the first certificate in the header, by signatures and dates alone. Without `root_key`
-/// it is known already.
+/// The key of the first certificate in the header, checked by signatures and dates only. Without
+/// `root_key` the key is already known.
 pub(crate) fn certified_key(
     backend: Backend,
     presentation: &str,

@@ -1,6 +1,6 @@
-//! The floor of the jar profile: what cannot be avoided, without any care. A Request Object is two
-//! base64 texts and a signature; opening an answer is JSON, ECDH, one hash and one decryption. It
-//! checks nothing and panics on malformed input.
+//! The floor of the jar profile: unavoidable work, without any care. A Request Object is two base64
+//! texts and a signature. Decrypting an answer is JSON, ECDH, one hash and one decryption. It checks
+//! nothing and panics on malformed input.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-/// A Request Object of the size of the bench's.
+/// A Request Object of the same size as the one in the bench.
 pub(crate) fn request_object(key: &EcdsaKeyPair) -> String {
     let header =
         r#"{"alg":"ES256","typ":"oauth-authz-req+jwt","kid":"did:web:gateway.example#key"}"#;

@@ -1,5 +1,5 @@
-//! The floor of an mdoc: a generic CBOR tree, the certificate path by signatures and dates alone,
-//! the MSO's signature, one digest and one look-up per item, the device's signature. A yardstick,
+//! The floor of an mdoc: a generic CBOR tree, the certificate path by signatures and dates only, the
+//! MSO's signature, one digest and one look-up per item, the device's signature. A yardstick,
 //! not a product: no profile, no policy, and it panics on malformed input.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
@@ -17,8 +17,8 @@ pub(crate) fn point(der: &[u8]) -> Vec<u8> {
     key_of(&X509Certificate::from_der(der).unwrap().1).to_vec()
 }
 
-/// Whether the one document is genuine; `transcript` is encoded. Without `root_key` its certificate
-/// is known already.
+/// Whether the one document is genuine. `transcript` is encoded. Without `root_key` its certificate
+/// is already known.
 pub(crate) fn verify(response: &[u8], transcript: &[u8], root_key: Option<&[u8]>) -> bool {
     let response: Value = ciborium::from_reader(response).unwrap();
     let document = &get(&response, "documents").as_array().unwrap()[0];

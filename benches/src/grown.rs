@@ -1,5 +1,5 @@
-//! Presentations that the data set does not have: larger ones, for the growth of the cost, and those
-//! of an issuer with a certificate.
+//! Presentations that are not in the data set: larger ones, to measure growth, and those of an issuer
+//! with a certificate.
 
 use idgate_core::shell::Jwk;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -13,7 +13,7 @@ use crate::data::{Input, disclosed_names};
 /// Seconds since 1970.
 pub(crate) const PRESENTED_AT: u64 = 1_793_491_200;
 
-/// A presentation with what was asked for.
+/// A presentation, with the requested claims.
 pub(crate) struct Shown {
     pub(crate) presentation: String,
     pub(crate) claims: Vec<String>,
@@ -31,7 +31,7 @@ pub(crate) fn presentation(count: usize) -> Result<Input, String> {
     presentation_of(count, count)
 }
 
-/// `count` claims, all selectively disclosable, of which the first `disclosed` are disclosed.
+/// `count` claims, all selectively disclosable. The first `disclosed` of them are disclosed.
 pub(crate) fn presentation_of(count: usize, disclosed: usize) -> Result<Input, String> {
     let Shown { presentation, claims, nonce, audience } = shown(count, disclosed, |same| same);
     let jwk = issuer_key().public_jwk().to_string();
@@ -68,7 +68,7 @@ pub(crate) fn claim(i: usize) -> String {
     format!("c{i:04}")
 }
 
-/// `count` claims, of which the first `disclosed` are disclosed, in a credential that `change` made.
+/// `count` claims in a credential that `change` edited. The first `disclosed` of them are disclosed.
 pub(crate) fn shown(
     count: usize,
     disclosed: usize,

@@ -1,5 +1,5 @@
-//! The jar profile: making a Request Object, and opening an encrypted answer, both back ends. The
-//! floor is always AWS-LC's.
+//! The jar profile: making a Request Object, and decrypting an answer, with both back ends. The floor
+//! always uses AWS-LC.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// As the server signs.
+/// Signs like the server.
 #[derive(Debug)]
 struct AwsSigner(Arc<EcdsaKeyPair>);
 
@@ -74,7 +74,7 @@ impl Entropy for Same {
     }
 }
 
-/// Of a session for ten claims of one SD-JWT VC.
+/// A Request Object for ten claims of one SD-JWT VC.
 fn request_object(
     provider: CryptoProvider,
     signer: Arc<dyn RequestSigner>,
@@ -121,7 +121,7 @@ fn session(verifier: &Verifier) -> Result<Session, String> {
     Ok(fetched.transition.map_or(created, |transition| transition.session))
 }
 
-/// Around the presentation of ten of thirty claims.
+/// An encrypted answer with a presentation of ten of thirty claims.
 fn open_answer(provider: CryptoProvider, enc: Enc) -> Result<Case, String> {
     let recipient = SigningKey::from_seed(KitCurve::P256, "bench recipient");
     let jwk = recipient.private_jwk();

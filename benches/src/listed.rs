@@ -1,7 +1,6 @@
-//! Trusted lists of 2,000 providers: an SD-JWT VC of one of them, against one of the only provider of a list,
-//! and what it costs to take such a list. For the first the floor is idgate itself with the shorter list, so
-//! that the ratio says what a long one costs; for the second it is reading the same JSON, so that the time
-//! says whether it is below 100 ms.
+//! Trusted lists of 2,000 providers: an SD-JWT VC of one of them, compared with the only provider of a short
+//! list, and the import of such a list. For the first case the floor is idgate with the short list, so the ratio
+//! is the cost of a long one. For the second the floor reads the same JSON, and the time must be below 100 ms.
 
 use idgate_core::crypto::aws_lc_rs;
 use idgate_core::shell::{
@@ -90,7 +89,7 @@ fn list(providers: Vec<Value>) -> TrustedList {
     list
 }
 
-/// What an entry trusts that takes this list.
+/// The trust of an entry that imports this list.
 fn taken(token: &str, signer: &[u8]) -> Result<TrustSnapshot, String> {
     let anchors = ListAnchors::from_file(&aws_lc_rs::PROVIDER, signer);
     let anchors = anchors.map_err(|error| error.to_string())?;

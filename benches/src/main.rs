@@ -1,6 +1,6 @@
 //! `cargo run --release -p idgate-bench -- --json`: one line per case, idgate and the floor
 //! interleaved in one run on one thread. Figures are CPU time, median of windows. `-- server`
-//! measures the gateway instead, against a floor of its own.
+//! measures the gateway instead, against separate floors.
 
 mod data;
 mod floor;
@@ -43,12 +43,12 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The gateway under load, as a process of its own.
+    /// The gateway under load, as a separate process.
     Server(server::ServerOptions),
-    /// The floor of `server`, which starts it.
+    /// The floor for `server`, which starts it.
     #[command(hide = true)]
     FlowFloor(server::FloorOptions),
-    /// The floor of `server --postgres`, which starts it.
+    /// The floor for `server --postgres`, which starts it.
     #[command(hide = true)]
     SharedFloor(server::SharedFloorOptions),
 }
@@ -98,7 +98,7 @@ fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     Ok(cases)
 }
 
-/// Linear growth: the cost of 4000 disclosures over that of 2000, to be at most 2.1.
+/// Linear growth: 4000 disclosures may cost at most 2.1 times as much as 2000.
 fn report_growth(rows: &[measure::Row], json: bool) {
     let cost = |count: &str| {
         let case = format!("sd_jwt_es256_{count}of{count}");

@@ -1,5 +1,5 @@
-//! mdoc cases: the data set's DeviceResponses with every check on but revocation, both back ends.
-//! The floor is always AWS-LC's.
+//! mdoc cases: the data set's DeviceResponses with all checks except revocation, with both back ends.
+//! The floor always uses AWS-LC.
 
 use idgate_core::crypto::{aws_lc_rs, rustcrypto};
 use idgate_core::shell::{
@@ -15,7 +15,7 @@ use crate::data;
 use crate::floor_mdoc;
 use crate::measure::Case;
 
-/// Name, root, and what is special.
+/// Name, root, and kind.
 const FIXED: &[(&str, &str, Kind)] = &[
     ("6of25_chain1", "iaca_root1.der", Kind::Live),
     ("6of25_chain1", "iaca_root1.der", Kind::Known),
@@ -27,9 +27,9 @@ const FIXED: &[(&str, &str, Kind)] = &[
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Kind {
-    /// A chain as short as live sessions want it.
+    /// A chain as short as live sessions require.
     Live,
-    /// The same with a signer that was met before; the floor verifies no certificate, either.
+    /// The same with a known signer. The floor verifies no certificate either.
     Known,
     /// A chain with an intermediate.
     Longer,

@@ -5,7 +5,7 @@ use stats_alloc::Region;
 
 use crate::ALLOCATOR;
 
-/// Something to run twice over: idgate, and what no verifier can avoid.
+/// A case to run in two ways: with idgate, and with the floor.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) backend: &'static str,

@@ -1,6 +1,6 @@
-//! Presentations as OpenID4VP 1.0 and HAIP ask for them, both back ends: claims by path, the client
-//! identifier of a certificate as audience, and the transcript of an encrypted answer. The shapes are
-//! those of the rows of `draft`, so are the floors.
+//! Presentations for OpenID4VP 1.0 and HAIP with both back ends: claims by path, the client identifier
+//! of a certificate as audience, and the transcript of an encrypted answer. Shapes and floors are those
+//! of the `draft` rows.
 
 use idgate_core::crypto::{aws_lc_rs, rustcrypto};
 use idgate_core::shell::{
@@ -27,7 +27,7 @@ const SD_JWT: &str = "1_0_sd_jwt_es256_10of30";
 const MDOC: &str = "1_0_mdoc_es256_6of25_chain1";
 const ISSUED: u64 = grown::PRESENTED_AT * 1000;
 const NOW: UnixMillis = UnixMillis::from_secs(grown::PRESENTED_AT + 5);
-/// What encrypts is not part of these rows; its thumbprint is part of the transcript.
+/// These rows do not encrypt. Only the thumbprint of the key is part of the transcript.
 const THUMBPRINT: [u8; 32] = [7; 32];
 const REQUEST: MdocRequest<'_> = MdocRequest {
     client_id: "x509_hash:Uvo3HtuIxuhC92rShpgqcT3YXwrqRxWEviRiA0OZszk",
@@ -97,7 +97,7 @@ fn case(
     Case { name: name.into(), backend: provider.name, idgate, floor }
 }
 
-/// A licence of 25 elements, of which six are shown.
+/// A licence of 25 elements, six of them disclosed.
 struct Licence {
     /// DER.
     root: Vec<u8>,

@@ -40,16 +40,16 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// What a request says beside the names of claims.
+/// The parts of a request in addition to claim names.
 #[derive(Default)]
 pub(crate) struct Asked {
-    /// Where claims stand that are not members of the payload by their name.
+    /// The paths of claims that are not members of the payload under their names.
     pub(crate) paths: Vec<(String, ClaimPath)>,
-    /// The types that are taken; none: any.
+    /// The accepted types. Empty: any type.
     pub(crate) vct: Vec<String>,
 }
 
-/// One presentation, which gives all the claims that are asked for.
+/// One presentation that discloses all requested claims.
 pub(crate) fn case(
     name: &str,
     input: &'static Input,

@@ -1,8 +1,7 @@
-//! `idgate-bench server`: the gateway under load, as a process of its own. A flow is create, answer
-//! and read, with everything that makes it durable: API key, audit entries, status events, outbox row,
-//! FULL synchronisation. Figures of the gateway's process alone; whoever asks it is beside it.
-//! A profile and both of its floors are asked in turns, so that what the machine does otherwise meets all
-//! three.
+//! `idgate-bench server`: the gateway under load, as a separate process. A flow is create, answer and
+//! read, with everything that makes it durable: API key, audit entries, status events, outbox row, FULL
+//! synchronisation. The figures cover only the gateway's process, and not its clients. A profile and its
+//! two floors run in turns, so that other load of the machine affects all three.
 
 #[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
 #[path = "../../idgate-server/store/src/tests/cluster.rs"]
@@ -43,7 +42,7 @@ use self::shared::Shared;
 pub(crate) use self::shared_floor::{SharedFloorOptions, serve_shared_floor};
 use self::waits::Length;
 
-/// Turns that each server has. More would make them too short for the kernel's ticks.
+/// The turns of each server. More would make a turn too short for the kernel's ticks.
 const ROUNDS: usize = 4;
 
 /// How much load.
@@ -55,39 +54,39 @@ pub(crate) struct ServerOptions {
     /// 100 000 flows per row
     #[arg(long, conflicts_with = "flows")]
     full: bool,
-    /// In place of flows: a client at full speed on 200 connections beside a good one, for each route
+    /// Instead of flows: a client at full speed on 200 connections and a good one, for each route
     /// of tenants
     #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
     neighbours: bool,
-    /// In place of flows: 1500 connections of 200 addresses that hold full bodies, beside a tenant
+    /// Instead of flows: 1500 connections of 200 addresses that hold full bodies, and a tenant
     #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
     strangers: bool,
-    /// In place of full speed: flows that come at a quarter, a half and three quarters of it; with `--postgres`
-    /// what a flow costs with one to three gateways, of which each is asked as often as one alone
+    /// Instead of full speed: flows at a quarter, a half and three quarters of it; with `--postgres` the
+    /// cost of a flow with one to three gateways at the same rate each
     #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
     rates: bool,
-    /// Where the CPU of a flow goes, by stage, as the gateway says in its traces
+    /// The CPU time of a flow by stage, from the gateway's traces
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates"])]
     stages: bool,
-    /// What a flow costs with much of something, over what it costs with little: tenants, settled sessions,
-    /// trusted roots, open streams, or one of these; with `--full` a million sessions
+    /// How the cost of a flow grows with the number of tenants, settled sessions, trusted roots or open
+    /// streams, or of one of these; with `--full` up to a million sessions
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages"])]
     #[arg(value_name = "KIND")]
     growth: Option<Option<growth::Kind>>,
-    /// Resident memory of the gateway: under load and after it, of an open session and of a stream
+    /// Resident memory of the gateway: under load and afterwards, per open session and per stream
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages", "growth"])]
     memory: bool,
-    /// What TLS in the gateway costs: on connections that stay, and on one for each flow
+    /// The cost of TLS in the gateway: on persistent connections, and with one connection for each flow
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages", "growth", "memory"])]
     tls: bool,
-    /// In place of both profiles: one to three gateways that share a PostgreSQL, beside one on SQLite and
-    /// beside a floor of the same statements
+    /// Instead of both profiles: one to three gateways that share a PostgreSQL, one on SQLite, and a floor
+    /// with the same statements
     #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
     postgres: bool,
-    /// Few requests of the good client: shows that it runs, and says little
+    /// Send few requests: shows that the bench works; its figures mean little
     #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
     short: bool,
-    /// Connections at a time
+    /// Parallel connections
     #[arg(long, default_value_t = 64)]
     connections: usize,
 }
@@ -98,10 +97,10 @@ impl ServerOptions {
     }
 }
 
-/// Measures both profiles, and sessions that are made alone, with their floors, a line each.
+/// Measures both profiles, and creation alone, with their floors. Prints a line for each.
 ///
 /// # Errors
-/// A server does not start, or gives another answer than it should.
+/// A server does not start, or gives an unexpected answer.
 pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let length = if options.short { Length::Short } else { Length::Full };
@@ -154,7 +153,7 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let create = (commits.map(Profile::CreateFloor), Profile::Create);
     for (floors, gateway) in [inline, jar, create] {
         let profiles = [&floors[..], &[gateway]].concat();
-        // Short ones: fewer would be measured by too few of the kernel's ticks.
+        // These flows are short: fewer of them would span too few of the kernel's ticks.
         let times = if gateway == Profile::Create { 4 } else { 1 };
         let flows = options.flows().saturating_mul(times);
         let mut rows = runtime.block_on(measure(options, flows, &profiles, None))?;
@@ -173,14 +172,14 @@ fn print(rows: Vec<Row>, json: bool) {
     }
 }
 
-/// A server, or several that share a database, with those who ask.
+/// A server, or several that share a database, with their clients.
 struct Driven {
     servers: Vec<Server>,
     clients: Vec<Client>,
     row: Row,
 }
 
-/// Measures these in turns.
+/// Measures these servers in turns.
 async fn measure(
     options: &ServerOptions,
     flows: usize,
@@ -220,7 +219,7 @@ impl Driven {
         for server in servers.iter().cycle().take(connections) {
             clients.push(Client::connect(server, profile).await?);
         }
-        // Warm: statements are prepared.
+        // Warm up: prepare the statements.
         let mut clients = drive(clients, connections.saturating_mul(4)).await?;
         clients.iter_mut().for_each(Client::forget_latencies);
         Ok(Self { servers, clients, row: Row::new(profile, connections) })
@@ -230,7 +229,7 @@ impl Driven {
         self.round_of(flows, async |clients| drive(clients, flows).await).await
     }
 
-    /// Measures what carries out that many flows.
+    /// Measures that many flows.
     async fn round_of(
         &mut self,
         flows: usize,
@@ -264,7 +263,7 @@ impl Driven {
         Ok(self.row)
     }
 
-    /// What all of them have used.
+    /// The resources that all of them have used.
     fn cpu(&self) -> Result<Duration, String> {
         self.servers.iter().map(Server::cpu).sum()
     }
@@ -289,7 +288,7 @@ impl Driven {
     }
 }
 
-/// Carries out that many flows, shared by the clients.
+/// Runs that many flows, shared by the clients.
 async fn drive(clients: Vec<Client>, flows: usize) -> Result<Vec<Client>, String> {
     let left = Arc::new(AtomicUsize::new(flows));
     let mut driving = JoinSet::new();

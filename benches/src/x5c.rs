@@ -1,5 +1,5 @@
-//! SD-JWT VC signed by a certificate in `x5c`, the path to its root with it, both back ends; and the
-//! same with a signer that was met before.
+//! SD-JWT VCs signed by a certificate in `x5c`, including the path to its root, with both back ends;
+//! and the same with a known signer.
 
 use idgate_core::crypto::{aws_lc_rs, rustcrypto};
 use idgate_core::shell::{
@@ -16,14 +16,14 @@ use crate::floor::{self, Backend};
 use crate::grown::{self, Shown};
 use crate::measure::Case;
 
-/// How the issuer stands to its root.
+/// The path from the issuer to its root.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Kind {
-    /// Directly below it.
+    /// Directly below the root.
     Direct,
-    /// The same with a signer that was met before; the floor verifies no certificate, either.
+    /// The same with a known signer. The floor verifies no certificate either.
     Known,
-    /// Over an intermediate.
+    /// Through an intermediate.
     Longer,
 }
 

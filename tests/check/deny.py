@@ -1,4 +1,4 @@
-"""Holds deny.toml over `cargo metadata`: licences, banned crates and features, sources.
+"""Checks `cargo metadata` against deny.toml: licences, banned crates and features, sources.
 
 usage: deny.py DENY_TOML < metadata.json
 """
@@ -17,7 +17,7 @@ TOKEN = re.compile(r"\s*(\(|\)|/|[A-Za-z0-9.+:-]+)")
 
 
 def permitted(expression, allow):
-    """Whether an SPDX expression can be satisfied with the allowed licences."""
+    """Whether the allowed licences satisfy an SPDX expression."""
     tokens = TOKEN.findall(expression)
     value, rest = any_of(tokens, allow)
     if rest or "".join(tokens) != re.sub(r"\s", "", expression):
@@ -59,7 +59,7 @@ def one_of(tokens, allow):
 
 
 def check(metadata, rules):
-    """Every breach, as text."""
+    """All breaches, as texts."""
     allow = set(rules["licenses"]["allow"])
     exceptions = {
         entry["crate"]: set(entry["allow"]) for entry in rules["licenses"].get("exceptions", [])

@@ -1,5 +1,5 @@
-"""Lines of the product, without tests, comments and blank lines, for each crate:
-`python3 tests/check/lines.py [COMMIT ...]`; without a commit those of the working tree's HEAD."""
+"""Counts the lines of each crate without tests, comments and blank lines:
+`python3 tests/check/lines.py [COMMIT ...]`; the default is HEAD."""
 
 import pathlib
 import re
@@ -31,7 +31,7 @@ def git(*arguments):
 
 
 def without_tests(code):
-    """The code of the product, and the names of the modules that are for tests alone."""
+    """The code without tests, and the names of test modules."""
     modules = set()
     while found := FOR_TESTS.search(code):
         module = MODULE.match(code, found.end())

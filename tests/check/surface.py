@@ -1,6 +1,6 @@
 """The public surface of idgate-core, one line for each item, method, field and variant, read from its
-sources. `python3 tests/check/surface.py` writes `tests/check/surface.txt`; the tests fail
-where it differs from the sources, so that a change of the surface is seen in a diff."""
+sources. `python3 tests/check/surface.py` writes `tests/check/surface.txt`. The tests fail if it differs
+from the sources, so a change of the surface shows in a diff."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "idgate-core/src"
 SNAPSHOT = pathlib.Path(__file__).with_name("surface.txt")
-# What is not there for those who depend on the library.
+# Items that are hidden from programs that depend on the library.
 HIDDEN = re.compile(r'cfg\((?:all\()?(?:test\b|doc\b|feature = "(?:internals|counting|shell)")')
 NOISE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<text>b?r?\#*"(?:\\.|[^"\\])*"\#*)|(?P<char>b?'(?:\\u\{[^}]*\}|\\x..|\\.|[^'\\])')""",
@@ -20,7 +20,7 @@ TO_SEMICOLON = ("use", "const", "static", "type")
 
 
 def without_noise(text):
-    """The code without comments, and without texts but for single words, as features are."""
+    """The code without comments and string literals. Literals that are single words, for example features, are kept."""
 
     def kept(found):
         if found["text"]:
@@ -31,7 +31,7 @@ def without_noise(text):
 
 
 def end_of_group(code, at):
-    """The place after the bracket that closes the one at `at`."""
+    """The position after the bracket that closes the one at `at`."""
     depth = 0
     while at < len(code):
         depth += (code[at] in "([{") - (code[at] in ")]}")
@@ -48,7 +48,7 @@ def one_line(code):
 
 
 def items(code):
-    """Each item as its attributes, its head, and what stands in its braces."""
+    """Each item as its attributes, its head, and the code in its braces."""
     at = 0
     while at < len(code):
         if code[at].isspace() or code[at] in ";,":
@@ -87,7 +87,7 @@ def members(code):
 
 
 def imports(tree, before=()):
-    """Each path of a use tree with the name that it is known by."""
+    """Each path of a use tree with the name that it imports."""
     tree = tree.strip()
     head, brace, rest = tree.partition("{")
     if brace:
@@ -144,7 +144,7 @@ class Crate:
         return (*base, *parts)
 
     def resolve(self, path):
-        """Where the thing of this path is defined."""
+        """The place where the item of this path is defined."""
         for _ in range(8):
             if path in self.defined or path not in self.used:
                 return path

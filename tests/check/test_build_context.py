@@ -1,4 +1,4 @@
-"""The build context of an image holds the source, and none of an operator's files."""
+"""The build context of an image contains the sources and none of an operator's files."""
 
 import fnmatch
 import pathlib
@@ -34,7 +34,7 @@ def patterns():
 
 
 def is_sent(name, rules):
-    """As `docker build` and `podman build` read the file: the last pattern that fits the path, or a folder of it, wins."""
+    """Whether `docker build` and `podman build` send a path: the last pattern that matches it or a parent folder wins."""
     parts = pathlib.PurePosixPath(name).parts
     paths = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
     sent = True
@@ -47,7 +47,7 @@ def is_sent(name, rules):
 
 
 class BuildContextTest(unittest.TestCase):
-    def test_what_is_private_stays_out(self):
+    def test_private_files_are_not_sent(self):
         rules = list(patterns())
         for name in PRIVATE:
             with self.subTest(file=name):
@@ -61,7 +61,7 @@ class BuildContextTest(unittest.TestCase):
         left_out = [name for name in sources if name.endswith((".rs", ".toml", ".lock", ".sql", ".yaml")) and not is_sent(name, rules)]
         self.assertEqual(left_out, [])
 
-    def test_the_reader_of_patterns_tells_the_last_that_fits(self):
+    def test_the_last_matching_pattern_wins(self):
         rules = [("*", False), ("a", True), ("**/x", False)]
         self.assertTrue(is_sent("a/b", rules))
         self.assertFalse(is_sent("c/b", rules))

@@ -1,4 +1,4 @@
-"""Every stable code of the core is documented, and no other. Python has the same."""
+"""The documentation lists exactly the stable codes of the core, and Python has the same codes."""
 
 import ast
 import pathlib
@@ -15,7 +15,7 @@ STATUS = re.compile(r"((?:\s*\|?\s*Self::\w+)+) => (\d+),")
 
 
 def codes_of_the_core():
-    """Error codes, reasons and wallet errors, and the status of HTTP of each error code."""
+    """Error codes, reasons and wallet errors, and the HTTP status of each error code."""
     source = (ROOT / "idgate-core/src/error/code.rs").read_text(encoding="utf-8")
     head, rest = source.split("    ErrorCode {")
     errors, rest = rest.split("    Reason {")
@@ -30,14 +30,14 @@ def codes_of_the_core():
 
 
 def arms_of(file, kind, function):
-    """The texts that a function of an enumeration of the core gives."""
+    """The texts that a method of an enum in the core returns."""
     source = (ROOT / "idgate-core/src" / file).read_text(encoding="utf-8")
     body = source.split(f"impl {kind} {{", 1)[1].split(f"fn {function}(self)", 1)[1].split("\n    }\n", 1)[0]
     return ARM.findall(body)
 
 
 def codes_of_python():
-    """The enumerations of codes.py, the texts that attributes are annotated with, and its statuses of HTTP."""
+    """The enums in codes.py, the texts that annotate attributes, and the HTTP statuses."""
     tree = ast.parse((ROOT / "bindings/python/src/idgate/codes.py").read_text(encoding="utf-8"))
     enums, texts, statuses = {}, {}, {}
     for node in tree.body:

@@ -1,4 +1,4 @@
-"""The linker script that gathers seldom code names modules that are there."""
+"""release/cold.ld, the linker script for seldom called code, names modules that exist."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ FOLDERS = {
 
 
 class ColdTest(unittest.TestCase):
-    def test_each_glob_of_ours_names_a_crate_and_a_module_of_it(self):
+    def test_each_glob_names_an_existing_crate_and_module(self):
         globs = GLOB.findall((ROOT / "release/cold.ld").read_text(encoding="utf-8"))
         self.assertGreater(len(globs), 8)
         for crate, word in globs:

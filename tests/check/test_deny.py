@@ -24,7 +24,7 @@ class DenyTest(unittest.TestCase):
     def breaches(self, **changes):
         return list(check(metadata(**changes), RULES))
 
-    def test_a_good_package_passes(self):
+    def test_an_allowed_package_passes(self):
         self.assertEqual(self.breaches(), [])
 
     def test_a_banned_crate_is_named(self):
@@ -34,13 +34,13 @@ class DenyTest(unittest.TestCase):
         found = self.breaches(features=["arbitrary_precision"])
         self.assertEqual(found, ["serde_json: feature arbitrary_precision is on"])
 
-    def test_another_source_is_a_breach(self):
+    def test_a_package_from_another_source_is_a_breach(self):
         self.assertEqual(len(self.breaches(source="git+https://example.com/x")), 1)
 
     def test_a_missing_licence_is_a_breach(self):
         self.assertEqual(len(self.breaches(license=None)), 1)
 
-    def test_an_exception_is_for_one_crate_and_one_licence(self):
+    def test_an_exception_covers_one_crate_and_one_licence(self):
         exceptions = [{"crate": "cbindgen", "allow": ["MPL-2.0"]}]
         rules = RULES | {"licenses": RULES["licenses"] | {"exceptions": exceptions}}
         for name, licence, breaches in (

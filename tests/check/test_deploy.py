@@ -1,4 +1,4 @@
-"""The deployment files parse, name settings that exist, and pass the tools that are installed."""
+"""The deployment files parse, name settings that exist, and pass the checks of installed tools."""
 
 import configparser
 import json
@@ -22,7 +22,7 @@ def text(name):
 
 
 def code(name):
-    """Without comments."""
+    """The text without comments."""
     return "\n".join(line for line in text(name).splitlines() if not line.lstrip().startswith("#"))
 
 
@@ -52,13 +52,13 @@ class DeployTest(unittest.TestCase):
             with self.subTest(file=file.name):
                 self.assertIn(f"| `{file.name}` |", described)
 
-    def test_every_alert_is_explained_and_no_other(self):
+    def test_the_page_explains_exactly_the_alerts(self):
         alerts = re.findall(r"- alert: (\w+)", text("alerts.yml"))
         monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
         explained = re.findall(r"^\| `(Idgate\w+)` \|", monitoring, re.MULTILINE)
         self.assertEqual(alerts, explained)
 
-    def test_every_alert_says_what_it_means_and_where_its_runbook_is(self):
+    def test_every_alert_has_a_summary_and_a_runbook(self):
         monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
         for block in text("alerts.yml").split("- alert: ")[1:]:
             name = block.split("\n", 1)[0]
@@ -67,7 +67,7 @@ class DeployTest(unittest.TestCase):
                 self.assertIn(f"runbook: docs/monitoring.md#{name.lower()}\n", block)
                 self.assertIn(f'| `{name}` | <a id="{name.lower()}"></a>', monitoring)
 
-    def test_the_dashboard_shows_metrics_that_there_are(self):
+    def test_the_dashboard_shows_existing_metrics(self):
         dashboard = json.loads(text("dashboard.json"))
         monitoring = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
         ids = [panel["id"] for panel in dashboard["panels"]]
@@ -84,7 +84,7 @@ class DeployTest(unittest.TestCase):
                         self.assertIn(f"`{re.sub('_(bucket|sum|count)$', '', name)}", monitoring)
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
-    def test_prometheus_takes_the_expressions_of_the_dashboard(self):
+    def test_prometheus_accepts_the_expressions_of_the_dashboard(self):
         panels = json.loads(text("dashboard.json"))["panels"]
         targets = [target["expr"] for panel in panels for target in panel["targets"]]
         rules = [
@@ -92,7 +92,7 @@ class DeployTest(unittest.TestCase):
             for n, expr in enumerate(targets)
         ]
         with tempfile.TemporaryDirectory() as folder:
-            # JSON is YAML.
+            # promtool reads JSON, because it is YAML.
             file = pathlib.Path(folder, "rules.yml")
             file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
             command = ["promtool", "check", "rules", file]
@@ -100,18 +100,18 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
-    def test_alerts_fire_where_they_should(self):
+    def test_alerts_fire_on_the_right_series(self):
         command = ["promtool", "test", "rules", DEPLOY.parent.parent / "tests/check/alerts_test.yml"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
-    def test_prometheus_takes_the_rules(self):
+    def test_prometheus_accepts_the_rules(self):
         command = ["promtool", "check", "rules", DEPLOY / "alerts.yml"]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_the_unit_is_one(self):
+    def test_the_unit_has_the_required_settings(self):
         unit = configparser.RawConfigParser(strict=False)
         unit.optionxform = str
         unit.read_string(text("idgate.service"))
@@ -123,10 +123,10 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(unit["Service"]["Environment"], "MIMALLOC_PURGE_DELAY=0")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_systemd_takes_the_unit(self):
+    def test_systemd_accepts_the_unit(self):
         with tempfile.TemporaryDirectory() as folder:
             unit = pathlib.Path(folder, "idgate.service")
-            # The program and its user are not on this machine.
+            # This machine has neither the program nor its user.
             unit.write_text(
                 text("idgate.service")
                 .replace("/usr/local/bin/idgate", "/bin/true")
@@ -141,7 +141,7 @@ class DeployTest(unittest.TestCase):
         self.assertEqual((done.returncode, about_it), (0, []), done.stderr)
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_the_unit_is_exposed_to_little(self):
+    def test_the_unit_has_a_low_exposure_score(self):
         command = ["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=20"]
         with tempfile.TemporaryDirectory() as folder:
             unit = pathlib.Path(folder, "idgate.service")
@@ -149,7 +149,7 @@ class DeployTest(unittest.TestCase):
             done = subprocess.run([*command, unit], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
 
-    def test_the_container_runs_as_nobody_in_particular(self):
+    def test_the_container_runs_as_an_unprivileged_user(self):
         joined = code("Containerfile").replace("\\\n", " ")
         lines = [line.split(None, 1) for line in joined.splitlines() if line.strip()]
         words = [line[0] for line in lines]
@@ -159,7 +159,7 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(users, ["65532:65532"])
         self.assertLess(words.index("USER"), words.index("ENTRYPOINT"))
 
-    def test_gateways_have_the_time_that_a_stop_takes(self):
+    def test_gateways_have_enough_time_to_stop(self):
         compose, kubernetes = code("compose-postgres.yml"), code("kubernetes.yml")
         grace = re.search(r"stop_grace_period: (\d+)s", compose)
         self.assertGreater(int(grace[1]), 5 + 25)
@@ -167,8 +167,8 @@ class DeployTest(unittest.TestCase):
         drain = re.search(r'IDGATE_DRAIN_DELAY: "(\d+)"', kubernetes)
         self.assertGreater(int(grace[1]), int(drain[1]) + 25)
 
-    # tests/deploy holds both files against the schemas of their kinds.
-    def test_gateways_in_containers_have_the_key_and_the_address_from_files(self):
+    # tests/deploy validates both files against the schemas of their kinds.
+    def test_gateways_in_containers_read_key_and_address_from_files(self):
         for name in ["compose-postgres.yml", "kubernetes.yml"]:
             with self.subTest(name=name):
                 self.assertNotRegex(code(name), r"IDGATE_(INSTANCE_KEY|DATABASE_URL):")
@@ -185,7 +185,7 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(depth, 0)
 
     @unittest.skipUnless(shutil.which("nginx"), "nginx is not installed")
-    def test_nginx_takes_the_configuration(self):
+    def test_nginx_accepts_the_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             server = re.sub(r"\s*ssl_certificate(_key)? [^;]*;", "", text("nginx.conf"))
             server = server.replace("443 ssl", "8443").replace("/var/log/nginx", folder)

@@ -1,4 +1,4 @@
-"""Every cap stands in a file of its own, where it can be found and weighed with the others."""
+"""All limits of a crate are in limits.rs, where they can be found and compared."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAP = re.compile(r"const ((?:MAX|MIN)_[A-Z0-9_]+): [^=]+ = \(?[0-9]")
 TIME = re.compile(r"const ([A-Z0-9_]+): (?:std::time::)?Duration =")
-# What the server does to itself, not what a peer costs: the reason stands beside each.
+# Limits of the server's own work, not of a peer's, with their reasons.
 OWN_TIMES = {
     "gateway.rs": {"SUMMARY_EVERY"},
     "listener.rs": {"PAUSE_AFTER_FAILURE", "LAST_HANDSHAKES", "LAST_REQUESTS"},
@@ -26,7 +26,7 @@ CRATES = (
 
 
 def sources(folder):
-    """The files of the product, each with its code but for the tests at its end."""
+    """The source files of the product, without the tests at their ends."""
     for path in sorted((ROOT / folder).rglob("*.rs")):
         within = path.relative_to(ROOT)
         if path.name != "limits.rs" and "limits" not in within.parts and "tests" not in path.stem and "tests" not in within.parts:
@@ -38,14 +38,14 @@ class LimitsTest(unittest.TestCase):
         for crate in CRATES:
             self.assertGreater(len(list(sources(f"{crate}/src"))), 4, crate)
 
-    def test_caps_stand_in_limits_rs_only(self):
+    def test_limits_are_only_in_limits_rs(self):
         for crate in CRATES:
             for path, code in sources(f"{crate}/src"):
                 for name in CAP.findall(code):
                     with self.subTest(file=str(path.relative_to(ROOT))):
                         self.fail(f"{name}: move it to {crate}/src/limits.rs")
 
-    def test_times_of_peers_stand_in_limits_rs_only(self):
+    def test_times_for_peers_are_only_in_limits_rs(self):
         found = {}
         for path, code in sources("idgate-server/src/http"):
             if names := set(TIME.findall(code.partition(FOR_TESTS)[0])):

@@ -1,4 +1,4 @@
-"""Documents point at files that exist."""
+"""Links and paths in the documents lead to files that exist."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ def documents():
 
 
 class LinksTest(unittest.TestCase):
-    def test_links_lead_somewhere(self):
+    def test_links_lead_to_existing_files(self):
         for document in documents():
             for target in LINK.findall(document.read_text(encoding="utf-8")):
                 with self.subTest(document=document.name, target=target):
@@ -25,10 +25,10 @@ class LinksTest(unittest.TestCase):
         for document in documents():
             for target in PATH.findall(document.read_text(encoding="utf-8")):
                 with self.subTest(document=document.name, target=target):
-                    # A command may have arguments.
+                    # Ignore the arguments of a command.
                     self.assertTrue((ROOT / target.split()[0]).exists())
 
-    def test_decisions_are_numbered_one_by_one(self):
+    def test_decisions_are_numbered_without_gaps(self):
         pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
         for number, page in enumerate(pages, 1):
             title = page.read_text(encoding="utf-8").split("\n", 1)[0]

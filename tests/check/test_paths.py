@@ -1,4 +1,4 @@
-"""Documents and examples name no place of the machine on which somebody wrote them."""
+"""Documents and examples contain no path of the machine on which they were written."""
 
 import re
 import unittest
@@ -17,13 +17,13 @@ def texts():
 
 
 class PathsTest(unittest.TestCase):
-    def test_no_text_names_a_folder_of_a_machine(self):
+    def test_no_text_contains_a_path_of_a_machine(self):
         for file in texts():
             found = OF_A_MACHINE.findall(file.read_text(encoding="utf-8", errors="replace"))
             with self.subTest(file=file.relative_to(ROOT)):
                 self.assertEqual(found, [])
 
-    def test_such_a_folder_is_found(self):
+    def test_such_a_path_is_found(self):
         for top in ("tmp", "home", "root", "Users"):
             for text in (f"in /{top}/idgate", f"`/{top}/erika/key.pem`", f"--data-dir=/{top}/data"):
                 with self.subTest(text=text):

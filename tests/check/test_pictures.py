@@ -1,4 +1,4 @@
-"""The pictures of the documentation: each is one that a command makes, and a page shows it."""
+"""Each picture in the documentation is made by a command and shown on a page."""
 
 import importlib.util
 import re
@@ -18,13 +18,13 @@ def made():
 
 
 class Pictures(unittest.TestCase):
-    def test_every_picture_is_made_by_the_command(self):
+    def test_a_command_makes_every_picture(self):
         there = {path.name for path in (ROOT / "docs/pictures").iterdir()}
         self.assertEqual(there, made())
         for path in (ROOT / "docs/pictures").iterdir():
             self.assertLess(path.stat().st_size, LARGEST, path.name)
 
-    def test_every_picture_is_shown_with_a_text_for_who_does_not_see_it(self):
+    def test_every_picture_is_shown_with_an_alternative_text(self):
         shown = {}
         for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
             for text, target in IMAGE.findall(page.read_text(encoding="utf-8")):

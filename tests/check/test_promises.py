@@ -1,16 +1,16 @@
-"""A promise with a figure names the test that shows it, and that test exists."""
+"""Each promise with a figure in the documentation names an existing test."""
 
 import pathlib
 import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Every page: each may name a test.
+# All pages, because each may name a test.
 DOCUMENTS = (*sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")), "README.md", "SECURITY.md")
 SOURCES = ("idgate-core", "idgate", "idgate-server", "idgate-ffi", "tests", "bindings", "examples", "benches")
-# `file::test`, with as many folders before the file as it takes to find it.
+# `file::test`, with as many folders before the file as are needed to identify it.
 NAMED = re.compile(r"`((?:[a-z0-9_]+::)+[a-z0-9]+_[a-z0-9_]+)`")
-# `fn test`, `test: Phase => …` in a table of one macro, `def test`.
+# `fn test`, `def test`, or `test: Phase => …` in the table of a macro.
 DEFINED = re.compile(
     r"^\s*(?:pub(?:\(super\))? )?(?:async )?(?:fn|def) ([a-z0-9_]+)"
     r"|^ {8}([a-z0-9_]{12,}): \w+ =>",
@@ -26,7 +26,7 @@ def module(path):
 
 
 def tests():
-    """Every function, with the modules that it stands in."""
+    """Every function, with its modules."""
     found = {}
     for top in SOURCES:
         for path in (ROOT / top).rglob("*"):
@@ -61,7 +61,7 @@ class PromisesTest(unittest.TestCase):
                     modules = self.tests.get(test, [])
                     self.assertTrue(any(found[-len(where) :] == where for found in modules))
 
-    def test_a_test_is_named_with_its_file(self):
+    def test_every_test_is_named_with_its_file(self):
         for document, text in self.texts.items():
             for name in BARE.findall(text):
                 with self.subTest(document=document, name=name):
@@ -88,7 +88,7 @@ class PromisesTest(unittest.TestCase):
                         self.assertEqual(len(row), len(header))
                         self.assertRegex(row[-1], NAMED)
 
-    def test_nothing_that_is_spoken_is_listed_as_missing(self):
+    def test_supported_formats_are_not_listed_as_missing(self):
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         manual = (ROOT / "idgate-core/src/manual/interop.rs").read_text(encoding="utf-8")
         missing = [row[-1] for header, rows in tables(readme) for row in rows if header[-1] == "not yet"]

@@ -1,4 +1,4 @@
-"""Pages that are made of something, or are something word for word, are what that is."""
+"""Generated pages, and pages that quote a source file, match their sources."""
 
 import pathlib
 import sys
@@ -10,14 +10,14 @@ import reference  # noqa: E402
 
 
 class ReferenceTest(unittest.TestCase):
-    def test_the_page_is_made_of_the_description(self):
+    def test_the_reference_matches_the_interface_description(self):
         made = reference.from_source()
         if made is None:
             self.skipTest("no PyYAML; tests/docs compares with what a gateway serves")
         same = made == reference.PAGE.read_text(encoding="utf-8")
         self.assertTrue(same, "docs/http.md is old: python3 tests/docs/reference.py")
 
-    def test_the_program_of_the_page_about_rust_is_the_one_that_is_built(self):
+    def test_the_program_on_the_rust_page_is_the_example(self):
         page = (reference.ROOT / "docs/rust.md").read_text(encoding="utf-8")
         shown = page.split("// src/main.rs\n", 1)[1].split("```", 1)[0]
         built = (reference.ROOT / "examples/src/bin/quick_start.rs").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Python's types of requests have the members that the interface description has."""
+"""The request types in Python have the members of the interface description."""
 
 import ast
 import pathlib
@@ -12,7 +12,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = ROOT / "bindings/python/src/idgate/request.py"
 DESCRIPTION = ROOT / "idgate-server/openapi.yaml"
-# Fields that the library does not have: for a gateway's page, and for the registration certificates that it keeps.
+# Fields that only a gateway has: for its page, and for stored registration certificates.
 OF_GATEWAYS = ("retry_uri", "purpose", "handover", "intended_use")
 
 
@@ -21,7 +21,7 @@ def is_optional(annotation):
 
 
 def members_of_python():
-    """Of each TypedDict: its members, and those of its base, by whether they may be left out."""
+    """For each TypedDict, its members with those of its base, and whether each is optional."""
     found = {}
     for node in ast.parse(TYPES.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef):
@@ -45,7 +45,7 @@ def members_of_description(schemas, name, without=()):
 
 @unittest.skipIf(yaml is None, "no PyYAML")
 class RequestsTest(unittest.TestCase):
-    def test_the_types_of_python_have_the_members_of_the_description(self):
+    def test_python_types_have_the_members_of_the_description(self):
         schemas = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["components"]["schemas"]
         found = members_of_python()
         sets = schemas["CreateSessionByCredential"]["properties"]["credential_sets"]["items"]

@@ -1,11 +1,11 @@
-"""Each step of tests/run.sh is in one tier, and each step of --all names paths that there are."""
+"""Each step of tests/run.sh is in one tier, and each step of --all names paths that exist."""
 
 import pathlib
 import subprocess
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The declarations alone, printed: `step TIER NAME` and `on PATH...`.
+# Prints only the declarations: `step TIER NAME` and `on PATH...`.
 DECLARATIONS = r"""
 root=$PWD logs=$PWD tested=$PWD idgate=idgate library=library mode=everyday
 everyday() { echo "step everyday $1"; }
@@ -41,12 +41,12 @@ def run(*arguments):
 
 
 class StepsTest(unittest.TestCase):
-    def test_a_step_is_in_one_tier(self):
+    def test_each_step_is_in_one_tier(self):
         names = [step["name"] for step in declarations()]
         self.assertEqual(sorted(set(names)), sorted(names))
         self.assertGreater(len(names), 40)
 
-    def test_a_step_of_all_names_paths_that_exist(self):
+    def test_steps_of_all_name_existing_paths(self):
         for step in declarations():
             with self.subTest(step=step["name"]):
                 self.assertEqual(bool(step["on"]), step["tier"] == "all")
@@ -64,7 +64,7 @@ class StepsTest(unittest.TestCase):
         listed = [(line.split()[0], line[21:]) for line in run("--list").stdout.splitlines()]
         self.assertEqual(listed, [(step["tier"], step["name"]) for step in declarations()])
 
-    def test_what_cannot_be_run_is_refused(self):
+    def test_unknown_steps_and_options_are_refused(self):
         for arguments in (["--every"], ["--touched"], ["--touched", "no-such-commit"], ["--only"], ["--all", "more"]):
             with self.subTest(arguments=arguments):
                 self.assertEqual(run(*arguments).returncode, 2)

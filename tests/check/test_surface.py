@@ -1,4 +1,4 @@
-"""The public surface of idgate-core is the one that is written down."""
+"""surface.txt is the public surface of idgate-core."""
 
 import difflib
 import unittest
@@ -7,7 +7,7 @@ import surface
 
 
 class SurfaceTest(unittest.TestCase):
-    def test_the_public_surface_changes_only_in_sight(self):
+    def test_the_public_surface_matches_surface_txt(self):
         written = surface.SNAPSHOT.read_text(encoding="utf-8")
         found = surface.surface()
         if written != found:

@@ -1,5 +1,5 @@
-"""No text of idgate-core speaks of a command line, of C, or of a gateway with an operator: programs in Rust,
-Python, Node and C link it that have none of these."""
+"""The texts of idgate-core mention no command line, no C and no gateway with an operator, because programs in Rust,
+Python, Node and C use the library without these."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ import surface
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "idgate-core/src"
 FOREIGN = ("--", "IDGATE_", "idgate_", "NULL", "line 1 column", "the operator", "gateway")
-# PEM has it around its labels (RFC 7468 2).
+# Around the labels of PEM (RFC 7468 2).
 MARKER = "-----"
 # Texts that name a part of a format, by file.
 EXCEPTIONS = {
@@ -21,7 +21,7 @@ TEXT = re.compile(r'"@(\d+)@"')
 
 
 def texts_of_the_product(code):
-    """The string literals of a file outside of its comments and tests, and the names of its test modules."""
+    """The string literals of a file without those in comments and tests, and the names of its test modules."""
     texts = []
 
     def numbered(found):
@@ -38,11 +38,11 @@ def foreign_words(text):
     return [word for word in FOREIGN if word in text.replace(MARKER, "")]
 
 
-def product():
-    """Each file with its texts. Whole files for tests are left out."""
+def product(sources=SOURCES):
+    """Each source file with its texts, except files that only tests use."""
     found, for_tests = {}, set()
-    for path in sorted(SOURCES.rglob("*.rs")):
-        within = path.relative_to(SOURCES)
+    for path in sorted(sources.rglob("*.rs")):
+        within = path.relative_to(sources)
         texts, modules = texts_of_the_product(path.read_text(encoding="utf-8"))
         folder = re.sub(r"(/?mod|/?lib)?\.rs$", "", within.as_posix())
         for_tests |= {f"{folder}/{module}".lstrip("/") for module in modules}
@@ -54,16 +54,16 @@ def product():
 
 
 class TextsTest(unittest.TestCase):
-    def test_texts_of_the_core_are_for_every_caller(self):
+    def test_texts_of_the_core_fit_every_caller(self):
         texts = [(name, text) for name, texts in product() for text in texts]
         self.assertGreater(len(texts), 1000)
         foreign = {found for found in texts if foreign_words(found[1])}
         for name, text in sorted(foreign - set(EXCEPTIONS)):
             with self.subTest(file=name, words=foreign_words(text)):
-                self.fail(f"{text}: say it for a caller of the library, and carry the rest as data")
+                self.fail(f"{text}: write it for a caller of the library, and pass the rest as data")
         self.assertEqual(set(EXCEPTIONS) - foreign, set(), "exceptions that are not needed")
 
-    def test_a_text_over_two_lines_is_read_as_one_and_tests_are_left_out(self):
+    def test_a_text_on_two_lines_is_joined_and_tests_are_skipped(self):
         code = """
             // "--comment"
             const A: &str = "ask the \\

@@ -1,8 +1,8 @@
-"""No test's verdict depends on time, load or luck: CONTRIBUTING.md says how a test waits.
+"""The verdict of a test does not depend on time, load or luck. CONTRIBUTING.md says how a test waits.
 
 A sleep, a clock reading or a fixed port in a test needs a reason: `reason: ...` in a comment on its line or on the
-line above. `waits.txt` counts, for each file, the places from before this rule, which may only become fewer:
-`python3 tests/check/test_waits.py --write` writes what is left.
+line above. `waits.txt` counts the older places without a reason in each file. The counts may only fall:
+`python3 tests/check/test_waits.py --write` writes the current ones.
 """
 
 import pathlib
@@ -30,7 +30,7 @@ def is_test(name):
 
 
 def places(text):
-    """The lines that wait or look at a clock, and say no reason."""
+    """The lines that wait or read a clock without a reason."""
     before = ""
     for number, line in enumerate(text.splitlines(), 1):
         if WAIT.search(line) and not COMMENT.match(line) and "reason: " not in line and "reason: " not in before:
@@ -53,13 +53,13 @@ def left():
 
 
 class WaitsTest(unittest.TestCase):
-    def test_a_wait_in_a_test_says_its_reason(self):
+    def test_a_wait_in_a_test_has_a_reason(self):
         allowed = left()
         for name, here in found():
             with self.subTest(file=name):
                 told = "\n".join(f"{name}:{number}: {line}" for number, line in here)
                 self.assertLessEqual(
-                    len(here), allowed.get(name, 0), f"wait for an event, or say the reason:\n{told}"
+                    len(here), allowed.get(name, 0), f"wait for an event, or give a reason:\n{told}"
                 )
 
     def test_the_list_of_waits_only_shrinks(self):
@@ -68,7 +68,7 @@ class WaitsTest(unittest.TestCase):
             with self.subTest(file=name):
                 self.assertEqual(now.get(name, 0), count, "python3 tests/check/test_waits.py --write")
 
-    def test_a_wait_is_seen_and_its_reason_too(self):
+    def test_waits_and_reasons_are_recognised(self):
         self.assertEqual(len(list(places("thread::sleep(pause);"))), 1)
         self.assertEqual(len(list(places("assert!(begun.elapsed() < LONGEST);"))), 1)
         self.assertEqual(len(list(places('connect("127.0.0.1:8080")'))), 1)

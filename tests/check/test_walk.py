@@ -1,4 +1,4 @@
-"""The walks through the code name files and functions that are there."""
+"""The walks through the code name existing files and functions."""
 
 import pathlib
 import re
@@ -29,7 +29,7 @@ class WalkTest(unittest.TestCase):
                     with self.subTest(walk=walk, file=quoted):
                         self.assertTrue((ROOT / quoted).is_file())
 
-    def test_every_name_in_a_walk_stands_in_the_code(self):
+    def test_every_name_in_a_walk_is_in_the_code(self):
         for walk in WALKS:
             for quoted in QUOTED.findall((ROOT / walk).read_text(encoding="utf-8")):
                 if NAME.fullmatch(quoted):

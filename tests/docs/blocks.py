@@ -1,4 +1,4 @@
-"""The fenced blocks of the site's pages, each with what its info string says."""
+"""The fenced blocks of the site's pages, with their info strings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Block:
 
 
 def pages() -> list[str]:
-    """The pages of the site, in its order."""
+    """The pages of the site, in order."""
     return CHAPTER.findall((DOCS / "SUMMARY.md").read_text(encoding="utf-8"))
 
 
@@ -68,7 +68,7 @@ def blocks(page: str, text: str | None = None) -> list[Block]:
 
 
 def commands(text: str) -> list[str]:
-    """What a shell runs one after another: a line, with those that go on from it."""
+    """The commands of a block: each line with its continuation lines."""
     whole, open_quote, part = [], None, []
     for line in text.splitlines():
         if open_quote is None and not part and (not line.strip() or line.lstrip().startswith("#")):
@@ -95,7 +95,7 @@ def commands(text: str) -> list[str]:
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    """The commands of a `console` block, each with what it prints."""
+    """The commands of a `console` block, each with its output."""
     told: list[tuple[str, str]] = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -111,7 +111,7 @@ def shown(text: str) -> list[tuple[str, str]]:
 
 
 def pattern(output: str) -> re.Pattern[str]:
-    """What a command may print: `…` is anything in a line, and a line of it any lines."""
+    """A pattern for the output of a command: `…` matches anything in a line, and a line of `…` any lines."""
     parts = []
     for line in output.rstrip("\n").split("\n"):
         if line.strip() == "…":

@@ -1,7 +1,7 @@
-"""Every link of the site leads to a file and a place in it: `python3 tests/docs/links.py target/book`.
+"""Checks that every link of the site leads to a file and an anchor: `python3 tests/docs/links.py target/book`.
 
-Links to other sites are not followed, and nothing but a link may lead there: no script, style, font or
-image comes from elsewhere."""
+Links to other sites are not followed. Only links may lead to other sites: a script, style, font or image from
+elsewhere is an error."""
 
 import html.parser
 import pathlib
@@ -15,7 +15,7 @@ URL_IN_STYLE = re.compile(r"url\(['\"]?(?!data:)([^'\")]+)")
 
 
 class Page(html.parser.HTMLParser):
-    """What a page links to, and the places that can be linked to."""
+    """The links of a page, and its anchors."""
 
     def __init__(self, text):
         super().__init__()
@@ -31,7 +31,7 @@ class Page(html.parser.HTMLParser):
 
 
 def broken(site):
-    """A line for each link that leads nowhere."""
+    """A line for each broken link."""
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
     pages = {name: Page((site / name).read_text(encoding="utf-8")) for name in files if name.endswith(".html")}
     for name, page in sorted(pages.items()):

@@ -1,4 +1,4 @@
-"""Puts the pictures of the pages into docs/pictures: `python3 tests/docs/pictures.py`.
+"""Copies the pictures for the pages to docs/pictures: `python3 tests/docs/pictures.py`.
 
 The browser tests draw every state of the page for people and of the sandbox's console into target/pictures
 (`tests/run.sh --only 'pages for people'`). Four of these are in the documentation.
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DRAWN = ROOT / "target/pictures"
 SHOWN = ROOT / "docs/pictures"
 
-# The picture of the documentation, and the state that it is of.
+# Each picture in the documentation, and the state that it shows.
 PICTURES = {
     "page-on-a-computer.png": "page-open-1280-light.png",
     "page-on-a-phone.png": "page-open-390-light.png",

@@ -55,7 +55,7 @@ def values(schema):
 
 
 def kind(schema):
-    """A schema in a few words, with links to those that have a name."""
+    """A schema in a few words, with links to named schemas."""
     if schema is True or not schema:
         return "anything"
     if "$ref" in schema:

@@ -1,6 +1,6 @@
-"""A preprocessor of mdBook: a link that leaves docs/ becomes the name of the file in the repository.
+"""A preprocessor for mdBook: replaces each link that leaves docs/ with the file's name in the repository.
 
-On a code host such links work as they stand; the site has no copy of what they lead to, and calls a README index."""
+On a code host such links work. The site has no copy of those files, and names a README index."""
 
 import json
 import posixpath
@@ -12,7 +12,7 @@ LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\
 
 
 def without_outside(text, folder):
-    """The text of a page that stands in `folder` of docs/."""
+    """The text of a page in `folder` of docs/."""
 
     def named(link):
         words, target = link[1], posixpath.normpath(posixpath.join(folder, link[2]))

@@ -1,4 +1,4 @@
-"""What a page takes for granted, and how its blocks run that no shell runs."""
+"""The scene of a page: what the page assumes, and how blocks run that are not for a shell."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
 from patience import PATIENCE  # noqa: E402
 
-# reason: the pages name these ports, which are free in a network of the test's own
+# reason: the pages name these ports; the test runs in its own network, where they are free
 GATEWAY, SANDBOX, RECEIVER = "http://127.0.0.1:8080", "http://127.0.0.1:8081", "http://127.0.0.1:3000"
 
 
 class Scene:
-    """A page that brings everything itself."""
+    """A page that needs no preparation."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.prepare()
 
     def prepare(self) -> None:
-        """Before the first block."""
+        """Runs before the first block."""
 
     def before(self, block: Block) -> None:
-        """Whatever a block needs that a reader has."""
+        """Prepares what a block needs and a reader has."""
 
     def json(self, block: Block, value: object) -> None:
-        """A block of JSON was read; a page about an interface says more."""
+        """Handles a block of JSON. Pages about an interface do more."""
 
     def code(self, block: Block) -> None:
         raise AssertionError(f"{block}: give it a file name, or say in scenes.py how it runs")
 
 
 class Gateway(Scene):
-    """A page whose sandbox runs, and whose key is known."""
+    """A page with a running sandbox and its API key."""
 
     def ask(self, path: str, body: object = None, method: str | None = None, **headers: str):
         key = self.world.wait_for(lambda: re.findall(r"sk_(?:test|live)_\w+", self.world.told))[0]

@@ -1,4 +1,4 @@
-"""The scenes of the pages: files, what happened before, and what stands for addresses of others."""
+"""The scenes of the pages: files, earlier steps, and replacements for foreign addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tenant import Integrate
 from world import BUILT
 
 CASES = ROOT / "tests/it/cases"
-#: What a command of a page says -> what is run instead, for want of a CRL. docs/README.md says so.
+#: Text in a command -> its replacement, because there is no CRL. docs/README.md says so.
 INSTEAD = {"--crl iaca.crl": "--revocation off"}
 
 
@@ -49,14 +49,14 @@ class Authority(Scene):
 
 
 class Node(Scene):
-    """The library that the test run built; else installing the package builds one."""
+    """Uses the library that the test run built. Otherwise installing the package builds one."""
 
     def prepare(self) -> None:
         self.world.run(f"export IDGATE_LIBRARY={BUILT / 'libidgate_ffi.so'}")
 
 
 class Sandbox(Gateway):
-    """Each answer is to a session of its own, by whichever link the page shows."""
+    """Each answer is for a separate session, by the link that the page shows."""
 
     def prepare(self) -> None:
         self.world.fresh_link = self.link
@@ -77,14 +77,14 @@ class Sandbox(Gateway):
 
 
 class Phones(Scene):
-    """A sandbox that runs while a reader makes offers."""
+    """A sandbox that is running while a reader makes offers."""
 
     def prepare(self) -> None:
         self.world.run_all("idgate sandbox")
 
 
 class Operate(Gateway):
-    """What an operator has at hand: an issuer's key, a logo, and answers that were captured."""
+    """A gateway from its first command on, a refused session, and captured answers."""
 
     def prepare(self) -> None:
         self.case = json.loads((CASES / "sd_jwt_vc.json").read_text())[0]
@@ -102,7 +102,7 @@ class Operate(Gateway):
             self.refused("shop.example")
         elif "--checkpoints" in block.text:
             self.world.run_all("idgate audit export --json >first.json")
-            # What was signed is in the file within a second.
+            # A signed checkpoint is in the file within a second.
             if not self.world.wait_for((self.world.clone / "checkpoints").read_bytes):
                 raise AssertionError("no checkpoint was written")
             shutil.copy(self.world.clone / "checkpoints", self.world.clone / "copy")
@@ -120,7 +120,7 @@ class Operate(Gateway):
             self.captured("sd_jwt_vc.json", "presentation.txt")
 
     def refused(self, host: str) -> None:
-        """A session that failed, and its notification, which waits for the review of the host."""
+        """A failed session, and its notification, which is held for the review of the host."""
         status, told = self.ask("/v1/webhook-endpoint", {"url": f"https://{host}/hooks"}, "PUT")
         assert status == 200, told
         asked = {"format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
@@ -131,10 +131,10 @@ class Operate(Gateway):
         self.refused(host)
         self.world.run_all(f"idgate webhook-host reject {host} --note no")
         if not self.world.wait_for(lambda: "whf_" in self.world.run("idgate dead-letters list")[0]):
-            raise AssertionError("the notification to a rejected host is no dead letter")
+            raise AssertionError("the notification to a rejected host is not a dead letter")
 
     def captured(self, case: str, name: str) -> str:
-        """An answer from the cases that all languages share, what the request to it was, and when."""
+        """An answer from the shared cases, with its request and time."""
         case = json.loads((CASES / case).read_text())[0]
         session = json.loads(unpadded(case["session"]))
         form = urllib.parse.parse_qs(unpadded(case["body"]).decode())

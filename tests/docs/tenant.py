@@ -12,10 +12,10 @@ import urllib.request
 from blocks import ROOT, Block
 from scene import GATEWAY, PATIENCE, RECEIVER, SANDBOX, Gateway
 
-#: What answers have besides where more is switched on than the page shows.
+#: Further members of answers, because this sandbox has more turned on than the page shows.
 OF_OTHERS = {"profile", "page_url", "page_code", "response_code"}
-#: What the page says that `gateway` does, and what a tenant's program has besides. The browser's wallet declines:
-#: tests/shop/recipe.test.js has one that does not.
+#: `gateway` as the page describes it, and the rest of a tenant's program. The browser's wallet declines;
+#: tests/shop/recipe.test.js has one that accepts.
 TENANT = """
 let sessionId
 const credential = { protocol: 'openid4vp-v1-unsigned', data: { error: 'access_denied' } }
@@ -32,7 +32,7 @@ async function gateway(path, body) {
 const answerWith = (told) => console.log(JSON.stringify(told))
 const redirect = (url) => console.log(`led to ${url}`)
 """
-#: As much of a browser as the page uses.
+#: The parts of a browser that the page uses.
 BROWSER = """
 const elements = { [%(button)s]: {} }
 globalThis.document = { getElementById: (id) => elements[id] }
@@ -53,7 +53,7 @@ globalThis.fetch = async (url, options) => ({ ok: true, json: async () => {
 
 
 class Integrate(Gateway):
-    """A sandbox that has the issuers of the page, and a tenant's page and receiver."""
+    """A sandbox with the issuers on the page, and a tenant's page and receiver."""
 
     def prepare(self) -> None:
         world = self.world
@@ -131,7 +131,7 @@ class Integrate(Gateway):
             self.program(block)
 
     def notification(self, block: Block) -> None:
-        """The request that comes to a receiver has the headers and the body that are shown."""
+        """The receiver gets the headers and the body in the example."""
         scene = self
 
         class Receiver(http.server.BaseHTTPRequestHandler):
@@ -167,7 +167,7 @@ class Integrate(Gateway):
         return ran.stdout
 
     def page(self, block: Block) -> None:
-        """In a browser that has a dialogue the button ends with the answer, and in another at the link."""
+        """The button ends with the answer in a browser with a dialogue, and at the link in any other."""
         script = re.search(r"<script type=\"module\">(.*?)</script>", block.text, re.DOTALL)[1]
         script = script.replace("'/idgate.js'", json.dumps(str(ROOT / "bindings/browser/idgate.js")))
         button = re.search(r"<button id=\"(\w+)\"", block.text)[1]
@@ -199,7 +199,7 @@ class Integrate(Gateway):
 
 
 def same_shape(shown: object, real: object, at: str = "") -> None:
-    """What is shown has the members that are answered, and their kinds of values."""
+    """The example has the members of the real answer, with the same types of values."""
     if isinstance(shown, dict) and isinstance(real, dict):
         left_out = set(real) - set(shown) - OF_OTHERS
         if left_out or set(shown) - set(real):

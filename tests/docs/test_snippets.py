@@ -1,11 +1,11 @@
-"""Every example of the site, run as it stands there.
+"""Runs every example of the site, word for word.
 
-    unshare -rn python3 -m unittest        # in tests/docs; ports of their own, and no network
+    unshare -rn python3 -m unittest        # in tests/docs; with separate ports and no network
 
-DOCS_BUILT: where the built programs are, without it target/release. DOCS_WHEELS: where a wheel of the package for
-Python is, with what it needs, without it target/wheels; without a wheel its page is skipped, and that of C without
-pkg-config. IDGATE_PYTHON: a Python with pip, without it the system's. IDGATE_LONG: the program in Rust is built
-anew, in a project of its own."""
+DOCS_BUILT: the folder of the built programs; the default is target/release. DOCS_WHEELS: the folder of the Python wheel
+and its dependencies; the default is target/wheels. Without a wheel the page about Python is skipped, and without
+pkg-config the page about C. IDGATE_PYTHON: a Python with pip; the default is the system's. IDGATE_LONG: builds the
+program in Rust from nothing, in a separate project."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scene import GATEWAY, PATIENCE, Scene
 from scenes import INSTEAD, SCENES
 from world import BUILT, LONG, WHEELS, World
 
-#: How many blocks of a page are shown and not run, and why no test has what they need.
+#: The number of `shown` blocks of each page, and why no test can run them.
 SHOWN = {
     "verify.md": 2,  # answers that only the browser's own key opens: tests/it/src/verify_dc_api.rs has them
     "scale.md": 3,  # a PostgreSQL, which the tests of the store start
@@ -42,7 +42,7 @@ MARKS = {"shown", "waits", "no_run", "answer", "request"}
 
 
 def loopback() -> None:
-    """In a network of its own loopback is down at first."""
+    """Starts the loopback interface, which is down in a new network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         name = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack("16sh14x", fcntl.ioctl(any_socket, 0x8913, name))[1]
@@ -73,14 +73,14 @@ class SnippetsTest(unittest.TestCase):
                     for check in later:
                         check()
                     later = []
-        self.assertEqual(later, [], "what waits is answered on the same page")
+        self.assertEqual(later, [], "a waiting program is answered on the same page")
         text = "".join(block.text for block in found if block.language in ("sh", "console"))
         for name in files:
             stem = "cargo run" if name == "src/main.rs" else os.path.splitext(os.path.basename(name))[0]
-            self.assertIn(stem, text, f"docs/{page}: nobody runs {name}")
+            self.assertIn(stem, text, f"docs/{page}: no command runs {name}")
 
     def refuses(self, page: str) -> None:
-        """The program that waits for a wallet refuses another body with its code and a sentence."""
+        """The program that waits for a wallet refuses any other body with its code and a sentence."""
         world = World()
         self.addCleanup(world.close)
         scene = SCENES.get(page, Scene)(world)
@@ -101,7 +101,7 @@ class SnippetsTest(unittest.TestCase):
 
 
 def run_block(scene: Scene, block: Block) -> None:
-    """Does what a reader does with it."""
+    """Does what a reader does with a block."""
     world = scene.world
     if "shown" in block.marks or block.language == "text":
         return
@@ -119,12 +119,12 @@ def run_block(scene: Scene, block: Block) -> None:
         run_shown(world, block.text)
     elif block.language == "json":
         scene.json(block, json.loads(block.text))
-    elif block.language != "rust":  # those are documentation tests of the crate of the examples
+    elif block.language != "rust":  # these run as documentation tests of the examples crate
         scene.code(block)
 
 
 def run_shown(world: World, text: str) -> None:
-    """Each command ends well, and prints what is shown below it; where nothing is shown, whatever it likes."""
+    """Each command succeeds and prints the text shown below it. If none is shown, any output is right."""
     for command, expected in shown(text):
         output, code = world.run(command)
         if code != 0:
@@ -134,7 +134,7 @@ def run_shown(world: World, text: str) -> None:
 
 
 def kind_of(block: Block) -> str | None:
-    """Whether a block is run, or only counted; `None`: nobody said."""
+    """Whether a block runs or is only counted. `None`: the page does not say."""
     if not block.language or not set(block.marks) <= MARKS:
         return None
     if "shown" in block.marks:
@@ -169,7 +169,7 @@ for each in pages():
 
 
 class ReferenceTest(unittest.TestCase):
-    def test_the_page_of_all_endpoints_is_what_a_gateway_says(self) -> None:
+    def test_the_reference_page_matches_a_gateway(self) -> None:
         loopback()
         world = World()
         self.addCleanup(world.close)
@@ -178,11 +178,11 @@ class ReferenceTest(unittest.TestCase):
                       f"curl -s {GATEWAY}/api/openapi.json -o openapi.json\n")
         document = json.loads((world.clone / "openapi.json").read_text(encoding="utf-8"))
         same = reference.page(document) == reference.PAGE.read_text(encoding="utf-8")
-        self.assertTrue(same, "make docs/http.md anew: python3 tests/docs/reference.py")
+        self.assertTrue(same, "docs/http.md is out of date; run python3 tests/docs/reference.py")
 
 
 class BlocksTest(unittest.TestCase):
-    """Nothing on the site is left out by accident."""
+    """No block of the site is left out by accident."""
 
     def test_every_block_is_run_or_counted(self) -> None:
         counted = {"shown": collections.Counter(), "text": collections.Counter()}
@@ -190,18 +190,18 @@ class BlocksTest(unittest.TestCase):
             for block in blocks(page):
                 with self.subTest(block=str(block)):
                     kind = kind_of(block)
-                    self.assertIsNotNone(kind, "no test runs this: say `shown`, and count it")
+                    self.assertIsNotNone(kind, "no test runs this: write `shown` after the language, and count it")
                     if kind in counted:
                         counted[kind][page] += 1
         self.assertEqual(counted["shown"], collections.Counter(SHOWN))
         self.assertEqual(counted["text"], collections.Counter(TEXT))
 
-    def test_what_is_run_instead_is_told(self) -> None:
+    def test_replaced_commands_are_documented(self) -> None:
         told = " ".join((DOCS / "README.md").read_text(encoding="utf-8").split())
         for text, instead in INSTEAD.items():
             self.assertIn(f"`{instead}` stands for `{text}`", told)
 
-    def test_who_needs_the_program_is_told_how_to_get_it(self) -> None:
+    def test_pages_that_use_the_program_say_how_to_get_it(self) -> None:
         for page in ("c.md", "node.md", "python.md", "rust.md"):
             self.assertIn("[`idgate` in `PATH`](README.md#how-to-read-the-examples)", (DOCS / page).read_text("utf-8"))
 
@@ -219,9 +219,9 @@ class BlocksTest(unittest.TestCase):
 
 
 class HarnessTest(unittest.TestCase):
-    """What is shown and not so is found."""
+    """The tests detect wrong examples."""
 
-    def test_an_output_that_differs_is_found(self) -> None:
+    def test_a_different_output_is_found(self) -> None:
         for expected, printed, same in (
             ("a …\n", "a b\n", True),
             ("…\nend\n", "one\ntwo\nend\n", True),
@@ -234,14 +234,14 @@ class HarnessTest(unittest.TestCase):
             with self.subTest(expected=expected, printed=printed):
                 self.assertEqual(bool(re.fullmatch(whole(expected), printed)), same)
 
-    def test_a_block_that_nobody_runs_is_found(self) -> None:
+    def test_a_block_that_no_test_runs_is_found(self) -> None:
         for info, kind in (("", None), ("ruby", None), ("sh later", None), ("sh", "run"), ("sh shown", "shown"),
                            ("console waits", "run"), ("rust,no_run", "run"), ("text", "text")):
             with self.subTest(info=info):
                 [block] = blocks("page.md", f"# A\n\n```{info}\na\n```\n")
                 self.assertEqual(kind_of(block), kind)
 
-    def test_a_command_that_fails_is_found(self) -> None:
+    def test_a_failing_command_is_found(self) -> None:
         world = World()
         self.addCleanup(world.close)
         world.patience = 0.1

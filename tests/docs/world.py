@@ -1,4 +1,4 @@
-"""Where the examples of one page run: a folder of its own with the clone in it, and one shell."""
+"""The world of one page: a separate folder that contains the clone, and one shell."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ sys.path.insert(0, str(ROOT / "tests" / "harness"))
 import patience  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-#: What the test run built: `idgate`, the libraries and the programs of the examples.
+#: The folder of `idgate`, the libraries and the example programs that the test run built.
 BUILT = pathlib.Path(os.environ.get("DOCS_BUILT", ROOT / "target/release"))
 WHEELS = pathlib.Path(os.environ.get("DOCS_WHEELS", ROOT / "target/wheels"))
-#: Programs in Rust are built anew, as for a reader; else those of the test run stand for them.
+#: Whether programs in Rust are built from nothing, as for a reader. Otherwise those of the test run are used.
 LONG = "IDGATE_LONG" in os.environ
-#: A word that ends in `…` stands for the last one printed that begins like it.
+#: A word that ends in `…` is replaced by the last printed word with the same beginning.
 PLACEHOLDER = re.compile(r"((?:[a-z]+_)+|[a-z][a-z0-9-]*://\?|response_code=)…")
 LINK, WORD = r"""[^\s"'…]+""", r"[A-Za-z0-9_+/=-]+"
 NOT_CLONED = {".git", "target", "node_modules"}
@@ -46,15 +46,15 @@ class World:
         self.state = self.folder / "state"
         for name in ("state", "tmp", "home"):
             (self.folder / name).mkdir()
-        #: What the shell printed, and what others did beside it.
+        #: The output of the shell and of other programs.
         self.told, self.told_beside, self.waiting = "", "", []
-        #: The cap of a wait for printed text, long enough for a build where programs are built.
+        #: The longest wait for output. It is long enough for a build if programs are built.
         self.patience = 20 * patience.PATIENCE if LONG else patience.PATIENCE
-        #: What is to be ended with the page.
+        #: Programs that end with the page.
         self.endings: list = []
-        #: Text of the page -> what stands for it here.
+        #: Text on the page -> its replacement.
         self.replaced: dict[str, str] = {}
-        #: Gives a link that nobody answered, where a page takes one for granted.
+        #: Returns an unanswered link for pages that assume one.
         self.fresh_link = None
         self.shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"], stdin=subprocess.PIPE,
@@ -65,7 +65,7 @@ class World:
         self.listener.start()
 
     def environment(self) -> dict[str, str]:
-        """As on a machine where nothing was set for idgate."""
+        """The environment of a machine without any setting for idgate."""
         outside = {name: value for name, value in os.environ.items()
                    if not re.match(r"(IDGATE|OID4VP|PKG_CONFIG|LD_LIBRARY|PYTHON|CARGO_TARGET)", name)}
         return outside | {
@@ -109,7 +109,7 @@ class World:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fill(self, command: str) -> str:
-        """The command with what a reader would put into it."""
+        """The command with the values that a reader would insert."""
         for text, here in self.replaced.items():
             command = command.replace(text, here)
 
@@ -127,11 +127,11 @@ class World:
         return PLACEHOLDER.sub(value, command)
 
     def wait_for(self, look, seconds: float | None = None):
-        """What `look` finds, as soon as it finds something."""
+        """Waits until `look` finds something, and returns it."""
         return patience.found_by(look, self.patience if seconds is None else seconds)
 
     def run(self, command: str) -> tuple[str, int]:
-        """What one command prints, and its exit code."""
+        """The output of one command, and its exit code."""
         before, mark = len(self.told), f"--end-{secrets.token_hex(8)}--"
         self.shell.stdin.write(f"{self.fill(command)}\nprintf '%s%d\\n' {mark} $? </dev/null\n".encode())
         self.shell.stdin.flush()
@@ -149,11 +149,11 @@ class World:
                 raise AssertionError(f"ends with {code}: {command}\n{output}")
 
     def leave_waiting(self, command: str, expected: str):
-        """Starts what waits for something; the function that it gives says whether it printed what it should."""
+        """Starts a command that waits. The returned function checks its output."""
         folder, _ = self.run("pwd")
         environment, _ = self.run("env -0 | tr '\\0' '\\n'")
         kept = dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
-        # What a compiler warns of is not what the program prints.
+        # Compiler warnings are not output of the program.
         with (self.state / "stderr").open("ab") as errors:
             process = subprocess.Popen(["bash", "-c", self.fill(command)], cwd=folder.strip(), env=kept,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)

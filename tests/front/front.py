@@ -1,4 +1,4 @@
-"""What a proxy of examples/deploy/ has to do in front of a real idgate, whichever it is."""
+"""Tests of every proxy in examples/deploy/, in front of a real idgate."""
 
 import base64
 import concurrent.futures
@@ -25,14 +25,14 @@ from patience import PATIENCE, accepts, eventually, free_port  # noqa: E402
 
 DEPLOY = ROOT / "examples" / "deploy"
 BINARY = os.environ.get("IDGATE_BIN", str(ROOT / "target" / "release" / "idgate"))
-# Around the 5 s after which a proxy lets go of a connection, and the 10 s after which idgate closes it.
+# Around the 5 s after which a proxy closes an idle connection, and the 10 s after which idgate closes it.
 GAPS_SECONDS = [4.9, 5.0, 5.1, 9.8, 9.9, 9.95, 10.0, 10.05, 10.1, 10.2]
 CONNECTIONS_PER_GAP = 8
 ASKING = 8
-# How many answers each of them gets once the stop is known.
+# The number of answers that each client receives after the stop.
 ANSWERS_WHILE_STOPPING = 50
 DRAIN_DELAY_SECONDS = 5
-# A WebSocket is looked at with a timer. A minute of looks takes less than the time to its first ping.
+# A timer polls a WebSocket. A minute of polling takes less time than its first ping.
 LOOK_SECONDS = 0.01
 REQUEST = {
     "credentials": [
@@ -43,7 +43,7 @@ PROTOCOL = "svc-id-v1"
 
 
 class Front:
-    """The tests; a test case of a proxy says how it is started (`start_proxy`) and what it wrote (`errors`)."""
+    """The tests. The test case of a proxy starts it (`start_proxy`) and returns its log (`errors`)."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="idgate-front-"))
@@ -84,7 +84,7 @@ class Front:
         environment |= self.machine.environment
         log = (self.folder / "idgate.log").open("wb")
         self.addCleanup(log.close)
-        # It is not waited for while it drains.
+        # The test does not wait for the drain.
         end = subprocess.Popen.kill
         return self.start([BINARY, "serve"], end, env=environment, stdout=subprocess.DEVNULL, stderr=log)
 
@@ -99,7 +99,7 @@ class Front:
         return ssl.create_default_context(cafile=self.certificate)
 
     def connect(self):
-        """A connection to the proxy under the gateway's name, which its certificate has; made anew as needed."""
+        """A connection to the proxy under the gateway's name, which its certificate has. It reconnects as needed."""
         connection = http.client.HTTPSConnection("gateway.example", self.port)
 
         def connect():
@@ -130,7 +130,7 @@ class Front:
         return made["session_id"]
 
     def until(self, stream, end, passes_seconds=0):
-        """Reads a stream up to `end`; lets time pass for idgate while there is nothing to read."""
+        """Reads a stream up to `end`. Moves the clock of idgate while there is nothing to read."""
         said = b""
 
         def speaks():
@@ -144,13 +144,13 @@ class Front:
             said += more
         return said
 
-    def test_a_connection_that_was_silent_does_not_make_a_502(self):
+    def test_an_idle_connection_does_not_cause_a_502(self):
         statuses = []
 
         def ask_twice(gap):
             connection = self.connect()
             statuses.append(self.status(connection))
-            # reason: proxies go by the machine's own clock; a longer gap changes no status
+            # reason: proxies use the machine's clock; a longer gap changes no status
             time.sleep(gap)
             statuses.append(self.status(connection))
 
@@ -160,7 +160,7 @@ class Front:
         expected = [200] * (2 * CONNECTIONS_PER_GAP * len(GAPS_SECONDS))
         self.assertEqual(statuses, expected, self.errors())
 
-    def test_a_stop_is_not_seen_while_the_drain_delay_lasts(self):
+    def test_clients_see_no_error_during_the_drain_delay(self):
         statuses = [[] for _ in range(ASKING)]
         stopped = threading.Event()
 
@@ -179,7 +179,7 @@ class Front:
                 self.machine.freeze()
                 self.idgate.send_signal(signal.SIGTERM)
                 eventually("idgate knows that it is to stop", self.is_draining)
-                # One second of the delay is left, until the clock goes on.
+                # One second of the delay is left until the clock continues.
                 self.machine.jump(DRAIN_DELAY_SECONDS - 1)
                 enough = max(map(len, statuses)) + ANSWERS_WHILE_STOPPING
                 eventually("each has more answers", lambda: all_have(enough))
@@ -193,7 +193,7 @@ class Front:
         self.assertEqual(self.idgate.wait(PATIENCE), 0)
 
     def is_draining(self):
-        """Every answer is then the last of its connection."""
+        """Whether every answer is the last on its connection."""
         connection = http.client.HTTPConnection("127.0.0.1", self.upstream)
         try:
             connection.request("GET", "/healthz", headers={"Host": "gateway.example"})
@@ -201,7 +201,7 @@ class Front:
         finally:
             connection.close()
 
-    def test_a_refusal_for_size_comes_through(self):
+    def test_a_413_reaches_the_client(self):
         headers = {
             "Content-Type": "application/json",
             "Authorization": f"Bearer {self.api_key}",
@@ -209,9 +209,9 @@ class Front:
         body = b" " * (3 << 19)
         self.assertEqual(self.status(self.connect(), "POST", "/v1/sessions", body, **headers), 400)
 
-    def test_events_come_at_once_and_a_drain_ends_the_stream(self):
+    def test_events_arrive_immediately_and_a_drain_ends_the_stream(self):
         session = self.session()
-        # While the clock is stopped, idgate sends nothing more that would push out bytes which a proxy held back.
+        # While the clock is stopped, idgate sends nothing that would flush bytes from the proxy's buffer.
         with self.machine.frozen():
             stream = self.tls()
             stream.sendall(
@@ -224,7 +224,7 @@ class Front:
         # The last chunk.
         self.until(stream, b"0\r\n\r\n")
 
-    def test_a_websocket_is_passed_on_both_ways(self):
+    def test_a_websocket_works_in_both_directions(self):
         session = self.session()
         with self.machine.frozen():
             stream = self.tls()
@@ -236,7 +236,7 @@ class Front:
             )
             head = self.until(stream, b'"status":"CREATED"', LOOK_SECONDS).split(b"\r\n")[0]
             self.assertIn(b" 101 ", head)
-            # A ping of no bytes, with a mask of zeros, and its pong.
+            # An empty ping with a mask of zeros, and its pong.
             stream.sendall(bytes([0x89, 0x80, 0, 0, 0, 0]))
             self.until(stream, bytes([0x8A, 0]))
 

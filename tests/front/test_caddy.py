@@ -35,7 +35,7 @@ class CaddyTest(Front, unittest.TestCase):
     def errors(self):
         return (self.folder / "caddy.log").read_text()
 
-    def test_caddy_takes_the_example_and_would_not_write_it_otherwise(self):
+    def test_caddy_accepts_the_example_and_its_format(self):
         formatted = subprocess.run(["caddy", "fmt", EXAMPLE], check=True, stdout=subprocess.PIPE).stdout
         self.assertEqual(formatted.decode(), EXAMPLE.read_text(encoding="utf-8"))
 

@@ -38,7 +38,7 @@ class NginxTest(Front, unittest.TestCase):
     def errors(self):
         return (self.folder / "error.log").read_text()
 
-    def test_nginx_lets_go_before_idgate_closes(self):
+    def test_nginx_closes_idle_connections_before_idgate(self):
         kept = re.search(r"keepalive_timeout (\d+)s;", EXAMPLE.read_text(encoding="utf-8"))
         limits = (ROOT / "idgate-server/src/limits.rs").read_text(encoding="utf-8")
         closed = re.search(r"header_timeout: Duration::from_secs\((\d+)\)", limits)

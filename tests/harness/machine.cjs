@@ -1,16 +1,16 @@
 'use strict';
-// The clocks of a program, set by its test while it runs: tests/it/preload/machine.c, which the build compiles.
+// Controls the clocks of a running program, by tests/it/preload/machine.c, which the build compiles.
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 
 const BUILD = path.join(__dirname, '..', '..', 'target', 'tested', 'build');
-// The page that machine.c reads: nanoseconds that all clocks are ahead, when they were stopped, and nanoseconds from the
-// zero of the monotonic clock to that of the real-time clock.
+// The memory page that machine.c reads, in nanoseconds: how far all clocks are ahead, when they were stopped, and the distance
+// from the zero of the monotonic clock to that of the real-time clock.
 const [JUMPED, FROZEN, EPOCH, SIZE] = [0, 8, 48, 56];
 
-/** The library that the newest build of tests/it made. */
+/** The library from the newest build of tests/it. */
 function library() {
   const folders = fs.existsSync(BUILD) ? fs.readdirSync(BUILD).filter((name) => name.startsWith('idgate-it-')) : [];
   const built = folders.map((name) => path.join(BUILD, name, 'out', 'preload.so')).filter((file) => fs.existsSync(file));
@@ -26,31 +26,31 @@ class Machine {
     fs.writeFileSync(file, Buffer.alloc(SIZE));
     this.file = fs.openSync(file, 'r+');
     this.#write(EPOCH, BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint());
-    /** The environment of the programs whose clocks these are. */
+    /** The environment for programs that use these clocks. */
     this.environment = { TEST_MACHINE: file, LD_PRELOAD: library() };
   }
 
-  /** Lets this time pass, from one moment to the next. */
+  /** Moves the clocks forward by this time. */
   jump(ms) {
     this.#write(JUMPED, this.#read(JUMPED) + BigInt(ms) * 1_000_000n);
   }
 
-  /** Stops the clocks: from now on time passes by jumps alone. */
+  /** Stops the clocks: from now on time passes only by jumps. */
   freeze() {
     this.#write(FROZEN, process.hrtime.bigint());
   }
 
-  /** Lets the clocks run on from where they were stopped; for how many milliseconds they were. */
+  /** Restarts the clocks from where they stopped. Returns for how many milliseconds they were stopped. */
   thaw() {
     const stopped = process.hrtime.bigint() - this.#read(FROZEN);
-    // Both together: between two writes the clocks would be set back.
+    // One write for both values: between two writes the clocks would go back.
     const bytes = Buffer.alloc(16);
     bytes.writeBigInt64LE(this.#read(JUMPED) - stopped);
     fs.writeSync(this.file, bytes, 0, 16, JUMPED);
     return Math.ceil(Number(stopped / 1_000_000n));
   }
 
-  /** Stops the clocks while `work` is done. */
+  /** Stops the clocks while `work` runs. */
   async frozen(work) {
     this.freeze();
     try {

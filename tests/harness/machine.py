@@ -1,4 +1,4 @@
-"""The clocks of a program, set by its test while it runs: tests/it/preload/machine.c, which the build compiles."""
+"""Controls the clocks of a running program, by tests/it/preload/machine.c, which the build compiles."""
 
 import contextlib
 import os
@@ -9,13 +9,13 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "target" / "tested" / "build"
-#: The page that machine.c reads: nanoseconds that all clocks are ahead, when they were stopped, and
-#: nanoseconds from the zero of the monotonic clock to that of the real-time clock.
+#: The memory page that machine.c reads, in nanoseconds: how far all clocks are ahead, when they were stopped,
+#: and the distance from the zero of the monotonic clock to that of the real-time clock.
 JUMPED, FROZEN, EPOCH, SIZE = 0, 8, 48, 56
 
 
 def library():
-    """The library that the newest build of tests/it made."""
+    """The library from the newest build of tests/it."""
     built = list(BUILD.glob("idgate-it-*/out/preload.so"))
     if not built:
         raise AssertionError(f"no preload.so below {BUILD}: run tests/run.sh --only build")
@@ -30,26 +30,26 @@ class Machine:
             file.write(bytes(SIZE))
         self.file = os.open(self.path, os.O_RDWR)
         self._write(EPOCH, time.time_ns() - time.clock_gettime_ns(time.CLOCK_MONOTONIC))
-        #: The environment of the programs whose clocks these are.
+        #: The environment for programs that use these clocks.
         self.environment = {"TEST_MACHINE": self.path, "LD_PRELOAD": str(library())}
 
     def jump(self, seconds):
-        """Lets this time pass, from one moment to the next."""
+        """Moves the clocks forward by this time."""
         self._write(JUMPED, self._read(JUMPED) + int(seconds * 1e9))
 
     def freeze(self):
-        """Stops the clocks: from now on time passes by jumps alone."""
+        """Stops the clocks: from now on time passes only by jumps."""
         self._write(FROZEN, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
 
     def thaw(self):
-        """Lets the clocks run on from where they were stopped."""
+        """Restarts the clocks from where they stopped."""
         stopped = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._read(FROZEN)
-        # Both together: between two writes the clocks would be set back.
+        # One write for both values: between two writes the clocks would go back.
         os.pwrite(self.file, struct.pack("=qq", self._read(JUMPED) - stopped, 0), JUMPED)
 
     @contextlib.contextmanager
     def frozen(self):
-        """Stops the clocks meanwhile."""
+        """Stops the clocks while the block runs."""
         self.freeze()
         try:
             yield

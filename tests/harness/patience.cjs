@@ -1,5 +1,5 @@
 'use strict';
-// How tests in JavaScript wait: for an event, and never for a time. The cap ends only a test that hangs.
+// Waits of JavaScript tests: always for an event, never for a time. The cap ends only a test that hangs.
 
 const net = require('node:net');
 const { once } = require('node:events');
@@ -7,7 +7,7 @@ const { once } = require('node:events');
 /** A minute, times the whole number in `IDGATE_TEST_PATIENCE`. No verdict depends on it. */
 const PATIENCE_MS = 60_000 * (Number.parseInt(process.env.IDGATE_TEST_PATIENCE, 10) || 1);
 
-/** Waits until `look` gives something, and gives that. */
+/** Waits until `look` returns something, and returns it. */
 async function eventually(what, look) {
   // reason: the cap, which only a hang reaches
   const deadline = performance.now() + PATIENCE_MS;
@@ -16,12 +16,12 @@ async function eventually(what, look) {
     if (found) return found;
     // reason: the cap, which only a hang reaches
     if (performance.now() > deadline) throw new Error(`never: ${what}`);
-    // reason: the pause between two looks, not what is waited for
+    // reason: the pause between two looks; the test waits for the event
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
-/** What `promise` gives; an error where it never settles. */
+/** The value of `promise`, or an error if it never settles. */
 async function within(what, promise) {
   let timer;
   const never = new Promise((_, reject) => {
@@ -31,7 +31,7 @@ async function within(what, promise) {
   return Promise.race([promise, never]).finally(() => clearTimeout(timer));
 }
 
-/** A port for a program that must be told one. The kernel gives it to nothing else: it is below those that it draws. */
+/** A port for a program that needs one in advance. The kernel assigns it to no other socket: it is below its range. */
 async function freePort() {
   for (;;) {
     const server = net.createServer().listen(20_000 + Math.floor(12_000 * Math.random()), '127.0.0.1');

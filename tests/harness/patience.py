@@ -1,4 +1,4 @@
-"""How tests in Python wait: for an event, and never for a time. The cap ends only a test that hangs."""
+"""Waits of Python tests: always for an event, never for a time. The cap ends only a test that hangs."""
 
 import os
 import random
@@ -10,19 +10,19 @@ PATIENCE = 60.0 * int(os.environ.get("IDGATE_TEST_PATIENCE") or 1)
 
 
 def found_by(look, seconds=PATIENCE):
-    """Looks until `look` finds something, and gives that; at the cap, what it gave last."""
+    """Repeats `look` until it finds something, and returns that. At the cap it returns the last result."""
     # reason: the cap, which only a hang reaches
     deadline, pause = time.monotonic() + seconds, 0.001
     # reason: the cap, which only a hang reaches
     while not (found := look()) and time.monotonic() < deadline:
-        # reason: the pause between two looks, not what is waited for
+        # reason: the pause between two looks; the test waits for the event
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return found
 
 
 def eventually(what, look):
-    """Waits until `look` gives something, and gives that."""
+    """Waits until `look` returns something, and returns it."""
     found = found_by(look)
     if not found:
         raise AssertionError(f"never: {what}")
@@ -30,7 +30,7 @@ def eventually(what, look):
 
 
 def accepts(port):
-    """Whether something listens at that port of this machine."""
+    """Whether a program listens on this port of this machine."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
         return True

@@ -1,4 +1,4 @@
-// Whose page it is, in Chromium: one browser's, on the gateway's origin alone. CHROMIUM as in flows.test.js.
+// Binding of the page in Chromium: to one browser, and to the gateway's origin. CHROMIUM as in flows.test.js.
 
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
@@ -27,7 +27,7 @@ test('another browser sees that the page is taken, and the first one keeps it', 
   assert.equal(await second.locator('#qr, a[data-scheme], form, .brand').count(), 0)
   await first.reload()
   assert.equal(await first.locator('#qr').count(), 1)
-  // Both had looked at it before one acted.
+  // Both had opened it before one acted.
   const later = await world.begin(world.inline)
   const [one, two] = [await browser(), await browser({ javaScriptEnabled: false })]
   await two.goto(later.page_url)
@@ -38,11 +38,11 @@ test('another browser sees that the page is taken, and the first one keeps it', 
   assert.match(await two.textContent('h1'), /open in another browser/)
 })
 
-test('of two browsers that open it at once one has it, and the other is told so', inBrowser, async () => {
+test('if two browsers open it together, one gets it and the other says that it is taken', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const pages = [await browser(), await browser()]
   await Promise.all(pages.map((page) => page.goto(session.page_url)))
-  // Its script says so by itself.
+  // Its script says so without a reload.
   const other = await Promise.any(pages.map((page) => page.waitForSelector('main[data-state=none]').then(() => page)))
   const [owner] = pages.filter((page) => page !== other)
   await taken(owner)
@@ -74,7 +74,7 @@ test('a stolen address gives no claims and no code, before and after the answer'
   assert.deepEqual([claims.pid.given_name, details.page_code], ['Erika', code])
 })
 
-test('who steals the address and is first gets no claims either, and the person sees it', inBrowser, async () => {
+test('a thief of the address who is first gets no claims, and the person sees that the page is taken', inBrowser, async () => {
   const session = await world.begin(world.inline)
   const thief = await world.opened(session)
   const person = await browser()
@@ -85,7 +85,7 @@ test('who steals the address and is first gets no claims either, and the person 
   await world.assertNoClaims(thief)
 })
 
-test('neither the address of the page nor its cookie name the session', inBrowser, async () => {
+test('neither the address of the page nor its cookie contains the session id', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const id = session.session_id.replace('ses_', '')
   assert.ok(!session.page_url.includes(id))
@@ -97,7 +97,7 @@ test('neither the address of the page nor its cookie name the session', inBrowse
   assert.ok(!page.url().includes(id))
 })
 
-test('another origin shows the page in no frame, and reads nothing of it with the person’s cookie', inBrowser, async () => {
+test('another origin cannot frame the page, nor read it with the person’s cookie', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await world.opened(session)
   const evil = await elsewhere(() => `<!doctype html><title>Elsewhere</title><iframe src="${session.page_url}"></iframe>`)
@@ -116,7 +116,7 @@ test('another origin shows the page in no frame, and reads nothing of it with th
       return [await read(''), await read('/state'), await read('/dc-api'), await read('/take', { method: 'POST' })]
     }, session.page_url)
     assert.deepEqual(got, ['TypeError', 'TypeError', 'TypeError', 'TypeError'])
-    // A form from there may be sent, but without the cookie, and it takes nothing.
+    // A form from there may be sent, but without the cookie, so it does not take the page.
     assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
     await page.reload()
     assert.equal(await page.locator('#qr').count(), 1)
@@ -125,7 +125,7 @@ test('another origin shows the page in no frame, and reads nothing of it with th
   }
 })
 
-// Somebody opens the page himself and shows a copy of it to others, whose browsers ask their wallets there.
+// An attacker opens the page and shows a copy of it to others, whose browsers ask their wallets there.
 for (const [protocol, licence, refused] of [
   [SIGNED, false, 'the wallet'],
   [UNSIGNED, false, 'the gateway'],
@@ -167,12 +167,12 @@ for (const [protocol, licence, refused] of [
   })
 }
 
-test('an answer by org-iso-mdoc that a copy of the page got does not open', inBrowser, async () => {
+test('an org-iso-mdoc answer to a copy of the page does not decrypt', inBrowser, async () => {
   const session = await world.begin(world.newer, { licence: true })
   const cookie = await takenBy(session.page_url)
   const { requests } = await (await fetch(`${session.page_url}/dc-api`, { headers: { cookie } })).json()
   const { data } = requests.find(({ protocol }) => protocol === ISO_MDOC)
-  // A wallet that does not look at who asks.
+  // A wallet that does not check the reader.
   const answered = await world.byIsoMdoc(data, 'http://localhost:1', { roots: null })
   const body = JSON.stringify({ protocol: ISO_MDOC, data: answered })
   const headers = { cookie, 'Content-Type': 'application/json' }
@@ -181,7 +181,7 @@ test('an answer by org-iso-mdoc that a copy of the page got does not open', inBr
   assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
 })
 
-/** The cookie of somebody who takes the page without a browser. */
+/** Takes the page without a browser, and returns its cookie. */
 async function takenBy(url) {
   const response = await fetch(`${url}/take`, { method: 'POST', headers: { accept: 'application/json' } })
   return response.headers.get('set-cookie').split(';')[0]

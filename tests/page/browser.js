@@ -1,4 +1,4 @@
-// Browsers for the tests of the page, what is seen in them, and the wallet behind them.
+// Browsers for the page tests, what they show, and the wallet behind them.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -18,10 +18,10 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** The browser's path, if there is one. */
+/** The path of the browser, if there is one. */
 export const BROWSER = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find((file) => file && existsSync(file))
-/** For tests that need it. */
+/** The options of tests that need the browser. */
 export const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
 
 export const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -29,7 +29,7 @@ const SCANNER = fileURLToPath(new URL('scanner.js', import.meta.url))
 const open = []
 let launched
 
-/** A page of a browser with a profile of its own: a context of the one Chromium of a file, which starts slowly. */
+/** A page with a separate profile: a context of the one Chromium of a test file, because Chromium starts slowly. */
 export async function browser(options = {}) {
   launched ??= chromium.launch({
     executablePath: BROWSER, headless: true, chromiumSandbox: false, args: FLAGS, timeout: PATIENCE_MS,
@@ -54,13 +54,13 @@ export async function endChromium() {
   launched = undefined
 }
 
-/** Everything that a page loads, what its browser complains about, and pages that were left before they came. */
+/** Records what a page loads, the complaints of its browser, and pages left before they arrived. */
 async function watch(page) {
   const seen = { hosts: new Set(), bytes: 0, texts: [], complaints: [], brokenOff: [] }
   const reading = new Set()
   const [lost, answered, told] = [[], new Map(), new Map()]
   const count = (map, url) => map.set(url, (map.get(url) ?? 0) + 1)
-  /** Waits until all that was answered is in `texts`; the addresses of those answers that are not. */
+  /** Waits until all answers are in `texts`. Returns the addresses of those that are not. */
   seen.unread = async () => {
     while (reading.size > 0) await Promise.all(reading)
     return lost.filter((url) => (told.get(url) ?? 0) < answered.get(url))
@@ -82,20 +82,20 @@ async function watch(page) {
     const taking = take(response).finally(() => reading.delete(taking))
     reading.add(taking)
   })
-  // A browser forgets what it was answered once its page is another one.
+  // A browser discards answers when its page changes.
   await readBeforeScripts(page, (url, text) => {
     count(told, url)
     seen.texts.push(text)
   })
   page.on('console', (message) => {
-    // Refusals that a test provokes are in the log of every browser.
+    // Every browser logs the refusals that a test provokes.
     if (message.type() === 'error' && !/status of 40[034]|ERR_INTERNET_DISCONNECTED/.test(message.text())) {
       seen.complaints.push(message.text())
     }
   })
   page.on('pageerror', (error) => seen.complaints.push(String(error)))
   page.on('requestfailed', (request) => request.isNavigationRequest() && seen.brokenOff.push(request.url()))
-  // What breaks the policy of the page, whether or not the browser writes a line about it.
+  // Violations of the policy, even if the browser logs none.
   await page.exposeFunction('complain', (text) => seen.complaints.push(text))
   await page.addInitScript(() =>
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
@@ -103,10 +103,10 @@ async function watch(page) {
   return seen
 }
 
-/** Says what scripts are told: an answer before they have it, and a stream's event as they hear it. */
+/** Reports what scripts receive: an answer before they have it, and an event of a stream when it arrives. */
 async function readBeforeScripts(page, told) {
   const session = await page.context().newCDPSession(page)
-  // A stream has no end that could be waited for.
+  // A stream has no end to wait for.
   const isStream = ({ name, value }) => /^content-type$/i.test(name) && value.startsWith('text/event-stream')
   session.on('Fetch.requestPaused', async ({ requestId, request, responseStatusCode: status, responseHeaders }) => {
     try {
@@ -116,7 +116,7 @@ async function readBeforeScripts(page, told) {
       }
       await session.send('Fetch.continueRequest', { requestId })
     } catch {
-      // The page went away, and its script without the answer.
+      // The page was left before its script had the answer.
     }
   })
   const patterns = ['Fetch', 'XHR'].map((resourceType) => ({ resourceType, requestStage: 'Response' }))
@@ -133,8 +133,8 @@ async function readBeforeScripts(page, told) {
 }
 
 /**
- * All that a page asked for and was told, as one text, once all of it is read. What its browser forgot is read
- * again where it is the same for everybody (`isShared`); nothing else may be forgotten of what `isOwn`.
+ * All requests and answers of a page as one text, once all are read. Answers that its browser discarded are fetched
+ * again if they are the same for every browser (`isShared`). No other answer of `isOwn` may be missing.
  */
 export async function everything(page, isShared, isOwn = () => true) {
   const lost = (await page.seen.unread()).filter(isOwn)
@@ -143,12 +143,12 @@ export async function everything(page, isShared, isOwn = () => true) {
   return page.seen.texts.join('\n')
 }
 
-/** What a camera reads off the screen. */
+/** The code on the screen, as a camera reads it. */
 export async function scan(page, selector = '#qr') {
   return read(await page.locator(selector).screenshot())
 }
 
-/** What a second process reads in a picture. */
+/** The code in a picture, read by a second process. */
 export function read(png) {
   return new Promise((resolve, reject) => {
     const scanner = execFile(process.execPath, [SCANNER], (error, text) => (error ? reject(error) : resolve(text)))
@@ -159,10 +159,10 @@ export function read(png) {
 const SET_WALLET = 'DigitalCredentials.setVirtualWalletBehavior'
 
 /**
- * Puts a wallet behind the browser, which passes these protocols on to it; all that it knows, without them.
- * `answer` is asked with what the page asked, and its origin, and gives `protocol` and `data`, or nothing when
- * it declines. The dialogue is the browser's own, in which its virtual wallet says what `answer` gave; a build
- * without one has `navigator.credentials.get` replaced. Says which.
+ * Puts a wallet behind the browser, which passes these protocols on to it (by default all that it supports).
+ * `answer` receives the page's request and origin, and returns `protocol` and `data`, or nothing if it declines. The
+ * dialogue is the browser's own, with a virtual wallet that returns the result of `answer`. In a build without one
+ * `navigator.credentials.get` is replaced. Returns which of the two was used.
  */
 export async function withWallet(page, answer, protocols) {
   const session = await page.context().newCDPSession(page)
@@ -188,7 +188,7 @@ export async function withWallet(page, answer, protocols) {
   return isOwn ? 'the browser’s own virtual wallet' : 'navigator.credentials.get replaced'
 }
 
-/** Makes the page's browser one that has no dialogue for credentials. */
+/** Removes the credential dialogue from the page's browser. */
 export function withoutDialogue(page) {
   return page.addInitScript(() => {
     delete globalThis.DigitalCredential
@@ -196,8 +196,8 @@ export function withoutDialogue(page) {
 }
 
 /**
- * What axe-core finds, in words. axe runs past the policy of the page, as an extension does, for which the page
- * is loaded anew: `again` brings it back to where it stood.
+ * The findings of axe-core, as text. axe bypasses the policy of the page, like an extension, so the page is
+ * reloaded; `again` restores its state.
  */
 export async function violations(page, again = () => {}) {
   const session = await page.context().newCDPSession(page)
@@ -211,7 +211,7 @@ export async function violations(page, again = () => {}) {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-/** Whether nothing stands outside the width of the window, and no text outside of its box. */
+/** Whether everything is inside the width of the window, and every text inside its box. */
 export function fits(page) {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement

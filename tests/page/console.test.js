@@ -1,5 +1,5 @@
-// Every state of the sandbox's console in Chromium, light and dark: for people who enlarge it, who have a
-// narrow window, or who do not see it. Pictures of each state are in target/pictures afterwards. CHROMIUM as in flows.test.js.
+// Accessibility of every state of the sandbox's console in Chromium, light and dark: enlarged, in a narrow window, and for
+// screen readers. Saves pictures of each state in target/pictures. CHROMIUM as in flows.test.js.
 
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
@@ -22,7 +22,7 @@ before(async () => {
   fresh = await Sandbox.start()
   sandbox = await Sandbox.start()
   tunnel = await Sandbox.start('--base-url', 'https://abc.tunnel.example')
-  // The shell makes sessions, and the buttons answer them.
+  // A shell makes sessions, and the buttons answer them.
   ids.expiring = await made([IDENTITY], 'draft')
   ids.created = await made([LICENCE], 'haip', { redirect_uri: 'http://127.0.0.1:1/done' })
   ids.declined = await made([IDENTITY], '1.0')
@@ -34,7 +34,7 @@ before(async () => {
   ids.open = await made([IDENTITY], '1.0', { redirect_uri: 'http://127.0.0.1:1/done' })
   await press('/providers', { provider: 'arcadia', listed: 'false' })
   await press('/offers', { type: 'mdl', tx_code: 'true' }, tunnel)
-  // An endpoint whose host waits for its review, and a notification that another secret signed.
+  // An endpoint whose host is held for review, and a notification with a wrong signature.
   await tunnel.tenant('PUT', '/v1/webhook-endpoint', { url: 'http://127.0.0.3:1/hook' })
   const forged = { 'webhook-id': 'whf_forged', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' }
   await fetch(`${tunnel.told.page_url}webhooks`, { method: 'POST', headers: forged, body: '{"sessionId":"ses_x"}' })
@@ -60,7 +60,7 @@ async function press(below, fields, at = sandbox) {
   assert.equal(pressed.status, 303, `${below} ${await pressed.text()}`)
 }
 
-/** The sandbox and the address of each state, and a text in it. */
+/** The sandbox and the address of each state, with a text in it. */
 const STATES = {
   empty: [() => fresh, () => '', 'No sessions yet'],
   'webhooks-empty': [() => fresh, () => 'webhooks', 'Nothing has arrived yet'],
@@ -91,7 +91,7 @@ async function opened(state, options) {
   return page
 }
 
-/** Whether the window scrolls downwards alone; what scrolls in itself, as code does, may be longer. */
+/** Whether the window scrolls only vertically. Boxes that scroll, for example code, may be wider. */
 function fits(page) {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement
@@ -132,7 +132,7 @@ test('offline: the page stays and says so, without a violation', inBrowser, asyn
   }
 })
 
-test('nothing moves for people who asked for less motion', inBrowser, async () => {
+test('nothing moves if the person prefers reduced motion', inBrowser, async () => {
   const moving = (page) => page.evaluate(() => {
     const row = document.querySelector('#list li')
     row.classList.add('fresh')
@@ -168,7 +168,7 @@ test('after a live update each button approves the host that it names', inBrowse
   const page = await browser()
   await page.goto(`${tunnel.told.page_url}webhooks`)
   await page.waitForSelector('form[action="/hosts"] input[value="127.0.0.3"]', { state: 'attached' })
-  // The box of the host is now that of another one.
+  // The box of the host now has another host.
   await tunnel.tenant('PUT', '/v1/webhook-endpoint', { url: 'http://127.0.0.2:1/hook' })
   await page.getByText('Approve 127.0.0.2', { exact: true }).waitFor()
   const boxes = await page.$$eval('form[action="/hosts"]', (forms) =>

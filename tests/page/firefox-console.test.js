@@ -40,7 +40,7 @@ test('Firefox: a session is made, answered, and followed', inFirefox, async () =
   const made = page.url()
   assert.match(made, /\/sessions\/ses_\w+$/)
   await page.waitForSelector('#live:not(.off)')
-  // Another program's wallet answers, and the console shows it by itself.
+  // The wallet of another program answers, and the console updates without a reload.
   await sandbox.wallet(await text('code.link'), 'forge')
   await page.waitForFunction(() => document.querySelector('.title .pill').textContent === 'FAILED')
   await page.goto(`${made}/checks`)
@@ -53,12 +53,12 @@ test('Firefox: a session is made, answered, and followed', inFirefox, async () =
   assert.deepEqual(page.seen, [])
 })
 
-test('Firefox: axe finds nothing in any section or tab, and a narrow window scrolls downwards alone', inFirefox, async () => {
+test('Firefox: axe finds nothing in any section or tab, and a narrow window scrolls only vertically', inFirefox, async () => {
   const list = await (await fetch(`${sandbox.told.page_url}sessions`)).text()
   const [, id] = /row-(ses_\w+)/.exec(list)
   for (const below of [...SECTIONS, ...TABS.map((tab) => `sessions/${id}${tab}`)]) {
     await page.goto(sandbox.told.page_url + below)
-    // It runs past the policy of the page. An extension does so, too.
+    // axe bypasses the policy of the page, like an extension.
     await page.evaluate(readFileSync(AXE, 'utf8'))
     const found = await page.evaluate(async () => (await axe.run(document)).violations.map(({ id: rule }) => rule))
     assert.deepEqual(found, [], below)

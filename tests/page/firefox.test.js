@@ -1,5 +1,5 @@
-// The page for people in Firefox, which has no dialogue for credentials: puppeteer-core drives it by WebDriver
-// BiDi. FIREFOX: its path; without one everything here is skipped.
+// The page for people in Firefox, which has no credential dialogue: puppeteer-core drives it by WebDriver BiDi.
+// FIREFOX: the path of the browser. Without it all tests here are skipped.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const inFirefox = { skip: FIREFOX ? false : 'there is no Firefox' }
 const LANGUAGES = {
   en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome', nl: 'Voornaam', pl: 'Imię', pt: 'Nome próprio',
 }
-// Shorter than the minute by which the clocks of a wallet and of the gateway may differ.
+// Less than the minute by which the clocks of wallet and gateway may differ.
 const CODE_TURNS_MS = 10_000
 
 let world
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 after(() => world.stop())
 
-/** A page of a Firefox with a profile of its own, and what it saw. */
+/** A page of a Firefox with a separate profile, and its records. */
 async function firefox(locale = 'en') {
   const extraPrefsFirefox = { 'intl.accept_languages': locale }
   const patience = { timeout: PATIENCE_MS, protocolTimeout: PATIENCE_MS }
@@ -108,7 +108,7 @@ test('Firefox: axe finds nothing in any language', inFirefox, async () => {
     const page = await opened(session, locale)
     assert.equal(await page.$eval('html', (html) => html.lang), locale)
     assert.equal(await page.$eval('.asked li', (item) => item.textContent), word)
-    // Past the policy of the page, as an extension.
+    // axe bypasses the policy of the page, like an extension.
     await page.evaluate(readFileSync(AXE, 'utf8'))
     const found = await page.evaluate(async () => (await axe.run(document)).violations.map(({ id }) => id))
     assert.deepEqual(found, [], locale)

@@ -1,6 +1,6 @@
-// The first hour, as README tells it: its commands, then a session that is answered on the sandbox's console in
-// Chromium. IDGATE_BIN: the program that was built; without it `cargo` runs it, as README says.
-// CHROMIUM: the browser's path; without one everything here is skipped.
+// The first hour of README: its commands, then a session that is answered on the sandbox's console in Chromium.
+// IDGATE_BIN: the built program. Without it `cargo` runs the program, as README says.
+// CHROMIUM: the path of the browser. Without it all tests here are skipped.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -12,7 +12,7 @@ import { PATIENCE_MS } from '../harness/patience.cjs'
 import { browser, endChromium, inBrowser } from './browser.js'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-// What README leaves to its defaults may be in use on the machine of a test.
+// The default ports of README may be in use on the machine of a test.
 const FREE = ['--listen', '127.0.0.1:0', '--page-listen', '127.0.0.1:0', '--https-listen', '127.0.0.1:0']
 
 let temporary, commands
@@ -31,7 +31,7 @@ after(async () => {
   await rm(temporary, { recursive: true, force: true })
 })
 
-/** Starts a command of README, and waits until it prints what is looked for. */
+/** Starts a command of README, and waits for a text in its output. */
 async function run(line, more, until) {
   const [program, ...words] = line.split(/\s+/)
   assert.equal(program, 'cargo')
@@ -57,7 +57,7 @@ async function run(line, more, until) {
   return { told, stop }
 }
 
-/** Runs what a page told people to paste into a shell. */
+/** Runs a command that a page tells people to paste into a shell. */
 function shell(command) {
   const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] })
   let told = ''
@@ -93,7 +93,7 @@ test('README leads from nothing to an answered session in less than a minute', i
   assert.match(text, /accept, credentials of Utopia Registry/)
   assert.match(text, /"given_name": "Erika"/)
   const took = Date.now() - begun
-  // A slow machine has as many minutes as its tests wait.
+  // On a slow machine the limit grows with the patience of the tests.
   assert.ok(took < PATIENCE_MS, `${took} ms`)
   await page.getByRole('link', { name: 'Webhooks' }).first().click()
   await page.getByText('signature good').waitFor()
@@ -128,7 +128,7 @@ test('every button of the wallet works without a mouse, in a narrow window', inB
   await sandbox.stop()
 })
 
-/** Makes a session on the console; its id. */
+/** Makes a session on the console, and returns its id. */
 async function make(page, url, ask = 'identity') {
   await page.goto(`${url}new`)
   await page.locator('select[name=ask]').selectOption(ask)
@@ -137,7 +137,7 @@ async function make(page, url, ask = 'identity') {
   return new URL(page.url()).pathname.split('/')[2]
 }
 
-/** A wallet of another program answers. */
+/** Answers with the wallet of another program. */
 async function answered(link, action) {
   const wallet = ['sandbox', 'wallet', link, '--do', action]
   const program = process.env.IDGATE_BIN ?? 'cargo'
@@ -147,14 +147,14 @@ async function answered(link, action) {
   assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0)
 }
 
-/** Waits until the console has looked at the gateway once more, and has shown it. */
+/** Waits until the console has polled the gateway once more, and has updated. */
 async function looked(page) {
   const isLook = (one) => one.resourceType() === 'fetch'
   await page.waitForRequest(isLook)
   await page.waitForRequest(isLook)
 }
 
-test('the console follows a session while its code is open, and leaves the focus and choices', inBrowser, async () => {
+test('the console follows a session while its code is open, and keeps focus and choices', inBrowser, async () => {
   const sandbox = await run(commands[1], FREE, 'listening on')
   const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
   const page = await browser()
@@ -215,7 +215,7 @@ test('a code, a command and a key are copied, and the console says so', inBrowse
   await sandbox.stop()
 })
 
-test('a sandbox that ends is said, and one that comes back as well', inBrowser, async () => {
+test('the console says when the sandbox ends and when it comes back', inBrowser, async () => {
   const sandbox = await run(commands[1], FREE, 'listening on')
   const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
   const page = await browser()

@@ -1,5 +1,5 @@
-// The page for people in Chromium, with wallets of third parties: the ways from the shop to the boolean, and
-// the ways that do not lead there. CHROMIUM: the browser's path; without one everything here is skipped.
+// The page for people in Chromium, with third-party wallets: every way from the shop to the boolean, and every failure.
+// CHROMIUM: the path of the browser. Without it all tests here are skipped.
 
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
@@ -7,8 +7,8 @@ import { eventually } from '../harness/patience.cjs'
 import { browser, closeBrowsers, endChromium, inBrowser, scan, withoutDialogue, withWallet } from './browser.js'
 import { decline, ISO_MDOC, PERSON, SIGNED, taken, UNSIGNED, World } from './world.js'
 
-// A code turns after ten seconds, and is good for five more. Both times are shorter than the minute by which the
-// clocks of a wallet and of the gateway may differ.
+// A code changes after ten seconds, and is valid for five more. Both times are less than the minute by which the clocks of
+// wallet and gateway may differ.
 const [CODE_TURNS_MS, CODE_ENDS_MS] = [10_000, 15_500]
 
 let world
@@ -24,8 +24,8 @@ after(async () => {
   await world.stop()
 })
 
-/** The page leads back to the shop; the code that it brings. Read where it is: what the driver takes for the address
- * may still be the one before. */
+/** Follows the page back to the shop, and returns the code in the address. It is read in the page, because the driver may
+ * still report the previous address. */
 async function comesBack(page) {
   const code = () => location.pathname === '/back' && new URLSearchParams(location.search).get('page_code')
   return (await page.waitForFunction(code)).jsonValue()
@@ -35,7 +35,7 @@ test('a scanned code leads to the boolean and back to the shop, and the code is 
   for (const gateway of [world.inline, world.newer]) {
     const session = await world.begin(gateway)
     const page = await world.scanned(session)
-    // A second process reads the picture.
+    // A second process reads the code in the picture.
     const read = () => scan(page)
     const answered = await (gateway === world.inline ? world.answerDraft(await read()) : world.answerShown(read))
     assert.equal(answered.status, 200)
@@ -48,7 +48,7 @@ test('a scanned code leads to the boolean and back to the shop, and the code is 
   }
 })
 
-test('an answer with a claim is found, and so is one that nobody could look at', inBrowser, async () => {
+test('an answer with a claim is found, and so is one that could not be read', inBrowser, async () => {
   const page = await world.opened(await world.begin(world.inline))
   await world.assertNoClaims(page)
   await page.route('**/shown', (route) => route.fulfill({ json: PERSON }))
@@ -85,13 +85,13 @@ for (const [protocol, licence] of [
     const { status, claims, verification_details: details } = await world.newer.session(session.session_id)
     assert.deepEqual(claims, licence ? { mdl: { age_over_18: true } } : { pid: { given_name: 'Erika' } })
     assert.deepEqual([status, details.origin, details.page_code], ['VERIFIED', world.newer.url, code])
-    // The page hears twice that it is over, and loads itself anew once.
+    // The page learns twice that the session is over, and reloads once.
     assert.deepEqual(page.seen.brokenOff, [])
     await world.assertClean(page)
   })
 }
 
-test('of all that a browser passes on, the wallet chooses', inBrowser, async () => {
+test('the wallet chooses among the requests that the browser passes on', inBrowser, async () => {
   const session = await world.begin(world.newer, { licence: true })
   const page = await browser()
   let asked
@@ -105,7 +105,7 @@ test('of all that a browser passes on, the wallet chooses', inBrowser, async () 
   assert.deepEqual(asked, [SIGNED, UNSIGNED, ISO_MDOC])
 })
 
-test('a dialogue that was closed changes nothing, and the other ways stay', inBrowser, async () => {
+test('a closed dialogue changes nothing, and the other ways stay', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await withWallet(page, () => undefined)
@@ -113,7 +113,7 @@ test('a dialogue that was closed changes nothing, and the other ways stay', inBr
   await page.click('#choose')
   await page.waitForFunction(() => document.querySelector('#alert').textContent.startsWith('No wallet answered'))
   assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
-  // It is still said when the code has turned.
+  // The text is still there after the code has changed.
   const link = await page.getAttribute('a.button', 'href')
   world.newer.machine.jump(CODE_TURNS_MS)
   await page.waitForFunction((old) => document.querySelector('a.button').getAttribute('href') !== old, link)
@@ -123,11 +123,11 @@ test('a dialogue that was closed changes nothing, and the other ways stay', inBr
   await comesBack(page)
 })
 
-/** The button of the dialogue can be pressed, and its status says this. */
+/** Checks that the button of the dialogue is enabled, and that its status has this text. */
 const says = (page, words) => page.waitForFunction((start) => !document.querySelector('#choose').disabled &&
   document.querySelector('#alert').textContent.startsWith(start), words)
 
-test('an answer that the gateway could not take is not said to be unsent, and can be given again', inBrowser, async () => {
+test('after a failed answer the page does not say that nothing was sent, and the person can answer again', inBrowser, async () => {
   for (const fails of [
     (route) => route.abort(),
     (route) => route.fulfill({ status: 503, body: '' }),
@@ -152,7 +152,7 @@ test('an answer that the gateway could not take is not said to be unsent, and ca
   }
 })
 
-test('a dialogue that gives nothing at all was closed', inBrowser, async () => {
+test('a dialogue without a result counts as closed', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await page.addInitScript(() => {
@@ -176,11 +176,11 @@ test('one dialogue is open at a time', inBrowser, async () => {
   await page.waitForFunction(() => document.querySelector('#choose').disabled)
   close(undefined)
   await says(page, 'No wallet answered')
-  // Who pressed it by keyboard is still there.
+  // The keyboard focus is still on the button.
   assert.equal(await page.evaluate(() => document.activeElement.id), 'choose')
 })
 
-test('a dialogue whose requests could not be had once is offered all the same', inBrowser, async () => {
+test('a dialogue is offered later if its requests could not be fetched at first', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
@@ -195,7 +195,7 @@ test('a dialogue whose requests could not be had once is offered all the same', 
   assert.ok(failed > 1)
 })
 
-test('a page whose taking was not answered is this browser’s all the same, at once or when it is loaded anew', inBrowser, async () => {
+test('a page belongs to the browser that took it even if the reply was lost, immediately and after a reload', inBrowser, async () => {
   for (const isLoadedAnew of [false, true]) {
     const session = await world.begin(world.inline)
     const page = await browser()
@@ -203,7 +203,7 @@ test('a page whose taking was not answered is this browser’s all the same, at 
     await page.route('**/take?*', async (route) => {
       keys.push(route.request().headers()['idgate-page-key'])
       if (keys.length > 1) return route.continue()
-      // The gateway hears it, and the browser does not hear the gateway.
+      // The gateway receives the request, and the browser does not receive the reply.
       await fetch(route.request().url(), { method: 'POST', headers: route.request().headers() })
       return route.abort()
     })
@@ -227,7 +227,7 @@ test('a page whose taking was not answered is this browser’s all the same, at 
 
 for (const styled of [true, false]) {
   const how = styled ? '' : ', without its style, too'
-  test(`a dialogue has its room before it can be used: no way to a wallet moves when it comes${how}`, inBrowser, async () => {
+  test(`the page reserves the space of the dialogue, so that no button moves when it appears${how}`, inBrowser, async () => {
     const page = await browser()
     await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
     if (!styled) await page.route('**/page.css*', (route) => route.abort())
@@ -246,14 +246,14 @@ for (const styled of [true, false]) {
   })
 }
 
-test('a dialogue that browsers do not have is not shown, nor one that passes on nothing of this', inBrowser, async () => {
+test('no dialogue is shown in a browser without one, or without support for any of the protocols', inBrowser, async () => {
   const makes = [withoutDialogue, (page) => withWallet(page, () => undefined, []), (page) => withWallet(page, () => undefined, [ISO_MDOC])]
   for (const make of makes) {
     const page = await browser()
     await make(page)
     const asked = []
     page.on('request', (request) => /\/dc-api\?/.test(request.url()) && asked.push(request))
-    // Once the page is taken, it asks for the dialogue's requests first, and then for the state.
+    // After it is taken, the page first fetches the requests for the dialogue, then the state.
     const later = page.waitForRequest(/\/state\?/)
     await page.goto((await world.begin(world.newer)).page_url)
     await taken(page)
@@ -264,7 +264,7 @@ test('a dialogue that browsers do not have is not shown, nor one that passes on 
   }
 })
 
-test('a wrong document and a wrong proof are one outcome, a decline is another; each has a way back and no code', inBrowser, async () => {
+test('a wrong document and a wrong proof look the same, a decline differs; each has a way back and no code', inBrowser, async () => {
   const forged = await world.issue({ issuer: world.stranger })
   const another = await world.issue({ vct: 'urn:example:library-card' })
   for (const [end, reason] of [
@@ -306,13 +306,13 @@ test('without its script the page works up to the link, a refresh and the way ba
   assert.equal((await world.answerDraft(await scan(page))).status, 200)
   await page.click('noscript a')
   await page.getByRole('button', { name: /Back to/ }).click()
-  // This browser took the page after the answer, which proves nothing: it brings no code.
+  // This browser took the page after the answer, which proves nothing, so it gets no code.
   assert.equal(await page.getAttribute('#back', 'href'), world.back)
   await page.click('#back')
   await page.waitForURL(world.back)
 })
 
-test('without its script the page looks again by itself', inBrowser, async () => {
+test('without its script the page reloads itself', inBrowser, async () => {
   const session = await world.begin(world.inline)
   const page = await browser({ javaScriptEnabled: false })
   await page.goto(session.page_url)
@@ -320,7 +320,7 @@ test('without its script the page looks again by itself', inBrowser, async () =>
   await page.waitForSelector('main[data-state=declined]')
 })
 
-test('a wallet that has the request is said to have it, and the code is there for another', inBrowser, async () => {
+test('the page says that a wallet has the request, and can show the code for another', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await withoutDialogue(page)
@@ -339,11 +339,11 @@ test('a wallet that has the request is said to have it, and the code is there fo
 
 for (const javaScriptEnabled of [true, false]) {
   const how = javaScriptEnabled ? 'with' : 'without'
-  test(`a page goes from a computer to a phone, ${how} its script, and the phone alone goes on`, inBrowser, async () => {
+  test(`a page moves from a computer to a phone, ${how} its script, and only the phone continues`, inBrowser, async () => {
     const session = await world.begin(world.newer, { same_device: true, handover: true })
     const [computer, phone] = [await browser({ javaScriptEnabled }), await browser({ javaScriptEnabled })]
     for (const page of [computer, phone]) await withoutDialogue(page)
-    /** A page without its script looks again after some seconds; this is sooner. */
+    /** A page without its script reloads after some seconds; this does not wait for that. */
     const look = (page) => (javaScriptEnabled ? undefined : page.goto(session.page_url))
     const stands = async (page, state) => {
       await look(page)
@@ -381,7 +381,7 @@ for (const javaScriptEnabled of [true, false]) {
     for (const page of javaScriptEnabled ? [computer, phone] : []) await world.assertClean(page)
   })
 
-  test(`“Cancel”, ${how} its script, ends it and leads back without a code`, inBrowser, async () => {
+  test(`“Cancel”, ${how} its script, ends the session and leads back without a code`, inBrowser, async () => {
     const session = await world.begin(world.inline)
     const page = await browser({ javaScriptEnabled })
     await page.goto(session.page_url)
@@ -397,11 +397,11 @@ for (const javaScriptEnabled of [true, false]) {
     assert.deepEqual([status, reason], ['FAILED', 'cancelled'])
   })
 
-  test(`“Cancel”, ${how} its script, comes too late for a session that is settled`, inBrowser, async () => {
+  test(`“Cancel”, ${how} its script, comes too late for a settled session`, inBrowser, async () => {
     const session = await world.begin(world.inline)
     const page = await browser({ javaScriptEnabled })
     await page.route(`${world.back}**`, (route) => route.abort())
-    // Its script does not learn of the answer before the person presses.
+    // The script does not know about the answer before the person presses.
     await page.route('**/state?*', () => undefined)
     await page.goto(session.page_url)
     if (javaScriptEnabled) await taken(page)
@@ -412,7 +412,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test('ten seconds without a network are told and survived', inBrowser, async () => {
+test('the page reports ten seconds without a network and recovers', inBrowser, async () => {
   const session = await world.begin(world.inline)
   const page = await world.opened(session)
   let failed = 0
@@ -420,14 +420,14 @@ test('ten seconds without a network are told and survived', inBrowser, async () 
   await page.context().setOffline(true)
   await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
   assert.equal(await page.textContent('#said'), 'Trying to reconnect')
-  // It asks again after each second.
+  // It retries every second.
   await eventually('it asked ten times in vain', () => failed > 10)
   assert.equal((await world.answerDraft(session.qr_code_url)).status, 200)
   await page.context().setOffline(false)
   await comesBack(page)
 })
 
-test('the code turns on the screen, and a photograph of it is soon of no use', inBrowser, async () => {
+test('the code changes on the screen, and a photograph of it soon expires', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await world.scanned(session)
   const photograph = await scan(page)
@@ -439,7 +439,7 @@ test('the code turns on the screen, and a photograph of it is soon of no use', i
   await comesBack(page)
 })
 
-test('who goes away and back finds the page as it stands by then', inBrowser, async () => {
+test('a person who leaves and comes back sees the current state', inBrowser, async () => {
   const session = await world.begin(world.inline)
   const page = await world.opened(session)
   await page.goto(world.back)
@@ -452,7 +452,7 @@ test('who goes away and back finds the page as it stands by then', inBrowser, as
   await page.waitForSelector('main[data-state=declined]')
 })
 
-test('the way back is not a trap', inBrowser, async () => {
+test('after the way back, the browser’s back button returns to the page before', inBrowser, async () => {
   const session = await world.begin(world.inline)
   const page = await browser()
   await page.goto(world.back)
@@ -464,7 +464,7 @@ test('the way back is not a trap', inBrowser, async () => {
   assert.equal(page.url(), world.back)
 })
 
-test('the first paint keeps to its budget, whatever is asked for', inBrowser, async (t) => {
+test('the first paint stays within its budget for every request', inBrowser, async (t) => {
   const pid = (claims) => [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: world.issuer.issuerId, claims }]
   const many = ['given_name', 'family_name', 'birthdate', 'nationalities', 'place_of_birth', 'sex', 'email', 'picture']
   for (const [gateway, credentials] of [
@@ -483,7 +483,7 @@ test('the first paint keeps to its budget, whatever is asked for', inBrowser, as
       const painted = await new Promise((resolve) => {
         new PerformanceObserver((list) => resolve(list.getEntries())).observe({ type: 'paint', buffered: true })
       })
-      // A shift of the layout is reported with the frame that it happened in.
+      // A layout shift is reported with its frame.
       await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))
       const moved = new PerformanceObserver(() => {})
       moved.observe({ type: 'layout-shift', buffered: true })
@@ -497,7 +497,7 @@ test('the first paint keeps to its budget, whatever is asked for', inBrowser, as
     const what = `${credentials[0].claims.length} claims: ${bytes} bytes, ${loaded.length} requests, ${paint} ms`
     assert.ok(bytes > 0 && bytes <= (gateway === world.newer ? 32 : 48) * 1024, what)
     t.diagnostic(what)
-    // Page, style, script, icon; then what the script says and is told.
+    // Page, style, script, icon, then the requests and answers of the script.
     assert.ok(loaded.length <= 7, what)
     assert.ok(paint > 0 && shifted < 0.1 && nodes < 200 && scripts === 1, `${what} ${shifted} ${nodes}`)
     // A browser with a dialogue for wallets shows the code among the other ways.

@@ -1,4 +1,4 @@
-// The page in a frame, in Chromium: on an origin of the client's, and on no other. CHROMIUM as in flows.test.js.
+// The page in a frame in Chromium: only on an origin of the client. CHROMIUM as in flows.test.js.
 
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
@@ -33,7 +33,7 @@ after(async () => {
   await gateway?.stop()
 })
 
-/** A browser on a page of `origin` with a frame of this address, and what is in the frame. */
+/** A browser on a page of `origin` with a frame of this address, and the content of the frame. */
 async function around(origin, address, allow = '') {
   framed = `<iframe src="${address}" allow="${allow}" width="800" height="1200"></iframe>`
   const page = await browser()
@@ -48,13 +48,13 @@ function begin() {
 
 const isTaken = (frame) => frame.waitForSelector('main:not([data-free])')
 
-test('an origin of the client’s shows the page in a frame, which stays this browser’s and is followed', inBrowser, async () => {
+test('an origin of the client can frame the page, which stays with this browser and updates', inBrowser, async () => {
   const session = await begin()
   const { page, frame } = await around(shop, `${session.page_url}?frame`)
   await isTaken(frame)
   await page.reload()
   await isTaken(page.frames()[1])
-  // By itself it is another browser's: the frame's cookie is kept for the shop's pages alone.
+  // Outside the frame it belongs to another browser: the frame's cookie is kept only for the shop's pages.
   const alone = await page.context().newPage()
   await alone.goto(session.page_url)
   assert.match(await alone.textContent('h1'), /open in another browser/)
@@ -63,7 +63,7 @@ test('an origin of the client’s shows the page in a frame, which stays this br
   assert.deepEqual(page.seen.complaints, [])
 })
 
-test('a person who cancels in a frame stays there, and the page around it learns of the end from its own server', inBrowser, async () => {
+test('after cancelling in a frame the person stays there, and the outer page learns it from its own server', inBrowser, async () => {
   const session = await begin()
   const { page, frame } = await around(shop, `${session.page_url}?frame`)
   await isTaken(frame)
@@ -76,7 +76,7 @@ test('a person who cancels in a frame stays there, and the page around it learns
   assert.deepEqual(page.seen.complaints, [])
 })
 
-test('the browser shows the page in no frame of another origin, and in none that was not asked for', inBrowser, async () => {
+test('the page cannot be framed by another origin, nor without the parameter for it', inBrowser, async () => {
   for (const [origin, query] of [[stranger, '?frame'], [shop, '']]) {
     const session = await begin()
     const { page, frame } = await around(origin, session.page_url + query)
@@ -84,13 +84,13 @@ test('the browser shows the page in no frame of another origin, and in none that
     assert.match(page.frames()[1].url(), /^chrome-error:/)
     assert.equal(await page.frames()[1].locator('main').count(), 0)
     assert.match(page.seen.complaints.join('\n'), /frame-ancestors/)
-    // Nothing in it ran: the first browser that acts still has it.
+    // Nothing ran in the frame: the first browser that acts still gets the page.
     const taken = await fetch(`${session.page_url}/take`, { method: 'POST', headers: { accept: 'application/json' } })
     assert.equal(taken.status, 200)
   }
 })
 
-test('a frame has the browser’s dialogue where its page allows it, and the links where not', inBrowser, async (t) => {
+test('a frame has the browser’s dialogue if its page allows it, and otherwise the links', inBrowser, async (t) => {
   for (const [allow, expected] of [[FEATURE, true], ['', false]]) {
     const session = await begin()
     const { frame } = await around(shop, `${session.page_url}?frame`, allow)

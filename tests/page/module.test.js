@@ -1,5 +1,5 @@
-// The module for pages of one's own (bindings/browser) where something fails: against a server over a socket,
-// with a browser's dialogue and event stream that do what each test says.
+// Failures in the module for your own pages (bindings/browser): against a server over a socket, with a dialogue and an event
+// stream that each test controls.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -64,14 +64,14 @@ after(() => {
   server.closeAllConnections()
 })
 
-/** A browser whose dialogue does this; without it, one that has none. */
+/** A browser whose dialogue does this, or one without a dialogue. */
 function dialogue(get) {
   globalThis.DigitalCredential = get && { userAgentAllowsProtocol: () => true }
   Object.defineProperty(globalThis, 'navigator', { value: { credentials: { get } }, configurable: true })
   if (get) begun = { id: 'one', dc_api: REQUESTS }
 }
 
-/** `verify`, once it follows. */
+/** `verify`, once it follows the session. */
 async function following(options) {
   const outcome = verify(url, options)
   outcome.catch(() => {})
@@ -79,7 +79,7 @@ async function following(options) {
   return { outcome, stream: streams[0] }
 }
 
-test('a stream that the browser gives up has its outcome asked for, once', async () => {
+test('if the browser gives up the stream, the outcome is requested once', async () => {
   const { outcome, stream } = await following()
   assert.equal(stream.address, `${url}/one/events`)
   stream.fail(Stream.CLOSED)
@@ -87,25 +87,25 @@ test('a stream that the browser gives up has its outcome asked for, once', async
   assert.deepEqual(await outcome, OUTCOME)
 })
 
-test('a stream and an outcome that both fail are a failure', async () => {
+test('if both the stream and the outcome fail, the verification fails', async () => {
   hasOutcome = false
   const { outcome, stream } = await following()
   stream.fail(Stream.CLOSED)
   await assert.rejects(outcome, /answers 500/)
 })
 
-test('a stream that the browser connects again goes on', async (t) => {
+test('a stream that the browser reconnects continues', async (t) => {
   const { outcome, stream } = await following()
   const asked = t.mock.method(globalThis, 'fetch')
   stream.fail(0)
-  // A request that follows the failure has begun by the next turn.
+  // A request after the failure would have begun by the next turn.
   await new Promise(setImmediate)
   assert.equal(asked.mock.callCount(), 0)
   stream.dispatchEvent(new Event('end'))
   assert.deepEqual(await outcome, OUTCOME)
 })
 
-test('a message that is no JSON is passed over', async () => {
+test('a message that is not JSON is ignored', async () => {
   const statuses = []
   const fallback = (verification) => verification.addEventListener('status', ({ detail }) => statuses.push(detail))
   const { outcome, stream } = await following({ fallback })
@@ -116,7 +116,7 @@ test('a message that is no JSON is passed over', async () => {
   assert.deepEqual(await outcome, OUTCOME)
 })
 
-test('a dialogue that gives nothing was closed, and says why if the browser did', async () => {
+test('a dialogue without a result counts as closed, with the reason from the browser', async () => {
   const refused = new DOMException('no', 'NotAllowedError')
   for (const [get, why] of [[async () => null, null], [async () => { throw refused }, refused]]) {
     dialogue(get)
@@ -129,13 +129,13 @@ test('a dialogue that gives nothing was closed, and says why if the browser did'
   assert.equal(posted, 0)
 })
 
-test('what the dialogue gives is sent, and its outcome is the one', async () => {
+test('the result of the dialogue is sent, and its outcome counts', async () => {
   dialogue(async () => ({ protocol: 'p', data: {} }))
   assert.deepEqual(await verify(url), OUTCOME)
   assert.deepEqual([posted, streams.length], [1, 0])
 })
 
-test('who stops closes the dialogue, and nobody is told that the person did', async () => {
+test('stop closes the dialogue, and does not report that the person closed it', async () => {
   let opened
   const isOpen = new Promise((resolve) => (opened = resolve))
   dialogue(({ signal }) => new Promise((_, reject) => {
@@ -151,7 +151,7 @@ test('who stops closes the dialogue, and nobody is told that the person did', as
   assert.equal(posted, 0)
 })
 
-test('a fallback that cannot show anything fails the verification, at once or later', async () => {
+test('a fallback that fails, immediately or later, fails the verification', async () => {
   const fallbacks = [
     () => { throw new Error('no code') },
     async () => {
@@ -166,7 +166,7 @@ test('a fallback that cannot show anything fails the verification, at once or la
   }
 })
 
-test('a fallback that takes its time does not hold up the outcome', async () => {
+test('a slow fallback does not delay the outcome', async () => {
   const { outcome, stream } = await following({ fallback: () => new Promise(() => {}) })
   stream.dispatchEvent(new Event('end'))
   assert.deepEqual(await outcome, OUTCOME)

@@ -1,5 +1,4 @@
-// A camera, in a process of its own: reads a picture (PNG) from standard input and says what the code in it
-// holds.
+// A camera as a separate process: reads a picture (PNG) from standard input and prints the content of its code.
 
 import jsqr from 'jsqr'
 import { PNG } from 'pngjs'

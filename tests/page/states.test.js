@@ -1,6 +1,6 @@
-// Every state of the page in every language, in Chromium: for who enlarges it, who does not see it, and who
-// has a keyboard alone. CHROMIUM as in flows.test.js; Pictures of each state are in
-// target/pictures afterwards; SCREENSHOTS: a folder for pictures in every language and size.
+// Accessibility of every state of the page in every language, in Chromium: enlarged, for screen readers, and by keyboard.
+// CHROMIUM as in flows.test.js. Saves pictures of each state in target/pictures. SCREENSHOTS: a folder for pictures in every
+// language and size.
 
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
@@ -27,12 +27,12 @@ const PICTURES = fileURLToPath(new URL('../../target/pictures/', import.meta.url
 let world, passing, silent
 
 before(async () => {
-  // Takes a question about a credential's status, and answers nothing: meanwhile it is looked at.
+  // Accepts a request for a status list and does not answer, so that the test can look at the page.
   silent = createServer(() => {})
   await new Promise((listening) => silent.listen(0, '127.0.0.1', listening))
   world = await World.start({ IDGATE_FETCH_ALLOW_CIDRS: '127.0.0.0/8' })
   if (!world.inline) return
-  // A gateway whose time passes, so that sessions are over: no wallet answers it.
+  // A gateway whose clock moves, so that sessions expire. No wallet answers it.
   const environment = { IDGATE_PAGE: 'on', IDGATE_RATE_LIMITS: 'off' }
   passing = await Gateway.start([world.issuer, world.authority], { test: true, environment, machine: new Machine() })
   world.others.push(passing)
@@ -47,15 +47,15 @@ after(async () => {
   await world.stop()
 })
 
-/** A page of a browser that speaks this language. */
+/** A page of a browser with this language. */
 async function speaking(locale) {
   const page = await browser({ locale, extraHTTPHeaders: { 'Accept-Language': locale } })
-  // The way back would lead on while the test looks at the page. An answer without content leaves a browser where it is.
+  // The way back would leave the page during the test. A 204 keeps the browser where it is.
   await page.route(`${world.back}**`, (route) => route.fulfill({ status: 204 }))
   return page
 }
 
-/** The page in a state, and what has to be true of it there. */
+/** Brings the page to a state, and checks it there. */
 const STATES = {
   async open(page) {
     const session = await world.begin(world.inline)
@@ -64,7 +64,7 @@ const STATES = {
     const first = LANGUAGES[await page.getAttribute('html', 'lang')]
     assert.equal(await page.getByText(first, { exact: true }).count(), 1)
   },
-  // With a dialogue, and the other links unfolded.
+  // With a dialogue, and with the other links expanded.
   async 'open-with-dialogue'(page) {
     await withWallet(page, () => undefined)
     const session = await world.begin(world.newer)
@@ -78,7 +78,7 @@ const STATES = {
     await taken(page)
     const status = { status_list: { idx: 0, uri: `http://127.0.0.1:${silent.address().port}/list` } }
     const credential = await world.issue({ status })
-    // The source is waited for until the clock goes on, and the page is kept by then.
+    // The gateway waits for the source until the clock continues. By then the page is recorded.
     await world.inline.machine.frozen(async () => {
       world.answerDraft(session.qr_code_url, { credential }).catch(() => {})
       await page.waitForSelector('main[data-state=checking]')
@@ -128,7 +128,7 @@ const STATES = {
     await page.waitForSelector('#code[stroke-dasharray]')
     await page.click('.others summary')
   },
-  // The question on the phone.
+  // The first page on the phone.
   async asks(page) {
     const computer = await world.scanned(await beginHandover())
     await opensCode(page, computer)
@@ -151,7 +151,7 @@ const STATES = {
     const session = await beginHandover()
     await page.goto(`${session.page_url}/on/1.AAAAAAAAAAAAAAAA`)
   },
-  // Words that no language knows, as long as they are shown.
+  // Made-up words, as long as the longest that are shown.
   async 'long-words'(page) {
     const long = 'x'.repeat(80)
     const credentials = [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: world.issuer.issuerId, claims: [long] }]
@@ -166,10 +166,10 @@ const STATES = {
     await page.goto(session.page_url)
   },
 }
-/** A session whose page goes to a phone. */
+/** A session with handover. */
 const beginHandover = () => world.begin(world.newer, { profile: 'haip', handover: true })
 
-/** Opens the code that the computer shows, as long as it is good. */
+/** Opens the code on the computer while it is valid. */
 function opensCode(phone, computer) {
   const opened = async () => {
     const { phone: address } = await computer.evaluate(async () => (await fetch(`${location.pathname}/state`)).json())
@@ -186,10 +186,10 @@ async function takesOver(phone, computer) {
   await phone.waitForSelector('main[data-state=open]')
 }
 
-/** What a page that was loaded anew has to be led to. */
+/** Brings a reloaded page back to its state. */
 const AGAIN = { 'open-with-dialogue': declined }
 
-/** The dialogue was closed, which is said, and the other links are unfolded. */
+/** The dialogue was closed, the page says so, and the other links are expanded. */
 async function declined(page) {
   await page.waitForSelector('#choose')
   await page.click('#choose')
@@ -197,7 +197,7 @@ async function declined(page) {
   await page.click('.others summary')
 }
 
-/** What the page calls it. */
+/** Its name on the page. */
 const SHOWN = { 'open-with-dialogue': 'open', 'long-words': 'open', taken: 'none', gone: 'none', late: 'none', handover: 'open' }
 
 const shown = (state) => SHOWN[state] ?? state
@@ -207,7 +207,7 @@ async function reached(state, page) {
   await page.waitForSelector(`main[data-state=${shown(state)}]`)
 }
 
-/** Keeps a page that is over soon for as long as it takes: once it stands so, it hears of nothing more. */
+/** Keeps a page in a short-lived state: once it is there, it receives no further updates. */
 async function keep(page, url, state) {
   let kept
   await page.route(url, async (route) => {
@@ -275,7 +275,7 @@ async function picture(page, name) {
   await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true })
 }
 
-test('by keyboard alone: everything is reached in order, seen when it is, and a dialogue begins by Enter', inBrowser, async () => {
+test('by keyboard: focus moves in order and is visible, and Enter opens the dialogue', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
@@ -293,7 +293,7 @@ test('by keyboard alone: everything is reached in order, seen when it is, and a 
   assert.deepEqual(reached.slice(0, 4), [
     'Choose a wallet', 'Other ways', 'Cancel', 'English',
   ])
-  // Unfolded by the keyboard, and back to the button.
+  // Expand by keyboard, and return to the button.
   await page.locator('.others summary').focus()
   await page.keyboard.press('Enter')
   assert.equal(await page.locator('.others a:visible').first().isVisible(), true)
@@ -302,7 +302,7 @@ test('by keyboard alone: everything is reached in order, seen when it is, and a 
   await page.waitForURL(/page_code=/)
 })
 
-test('a screen reader says what is asked, by whom, the ways, the time and each outcome', inBrowser, async () => {
+test('a screen reader announces the request, the client, the ways, the time and each outcome', inBrowser, async () => {
   const session = await world.begin(world.newer)
   const page = await browser()
   await withWallet(page, () => undefined)
@@ -323,7 +323,7 @@ test('a screen reader says what is asked, by whom, the ways, the time and each o
   }
   await page.click('#choose')
   await page.waitForFunction(() => document.querySelector('#alert').textContent !== '')
-  // Told without a look at it.
+  // Announced by a live region.
   assert.match(await page.getByRole('alert').textContent(), /^No wallet answered/)
   await page.click('.others summary')
   assert.match(await page.locator('main').ariaSnapshot(), /img "QR code for your wallet app"/)
@@ -343,9 +343,9 @@ test('a screen reader says what is asked, by whom, the ways, the time and each o
   }
 })
 
-test('a page that nobody answers says by itself that the time is over', inBrowser, async () => {
+test('an unanswered page says that the time is over without a reload', inBrowser, async () => {
   const session = await world.begin(passing, { ttl_ms: SHORTEST_TTL_MS })
-  // Opened in its last second, for a request that takes the whole minute is cut off.
+  // Opened in its last second, because a request that takes the whole minute is cut off.
   const page = await passing.machine.frozen(async () => {
     passing.machine.jump(SHORTEST_TTL_MS - 1000)
     return world.opened(session)

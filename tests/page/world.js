@@ -1,5 +1,5 @@
-// A shop, two gateways and the wallets of people, for the tests of the page: `inline` asks in drafts by value,
-// `newer` by reference in every profile and through browsers. Both have clocks that a test can set.
+// A shop, two gateways and wallets for the page tests. `inline` asks in drafts by value, `newer` by reference in every
+// profile and through browsers. Tests can set the clocks of both.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -19,11 +19,11 @@ import { BROWSER, browser, everything, withoutDialogue } from './browser.js'
 export { ISO_MDOC }
 export const SIGNED = 'openid4vp-v1-signed'
 export const UNSIGNED = 'openid4vp-v1-unsigned'
-/** What people hold: planted, and looked for where it must not be. */
+/** Claims of the wallets. Tests search for them where they must not be. */
 export const PERSON = { given_name: 'Erika', family_name: 'Planted-Mustermann', birthdate: '1984-01-26' }
 
 export class World {
-  /** Gateways of a test's own. */
+  /** Gateways that single tests start. */
   others = []
 
   /** Starts the shop and the gateways, if there is a browser; `more`: further settings of both. */
@@ -55,7 +55,7 @@ export class World {
     await Promise.all([this.inline?.stop(), this.newer?.stop()])
   }
 
-  /** A PID for the wallet; `claims`: in it besides. */
+  /** A PID for the wallet, with additional `claims`. */
   issue({ issuer = this.issuer, ...claims } = {}) {
     return issuer.issue(this.wallet, { ...PERSON, ...claims }, { _sd: Object.keys(PERSON) })
   }
@@ -69,7 +69,7 @@ export class World {
     return gateway.createSession({ credentials: [licence ? mdl : pid], redirect_uri: this.back, ...profile, ...more })
   }
 
-  /** The page of a session in a browser of its own, once its script has it. */
+  /** The page of a session in a separate browser, once its script has taken it. */
   async opened(session, options) {
     const page = await browser(options)
     await page.goto(session.page_url)
@@ -77,7 +77,7 @@ export class World {
     return page
   }
 
-  /** The same in a browser without a dialogue for wallets, which shows the code first. */
+  /** The same in a browser without a wallet dialogue, where the page shows the code first. */
   async scanned(session) {
     const page = await browser()
     await withoutDialogue(page)
@@ -86,25 +86,25 @@ export class World {
     return page
   }
 
-  /** A wallet answers a request of drafts that it scanned. */
+  /** A wallet answers a scanned request of drafts. */
   async answerDraft(link, { changes, credential = this.credential } = {}) {
     const request = await readRequest(link)
     return this.wallet.answer(request, [await this.wallet.present(credential, { given_name: true }, request, changes)])
   }
 
-  /** A wallet answers a request of OpenID4VP 1.0 that it scanned. */
+  /** A wallet answers a scanned request of OpenID4VP 1.0. */
   async answerNewer(link) {
     return this.answerRequest(await resolve(link))
   }
 
-  /** The same, of the request that `read` reads off a page. */
+  /** The same, with the request that `read` finds on a page. */
   async answerShown(read) {
     return this.answerRequest(await this.requestShown(read))
   }
 
   /**
-   * The request of OpenID4VP 1.0 that `read` reads off a page. A code turns every ten seconds, so the clock is stopped
-   * meanwhile; a slow page may show one that has turned, and is read again.
+   * The request of OpenID4VP 1.0 that `read` finds on a page. A code changes every ten seconds, so the clock is stopped
+   * meanwhile. A slow page may show an expired code, and is read again.
    */
   requestShown(read) {
     const isTurned = (error) => String(error.message).includes("status code '404'")
@@ -126,14 +126,14 @@ export class World {
     }
   }
 
-  /** What a page from `origin` gets by ISO/IEC TS 18013-7 Annex C. */
+  /** The result for a page from `origin` by ISO/IEC TS 18013-7 Annex C. */
   async byIsoMdoc(data, origin, { roots = [this.access.rootPem] } = {}) {
     const request = await readIsoMdoc(data, origin, roots)
     const deviceKey = await generateDeviceKey()
     return answerIsoMdoc(request, { peer: auth0Mdl, issued: await this.licence(deviceKey), deviceKey })
   }
 
-  /** What it gets by OpenID4VP. */
+  /** The result by OpenID4VP. */
   async byOpenId4Vp(data, origin) {
     const request = await browserRequest(data, origin)
     const { nonce, client_metadata: metadata } = request.authorizationRequestPayload
@@ -157,7 +157,7 @@ export class World {
     return Buffer.from(response).toString('base64url')
   }
 
-  /** Nothing was complained about, nobody but the gateway asked, and no claim was shown. */
+  /** Checks that there were no complaints, no requests to other hosts, and no claims. */
   async assertClean(page) {
     assert.deepEqual(page.seen.complaints, [])
     const hosts = [...page.seen.hosts].filter((host) => host && host !== new URL(this.back).host)
@@ -165,7 +165,7 @@ export class World {
     await this.assertNoClaims(page)
   }
 
-  /** All that the gateway answered was looked at, and has no claim. */
+  /** Checks that all answers of the gateway were read and have no claims. */
   async assertNoClaims(page) {
     const own = [this.inline, this.newer, ...this.others].map(({ url }) => new URL(url).origin)
     const isShared = (url) => /^\/v\/(page\.js|page\.css|icon\.svg)$/.test(new URL(url).pathname)
@@ -174,17 +174,17 @@ export class World {
   }
 }
 
-/** The page is this browser's now: its script said so. */
+/** Waits until the page's script has taken the page for this browser. */
 export const taken = (page) => page.waitForSelector('main:not([data-free])')
 
-/** A wallet says that its owner declined. */
+/** A wallet posts that its owner declined. */
 export async function decline(link) {
   return postPlain(await readRequest(link), { error: 'access_denied' })
 }
 
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css' }
 
-/** Somebody else's server, under a name that is another site's. */
+/** A third-party server, under the name of another site. */
 export async function elsewhere(answer) {
   const server = createServer((request, response) => {
     response.setHeader('Content-Type', TYPES[path.extname(new URL(request.url, 'http://x').pathname)] ?? 'text/html; charset=utf-8')

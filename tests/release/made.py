@@ -1,8 +1,8 @@
-"""The artefacts under test, and empty roots to try them in.
+"""The artefacts under test, and empty root folders for them.
 
-IDGATE_RELEASE names a folder that release/build.sh filled. Without it the packagers are run with the program and the
-library that were built for the tests (IDGATE_BIN, target/release): what they lay out is the same, but not static, so
-what needs an empty root is skipped.
+IDGATE_RELEASE names a folder that release/build.sh filled. Without it the packagers package the program and the library
+that were built for the tests (IDGATE_BIN, target/release). The layout is the same, but the program is not static, so
+tests that need an empty root are skipped.
 """
 
 import atexit
@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "release"))
 
 
 def run(*command, **more):
-    """Runs to the end; the output, or a failure that shows it."""
+    """Runs a command and returns its output. If it fails, the error shows the output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, **more)
     if done.returncode != 0:
         raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
@@ -40,14 +40,14 @@ def run(*command, **more):
 
 
 def package(script, folder, *more):
-    """Runs one packager of release/ on what was built into the folder."""
+    """Runs one packager of release/ on the files in the folder."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(TIME)}
     run(sys.executable, ROOT / "release" / script, folder, VERSION, *more, env=environment)
 
 
 def stand_in(folder):
-    """A folder as release/program.sh and libraries.sh leave it, with what was built for the tests. Of the program a part
-    does, as nothing runs it; the library is whole."""
+    """A folder like that of release/program.sh and libraries.sh, with files built for the tests. Nothing runs the program,
+    so a part of it is enough. The library is complete."""
     if not BUILT.exists() or not shutil.which("strip"):
         raise unittest.SkipTest(f"{BUILT} is not built, or there are no binutils")
     program = folder / "build" / MUSL / "idgate"
@@ -58,13 +58,13 @@ def stand_in(folder):
     library = folder / "build" / GNU / "libidgate_ffi.so"
     library.parent.mkdir()
     run("strip", "-o", library, BUILT.with_name(library.name))
-    # An archive of nothing: what programs of the tests link is the other.
+    # An empty archive: programs of the tests link the other one.
     library.with_suffix(".a").write_bytes(b"!<arch>\n")
 
 
 @functools.cache
 def folder():
-    """Where the artefacts are."""
+    """The folder with the artefacts."""
     if RELEASE:
         return pathlib.Path(RELEASE).resolve()
     made = pathlib.Path(tempfile.mkdtemp(prefix="idgate-release-"))
@@ -74,7 +74,7 @@ def folder():
 
 
 def artefact(name, script, *more):
-    """The artefact of this name, made now where there is no release."""
+    """The artefact with this name. Without a release it is made now."""
     file = folder() / name
     if not RELEASE and not file.exists():
         package(script, folder(), *more)
@@ -84,7 +84,7 @@ def artefact(name, script, *more):
 
 
 def same_again(test, name, script, *more):
-    """Whether two runs, in folders of other names, give the same bytes."""
+    """Whether two runs in folders with different names give the same bytes."""
     made = []
     for _ in range(2):
         with tempfile.TemporaryDirectory() as place:
@@ -97,7 +97,7 @@ def same_again(test, name, script, *more):
 
 
 def needs_static():
-    """Skips what runs the program in a root that has nothing else."""
+    """Skips a test that runs the program in an empty root."""
     if not RELEASE:
         raise unittest.SkipTest("IDGATE_RELEASE is not set: the program of the tests is not static")
     if os.geteuid() != 0:
@@ -107,7 +107,7 @@ def needs_static():
 
 
 def inside(root, user, *command, writable=("tmp",)):
-    """Runs a command in a root that is mounted read-only, but for folders in memory, as a user with no rights."""
+    """Runs a command as an unprivileged user in a read-only root, with writable folders in memory."""
     mounts = [f'mount --bind "{root}" "{root}"', f'mount -o remount,ro,bind "{root}"']
     mounts += [f'mount -t tmpfs -o uid={user},mode=700 none "{root}/{path}"' for path in writable]
     script = " && ".join([*mounts, f'exec "$@"'])

@@ -1,4 +1,4 @@
-"""What the tests of the packages share: where things are, and a machine without Rust."""
+"""Shared by the package tests: paths, and an environment without Rust."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "release"
-#: The folder of a whole release, by release/build.sh.
+#: The folder of a whole release from release/build.sh.
 RELEASED = pathlib.Path(os.environ["IDGATE_RELEASE"]).resolve() if os.environ.get("IDGATE_RELEASE") else None
 LONG = bool(os.environ.get("IDGATE_LONG"))
 LIBRARY = ROOT / "target/release/libidgate_ffi.so"
@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 
 def run(*command, fails: bool = False, **options) -> str:
-    """What it prints, on both channels; it has to end well, or not."""
+    """Runs a command and returns its output and errors. The command must succeed, or fail with `fails`."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           stdin=subprocess.DEVNULL, **options)
     if (done.returncode != 0) != fails:
@@ -38,7 +38,7 @@ def release_files(pattern: str) -> list[pathlib.Path]:
 
 @functools.cache
 def without_rust() -> dict[str, str]:
-    """The environment of somebody who has neither Rust nor a C compiler: their names lead nowhere."""
+    """An environment without Rust and C compiler: their names lead nowhere."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="without-rust-"))
     hidden = re.compile(r"(cargo|rust|maturin|cbindgen|zig).*|(.*-)?(cc|gcc|clang|c\+\+|g\+\+)(-\d+)?")
     for place in reversed(os.environ["PATH"].split(os.pathsep)):
@@ -56,7 +56,7 @@ def without_rust() -> dict[str, str]:
 
 
 def built(folder: pathlib.Path) -> pathlib.Path:
-    """A folder as release/program.sh leaves it, with the library that the test run built."""
+    """A folder like that of release/program.sh, with the library that the test run built."""
     library = folder / "build" / TARGET / "libidgate_ffi.so"
     library.parent.mkdir(parents=True)
     run("strip", "--strip-all", "-o", library, LIBRARY)

@@ -1,4 +1,4 @@
-"""The crates as release/crates.sh packs them: complete, without what only tests, and what a registry asks for."""
+"""The crates from release/crates.sh: complete, without tests, with the metadata that a registry requires."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 from packages import LONG, RELEASE, RELEASED, ROOT, VERSION, run
 
 PUBLISHED = ("idgate-core", "idgate", "idgate-ffi")
-#: Besides sources, in a package.
+#: Files of a package other than sources.
 FILES = {
     "idgate-core": set(),
     "idgate": set(),
@@ -40,24 +40,24 @@ class CratesTest(unittest.TestCase):
     def manifest(self, name):
         return tomllib.loads(self.packed[name]["Cargo.toml"].decode())
 
-    def test_nothing_is_inside_but_what_is_built_and_read(self):
+    def test_packages_have_only_files_that_are_built_or_read(self):
         for name, files in self.packed.items():
             with self.subTest(name):
                 rest = {file for file in files if not file.startswith("src/")}
                 self.assertEqual(rest, OF_EACH | FILES[name])
                 self.assertTrue(all(file.endswith(".rs") for file in files if file.startswith("src/")))
 
-    def test_every_source_of_the_repository_is_inside(self):
+    def test_packages_have_every_source_file_of_the_repository(self):
         for name, files in self.packed.items():
             there = ROOT / name
             for file in (there / "src").rglob("*.rs"):
                 self.assertIn(str(file.relative_to(there)), files)
 
-    def test_the_licence_is_the_whole_text(self):
+    def test_packages_have_the_whole_licence_text(self):
         for files in self.packed.values():
             self.assertEqual(files["LICENSE"], (ROOT / "LICENSE").read_bytes())
 
-    def test_the_manifest_says_what_a_registry_asks_for(self):
+    def test_the_manifest_has_the_metadata_that_a_registry_requires(self):
         for name in PUBLISHED:
             with self.subTest(name):
                 package = self.manifest(name)["package"]
@@ -72,7 +72,7 @@ class CratesTest(unittest.TestCase):
                 docs = package["metadata"]["docs"]["rs"]
                 self.assertNotIn("internals", docs.get("features", []))
 
-    def test_no_dependency_is_a_path_and_none_is_a_crate_that_is_not_published(self):
+    def test_dependencies_are_published_crates_and_not_paths(self):
         for name in PUBLISHED:
             manifest = self.manifest(name)
             for table in ("dependencies", "dev-dependencies", "build-dependencies"):
@@ -83,15 +83,15 @@ class CratesTest(unittest.TestCase):
                         if needed.startswith("idgate"):
                             self.assertIn(needed, PUBLISHED)
 
-    def test_a_version_that_admits_no_other_has_its_reason(self):
-        """Whoever embeds idgate has to live with these."""
+    def test_a_dependency_pinned_to_one_version_has_a_reason(self):
+        """Embedders of idgate cannot use another version."""
         lines = (ROOT / "Cargo.toml").read_text().splitlines()
         pinned = [line for line in lines if re.search(r'version = "[=<>]', line)]
         self.assertEqual({line.split(" = ")[0] for line in pinned}, {"x509-parser", "rsa"})
         for line in pinned:
             self.assertIn("} # ", line)
 
-    def test_no_other_crate_is_published(self):
+    def test_only_these_crates_are_published(self):
         for file in (*ROOT.glob("*/Cargo.toml"), *ROOT.glob("tests/*/Cargo.toml")):
             said = tomllib.loads(file.read_text()).get("package", {})
             if said.get("name", "") not in PUBLISHED:

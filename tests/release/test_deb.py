@@ -1,4 +1,4 @@
-"""The Debian package: as dpkg reads it, and installed in a root of Debian, upgraded, removed and purged."""
+"""The Debian package, as dpkg reads it; then installed, upgraded, removed and purged in a Debian root."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ class PackageTest(unittest.TestCase):
         made.run("dpkg-deb", "--extract", cls.file, cls.root)
         made.run("dpkg-deb", "--control", cls.file, cls.about)
 
-    def test_it_says_what_it_is_and_needs(self):
+    def test_the_control_file_has_version_architecture_and_dependencies(self):
         fields = dict(
             line.split(": ", 1)
             for line in (self.about / "control").read_text().splitlines()
@@ -36,18 +36,18 @@ class PackageTest(unittest.TestCase):
         self.assertEqual((fields["Package"], fields["Version"]), ("idgate", f"{VERSION}-1"))
         self.assertEqual(fields["Architecture"], ARCHITECTURE)
         self.assertIn("systemd-standalone-sysusers", fields["Depends"])
-        # In KiB, and not less than what is unpacked.
+        # In KiB, and not less than the unpacked files.
         files = [path for path in self.root.rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files) // 1024
         self.assertTrue(size <= int(fields["Installed-Size"]) < size + 500)
 
-    def test_the_settings_are_the_operators_and_nothing_else_is(self):
+    def test_only_the_settings_file_is_a_conffile(self):
         self.assertEqual((self.about / "conffiles").read_text(), "/etc/idgate/idgate.toml\n")
         settings = (self.root / "etc/idgate/idgate.toml").read_bytes()
         self.assertEqual(settings, (ROOT / "examples/deploy/idgate.toml").read_bytes())
         self.assertEqual([path.name for path in (self.root / "etc/idgate").iterdir()], ["idgate.toml"])
 
-    def test_every_file_has_its_sum(self):
+    def test_every_file_has_a_checksum(self):
         lines = (self.about / "md5sums").read_text().splitlines()
         summed = {path: value for value, path in (line.split("  ") for line in lines)}
         files = {str(path.relative_to(self.root)): path for path in self.root.rglob("*") if path.is_file()}
@@ -55,7 +55,7 @@ class PackageTest(unittest.TestCase):
         found = {path: hashlib.md5(file.read_bytes()).hexdigest() for path, file in files.items()}
         self.assertEqual(summed, found)
 
-    def test_all_belongs_to_root_and_nothing_may_be_written_by_others(self):
+    def test_files_belong_to_root_and_only_root_can_write_them(self):
         lines = made.run("dpkg-deb", "--contents", self.file).splitlines()
         self.assertGreater(len(lines), 80)
         for line in lines:
@@ -63,7 +63,7 @@ class PackageTest(unittest.TestCase):
             self.assertEqual(owner, "root/root", line)
             self.assertIn(mode, ("drwxr-xr-x", "-rwxr-xr-x", "-rw-r--r--"), line)
 
-    def test_pages_and_completions_are_where_they_are_looked_for(self):
+    def test_man_pages_and_completions_are_in_their_system_folders(self):
         pages = {path.stem for path in (self.root / "usr/share/man/man1").iterdir()}
         self.assertLess({"idgate.1", "idgate-serve.1", "idgate-client-create.1"}, pages)
         for path in (
@@ -77,7 +77,7 @@ class PackageTest(unittest.TestCase):
         ):
             self.assertTrue((self.root / "usr/share" / path).is_file(), path)
 
-    def test_the_unit_is_that_of_the_examples_for_this_place(self):
+    def test_the_unit_is_the_example_adapted_to_usr_bin(self):
         unit = (self.root / "usr/lib/systemd/system/idgate.service").read_text()
         ours = (ROOT / "examples/deploy/idgate.service").read_text()
         self.assertIn("ExecStart=/usr/bin/idgate --config /etc/idgate/idgate.toml serve\n", unit)
@@ -85,11 +85,11 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(same, ours.split("\n", 1)[1])
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_systemd_takes_the_unit(self):
+    def test_systemd_accepts_the_unit(self):
         with tempfile.TemporaryDirectory() as folder:
             text = (self.root / "usr/lib/systemd/system/idgate.service").read_text()
             unit = pathlib.Path(folder, "idgate.service")
-            # Its user is not on this machine.
+            # This machine does not have its user.
             program = str(self.root / "usr/bin/idgate")
             text = text.replace("/usr/bin/idgate", program).replace("User=idgate\nGroup=idgate\n", "")
             unit.write_text(text)
@@ -97,23 +97,23 @@ class PackageTest(unittest.TestCase):
         said = [line for line in done.stderr.splitlines() if "idgate.service" in line]
         self.assertEqual((done.returncode, said), (0, []), done.stderr)
 
-    @unittest.skipUnless(RELEASE and shutil.which("lintian"), "no lintian, or no program that is static")
+    @unittest.skipUnless(RELEASE and shutil.which("lintian"), "lintian is not installed, or the program is not static")
     def test_lintian_finds_no_error(self):
         command = ["lintian", "--fail-on", "error", "--allow-root", "--tag-display-limit", "0", self.file]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_the_scripts_are_shell(self):
+    def test_the_maintainer_scripts_are_valid_shell(self):
         for name in ("postinst", "prerm", "postrm"):
             made.run("sh", "-n", self.about / name)
 
     @unittest.skipIf(RELEASE, "a release is made once; release/build.sh is compared between folders")
-    def test_it_is_made_in_one_way(self):
+    def test_two_runs_give_the_same_bytes(self):
         made.same_again(self, NAME, "deb.py")
 
 
 class InstalledTest(unittest.TestCase):
-    """In a root of Debian that debootstrap made; what runs there is the released program."""
+    """Runs the released program in a Debian root from debootstrap."""
 
     @classmethod
     def setUpClass(cls):
@@ -130,7 +130,7 @@ class InstalledTest(unittest.TestCase):
     def inside(self, *command, user="root"):
         return made.run("chroot", f"--userspec={user}", self.root, *command)
 
-    def test_it_is_installed_upgraded_removed_and_purged(self):
+    def test_install_upgrade_remove_and_purge(self):
         self.inside("dpkg", "--install", "/idgate.deb")
         etc, key = self.root / "etc/idgate", self.root / "etc/idgate/instance.key"
         user = self.inside("id", "idgate")
@@ -138,7 +138,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(key.stat().st_mode & 0o777, 0o400)
         self.assertEqual(key.stat().st_uid, int(re.search(r"uid=(\d+)", user)[1]))
         made_first = key.read_bytes()
-        # Nothing is enabled, and nothing runs.
+        # The service is neither enabled nor running.
         self.assertEqual(list((self.root / "etc/systemd").rglob("*idgate*")), [])
 
         said = self.inside("idgate", "--config", "/etc/idgate/idgate.toml", "config", "check", user="idgate:idgate")
@@ -146,14 +146,14 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("VERIFIED", self.inside("idgate", "demo", "--once", user="idgate:idgate"))
         self.assertEqual(self.inside("dpkg", "--verify", "idgate"), "")
 
-        # The operator's settings and the key outlive an upgrade.
+        # An upgrade keeps the operator's settings and the key.
         settings = etc / "idgate.toml"
         settings.write_text(settings.read_text().replace("gateway.example", "id.example"))
         self.inside("dpkg", "--install", "/idgate.deb")
         self.assertIn("id.example", settings.read_text())
         self.assertEqual(key.read_bytes(), made_first)
 
-        # What a gateway stored is not thrown away with the program.
+        # A purge keeps the gateway's data.
         data = self.root / "var/lib/idgate"
         data.mkdir()
         (data / "idgate.db").write_bytes(b"rows")
@@ -165,7 +165,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual([path.name for path in etc.iterdir()], ["instance.key"])
         self.assertEqual((data / "idgate.db").read_bytes(), b"rows")
 
-        # Where there is nothing to keep, nothing is left.
+        # Without data, a purge leaves nothing.
         self.inside("dpkg", "--install", "/idgate.deb")
         self.assertEqual(key.read_bytes(), made_first)
         shutil.rmtree(data)

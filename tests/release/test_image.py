@@ -1,4 +1,4 @@
-"""The image: every digest and size, what an engine is told, and that it runs as the user it names."""
+"""The image: every digest and size, the configuration for engines, and a run as its user."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ ROOTS = "-----BEGIN CERTIFICATE-----\nof the tests\n-----END CERTIFICATE-----\n"
 
 
 def roots():
-    """A file in the place of certifi's, whose package a release installs."""
+    """A file that replaces the roots of certifi, a package that a release installs."""
     file = made.folder() / "build" / "roots.pem"
     if not RELEASE:
         file.write_text(ROOTS)
@@ -40,7 +40,7 @@ class ImageTest(unittest.TestCase):
 
     @classmethod
     def blob(cls, descriptor):
-        """What a descriptor points at, held against its digest and size."""
+        """The blob of a descriptor, after a check of its digest and size."""
         algorithm, _, digest = descriptor["digest"].partition(":")
         data = cls.files[f"blobs/{algorithm}/{digest}"]
         if hashlib.new(algorithm, data).hexdigest() != digest or len(data) != descriptor["size"]:
@@ -53,7 +53,7 @@ class ImageTest(unittest.TestCase):
             manifest = json.loads(self.blob(descriptor))
             yield descriptor, manifest, json.loads(self.blob(manifest["config"]))
 
-    def test_every_blob_is_reached_and_is_what_its_descriptor_says(self):
+    def test_every_blob_is_referenced_and_matches_its_descriptor(self):
         self.assertEqual(json.loads(self.files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
         for _, manifest, config in self.images():
             layers = [gzip.decompress(self.blob(layer)) for layer in manifest["layers"]]
@@ -62,7 +62,7 @@ class ImageTest(unittest.TestCase):
         blobs = {path.rsplit("/", 1)[1] for path in self.files if path.startswith("blobs/")}
         self.assertEqual(blobs, self.met)
 
-    def test_there_is_one_for_each_program_that_was_built(self):
+    def test_there_is_an_image_for_each_program_that_was_built(self):
         found = {it["platform"]["architecture"] for it in self.index["manifests"]}
         built = {path.parent.name for path in (made.folder() / "build").glob("*-musl/idgate")}
         names = {"x86_64-unknown-linux-musl": "amd64", "aarch64-unknown-linux-musl": "arm64"}
@@ -71,7 +71,7 @@ class ImageTest(unittest.TestCase):
             for member in ("architecture", "os"):
                 self.assertEqual(descriptor["platform"][member], config[member])
 
-    def test_engines_are_told_how_to_run_it(self):
+    def test_the_configuration_tells_engines_how_to_run_it(self):
         for _, manifest, config in self.images():
             told = config["config"]
             self.assertEqual(told["User"], "65532:65532")
@@ -96,7 +96,7 @@ class ImageTest(unittest.TestCase):
             with tarfile.open(fileobj=io.BytesIO(self.blob(layer))) as archive:
                 yield {it.name: it for it in archive}, archive
 
-    def test_there_is_a_program_and_nothing_that_it_does_not_need(self):
+    def test_the_image_has_the_program_and_only_what_it_needs(self):
         for members, archive in self.members():
             files = {name for name, it in members.items() if not it.isdir()}
             needed = {"usr/bin/idgate", "etc/passwd", "etc/group", "etc/ssl/certs/ca-certificates.crt"}
@@ -115,11 +115,11 @@ class ImageTest(unittest.TestCase):
             self.assertEqual(writable, {"tmp"})
 
     @unittest.skipIf(RELEASE, "a release is made once; release/build.sh is compared between folders")
-    def test_it_is_made_in_one_way(self):
+    def test_two_runs_give_the_same_bytes(self):
         made.same_again(self, NAME, "image.py", roots())
 
-    def test_it_verifies_a_flow_and_says_that_it_lives(self):
-        """As an engine runs it, without one: its root read-only, its user, its environment, its volume."""
+    def test_it_verifies_a_flow_and_passes_its_health_check(self):
+        """Runs without an engine, in the same way: a read-only root, its user, its environment, its volume."""
         made.needs_static()
         for descriptor, manifest, config in self.images():
             if descriptor["platform"]["architecture"] == ARCHITECTURE:
@@ -134,7 +134,7 @@ class ImageTest(unittest.TestCase):
             user = int(told["User"].split(":")[0])
             flow = made.inside(root, user, *told["Entrypoint"], "demo", "--once")
             self.assertIn("VERIFIED", flow)
-            # The command of the image, then its health check; in a network of its own, so that the port is free.
+            # The command of the image, then its health check, in a separate network so that the port is free.
             more = {"IDGATE_BASE_URL": "https://gateway.example", "IDGATE_BEHIND_TLS_PROXY": "true"}
             environment = [*told["Env"], *(f"{name}={value}" for name, value in more.items())]
             serve = [*told["Entrypoint"], *told["Cmd"]]
@@ -166,14 +166,14 @@ class ImageTest(unittest.TestCase):
             self.skipTest("podman cannot run here")
         name = made.run("podman", "load", "--quiet", "--input", self.file).split()[-1]
         self.assertEqual(name, f"localhost/idgate:{VERSION}")
-        # Limits that every process has: podman's own cannot be had where none may be raised.
+        # Use the current limits: podman's defaults fail where limits cannot be raised.
         limits = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"]
-        # The demo is none of production, for which the image is set.
+        # The image is set for production, where the demo does not start.
         runtime = ["--runtime=runc"] if shutil.which("runc") else []
         command = ["podman", *runtime, "run", "--rm", "--read-only", "--cap-drop=all", "--network=none",
                    "--unsetenv-all", *limits, name]
         done = subprocess.run([*command, "demo", "--once"], capture_output=True, text=True, timeout=120)
-        # No container at all can be started here, whatever is in it.
+        # This machine cannot start any container.
         if re.search(r"OCI.*(cgroup|rlimit)|(cgroup|rlimit).*OCI", done.stderr):
             self.skipTest(f"podman cannot run here: {done.stderr.strip()}")
         self.assertEqual(done.returncode, 0, done.stderr)

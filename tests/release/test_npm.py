@@ -1,4 +1,4 @@
-"""The npm packages in a fresh project, where there is neither Rust nor a C compiler."""
+"""The npm packages in a fresh project, without Rust and C compiler."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ class NpmTest(unittest.TestCase):
         cls.folder = RELEASED
         if not RELEASED:
             (cls.top / "dist/build").mkdir(parents=True)
-            # The real one is looked at with the bills; it takes a while to make.
+            # The real file takes a while to make. The tests of the bills check it.
             (cls.top / "dist/build/THIRD-PARTY.txt").write_text("licences\n")
             cls.folder = pack(built(cls.top / "dist"))
         cls.main = cls.folder / f"idgate-{VERSION}.tgz"
@@ -48,19 +48,19 @@ class NpmTest(unittest.TestCase):
         cls.installed = cls.top / "installed"
         cls.installed.mkdir()
         (cls.installed / "package.json").write_text('{"name": "shop", "version": "1.0.0", "private": true}\n')
-        # No script of a package runs: npm 12 leaves that to whoever installs, and none is needed.
+        # Scripts of packages do not run: npm 12 leaves that to the user, and none is needed.
         run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts", cls.main, cls.platform,
             cwd=cls.installed, env=cls.environment)
 
     def project(self):
-        """A fresh one with both packages installed."""
+        """A fresh project with both packages installed."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.top)) / "shop"
         return shutil.copytree(self.installed, folder, symlinks=True)
 
     def node(self, folder, script, **options):
         return run("node", "-e", script, cwd=folder, env=self.environment, **options)
 
-    def test_each_package_says_for_which_system_it_is(self):
+    def test_each_package_names_its_system(self):
         packages = {file.name: json.loads(read(file)["package.json"]) for file in self.folder.glob("*.tgz")}
         main = packages.pop(self.main.name)
         names = {f"idgate-{said['name'].split('/')[1]}-{VERSION}.tgz": said for said in packages.values()}
@@ -74,7 +74,7 @@ class NpmTest(unittest.TestCase):
                 self.assertNotIn("scripts", said)
         self.assertEqual(main["optionalDependencies"], {said["name"]: VERSION for said in packages.values()})
 
-    def test_the_manifest_is_fit_to_be_published(self):
+    def test_the_manifest_can_be_published(self):
         files = read(self.main)
         said = json.loads(files["package.json"])
         for name in ("private", "devDependencies"):
@@ -95,7 +95,7 @@ class NpmTest(unittest.TestCase):
                 library.write_bytes(files["libidgate_ffi.so"])
                 self.assertFalse({name for name in sections(library) if name.startswith((".symtab", ".debug"))})
 
-    @unittest.skipUnless(RELEASED, "what the tests build is not made small")
+    @unittest.skipUnless(RELEASED, "the library for tests is not optimized for size")
     def test_packages_are_small(self):
         for archive in self.folder.glob("idgate-linux-*.tgz"):
             self.assertLess(archive.stat().st_size, 3 * MIB, archive.name)
@@ -117,12 +117,12 @@ class NpmTest(unittest.TestCase):
         self.assertIn("# fail 0", told)
         self.assertIn("# pass 2", told)
 
-    def test_its_script_is_content_with_the_package_for_the_system(self):
+    def test_the_install_script_accepts_the_package_for_the_system(self):
         package = self.project() / "node_modules/idgate"
         self.assertEqual(run("node", "install.js", cwd=package, env=self.environment), "")
         self.assertFalse((package / "native").exists())
 
-    def test_without_a_package_for_the_system_it_says_what_to_do(self):
+    def test_without_a_package_for_the_system_the_error_has_a_remedy(self):
         folder = self.project()
         shutil.rmtree(folder / "node_modules/@idgate")
         told = self.node(folder, LOAD, fails=True)
@@ -132,7 +132,7 @@ class NpmTest(unittest.TestCase):
         self.assertIn("the native library is missing", told)
         self.assertNotIn("    at ", told)
 
-    def test_on_other_systems_it_says_how_to_build_one(self):
+    def test_on_other_systems_the_error_says_how_to_build_the_library(self):
         folder = self.project()
         for system, library in (("darwin", "libidgate_ffi.dylib"), ("win32", "idgate_ffi.dll")):
             with self.subTest(system):
@@ -147,8 +147,8 @@ class NpmTest(unittest.TestCase):
                                  f"console.log(require('{file}').advice())")
         self.assertIn("there is no native library for aix", told)
 
-    def test_a_library_that_does_not_fit_the_libc_is_passed_over(self):
-        """An npm that knows nothing of libc installs both."""
+    def test_a_library_for_another_libc_is_skipped(self):
+        """An npm that does not support `libc` installs both packages."""
         folder = self.project()
         gnu = folder / "node_modules/@idgate" / OWN
         shutil.copytree(gnu, gnu.with_name(f"linux-{ARCH}-musl"))
@@ -157,7 +157,7 @@ class NpmTest(unittest.TestCase):
         (gnu.with_name(f"linux-{ARCH}-musl") / "libidgate_ffi.so").write_text("of another libc")
         self.assertIn("the native library cannot be loaded", self.node(folder, LOAD, fails=True))
 
-    def test_a_library_of_ones_own_is_taken_before_all_others(self):
+    def test_your_own_library_is_preferred_over_all_others(self):
         folder = self.project()
         library = folder / "node_modules/@idgate" / OWN / "libidgate_ffi.so"
         environment = self.environment | {"IDGATE_LIBRARY": str(library), "INIT_CWD": str(folder)}

@@ -1,4 +1,4 @@
-"""The archive of the program: what is in it, that it is made in one way, and that it runs where nothing else is."""
+"""The archive of the program: its content, its reproducibility, and a run in an empty root."""
 
 import io
 import os
@@ -25,7 +25,7 @@ class ProgramTest(unittest.TestCase):
             cls.members = {member.name: member for member in archive}
             cls.program = archive.extractfile(f"{NAME}/bin/idgate").read()
 
-    def test_it_has_what_it_takes_to_run_a_gateway(self):
+    def test_it_has_all_files_to_run_a_gateway(self):
         manual = made.folder() / "build" / "manual"
         wanted = {"bin/idgate", "LICENSE", "README.md", "share/bash-completion/completions/idgate"}
         wanted |= {"share/zsh/vendor-completions/_idgate", "share/fish/vendor_completions.d/idgate.fish"}
@@ -34,40 +34,40 @@ class ProgramTest(unittest.TestCase):
         self.assertGreater(len(wanted), 60)
         self.assertEqual({f"{NAME}/{path}" for path in wanted} - set(self.members), set())
 
-    def test_nothing_of_whoever_packed_it_is_in_it(self):
+    def test_it_has_no_user_or_time_of_the_packager(self):
         self.assertEqual(list(self.members), sorted(self.members))
         self.assertEqual({(it.uid, it.gid, it.uname) for it in self.members.values()}, {(0, 0, "root")})
         self.assertEqual(len({it.mtime for it in self.members.values()}), 1)
         modes = {name: it.mode for name, it in self.members.items() if it.isfile()}
         self.assertEqual({name for name, mode in modes.items() if mode == 0o755}, {f"{NAME}/bin/idgate"})
         self.assertEqual(set(modes.values()), {0o644, 0o755})
-        # Byte 4 to 7 of gzip: a time.
+        # Bytes 4 to 7 of a gzip file are a time.
         self.assertEqual(self.file.read_bytes()[3:8], bytes(5))
 
     @unittest.skipIf(RELEASE, "a release is made once; release/build.sh is compared between folders")
-    def test_it_is_made_in_one_way(self):
+    def test_two_runs_give_the_same_bytes(self):
         data = made.same_again(self, f"{NAME}.tar.gz", "program.py")
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             self.assertEqual({member.mtime for member in archive}, {TIME})
 
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
-    def test_the_program_names_no_folder_of_this_machine(self):
+    def test_the_program_contains_no_path_of_this_machine(self):
         symbols = made.folder() / "build" / MUSL / "idgate.debug"
         for data in (self.program, symbols.read_bytes()):
             for place in (str(ROOT), str(pathlib.Path.home()), str(made.folder())):
                 self.assertFalse(f"{place}/".encode() in data, place)
 
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
-    def test_the_program_says_no_time_at_which_it_was_compiled(self):
-        # As __TIME__ is.
+    def test_the_program_contains_no_compile_time(self):
+        # The form of __TIME__.
         self.assertEqual(re.findall(rb"\0\d\d:\d\d:\d\d\0", self.program), [])
 
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
-    def test_its_symbols_are_in_a_file_that_it_names(self):
+    def test_the_program_names_the_file_with_its_symbols(self):
         with tarfile.open(made.folder() / f"{NAME}.debug.tar.gz") as archive:
             symbols = archive.extractfile(f"{NAME}/bin/idgate.debug").read()
         self.assertGreater(len(symbols), len(self.program))
-        # The link: a name, and the sum of the file.
+        # The debug link: the name and checksum of the file.
         at = self.program.index(b"idgate.debug\0")
         link = self.program[at : at + 20]
         self.assertEqual(int.from_bytes(link[16:], "little"), zlib.crc32(symbols))
@@ -75,13 +75,13 @@ class ProgramTest(unittest.TestCase):
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
     def test_it_is_small_static_and_position_independent(self):
         self.assertLess(self.file.stat().st_size, 12 << 20)
-        # ELF: ET_DYN, where Rust links static programs so, and no interpreter to load it.
+        # ELF: ET_DYN if Rust links static programs that way, and no interpreter.
         self.assertEqual(int.from_bytes(self.program[16:18], "little"), 3 if MUSL.startswith("x86_64") else 2)
         self.assertFalse(b"/ld-musl" in self.program or b"/ld-linux" in self.program)
 
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
-    def test_what_is_seldom_called_stands_apart(self):
-        # The name of the section that release/cold.ld makes.
+    def test_seldom_called_code_is_in_a_separate_section(self):
+        # The section that release/cold.ld creates.
         self.assertIn(b"\0.text.cold\0", self.program)
 
     @unittest.skipUnless(RELEASE and os.environ.get("IDGATE_LONG"), "IDGATE_LONG builds the program once more")
@@ -113,9 +113,9 @@ class ProgramTest(unittest.TestCase):
 
 
 class ShellsTest(unittest.TestCase):
-    """What the completions are to the shells that read them."""
+    """The completions in the shells that read them."""
 
-    def test_the_shells_take_them(self):
+    def test_the_shells_accept_them(self):
         files = made.folder() / "build" / "manual" / "completions"
         for shell, name in (("bash", "idgate"), ("zsh", "_idgate"), ("fish", "idgate.fish")):
             with self.subTest(shell=shell):
@@ -137,7 +137,7 @@ class ShellsTest(unittest.TestCase):
                 self.assertIn(wanted, made.run("bash", "-c", script).split())
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
-    def test_man_has_nothing_to_say_against_the_pages(self):
+    def test_man_reports_no_warnings_for_the_pages(self):
         pages = sorted((made.folder() / "build" / "manual" / "man").iterdir())
         self.assertGreater(len(pages), 50)
         for page in pages:
@@ -148,7 +148,7 @@ class ShellsTest(unittest.TestCase):
 
 
 class BuildTest(unittest.TestCase):
-    """What release/build.sh refuses before it builds anything."""
+    """Errors of release/build.sh before it builds anything."""
 
     def refused(self, *arguments):
         command = [ROOT / "release/build.sh", *arguments]
@@ -156,15 +156,15 @@ class BuildTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         return done.stderr
 
-    def test_another_version_than_that_of_the_workspace_is_refused(self):
+    def test_a_version_other_than_the_workspaces_is_refused(self):
         self.assertRegex(self.refused("99.0.0"), re.escape(f'Cargo.toml says {VERSION}'))
 
-    def test_no_version_and_unknown_words_are_refused(self):
+    def test_a_missing_version_and_unknown_arguments_are_refused(self):
         self.assertIn("usage", self.refused())
         self.assertIn("usage", self.refused(VERSION, "--fast"))
         self.assertIn("no program is made for", self.refused(VERSION, "--targets", "sparc-unknown-linux-musl"))
 
-    def test_a_folder_with_files_of_somebody_else_is_refused_and_left_as_it_is(self):
+    def test_a_folder_with_other_files_is_refused_and_unchanged(self):
         with tempfile.TemporaryDirectory() as folder:
             mine = pathlib.Path(folder, "build")
             mine.write_text("mine")

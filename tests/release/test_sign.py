@@ -1,4 +1,4 @@
-"""release/sign.sh: notes, sums and a signature that only the key's owner can make."""
+"""release/sign.sh: notes, sums, and a signature that only the owner of the key can make."""
 
 import os
 import pathlib
@@ -46,12 +46,12 @@ class SignTest(unittest.TestCase):
     def check_sums(self, **options):
         return run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=self.folder, **options)
 
-    def test_without_a_key_it_says_that_nothing_is_signed(self):
+    def test_without_a_key_a_message_says_that_nothing_is_signed(self):
         self.assertIn("not signed", self.sign())
         self.assertFalse((self.folder / "SHA256SUMS.minisig").exists())
         self.check_sums()
 
-    def test_sums_are_of_every_artefact_and_of_nothing_else(self):
+    def test_sums_cover_every_artefact_and_nothing_else(self):
         self.sign()
         listed = [line.split(maxsplit=1)[1] for line in (self.folder / "SHA256SUMS").read_text().splitlines()]
         self.assertEqual(listed, ["idgate-0.2.0.tgz", "layout/index.json", "release-notes.md"])
@@ -59,7 +59,7 @@ class SignTest(unittest.TestCase):
         self.sign()
         self.assertEqual((self.folder / "SHA256SUMS").read_bytes(), before)
 
-    def test_an_artefact_that_was_changed_is_refused(self):
+    def test_a_changed_artefact_is_refused(self):
         self.sign()
         (self.folder / "idgate-0.2.0.tgz").write_bytes(b"another")
         self.assertIn("idgate-0.2.0.tgz: FAILED", self.check_sums(fails=True))
@@ -68,19 +68,19 @@ class SignTest(unittest.TestCase):
         self.sign()
         self.assertEqual((self.folder / "release-notes.md").read_text(), "# idgate 0.2.0\n\n- Everybody: new.\n")
 
-    def test_notes_of_a_version_without_a_section_are_of_what_is_unreleased(self):
+    def test_without_a_section_the_notes_are_those_of_unreleased(self):
         self.assertIn("no section 0.3.0", self.sign("0.3.0"))
         self.assertIn("not out yet", (self.folder / "release-notes.md").read_text())
 
-    def test_no_release_without_notes(self):
+    def test_a_release_without_notes_is_an_error(self):
         self.changelog.write_text("# Changelog\n")
         self.assertIn("says nothing", self.sign(fails=True))
 
-    def test_a_key_that_is_not_there_is_an_error_and_not_an_unsigned_release(self):
+    def test_a_missing_key_file_is_an_error_and_not_an_unsigned_release(self):
         self.sign(key=self.top / "nowhere.key", fails=True)
 
     @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed (apt-get install minisign)")
-    def test_a_signature_holds_for_its_key_and_its_sums_alone(self):
+    def test_a_signature_is_valid_only_for_its_key_and_its_sums(self):
         for name in ("own", "other"):
             run("minisign", "-G", "-W", "-p", self.top / f"{name}.pub", "-s", self.top / f"{name}.key")
         self.sign(key=self.top / "own.key")
@@ -97,7 +97,7 @@ class SignTest(unittest.TestCase):
 
 @unittest.skipUnless(RELEASED, "IDGATE_RELEASE names no folder with a release")
 class ReleasedTest(unittest.TestCase):
-    def test_everything_is_listed_and_as_it_was(self):
+    def test_every_file_is_listed_with_its_sum(self):
         run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=RELEASED)
         listed = {line.split(maxsplit=1)[1] for line in (RELEASED / "SHA256SUMS").read_text().splitlines()}
         there = {str(file.relative_to(RELEASED)) for file in RELEASED.rglob("*") if file.is_file()}

@@ -1,4 +1,4 @@
-"""The Python package: what it has inside, and a fresh venv where there is neither Rust nor a C compiler."""
+"""The Python package: its content, and a fresh venv without Rust and C compiler."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ import zipfile
 from packages import CPU, LONG, MIB, RELEASE, RELEASED, ROOT, VERSION, release_files, run, sections, without_rust
 
 TESTS = ROOT / "bindings/python/tests"
-#: What tests/run.sh made of the clone.
+#: The wheel that tests/run.sh built from the clone.
 OF_THE_CLONE = sorted((ROOT / "target/wheels").glob("idgate-*.whl"))
 WHEELS = release_files("*.whl") or OF_THE_CLONE
 
@@ -39,14 +39,14 @@ class WheelTest(unittest.TestCase):
             with self.subTest(wheel.name):
                 self.assertEqual({name for name in inside(wheel) if not name.startswith("idgate-")}, own | made)
 
-    def test_its_library_has_no_symbols_and_no_debugging_information(self):
+    def test_its_library_has_no_symbols_and_no_debug_information(self):
         for wheel in WHEELS:
             library = self.top / "library.so"
             library.write_bytes(inside(wheel)["idgate/_native/lib_native.so"])
             with self.subTest(wheel.name):
                 self.assertFalse({name for name in sections(library) if name.startswith((".symtab", ".debug"))})
 
-    def test_it_has_its_licence_and_names_no_folder(self):
+    def test_it_has_its_licence_and_contains_no_path(self):
         for wheel in WHEELS:
             files = inside(wheel)
             info = f"idgate-{VERSION}.dist-info"
@@ -56,7 +56,7 @@ class WheelTest(unittest.TestCase):
 
 
 class SdistOfACloneTest(unittest.TestCase):
-    def test_it_builds_with_the_versions_of_its_lock_file(self):
+    def test_it_builds_with_the_versions_in_its_lock_file(self):
         with tempfile.TemporaryDirectory() as made:
             maturin = pathlib.Path(sys.executable).with_name("maturin")
             run(maturin, "sdist", "--out", made, cwd=ROOT / "bindings/python")
@@ -73,17 +73,17 @@ class SdistOfACloneTest(unittest.TestCase):
 
 @unittest.skipUnless(RELEASED, "IDGATE_RELEASE names no folder with a release")
 class ReleasedWheelsTest(unittest.TestCase):
-    def test_there_is_one_for_each_linux(self):
+    def test_there_is_a_wheel_for_each_linux(self):
         tags = {re.fullmatch(rf"idgate-{re.escape(VERSION)}-py3-none-(\w+)\.whl", wheel.name)[1] for wheel in WHEELS}
         built = {file.parent.name.split("-")[0] for file in RELEASED.glob("build/*-musl/idgate")}
         self.assertIn(CPU, built)
         self.assertEqual(tags, {f"{policy}_{cpu}" for policy in ("manylinux_2_28", "musllinux_1_2") for cpu in built})
 
-    def test_each_is_small(self):
+    def test_each_wheel_is_small(self):
         for wheel in WHEELS:
             self.assertLess(wheel.stat().st_size, 3 * MIB, wheel.name)
 
-    def test_each_says_what_it_has_inside(self):
+    def test_each_wheel_has_its_licences_and_bill(self):
         for wheel in WHEELS:
             files = inside(wheel)
             info = f"idgate-{VERSION}.dist-info"
@@ -91,8 +91,8 @@ class ReleasedWheelsTest(unittest.TestCase):
                 self.assertIn(f"{info}/sboms/idgate.cdx.json", files)
                 self.assertGreater(len(files[f"{info}/licenses/THIRD-PARTY.txt"]), 100_000)
 
-    def test_none_asks_for_more_than_it_says(self):
-        """glibc 2.28 and libraries of every system; for musl no glibc at all."""
+    def test_no_wheel_needs_more_than_its_name_says(self):
+        """glibc 2.28 and libraries that every system has; for musl no glibc at all."""
         for wheel in WHEELS:
             with tempfile.NamedTemporaryFile() as file, self.subTest(wheel.name):
                 file.write(inside(wheel)["idgate/_native/lib_native.so"])
@@ -109,7 +109,7 @@ class ReleasedWheelsTest(unittest.TestCase):
 
 
 class InstalledTest(unittest.TestCase):
-    """What pip brings into a fresh venv, and the shared cases with it."""
+    """Runs the shared cases in a fresh venv after pip has installed the package."""
 
     def setUp(self):
         made = tempfile.TemporaryDirectory()
@@ -136,8 +136,8 @@ class InstalledTest(unittest.TestCase):
                      ("musllinux" in one.name) == (policy == "musllinux"))
         self.verify(wheel, without_rust())
 
-    @unittest.skipUnless(LONG and RELEASED, "builds everything anew: IDGATE_LONG and IDGATE_RELEASE")
-    def test_the_sources_are_built_by_pip_far_from_any_clone(self):
+    @unittest.skipUnless(LONG and RELEASED, "builds everything again: needs IDGATE_LONG and IDGATE_RELEASE")
+    def test_pip_builds_the_sources_outside_any_clone(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("IDGATE")}
         hidden = self.top / "bin"
         hidden.mkdir()
@@ -155,17 +155,17 @@ class SourcesTest(unittest.TestCase):
         cls.folder = pathlib.Path(made.name) / "sources"
         run(RELEASE / "sources.py", cls.folder)
 
-    def test_the_lock_file_fits_what_is_left(self):
+    def test_the_lock_file_fits_the_remaining_crates(self):
         run("cargo", "metadata", "--format-version=1", "--locked", "--offline", cwd=self.folder)
 
-    def test_no_version_is_another_one(self):
+    def test_all_versions_are_those_of_the_clone(self):
         def locked(folder):
             return {(one["name"], one["version"], one.get("checksum"))
                     for one in tomllib.loads((folder / "Cargo.lock").read_text())["package"]}
 
         self.assertLess(locked(self.folder), locked(ROOT))
 
-    def test_only_what_the_package_is_built_of(self):
+    def test_only_sources_of_the_package(self):
         names = {str(file.relative_to(self.folder)).split("/")[0] for file in self.folder.rglob("*")}
         self.assertEqual(names, {"Cargo.toml", "Cargo.lock", "LICENSE", "idgate-core", "idgate", "idgate-ffi",
                                  "bindings"})
@@ -173,7 +173,7 @@ class SourcesTest(unittest.TestCase):
             self.assertNotIn("dev-dependencies", tomllib.loads(file.read_text()))
         self.assertFalse([file for file in self.folder.rglob("*") if file.is_symlink()])
 
-    def test_profiles_are_those_of_the_clone_less_those_of_the_program_and_of_tests(self):
+    def test_profiles_are_the_clones_without_those_of_the_program_and_tests(self):
         here, there = (tomllib.loads((folder / "Cargo.toml").read_text())["profile"] for folder in (self.folder, ROOT))
         there["release"].pop("package")
         there.pop("program")
@@ -183,7 +183,7 @@ class SourcesTest(unittest.TestCase):
 
 @unittest.skipUnless(RELEASED, "IDGATE_RELEASE names no folder with a release")
 class ReleasedSourcesTest(unittest.TestCase):
-    def test_they_are_complete_and_no_more(self):
+    def test_the_sources_are_complete_and_minimal(self):
         with tarfile.open(RELEASED / f"idgate-{VERSION}.tar.gz") as archive:
             names = {name.split("/", 1)[1] for name in archive.getnames()}
         for name in ("PKG-INFO", "Cargo.toml", "Cargo.lock", "LICENSE", "pyproject.toml", "idgate-ffi/cbindgen.toml",

@@ -25,14 +25,14 @@ before(async () => {
 
 after(() => gateway?.stop())
 
-/** As the text says: JSON with the key, and a GET without a body. */
+/** `gateway` as the page describes it: JSON with the key, and a GET without a body. */
 async function ask(path, body) {
   const headers = { Authorization: `Bearer ${gateway.apiKey}`, 'Content-Type': 'application/json' }
   const post = body && { method: 'POST', body: JSON.stringify(body) }
   return (await fetch(gateway.url + path, { headers, ...post })).json()
 }
 
-/** Runs a part of the recipe; what it answers the page with, and what it made. */
+/** Runs a part of the recipe, and returns its answer to the page and the session that it made. */
 async function run(part, given) {
   const told = []
   const names = { gateway: ask, answerWith: (answer) => told.push(answer), ...given }
@@ -54,7 +54,7 @@ test('the recipe leads from the button to the boolean', async () => {
   assert.deepEqual((await run(2, { sessionId })).told, { adult: true })
 })
 
-test('the recipe gives no to what a copy of the page got', async () => {
+test('the recipe refuses an answer that a copy of the page received', async () => {
   const { told: begun, created } = await run(0, { id: 'own' })
   const sessionId = created.session_id
   const credential = await world.behind(UNSIGNED)(begun.dc_api, 'https://shop.example.evil.example')

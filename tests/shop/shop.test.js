@@ -1,5 +1,5 @@
-// The sample shop, its gateway and a third-party wallet, seen through a real browser.
-// CHROMIUM: the browser's path; without one, what needs it is skipped.
+// The sample shop, its gateway and a third-party wallet, in a real browser.
+// CHROMIUM: the path of the browser. Without it, tests that need one are skipped.
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -21,7 +21,7 @@ let issuer, wallet, gateway, server, settings
 before(async () => {
   issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:example:id' })
   wallet = await Wallet.create()
-  // The shop's webhook receiver is on loopback, too.
+  // The shop's webhook receiver is also on loopback.
   const environment = { IDGATE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', IDGATE_WEBHOOK_ALLOW_HTTP: 'true' }
   gateway = await Gateway.start([issuer], { test: true, environment })
   settings = {
@@ -39,13 +39,13 @@ after(async () => {
   await gateway?.stop()
 })
 
-/** All that a page received and asked for. */
+/** Everything that a page received and requested. */
 function told(page) {
   const isShared = (url) => /^\/(v\/page\.(js|css)|v\/icon\.svg|[a-z]+\.(js|css|svg|ico))?$/.test(new URL(url).pathname)
   return everything(page, isShared)
 }
 
-/** The wallet follows the link, as a phone that scanned it, and answers with these claims. */
+/** The wallet follows the link, like a phone after a scan, and answers with these claims. */
 async function answer(link, claims = ADULT, changes = {}) {
   const opened = await fetch(link, { redirect: 'manual' })
   assert.equal(opened.status, 302)
@@ -82,7 +82,7 @@ test('a scanned code: the page follows live and thanks the customer', inBrowser,
   assert.deepEqual(await statuses.jsonValue(), ['Confirmed'])
   assert.ok(!seen.includes(gateway.apiKey.slice(8)), 'the page got the API key')
   assert.ok(!seen.includes(ADULT.birthdate), 'the page got the birthdate')
-  // Only the shop was talked to; the code itself is a data: URL without a host.
+  // The page requested nothing from other hosts. The code is a data: URL, which has no host.
   assert.deepEqual([...page.seen.hosts].filter(Boolean), [new URL(settings.url).host])
 })
 
@@ -115,7 +115,7 @@ test('the picture of the code, scanned by a second process, is the link', inBrow
   assert.equal(read, opened.headers.get('location'))
 })
 
-/** A shop at a gateway of the world, with these settings, for as long as `use` takes. */
+/** A shop with a gateway of the world and these settings, while `use` runs. */
 async function inShop(world, more, use) {
   const { url: gatewayUrl, apiKey } = world.newer
   const issuerId = more.format === 'mso_mdoc' ? world.authority.issuerId : world.issuer.issuerId
@@ -129,7 +129,7 @@ async function inShop(world, more, use) {
   }
 }
 
-/** Nothing but the name that it shows came to the shop's page. */
+/** The shop's page received only the name that it shows. */
 async function assertFits(page) {
   const seen = await told(page)
   for (const hidden of [ADULT.birthdate, 'age_over_18":true', 'session_id']) assert.ok(!seen.includes(hidden), hidden)
@@ -157,7 +157,7 @@ test('from the click to the thanks by the browser’s own dialogue, in each prot
   }
 })
 
-test('by way of the gateway’s page, by its code and by its dialogue, and for this browser alone', inBrowser, async () => {
+test('the gateway’s page leads back with a code or after its dialogue, for this browser only', inBrowser, async () => {
   const world = await World.start()
   try {
     await inShop(world, { usesPage: true }, async (url) => {
@@ -178,7 +178,7 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
       await page.click('#other')
       const back = page.waitForRequest(/page_code=/)
       await page.click('#choose')
-      // Somebody else who has the code has nothing.
+      // Another browser with the code gets nothing.
       const other = await browser()
       await other.goto((await back).url())
       assert.match(await other.textContent('#refused'), /not the browser that began/)
@@ -201,10 +201,10 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
   }
 })
 
-test('on this device, the browser that began and no other redeems the response code', inBrowser, async () => {
+test('on this device, only the browser that began redeems the response code', inBrowser, async () => {
   const page = await browser()
   await page.goto(settings.url)
-  // No wallet is registered for openid4vp: here: the link is taken instead of followed.
+  // No wallet is registered for openid4vp: here, so the test reads the link instead of following it.
   const began = page.waitForResponse((response) => response.url().endsWith('/orders'))
   await page.click('#this')
   const { link } = await (await began).json()
@@ -220,7 +220,7 @@ test('on this device, the browser that began and no other redeems the response c
   assert.match(await page.textContent('#done'), /Thank you, Erika/)
 })
 
-/** An order without a browser, begun as a page would. */
+/** Begins an order like a page, without a browser. */
 async function order() {
   const response = await fetch(`${settings.url}/orders`, { method: 'POST', headers: { origin: settings.url } })
   assert.equal(response.status, 201)
@@ -230,7 +230,7 @@ async function order() {
   return { id, cookie, link, view }
 }
 
-/** The wallet says that it presents nothing. */
+/** The wallet posts an error. */
 async function decline(link, error) {
   const opened = await fetch(link, { redirect: 'manual' })
   const request = await resolve(opened.headers.get('location'))
@@ -239,12 +239,12 @@ async function decline(link, error) {
   assert.equal(response.status, 200)
 }
 
-/** The operator of the shop's backend deletes the session. */
+/** Deletes the session with the shop's key. */
 function remove(link) {
   return gateway.tenant('DELETE', `/v1/sessions/${link.split('/').at(-2)}`, 204)
 }
 
-/** What the page is told once the events of an order have ended. */
+/** The events of an order until their end, and the order afterwards. */
 async function outcome({ id, cookie, view }) {
   const events = await fetch(`${settings.url}/orders/${id}/events`, { headers: { cookie } })
   const told = await events.text()
@@ -252,7 +252,7 @@ async function outcome({ id, cookie, view }) {
   return { told, seen: await (await view()).json() }
 }
 
-test('declined, cannot and ended are three things to a person, and codes are none', async () => {
+test('a person sees declined, cannot and ended as different texts, and no codes', async () => {
   for (const [happens, words] of [
     [(link) => decline(link, 'access_denied'), /you declined/],
     [(link) => decline(link, 'vp_formats_not_supported'), /another wallet may/],
@@ -292,7 +292,7 @@ test('a signed webhook settles an order whose page is closed', async () => {
   const refused = [
     { secret: 'another' },
     { timestamp: Date.now() - 301_000 },
-    // More than five minutes ahead, however long it takes to get there.
+    // More than five minutes ahead, even if the request is slow.
     { timestamp: Date.now() + 300_000 + PATIENCE_MS },
     { signature: '' },
     { signature: 'zz' },
@@ -303,7 +303,7 @@ test('a signed webhook settles an order whose page is closed', async () => {
   assert.deepEqual(await (await view()).json(), { state: 'done', name: 'Erika' })
 })
 
-test('an order belongs to its browser, and only the shop begins one', async () => {
+test('an order belongs to its browser, and only the shop’s page begins one', async () => {
   const { view } = await order()
   assert.equal((await view({})).status, 404)
   assert.equal((await view({ cookie: 'order=guessed' })).status, 404)
@@ -313,7 +313,7 @@ test('an order belongs to its browser, and only the shop begins one', async () =
   }
 })
 
-// Last: from here on the gateway notifies by itself.
+// This test is last: from here on the gateway sends webhooks itself.
 test('the webhook of the gateway settles an order whose page is closed', async () => {
   const endpoint = await gateway.tenant('PUT', '/v1/webhook-endpoint', 200, { url: `${settings.url}/webhooks` })
   await gateway.command('webhook-host', 'approve', new URL(endpoint.url).hostname)

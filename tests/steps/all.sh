@@ -6,24 +6,24 @@ program_paths="$library_paths idgate-server .cargo"
 wallet_paths="$program_paths tests/testkit tests/wallets tests/harness tests/openapi/sandbox.py"
 page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/sandbox/src tests/page tests/wallets/node tests/harness"
 
-# With a virtual environment of this name, the packages of a file, and nothing of the machine.
+# Runs with a virtual environment of this name that has only the packages of a file.
 python_with() {
     python3 -m venv "$root/target/$1" &&
         "$root/target/$1/bin/pip" install --quiet --requirement "$2"
 }
 
-# Builds everything that is measured, packed or shown as a release is built.
+# Builds everything for measurements, packages and examples with the release profile.
 release_build() {
     cargo build --release --locked -p idgate-program -p idgate-ffi -p idgate-bench -p idgate-examples
 }
 
-# A program without the sandbox has no byte of it, and so no issuer. The words are those of the program with it.
+# Checks that a program without the sandbox has none of its texts, so no issuer. The program with it has all of them.
 no_sandbox_inside() {
     local word without="$root/target/without-sandbox"
     cargo build --profile tested --locked -p idgate-program --no-default-features --target-dir "$without" || return
     for word in openid-credential-offer openid4vci-proof pre-authorized_code idgate_sandbox; do
         if grep --quiet --text "$word" "$without/tested/idgate" || ! grep --quiet --text "$word" "$idgate"; then
-            echo "$word is in the program without the sandbox, or not in the one with it"
+            echo "$word is in the program without the sandbox, or missing in the one with it"
             return 1
         fi
     done
@@ -37,7 +37,7 @@ core_alone() {
     done
 }
 
-# A target without an operating system: no files, no clock, no random source to fall back on.
+# A target without an operating system: it has no files, no clock and no random source to fall back on.
 core_for_wasm() {
     local features
     for features in '' rustcrypto; do
@@ -51,8 +51,8 @@ has_wasm() {
         rustup target add wasm32-unknown-unknown >"$logs/wasm.log" 2>&1
 }
 
-# For embedders elsewhere, with the tools of a release: zig is a C compiler for every system. The objects are only
-# made, never linked: a check does without their optimization.
+# For embedders on other systems, with the tools of a release: zig is a C compiler for every system. The objects are
+# not linked, so the check needs no optimization.
 other_systems=(x86_64-pc-windows-gnu aarch64-apple-darwin)
 library_elsewhere() {
     local target
@@ -71,7 +71,7 @@ has_other_systems() {
     done
 }
 
-# mdBook without its server and its search, which nothing here needs.
+# mdBook without server and search, which are not needed.
 find_mdbook() {
     local version=0.5.4
     PATH=$root/target/tools/bin:$PATH
@@ -87,7 +87,7 @@ site() {
 
 has_nightly() { cargo +nightly --version >/dev/null 2>&1; }
 
-# interop: with the peer that links OpenSSL where its headers are.
+# interop: includes the peer that links OpenSSL if its headers are installed.
 interop() {
     local features=''
     ! has_openssl || features=josekit
@@ -97,8 +97,7 @@ interop() {
         cargo test --release --manifest-path tests/interop/Cargo.toml --locked --features "$features"
 }
 
-# In a network of their own where that can be had, so that the ports that pages name are free; a new build needs the
-# registry.
+# Runs in a separate network if possible, so that the ports on the pages are free. A new build needs the registry.
 examples_of_the_site() {
     local own=()
     [ -n "${IDGATE_LONG:-}" ] || ! unshare -rn true || own=(unshare -rn)
@@ -134,13 +133,13 @@ has_go() {
     [ -z "$(python3 tests/wallets/go/irmago.py)" ]
 }
 
-# The packagers of the program and of the library; 'packages, bills of materials, sums' has the rest.
+# The packagers of the program and of the C library. 'packages, bills of materials, sums' tests the others.
 packagers() {
     cd tests/release && IDGATE_BIN=$root/target/release/idgate \
         python3 -m unittest -v test_program test_deb test_image test_c_archive
 }
 
-# Files that cannot be started here are checked against the schemas of its kind.
+# Validates deployment files that cannot run here against the schemas of their kinds.
 deployment_schemas() {
     local venv=$root/target/venv-deploy
     python_with venv-deploy tests/deploy/requirements.txt &&
@@ -150,12 +149,12 @@ deployment_schemas() {
         "$venv/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 }
 
-# in_front PROXY: the tests of its example in examples/deploy/.
+# in_front PROXY: the tests of its file in examples/deploy/.
 in_front() {
     cd tests/front && IDGATE_BIN=$idgate python3 -m unittest -v "test_$1"
 }
 
-# Without a browser, the rest of its tests runs.
+# Without a browser, the other tests run.
 shop() {
     modules_of tests/wallets/node && modules_of tests/page && modules_of examples/shop && cd tests/shop &&
         IDGATE_BIN=$idgate CHROMIUM=$(chromium_path) npm test
@@ -186,19 +185,19 @@ python_binding() {
         IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
 }
 
-# The examples of the bindings are driven by a wallet, and by a browser where there is one.
+# A wallet, and a browser if there is one, use the examples of the bindings.
 drivers_of_the_examples() {
     export CHROMIUM
     CHROMIUM=$(chromium_path)
     modules_of tests/wallets/node && modules_of tests/page
 }
 
-# The package's own tests, and the same in a project elsewhere that installed it.
+# The tests of the package, in the clone and in another project that installed it.
 node_binding() {
     local project=$root/target/npm-project
     export IDGATE_LIBRARY=$library IDGATE_CASES=$root/target/cases
     drivers_of_the_examples || return
-    # Bun and Deno; without them their tests say that they are skipped.
+    # Bun and Deno. Without them their tests report that they are skipped.
     modules_of bindings/node/test/runtimes || true
     modules_of bindings/node || return
     (cd bindings/node && node --test test/*.test.js) || return
@@ -208,8 +207,8 @@ node_binding() {
         node --test ./*.test.js
 }
 
-# The parts of a release, in little, with the library and the wheel that are built; IDGATE_RELEASE names the folder
-# of a whole release, whose artefacts are then installed and looked at instead.
+# The parts of a release on a small scale, with the library and the wheel of this run. With IDGATE_RELEASE, the folder of a
+# whole release, its artefacts are installed and tested instead.
 release_packages() {
     python_with venv-release tests/release/requirements.txt && cd tests/release &&
         "$root/target/venv-release/bin/python" -m unittest -v test_wheel test_npm test_crates test_sbom test_sign
@@ -220,8 +219,7 @@ interface_description() {
         IDGATE_BIN=$idgate "$root/target/venv-openapi/bin/python" -m unittest -v test_description
 }
 
-# A generator whose tools (Maven, a JDK, Go) are not there, or that cannot be installed, is skipped with a word in the
-# log.
+# A generator is skipped with a message in the log if its tools (Maven, a JDK, Go) are missing or it cannot be installed.
 generated_clients() {
     python_with venv-clients tests/openapi/requirements-clients.txt && cd tests/openapi &&
         IDGATE_BIN=$idgate "$root/target/venv-clients/bin/python" -m unittest -v test_clients
@@ -231,7 +229,7 @@ has_alert_tools() {
     command -v promtool && command -v systemd-analyze
 }
 
-# Those of the everyday tier that a tool was missing for.
+# Checks of the everyday tier that need a tool.
 checks_with_tools() {
     cd tests/check && python3 -m unittest -v test_deploy
 }
@@ -242,7 +240,7 @@ wider 'Rust tests that take long' rust_tests --ignored
 after 'build'
 alone
 partly_with 'command -v nginx' 'gateways replaced behind nginx' 'not installed; root can install nginx (log: packages.log)'
-partly_with 'command -v xmlsec1' 'lists in XML, as xmlsec1 reads them' 'not installed; root can install xmlsec1 (log: packages.log)'
+partly_with 'command -v xmlsec1' 'lists in XML, read by xmlsec1' 'not installed; root can install xmlsec1 (log: packages.log)'
 partly_with 'command -v valgrind' 'instructions of hostile input' 'not installed; root can install valgrind (log: packages.log)'
 on "$library_paths idgate-server tests/it/src tests/testkit"
 wider 'the Python package' python_package
@@ -266,7 +264,7 @@ beside
 wider 'programs outside the workspace' python3 tests/outside/run.py
 on "$library_paths examples tests/outside tests/testkit"
 beside
-wider 'items that rustdoc shows of the library' python3 tests/outside/items.py
+wider 'items of the library in rustdoc' python3 tests/outside/items.py
 on "$library_paths tests/outside"
 only_with has_nightly 'no nightly compiler; rustup toolchain install nightly'
 beside
@@ -306,11 +304,11 @@ on 'idgate-server/openapi.yaml idgate-server/build idgate-server/src/http tests/
 wider 'generated clients: Python, TypeScript, Go, Rust, Java' generated_clients
 after 'build'
 on 'idgate-server/openapi.yaml idgate-server/build examples/clients tests/openapi'
-wider 'nginx in front, as the example has it' in_front nginx
+wider 'nginx in front, with the example file' in_front nginx
 after 'build'
 on 'examples/deploy tests/front tests/harness idgate-server/src/http'
 only_with 'command -v nginx' 'not installed; root can install nginx (log: packages.log)'
-wider 'Caddy in front, as the example has it' in_front caddy
+wider 'Caddy in front, with the example file' in_front caddy
 after 'build'
 on 'examples/deploy tests/front tests/harness idgate-server/src/http'
 only_with 'command -v caddy' 'not installed; root can install caddy (log: packages.log)'

@@ -1,7 +1,7 @@
-# The checks that every change must pass: the steps of `tests/run.sh`, and the functions that all steps share. Lints, build and tests have the profile
-# `tested` in common.
+# The checks that every change must pass: the steps of `tests/run.sh`, and the functions that all steps share. Lints, build
+# and tests share the profile `tested`.
 
-# Debian's packages for the steps that were asked for, where they are missing.
+# The missing Debian packages for the selected tier.
 wanted_packages() {
     has_postgresql || echo postgresql
     [ "$mode" != everyday ] || return 0
@@ -16,29 +16,29 @@ wanted_packages() {
     has_openssl || echo libssl-dev pkg-config
     [ -n "$(chromium_path)" ] || echo chromium
     has_firefox || echo firefox-esr
-    # A root that has nothing but Debian.
+    # For a root that contains only Debian.
     [ "$mode" != long ] || command -v debootstrap >/dev/null || echo debootstrap
 }
 
-# Without starting a server (RUNLEVEL); each alone, so that a package that cannot be had keeps none of the others away.
+# Starts no servers (RUNLEVEL). Installs packages one by one, so that an unavailable one does not prevent the others.
 install_packages() {
     local packages package
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get; then
-        echo 'only root installs, with apt-get'
+        echo 'packages are installed only as root, with apt-get'
         return
     fi
     packages=$(wanted_packages)
     [ -n "$packages" ] || return 0
     timeout 120 apt-get update || return 0
     for package in $packages; do
-        # The steps wait no longer than that for a mirror that hangs.
+        # The limit for a mirror that hangs.
         [ "$SECONDS" -lt 1200 ] || break
         RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive timeout 600 \
             apt-get install -y --no-install-recommends "$package" || true
     done
 }
 
-# Where the tests look for it.
+# The places where the tests look for it.
 has_postgresql() {
     compgen -G '/usr/lib/postgresql/1[5-9]/bin/initdb' >/dev/null ||
         command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
@@ -65,14 +65,14 @@ has_firefox() {
     [ -n "$(firefox_path)" ]
 }
 
-# `set -e` is off in a step: each function stops at its first failure by `&&` or `return`.
+# `set -e` has no effect in a step: each function stops at its first failure by `&&` or `return`.
 toolchain() {
     rustc --version && cargo --version && cc --version && node --version && npm --version &&
         python3 --version || return
     cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
 }
 
-# The crates, and at the same time Debian's packages.
+# Fetches the crates and the Debian packages in parallel.
 fetch() {
     local status=0
     install_packages >"$logs/packages.log" 2>&1 &
@@ -98,7 +98,7 @@ webhook_receivers() {
         node --test examples/webhooks/verify.test.mjs
 }
 
-# `--all-targets` settles the features as the tests need them: no crate is compiled twice.
+# `--all-targets` selects the features that the tests need, so that no crate is compiled twice.
 build() {
     cargo build --profile tested --workspace --all-targets --locked
 }
@@ -114,14 +114,14 @@ fewest_features() {
             --no-default-features -- -D warnings
 }
 
-# Most of them wait most of the time: two at a time on each core.
+# Most tests wait most of the time, so two run on each core.
 rust_tests() {
     RUST_TEST_THREADS=$((2 * $(nproc))) \
         cargo test --profile tested --workspace --locked --no-fail-fast -- "$@"
 }
 
-# on_postgresql TEST...: behaviour tests with everything in a database. Of the whole workspace, so that its crates keep
-# the features that they were built with.
+# on_postgresql TEST...: behaviour tests with everything in a database. It names the whole workspace, so that crates keep
+# the features of the build.
 on_postgresql() {
     IDGATE_TEST_STORE=postgres cargo test --profile tested --locked --workspace --lib -- "$@"
 }
@@ -138,7 +138,7 @@ node_wallet() {
     modules_of tests/wallets/node && cd tests/wallets/node && IDGATE_BIN=$idgate npm test
 }
 
-# The cases that the Rust tests wrote, and the package's interface, on the library that they used.
+# The cases that the Rust tests wrote, and the interface of the package, with the same library.
 node_cases() {
     export IDGATE_LIBRARY=$library IDGATE_CASES=$root/target/cases
     modules_of bindings/node && cd bindings/node && npm run types &&

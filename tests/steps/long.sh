@@ -1,4 +1,4 @@
-# The checks that take hours: the steps of `tests/run.sh --long`, beyond those of --all.
+# The checks that take hours: the steps that `tests/run.sh --long` adds to those of --all.
 
 # The targets that a release is linked for, on both processors.
 has_release_targets() {
@@ -9,7 +9,7 @@ has_release_targets() {
     done
 }
 
-# Made as for a release, then installed and looked at.
+# Builds a release, then installs and tests it.
 whole_release() {
     local venv=$root/target/venv-release out=$root/target/release-tested
     python_with venv-release tests/release/requirements.txt &&
@@ -17,8 +17,8 @@ whole_release() {
         cd tests/release && IDGATE_LONG=1 IDGATE_BIN=$root/target/release/idgate IDGATE_RELEASE=$out "$venv/bin/python" -m unittest -v
 }
 
-# The everyday tier does the same in little: 200 kills under load in each profile, 200 more while webhooks are
-# due, 200 of nodes that share a database, and commands killed at each of their writes.
+# The everyday tier does the same on a small scale: 200 kills under load in each profile, 200 more while webhooks are due,
+# 200 of nodes that share a database, and commands killed at each of their writes.
 long_forms() {
     IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- --include-ignored crash mutat postgres:: reseal:: copying::
 }
@@ -32,7 +32,7 @@ minimum_version() {
         cargo "+$(minimum_rust)" check --locked --workspace --target-dir target/minimum-rust
 }
 
-# The database of RustSec is fetched from where it is published; docs/supply-chain.md has what is done elsewhere.
+# Fetches the RustSec database from its source. docs/supply-chain.md says what to do where that is impossible.
 find_advisories() {
     PATH=$root/target/tools/bin:$PATH
     { { cargo deny --version || cargo install --locked cargo-deny --root target/tools; } &&
@@ -44,19 +44,19 @@ advisories() {
     cargo deny --all-features --locked check
 }
 
-# The release before this one; nothing where there is none.
+# The previous release, or nothing.
 last_release() {
     git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true
 }
 
-# The published crates, against the release before it: a change that takes something away needs the version for it.
+# Compares the published crates with the previous release: a breaking change needs the right version.
 changes_of_the_interface() {
     local tag name features
     tag=$(last_release)
     PATH=$root/target/tools/bin:$PATH
     cargo semver-checks --version || cargo install --locked cargo-semver-checks --root target/tools || return
     for name in idgate-core idgate idgate-ffi; do
-        # `internals` is for this repository alone.
+        # `internals` is only for this repository.
         features=()
         [ "$name" != idgate-core ] || features=(--features rustcrypto,aws-lc-rs,os-entropy)
         cargo semver-checks --package "$name" --baseline-rev "$tag" --only-explicit-features "${features[@]}" ||
@@ -69,8 +69,8 @@ find_miri() {
         rustup component add miri rust-src --toolchain nightly >"$logs/miri.log" 2>&1
 }
 
-# Miri looks at each access to memory. It runs no C, so the provider in Rust checks the signatures, which takes minutes
-# for each: what is left out makes many of them. A name that no test has is a failure.
+# Miri checks each access to memory. It runs no C, so the provider in Rust verifies signatures, which takes minutes each:
+# tests with many signatures are skipped. A name without a test is a failure.
 c_abi_under_miri() {
     local miri=(cargo +nightly miri test --locked --target-dir target/miri -p idgate-ffi)
     export MIRIFLAGS=-Zmiri-disable-isolation
@@ -79,7 +79,7 @@ c_abi_under_miri() {
         awk '{ print } /^test result: ok\. 1 passed/ { ran = 1 } END { exit !ran }'
 }
 
-# The finds of a target stay below target/fuzz/.
+# The findings of a target stay below target/fuzz/.
 fuzzing() {
     local corpus=$root/target/fuzz/corpus directory name
     PATH=$root/target/tools/bin:$PATH
@@ -105,7 +105,7 @@ first_program_in_rust() {
     IDGATE_LONG=1 examples_of_the_site test_snippets.SnippetsTest.test_rust
 }
 
-# A release is made of a commit.
+# A release is built from a commit.
 is_committed() {
     [ -z "$(git status --porcelain --untracked-files=no)" ]
 }
@@ -126,16 +126,16 @@ million_peers() {
     IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- --include-ignored rate_limits::
 }
 
-# The program as users get it: optimized, and without the assertions of the profile `tested`.
+# The program that users get: optimized, and without the assertions of the profile `tested`.
 rust_tests_of_a_release() {
     cargo build --release --workspace --all-targets --locked &&
         RUST_TEST_THREADS=$((2 * $(nproc))) cargo test --release --workspace --locked --no-fail-fast -- --include-ignored
 }
 
-long 'Rust tests, compiled as a release' rust_tests_of_a_release
+long 'Rust tests in the release profile' rust_tests_of_a_release
 long 'audit log of 1 000 000 entries' long_chain
 long 'many more kills, long mutation' long_forms
-after 'Rust tests, compiled as a release'
+after 'Rust tests in the release profile'
 long 'C ABI under valgrind' under_valgrind
 only_with 'command -v valgrind' 'valgrind is not installed'
 long 'C ABI under Miri' c_abi_under_miri
@@ -151,7 +151,7 @@ only_with has_postgresql 'not installed; root can install it (log: packages.log)
 long "minimum Rust version" minimum_version
 only_with 'command -v rustup' 'rustup is not installed'
 long 'a million peers' million_peers
-after 'Rust tests, compiled as a release'
+after 'Rust tests in the release profile'
 long 'advisories' advisories
 only_with find_advisories 'no cargo-deny, or its database cannot be fetched (log: cargo-deny.log)'
 long 'changes of the interface' changes_of_the_interface

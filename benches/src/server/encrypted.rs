@@ -1,5 +1,5 @@
-//! What TLS in the gateway costs a flow: on a connection that stays, and on one for each flow, whose
-//! handshake resumes an earlier one or does not.
+//! The cost of TLS in the gateway for a flow: on a persistent connection, and with a connection for each
+//! flow, whose handshake resumes an earlier one or not.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::{Driven, ROUNDS, ServerOptions};
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 
-/// How its clients come.
+/// How its clients connect.
 struct Kind {
     name: &'static str,
     tls: bool,
@@ -36,7 +36,7 @@ const KINDS: [Kind; 5] = [
     Kind { name: "TLS, one each, new", tls: true, reconnects: true, resumes: false },
 ];
 
-/// A private authority and what it vouches for.
+/// A private authority and its certificates.
 struct Site {
     root: CertificateDer<'static>,
     folder: TempDir,
@@ -45,7 +45,7 @@ struct Site {
 /// Prints a line for each kind.
 ///
 /// # Errors
-/// A gateway does not start, or gives another answer than it should.
+/// A gateway does not start, or gives an unexpected answer.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let site = Site::new().map_err(|error| error.to_string())?;
     let mut all = Vec::new();
@@ -89,7 +89,7 @@ async fn start(options: &ServerOptions, site: &Site, kind: &Kind) -> Result<Driv
     for client in driven.clients.iter_mut().filter(|_| kind.reconnects) {
         client.reconnect_each();
         if kind.tls {
-            // Each remembers its own sessions.
+            // Each client remembers its own TLS sessions.
             client.set_tls(Some(site.connector(kind.resumes)?));
         }
     }

@@ -1,7 +1,7 @@
-//! `idgate-bench flow-floor`: what no gateway can avoid in a flow. HTTP, an insert that is durable,
-//! two P-256 signatures, an update that is durable, a read. A yardstick, not a product: it has no
-//! API key, parses no JSON, and writes neither audit entries nor notifications. With `--jar` it signs a
-//! Request Object and opens an encrypted answer, too.
+//! `idgate-bench flow-floor`: the work that no gateway can avoid in a flow. HTTP, a durable insert, two
+//! P-256 signatures, a durable update, a read. A yardstick, not a product: it has no API key, parses no
+//! JSON, and writes neither audit entries nor notifications. With `--jar` it also signs a Request Object
+//! and decrypts an answer.
 
 mod jar;
 
@@ -30,33 +30,33 @@ use tokio::sync::oneshot;
 
 use self::jar::Jar;
 
-/// Which floor, and where.
+/// The kind of floor, and its folder.
 #[derive(Args)]
 pub(crate) struct FloorOptions {
-    /// What a transaction carries
+    /// The changes in a transaction
     #[arg(long, value_enum)]
     commit: Commit,
-    /// A Request Object, and an answer that is encrypted
+    /// With a Request Object and an encrypted answer
     #[arg(long)]
     jar: bool,
-    /// Where the database is made
+    /// The folder for the database
     #[arg(long)]
     folder: PathBuf,
 }
 
-/// What a transaction carries.
+/// The changes in a transaction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum Commit {
     /// One change
     Each,
-    /// Whatever waits, up to 64 changes
+    /// All queued changes, up to 64
     Group,
 }
 
-/// Serves until it is killed; says where on its first line, as the gateway does.
+/// Serves until it is killed. Like the gateway, it prints its address on the first line.
 ///
 /// # Errors
-/// There is no database to be made in that folder, or no port.
+/// The database cannot be made in that folder, or there is no free port.
 pub(crate) fn serve_floor(options: &FloorOptions) -> Result<(), String> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -71,42 +71,42 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 struct Floor {
     writes: mpsc::Sender<Write>,
-    /// As many as there are threads that ask.
+    /// One for each reading thread.
     readers: [Mutex<Connection>; 2],
     created: AtomicUsize,
     signatures: [Signed; 2],
     jar: Option<Jar>,
 }
 
-/// A change that somebody waits for.
+/// A change that a request waits for.
 struct Write {
     change: Change,
     done: oneshot::Sender<()>,
 }
 
-/// Each has the id of the session.
+/// Each change has the id of its session.
 enum Change {
     Create(String),
     Settle(String),
 }
 
-/// A signature that never changes: verifying it costs what verifying any does.
+/// A constant signature: verifying it costs as much as any other.
 pub(super) struct Signed {
     message: Vec<u8>,
     signature: Vec<u8>,
     public_key: Vec<u8>,
 }
 
-/// With its id and its answer a row is as long as that of a session in idgate: 1.2 KiB.
+/// Pads a row, with its id and answer, to the length of a session in idgate: 1.2 KiB.
 const RECORD: [u8; 1024] = [b'x'; 1024];
 
-/// What is read of a settled session.
+/// The answer for a settled session.
 pub(super) const SETTLED: &str = r#"{"status":"VERIFIED","claims":{"given_name":"Erika","family_name":"Mustermann","birthdate":"1984-01-26"}}"#;
 
-/// Where a wallet fetches its Request Object.
+/// The address of the Request Object.
 pub(super) const REQUEST_OBJECTS: &str = "/v1/oid4vp/request/";
 
-/// Bytes that are signed: an issuer's JWT with 30 digests, and the key binding of its holder.
+/// The lengths of signed data: an issuer's JWT with 30 digests, and the holder's key binding.
 pub(super) const SIGNED_BYTES: [usize; 2] = [1600, 300];
 
 async fn listen(floor: Arc<Floor>) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ async fn listen(floor: Arc<Floor>) -> Result<(), Failure> {
             let floor = floor.clone();
             async move { floor.answer(request).await }
         });
-        // A failure closes the connection, and whoever measures sees that.
+        // A failure closes the connection, so the measurement fails.
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
@@ -198,7 +198,7 @@ impl Floor {
         Ok(select.query_row([id], |row| row.get(0))?)
     }
 
-    /// Nobody can guess it, and it is the last in its index.
+    /// An id that cannot be guessed, and is the last in its index.
     fn new_id(&self) -> Result<String, Failure> {
         let mut random = [0; 8];
         rand::fill(&mut random)?;
@@ -233,7 +233,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Carries out what comes, that many changes a transaction at most.
+/// Writes the changes that arrive, at most that many in a transaction.
 fn write(
     mut connection: Connection,
     writes: &mpsc::Receiver<Write>,
@@ -254,7 +254,7 @@ fn write(
         }
         transaction.commit()?;
         for write in batch {
-            // An error means that nobody waits any more.
+            // An error means that the request is gone.
             let _ = write.done.send(());
         }
     }

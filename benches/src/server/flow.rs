@@ -19,24 +19,24 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::floor::{Commit, REQUEST_OBJECTS};
 use super::process::Server;
 
-/// Who is asked, and how the request reaches the wallet.
+/// The server under test, and how the request reaches the wallet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Profile {
     Floor(Commit),
     JarFloor(Commit),
     Inline,
     Jar,
-    /// Sessions that are made, and neither answered nor read.
+    /// Sessions that are only created.
     CreateFloor(Commit),
     Create,
-    /// What no gateway on PostgreSQL can avoid.
+    /// The floor on PostgreSQL.
     SharedFloor(Commit),
-    /// So many gateways that share a PostgreSQL.
+    /// This number of gateways that share a PostgreSQL.
     Shared(usize),
 }
 
 impl Profile {
-    /// It takes any answer.
+    /// Whether it is a floor, which accepts any answer.
     pub(super) const fn is_floor(self) -> bool {
         matches!(
             self,
@@ -49,10 +49,10 @@ impl Profile {
     }
 }
 
-/// Of a presentation of a dozen claims in a form.
+/// The length of a form with a presentation of a dozen claims.
 pub(super) const PRESENTATION_BYTES: usize = 2048;
 
-/// What a wallet sends the floor, which only reads it.
+/// The answer of a wallet to the floor, which only reads it.
 const PRESENTATION: [u8; PRESENTATION_BYTES] = [b'x'; PRESENTATION_BYTES];
 
 /// The same, encrypted and in base64.
@@ -63,11 +63,11 @@ pub(super) struct Connection {
     address: SocketAddr,
     stream: BufReader<Box<dyn Stream>>,
     tls: Option<TlsConnector>,
-    /// Whether its keys are of a handshake before this one.
+    /// Whether its handshake resumed an earlier one.
     pub(super) is_resumed: bool,
 }
 
-/// What is said over it may be encrypted.
+/// A connection, encrypted or plain.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -81,10 +81,10 @@ pub(super) struct Client {
     request: Vec<u8>,
     did_document: Value,
     latencies: Vec<Duration>,
-    /// Keys that it asks with in turns.
+    /// API keys, used in turns.
     keys: Arc<[String]>,
     flows: usize,
-    /// Whether each flow has a connection of its own.
+    /// Whether each flow opens a new connection.
     reconnects: bool,
     resumed: usize,
 }
@@ -119,7 +119,7 @@ impl Client {
         })
     }
 
-    /// Has each flow be of the next of these tenants.
+    /// Makes each flow use the next of these tenants.
     pub(super) fn rotate(&mut self, keys: Arc<[String]>, first: usize) {
         (self.keys, self.flows) = (keys, first);
     }
@@ -128,7 +128,7 @@ impl Client {
         self.wallet = wallet;
     }
 
-    /// What it encrypts with from its next connection on.
+    /// Sets the TLS configuration for the next connections.
     pub(super) fn set_tls(&mut self, tls: Option<TlsConnector>) {
         self.connection.tls = tls;
     }
@@ -137,12 +137,12 @@ impl Client {
         self.reconnects = true;
     }
 
-    /// How many of its handshakes began with the keys of an earlier one.
+    /// The number of handshakes that resumed an earlier one.
     pub(super) const fn resumed(&self) -> usize {
         self.resumed
     }
 
-    /// On a new connection: one that waited for its turn may have been closed.
+    /// Opens a new connection: an idle one may have been closed.
     pub(super) async fn reconnect(&mut self) -> Result<(), String> {
         let tls = self.connection.tls.clone();
         self.connection = Connection::open_with(self.connection.address, tls).await?;
@@ -154,7 +154,7 @@ impl Client {
         self.latencies.clear();
     }
 
-    /// What it has waited for answers since it was asked this, or told to forget.
+    /// The waits for answers since the last call, or since they were cleared.
     pub(super) fn waited(&mut self) -> Duration {
         self.latencies.drain(..).sum()
     }
@@ -253,7 +253,7 @@ impl Connection {
         Self::open_from(Ipv4Addr::LOCALHOST, address).await
     }
 
-    /// The same from an address of this machine, which makes it another peer.
+    /// The same from another address of this machine, as another peer.
     pub(super) async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Result<Self, String> {
         let stream = connect_from(from, address).await.map_err(|error| error.to_string())?;
         Ok(Self::on(Box::new(stream), address))
@@ -263,7 +263,7 @@ impl Connection {
         Self { address, stream: BufReader::new(stream), tls: None, is_resumed: false }
     }
 
-    /// The same, encrypted where there is whom to trust.
+    /// The same, encrypted if there is a root to trust.
     pub(super) async fn open_with(
         address: SocketAddr,
         tls: Option<TlsConnector>,

@@ -13,8 +13,8 @@ use tokio_rustls::TlsConnector;
 
 use super::process::{Server, this_program};
 
-/// Gateways that share the database at `url`, which has no schema yet, and are asked by so many clients in turn, each
-/// with a webhook endpoint.
+/// Gateways that share the database at `url`, which has no schema yet. This number of clients use them in turn,
+/// each with a webhook endpoint.
 pub(super) async fn start_shared(
     url: &str,
     nodes: usize,
@@ -61,12 +61,12 @@ pub(super) async fn start_with(mode: &str, given: Given<'_>) -> Result<Server, S
     start_as(&Setup { mode, given, ..Setup::DEFAULT }).await
 }
 
-/// The same as it is said there.
+/// The same with this setup.
 pub(super) async fn start_as(setup: &Setup<'_>) -> Result<Server, String> {
     start_over(setup, None).await
 }
 
-/// The same where whoever asks it trusts its certificate.
+/// The same, with connections over TLS by this connector.
 pub(super) async fn start_over(
     setup: &Setup<'_>,
     tls: Option<TlsConnector>,
@@ -85,13 +85,13 @@ pub(super) async fn start_limited() -> Result<Server, String> {
 /// Settings by their variables.
 pub(super) type Given<'s> = &'s [(&'s str, &'s str)];
 
-/// What an installation is to be like.
+/// The properties of an installation.
 pub(super) struct Setup<'s> {
     pub(super) mode: &'s str,
     /// `IDGATE_RATE_LIMITS`
     pub(super) limits: &'s str,
     pub(super) given: Given<'s>,
-    /// Roots of SD-JWT VCs, PEM, beside the issuer's key.
+    /// Roots for SD-JWT VCs (PEM), in addition to the issuer's key.
     pub(super) roots: &'s str,
     pub(super) tenants: usize,
 }
@@ -137,7 +137,7 @@ fn install(setup: &Setup<'_>) -> Result<Server, String> {
     Ok(server)
 }
 
-/// So that each flow leaves a row in the outbox; its host is never approved.
+/// Makes each flow leave a row in the outbox: its host is never approved.
 async fn set_webhook_endpoint(server: &Server) -> Result<(), String> {
     let body = json!({ "url": "https://hooks.shop.example/idgate" }).to_string();
     let mut connection = server.connect().await?;
@@ -151,7 +151,7 @@ async fn set_webhook_endpoint(server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command to its end: the object that it prints.
+/// Runs a command and returns the object that it prints.
 fn run_with(
     folder: &Path,
     mode: &str,
@@ -179,7 +179,7 @@ fn command(folder: &Path, mode: &str, given: Given<'_>) -> Result<Command, Strin
     Ok(command)
 }
 
-/// `IDGATE_BIN`, else the gateway built beside this program.
+/// `IDGATE_BIN`, or the gateway in the folder of this program.
 fn binary() -> Result<PathBuf, String> {
     let beside = this_program()?.with_file_name("idgate");
     let path = std::env::var_os("IDGATE_BIN").map_or(beside, PathBuf::from);

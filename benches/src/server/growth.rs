@@ -1,6 +1,6 @@
-//! What a flow costs when there is much of something: tenants, settled sessions, trusted roots, open streams.
-//! Gateways with little and with much are asked in turns, and each row is held against the smallest. What
-//! grows faster than a logarithm is a defect.
+//! How the cost of a flow grows with the number of tenants, settled sessions, trusted roots and open streams.
+//! Gateways with few and with many run in turns, and each row is compared with the smallest. Growth faster
+//! than logarithmic is a defect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,24 +21,24 @@ use super::{Driven, ROUNDS, ServerOptions, drive};
 
 const TENANTS: [usize; 4] = [1, 10, 100, 1_000];
 const SESSIONS: [usize; 3] = [1_000, 10_000, 100_000];
-/// With `--full`, too.
+/// Also with `--full`.
 const MANY_SESSIONS: usize = 1_000_000;
 const ROOTS: [usize; 4] = [1, 100, 1_000, 5_000];
 const STREAMS: [usize; 3] = [1, 50, 500];
 
-/// Results are erased after 30 seconds, and a moment later at most.
+/// Results are erased at most a moment after 30 seconds.
 const UNTIL_ERASED: Duration = Duration::from_secs(32);
-/// What a gateway that has nothing to do uses in a second, at most.
+/// The most CPU that an idle gateway uses in a second.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// A gateway with so many of something.
+/// A gateway with this number of objects.
 struct Size {
     count: usize,
     driven: Driven,
     streams: Option<Streams>,
 }
 
-/// What there is much of.
+/// The kind of object that grows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
 pub(super) enum Kind {
     Tenants,
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 /// Prints a row for each size of each kind, or of one.
 ///
 /// # Errors
-/// A gateway does not start, or gives another answer than it should.
+/// A gateway does not start, or gives an unexpected answer.
 pub(super) async fn run(
     options: &ServerOptions,
     only: Option<Kind>,
@@ -108,7 +108,7 @@ async fn measure(
     kind: &str,
     mut sizes: Vec<Size>,
 ) -> Result<(), String> {
-    // Not 100 000 with `--full`: that many would make much of little.
+    // Not 100 000 with `--full`: so many flows would turn a small gateway into a large one.
     let share = options.flows.div_ceil(ROUNDS);
     for _ in 0..ROUNDS {
         for size in &mut sizes {
@@ -146,7 +146,7 @@ impl Size {
     }
 }
 
-/// Flows of all tenants in turns.
+/// Flows of all tenants, in turns.
 async fn tenants(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let mut size = Size::of(options, count, &Setup { tenants: count, ..Setup::DEFAULT }).await?;
     let servers = size.driven.servers.iter();
@@ -158,7 +158,7 @@ async fn tenants(options: &ServerOptions, count: usize) -> Result<Size, String> 
     Ok(size)
 }
 
-/// The credential's certificate stands below the last of them.
+/// The certificate of the credential is below the last of them.
 async fn roots(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let now = now_ms();
     let root = Identity::issuer_root(Curve::P256, now);
@@ -178,7 +178,7 @@ async fn roots(options: &ServerOptions, count: usize) -> Result<Size, String> {
     Ok(size)
 }
 
-/// Streams of sessions that nobody answers meanwhile.
+/// Streams of sessions that stay open.
 async fn streams(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
     if let Some(server) = size.driven.servers.first() {
@@ -187,7 +187,7 @@ async fn streams(options: &ServerOptions, count: usize) -> Result<Size, String> 
     Ok(size)
 }
 
-/// Settled sessions, with all that is stored of them for good.
+/// Settled sessions, with everything that stays stored.
 async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
     let warmed = options.connections.saturating_mul(4);
@@ -201,7 +201,7 @@ async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String>
     Ok(size)
 }
 
-/// Waits until the results of what was made are erased: no flow that is measured shall pay for it.
+/// Waits until earlier results are erased, so that the measured flows do not include that work.
 async fn rest(server: &Server) -> Result<(), String> {
     tokio::time::sleep(UNTIL_ERASED).await;
     for _ in 0..300 {
@@ -211,5 +211,5 @@ async fn rest(server: &Server) -> Result<(), String> {
             return Ok(());
         }
     }
-    Err("the gateway does not come to rest".into())
+    Err("the gateway does not become idle".into())
 }

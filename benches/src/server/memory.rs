@@ -1,5 +1,5 @@
-//! Resident memory of a gateway: at its start, under load and after it, and what an open session and an open
-//! stream add.
+//! Resident memory of a gateway at its start, under load and afterwards, and the increase per open session and
+//! per open stream.
 
 use serde_json::json;
 
@@ -9,16 +9,16 @@ use super::streams::Streams;
 use super::waits::session_request;
 use super::{Driven, ServerOptions, drive};
 
-/// Flows between two looks: what they have waited is forgotten then.
+/// Flows between two readings, after which their waits are cleared.
 const LOOK: usize = 10_000;
-/// Few enough for the quota of a client.
+/// Less than the quota of a client.
 const OPEN_SESSIONS: usize = 5_000;
 const STREAMS: usize = 500;
 
 /// Prints a line for each profile, for sessions and for streams.
 ///
 /// # Errors
-/// A gateway does not start, or gives another answer than it should.
+/// A gateway does not start, or gives an unexpected answer.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     if !json {
         println!("{:<10} {:>9} {:>11} {:>11} {:>11}", "MiB", "flows", "at start", "peak", "after");
@@ -30,7 +30,7 @@ pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), Strin
     let mut connection = server.connect().await?;
     let request = session_request();
     let body = Some(("application/json", request.as_bytes()));
-    // The first of them make room for things that are kept.
+    // The first ones also allocate caches.
     let mut before = 0;
     for n in 0..OPEN_SESSIONS * 2 {
         if n == OPEN_SESSIONS {

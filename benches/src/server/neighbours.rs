@@ -1,5 +1,5 @@
-//! One client at full speed on 200 connections beside a good one, limits on: for each route of
-//! tenants, what the good one waits in the quiet and beside the flood of that route.
+//! One client at full speed on 200 connections and a good client, with limits on. Measures for each
+//! route of tenants how long the good one waits, without and with a flood of that route.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::process::Server;
 use super::waits::{Length, Waits, ms, session_request};
 
 const CONNECTIONS: usize = 200;
-/// Another peer than the good client: what is shared is the gateway.
+/// Another peer than the good client: they share only the gateway.
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 1);
-/// The good client's 99th percentile may be so many times what it is in the quiet.
+/// The good client's 99th percentile may be at most this many times the quiet one.
 const BAR: f64 = 5.0;
 
-/// Method, path and body that are flooded; a path of sessions and keys names none that there is.
+/// Method, path and body of the flood. Ids in paths of sessions and keys do not exist.
 const ROUTES: [(&str, &str, Sent); 14] = [
     ("POST", "/v1/sessions", Sent::Session),
     ("GET", "/v1/sessions/ses_x", Sent::Nothing),
@@ -37,7 +37,7 @@ const ROUTES: [(&str, &str, Sent); 14] = [
     ("POST", "/v1/sessions", Sent::Junk),
 ];
 
-/// What a request of a flood carries.
+/// The body of a request in a flood.
 #[derive(Clone, Copy)]
 enum Sent {
     Nothing,
@@ -119,7 +119,7 @@ fn print_row(
     Ok(())
 }
 
-/// Connections that ask as fast as they are answered.
+/// Connections that send the next request after each answer.
 struct Flood {
     stop: Arc<AtomicBool>,
     answers: Arc<AtomicUsize>,

@@ -1,6 +1,6 @@
-//! What a flow costs with one, two and three nodes that share a PostgreSQL, while each of them is asked as often as
-//! one alone, by a client of its own. A node that is asked less has fewer flows to share a commit and a waking of its
-//! threads with, and is dearer for that alone: at full speed three nodes on one machine are asked a third each.
+//! The cost of a flow with one, two and three nodes that share a PostgreSQL. Each node has its own client and the
+//! same rate as a single node. A node with fewer requests shares commits and thread wake-ups among fewer flows, which
+//! alone makes a flow more expensive: at full speed each of three nodes on one machine gets a third of the requests.
 
 use serde_json::json;
 
@@ -10,13 +10,13 @@ use super::row::{Row, count};
 use super::shared::Shared;
 use super::{Driven, ROUNDS, ServerOptions};
 
-/// How many nodes.
+/// Numbers of nodes.
 const NODES: [usize; 3] = [1, 2, 3];
 
-/// Of what one node can do.
+/// The share of a single node's capacity.
 const ONE_IN: f64 = 6.0;
 
-/// Measures them in turns, a line each.
+/// Measures them in turns, and prints a line for each.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let (shared, connections) = (Shared::start()?, options.connections);
     let mut alone = Driven::start(Profile::Shared(1), Some(&shared), connections).await?;

@@ -1,4 +1,4 @@
-//! A server's process: what it works in, and what the kernel says about it.
+//! A server's process: its folder, and the kernel's figures about it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,25 +20,25 @@ use super::shared::Shared;
 /// `USER_HZ`: the unit of /proc/PID/stat on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A server that runs: the gateway or its floor. Dropping it kills it.
+/// A running server: the gateway or its floor. Dropping it kills it.
 pub(super) struct Server {
-    // Dropped after the process that works in it.
+    // Dropped after the process that uses it.
     child: Child,
     pub(super) address: SocketAddr,
-    /// The floor asks for none.
+    /// Empty for the floor, which needs none.
     pub(super) api_key: String,
     pub(super) admin_token: String,
-    /// Another client's; empty without one.
+    /// The key of another client, or empty.
     pub(super) other_key: String,
-    /// Those of more tenants.
+    /// The keys of further tenants.
     pub(super) more_keys: Vec<String>,
-    /// Whom its certificate is trusted by, when it speaks TLS.
+    /// The client configuration that trusts its certificate, with TLS.
     pub(super) tls: Option<TlsConnector>,
     _folder: TempDir,
 }
 
 impl Server {
-    /// The processes of a row: one, but for gateways that share a database of `shared`.
+    /// The processes of a row: one, or several gateways that share a database of `shared`.
     pub(super) async fn start(
         profile: Profile,
         shared: Option<&Shared>,
@@ -56,7 +56,7 @@ impl Server {
         })
     }
 
-    /// Runs a program that says on its first line where it listens.
+    /// Runs a program that prints its address on the first line.
     pub(super) fn spawn(mut command: Command, folder: TempDir) -> Result<Self, String> {
         let child = command.stdout(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| error.to_string())?;
@@ -71,7 +71,7 @@ impl Server {
         Ok(Self { child, address, api_key, admin_token, other_key, more_keys, tls, _folder })
     }
 
-    /// A connection to it, encrypted if it is to be.
+    /// Opens a connection to it, encrypted if it uses TLS.
     pub(super) async fn connect(&self) -> Result<Connection, String> {
         Connection::open_with(self.address, self.tls.clone()).await
     }
@@ -81,17 +81,17 @@ impl Server {
         std::iter::once(&self.api_key).chain(&self.more_keys).map(String::as_str)
     }
 
-    /// What the process has used so far, threads that ended included.
+    /// The CPU time of the process so far, including ended threads.
     pub(super) fn cpu(&self) -> Result<Duration, String> {
         let stat = self.proc("stat")?;
-        // The name, in parentheses, may hold anything.
+        // The name, in parentheses, may have any characters.
         let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
         let ticks: u32 =
             fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u32>().ok()).sum();
         Ok(TICK * ticks)
     }
 
-    /// What each kind of its threads has used so far, by name.
+    /// The CPU time of each kind of thread so far, by name.
     pub(super) fn threads(&self) -> Result<BTreeMap<String, Duration>, String> {
         let mut used = BTreeMap::new();
         let tasks = format!("/proc/{}/task", self.child.id());
@@ -99,7 +99,7 @@ impl Server {
             let read = |file| fs::read_to_string(task.path().join(file)).unwrap_or_default();
             let (name, stat) = (read("comm"), read("schedstat"));
             let on_cpu = stat.split(' ').next().and_then(|number| number.parse().ok());
-            // A thread that has just ended has neither.
+            // A thread that has just ended has neither file.
             if let Some(nanoseconds) = on_cpu {
                 let all: &mut Duration = used.entry(name.trim().to_owned()).or_default();
                 *all += Duration::from_nanos(nanoseconds);
@@ -113,7 +113,7 @@ impl Server {
         self.memory("VmRSS:")
     }
 
-    /// The most that it ever was.
+    /// The highest resident memory so far.
     pub(super) fn peak_kib(&self) -> Result<u64, String> {
         self.memory("VmHWM:")
     }
@@ -125,7 +125,7 @@ impl Server {
         number.ok_or_else(|| format!("no {which}"))
     }
 
-    /// Write transactions so far; the floor counts none.
+    /// Write transactions so far. The floor does not count them.
     pub(super) async fn commits(&self) -> Result<Option<f64>, String> {
         let mut connection = self.connect().await?;
         let (_, body) = connection.send("GET", "/metrics", &self.admin_token, None).await?;

@@ -1,7 +1,7 @@
-//! How long a flow takes while so many come each second. They come when they are due, whether the gateway
-//! keeps up or not, and their time begins then: a gateway that stands still for a moment is measured by all
-//! who would have asked it, not by the few who were waiting already (coordinated omission). What tenant and
-//! wallet compute themselves is left out, though they do so on the same cores.
+//! The duration of a flow at a fixed rate. Flows start on schedule, even if the gateway does not keep up, and are
+//! timed from their scheduled start. So a pause of the gateway counts for every flow that would have started, not
+//! only for the few that were waiting (coordinated omission). The computation of tenant and wallet is excluded,
+//! although it uses the same cores.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,10 +17,10 @@ use super::row::count;
 use super::waits::ms;
 use super::{ServerOptions, drive, now};
 
-/// Of the rate at which it is saturated.
+/// Shares of the saturated rate.
 const PERCENT: [usize; 3] = [25, 50, 75];
 
-/// Flows that come before any is counted, in the same rhythm.
+/// Flows before the first counted one, at the same rate.
 const RAMP: usize = 100;
 
 /// One server at one rate.
@@ -32,8 +32,8 @@ struct Row {
     p99: Duration,
 }
 
-/// Measures both profiles at each share of what they can do, and their floors at the same rates, a line
-/// each.
+/// Measures both profiles at each share of their capacity, and their floors at the same rates. Prints a
+/// line for each.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     if !json {
         println!(
@@ -56,7 +56,7 @@ pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), Strin
     Ok(())
 }
 
-/// A server, with those who ask it.
+/// A server with its clients.
 struct Asked {
     name: &'static str,
     clients: Vec<Client>,
@@ -64,7 +64,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// With how many flows it carries out in a second.
+    /// Starts it, and measures how many flows it completes in a second.
     async fn start(
         (profile, name): (Profile, &'static str),
         options: &ServerOptions,
@@ -97,7 +97,7 @@ impl Asked {
     }
 }
 
-/// The time of each flow but the first `ramp`. A flow that finds no connection free waits for one, which counts.
+/// The times of all flows after the first `ramp`. Waiting for a free connection counts.
 pub(super) async fn arrive(
     clients: Vec<Client>,
     flows: usize,
@@ -108,7 +108,7 @@ pub(super) async fn arrive(
     let (free, mut idle) = mpsc::channel(all.max(1));
     for mut client in clients {
         client.forget_latencies();
-        free.try_send(Ok((client, None))).map_err(|_| "room for each")?;
+        free.try_send(Ok((client, None))).map_err(|_| "no room for a client")?;
     }
     let mut due = pace(flows + ramp, per_second);
     let mut times = Vec::with_capacity(flows);
@@ -116,7 +116,7 @@ pub(super) async fn arrive(
     let mut note = |time: Option<Duration>| times.extend(time);
     for n in 0.. {
         let Some(due) = due.recv().await else { break };
-        let (mut client, time) = idle.recv().await.ok_or("they are all gone")??;
+        let (mut client, time) = idle.recv().await.ok_or("all clients have ended")??;
         note(time);
         let free = free.clone();
         tokio::spawn(async move {
@@ -125,20 +125,20 @@ pub(super) async fn arrive(
                 let time = late + client.waited();
                 (client, (n >= ramp).then_some(time))
             });
-            // Nobody receives it once another one has failed.
+            // There is no receiver once another flow has failed.
             let _ = free.send(gone).await;
         });
     }
     let mut back = Vec::with_capacity(all);
     while back.len() < all {
-        let (client, time) = idle.recv().await.ok_or("they are all gone")??;
+        let (client, time) = idle.recv().await.ok_or("all clients have ended")??;
         note(time);
         back.push(client);
     }
     Ok((back, times))
 }
 
-/// When each is due, said at that moment. On a thread: the runtime's timer counts milliseconds.
+/// Sends the scheduled times when they come. It uses a thread, because the runtime's timer counts milliseconds.
 fn pace(flows: usize, per_second: f64) -> mpsc::UnboundedReceiver<Instant> {
     let (say, due) = mpsc::unbounded_channel();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What is said about one server under load.
+//! The figures of one server under load.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 use super::floor::Commit;
 use super::flow::Profile;
 
-/// What was measured, summed over the rounds.
+/// The measured values, summed over the rounds.
 pub(super) struct Row {
     profile: Profile,
     connections: usize,
     pub(super) flows: usize,
     pub(super) wall: Duration,
     pub(super) cpu: Duration,
-    /// The same by what its threads are for.
+    /// The same by the purpose of the threads.
     pub(super) threads: BTreeMap<String, Duration>,
     pub(super) latencies: Vec<Duration>,
-    /// None where the server does not count them.
+    /// `None` if the server does not count them.
     pub(super) commits: Option<f64>,
     pub(super) rss_kib: u64,
     over: Option<Over>,
@@ -31,13 +31,13 @@ struct Over {
     group: f64,
 }
 
-/// Holds gateways on PostgreSQL against their floors among these rows.
+/// Compares gateways on PostgreSQL with their floors in these rows.
 pub(super) fn compare_shared(rows: &mut [Row]) {
     let is_gateway = |profile| matches!(profile, Profile::Shared(_));
     compare_with(rows, Profile::SharedFloor, is_gateway);
 }
 
-/// Holds the gateway against the floors of its profile among these rows.
+/// Compares the gateway with the floors of its profile in these rows.
 pub(super) fn compare(rows: &mut [Row]) {
     compare_with(rows, Profile::Floor, |profile| profile == Profile::Inline);
     compare_with(rows, Profile::JarFloor, |profile| profile == Profile::Jar);
@@ -146,7 +146,7 @@ impl Row {
         }
     }
 
-    /// Where the time of a gateway goes.
+    /// The time of a gateway by kind of thread.
     pub(super) fn text_of_threads(&self) -> Option<String> {
         let is_floor = self.profile.is_floor();
         let all: Vec<_> =
@@ -154,7 +154,7 @@ impl Row {
         (!is_floor).then(|| format!("    us of {}: {}", self.name(), all.join(", ")))
     }
 
-    /// Microseconds per flow, the most first.
+    /// Microseconds per flow, largest first.
     pub(super) fn by_thread(&self) -> Vec<(&str, f64)> {
         let per_flow = |used: &Duration| used.as_secs_f64() * 1e6 / count(self.flows);
         let mut all: Vec<_> =
@@ -178,7 +178,7 @@ impl Row {
         sorted.get(at).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
     }
 
-    /// A session is written twice, when it is made and when it is settled; one that is made alone, once.
+    /// A session is written twice, at creation and at settlement. Creation alone writes it once.
     pub(super) fn sessions_per_commit(&self) -> Option<f64> {
         self.commits.map(|commits| count(self.flows) / commits)
     }

@@ -1,5 +1,4 @@
-//! A PostgreSQL for the time of a run, with a database for each row. Commits are durable, as they are
-//! for SQLite.
+//! A PostgreSQL for one run, with a database for each row. Commits are durable, like those of SQLite.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +29,7 @@ impl Shared {
         Ok(Self { cluster, databases: AtomicUsize::new(0) })
     }
 
-    /// Gateways on a database of their own, which so many clients ask.
+    /// Gateways on a separate database, with this number of clients.
     pub(super) async fn start_nodes(
         &self,
         nodes: usize,
@@ -39,7 +38,7 @@ impl Shared {
         gateway::start_shared(&self.database(), nodes, tenants).await
     }
 
-    /// The floor on a database of its own.
+    /// The floor on a separate database.
     pub(super) fn start_floor(&self, commit: Commit) -> Result<Server, String> {
         let (folder, url) = (TempDir::new().map_err(|error| error.to_string())?, self.database());
         gateway::migrate(folder.path(), &url)?;

@@ -1,6 +1,6 @@
-//! `idgate-bench shared-floor`: what no gateway on PostgreSQL can avoid in a flow. HTTP, two P-256
-//! signatures, and the statements that idgate asks, in its transactions and with as many sent at a time,
-//! on its schema. A yardstick, not a product: nothing is parsed, sealed, hashed or compared.
+//! `idgate-bench shared-floor`: the work that no gateway on PostgreSQL can avoid in a flow. HTTP, two
+//! P-256 signatures, and the statements of idgate on its schema, in the same transactions and with the
+//! same pipelining. A yardstick, not a product: nothing is parsed, sealed, hashed or compared.
 
 mod rows;
 
@@ -26,21 +26,21 @@ use tokio_postgres::types::ToSql;
 use self::rows::{Change, rows, write};
 use super::floor::{Commit, SETTLED, SIGNED_BYTES, Signed};
 
-/// Where.
+/// The options of the floor.
 #[derive(Args)]
 pub(crate) struct SharedFloorOptions {
-    /// A database with idgate's schema
+    /// The address of a database with idgate's schema
     #[arg(long)]
     database: String,
-    /// What a transaction carries
+    /// The changes in a transaction
     #[arg(long, value_enum)]
     commit: Commit,
 }
 
-/// Serves until it is killed; says where on its first line, as the gateway does.
+/// Serves until it is killed. Like the gateway, it prints its address on the first line.
 ///
 /// # Errors
-/// The database cannot be used, or there is no port.
+/// The database cannot be used, or there is no free port.
 pub(crate) fn serve_shared_floor(options: &SharedFloorOptions) -> Result<(), String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     let served = runtime.block_on(async {
@@ -54,19 +54,19 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 struct Floor {
     pool: Pool,
-    /// With group commit, who waits for it.
+    /// With group commit: the queue of changes.
     waiting: Option<UnboundedSender<Waiting>>,
     created: AtomicUsize,
     signatures: [Signed; 2],
 }
 
-/// A change that somebody waits for.
+/// A change that a request waits for.
 type Waiting = (Change, oneshot::Sender<()>);
 
-/// As long as what idgate seals of a session, and of a result.
+/// As long as idgate's sealed sessions and results.
 const RECORD: &[u8] = &[b'x'; 1100];
 const RESULT: &[u8] = &[b'x'; 4041];
-/// As long as its fields of an audit entry, and its notifications.
+/// As long as idgate's audit entries and notifications.
 const ENTRY: &str = concat!(
     r#"{"actor":"key_0000000000000000000000","client_id":"cli_floor","details":null,"#,
     r#""issuer_ids":["https://issuer.example"],"livemode":true,"occurred_at":"2026-01-01T00:00:00.000Z","#,
@@ -76,9 +76,9 @@ const HASH: &[u8] = &[7; 32];
 const SKETCH: &[u8] = &[1; 256];
 const CLIENT: &str = "cli_floor";
 const DIGEST: &[u8] = &[1; 32];
-/// An hour of its own.
+/// A separate hour.
 const HOUR: i64 = 500_000;
-/// What is read of a key, what of what is in force, and which keys are good.
+/// The columns of a key, the numbers of current trust and keys, and the condition for a valid key.
 const KEY: &str = "k.id, k.client_id, k.livemode, k.scopes, k.last_used_at";
 const NUMBERS: &str = "(SELECT version FROM trust_version), \
      (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
@@ -100,7 +100,7 @@ async fn listen(floor: Arc<Floor>) -> Result<(), Failure> {
                 answered.inspect_err(|error| eprintln!("shared-floor: {error:?}"))
             }
         });
-        // A failure closes the connection, and whoever measures sees that.
+        // A failure closes the connection, so the measurement fails.
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
@@ -192,7 +192,7 @@ impl Floor {
         Ok("{}".to_owned())
     }
 
-    /// Alone, or with all that wait while others are written.
+    /// Writes a change alone, or in a group with those queued during the previous write.
     async fn write(&self, change: Change) -> Result<(), Failure> {
         let Some(waiting) = &self.waiting else {
             return write(&self.pool, &[change]).await;
@@ -230,7 +230,7 @@ impl Floor {
         Ok(())
     }
 
-    /// Nobody can guess it.
+    /// An id that cannot be guessed.
     fn new_id(&self) -> Result<String, Failure> {
         let mut random = [0; 8];
         rand::fill(&mut random)?;
@@ -239,7 +239,7 @@ impl Floor {
     }
 }
 
-/// Writes what waits, up to 64 changes at a time. A failure leaves those who wait without an answer.
+/// Writes queued changes, up to 64 at a time. After a failure, waiting requests get no answer.
 async fn write_groups(pool: Pool, mut group: UnboundedReceiver<Waiting>) {
     let mut waiting = Vec::new();
     while group.recv_many(&mut waiting, 64).await > 0 {
@@ -249,7 +249,7 @@ async fn write_groups(pool: Pool, mut group: UnboundedReceiver<Waiting>) {
             continue;
         }
         for teller in tellers {
-            // Who no longer waits does not need to know.
+            // A request that is gone needs no answer.
             let _ = teller.send(());
         }
     }

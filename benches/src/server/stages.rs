@@ -1,6 +1,6 @@
-//! Where the CPU of a flow goes, by stage. The gateway says it itself, of each request, to a collector of
-//! traces (`idgate.cpu.*` in docs/tracing.md), which is this program. Beside it runs one that is not traced,
-//! in turns: what its threads take more than the stages that run on them is what no stage covers.
+//! The CPU time of a flow by stage. The gateway reports it for each request to a trace collector
+//! (`idgate.cpu.*` in docs/tracing.md), which is this program. A second gateway without traces runs in
+//! turns: the CPU time of its threads minus that of the stages on them is not covered by any stage.
 
 mod collector;
 
@@ -13,20 +13,20 @@ use super::flow::Profile;
 use super::row::Row;
 use super::{Driven, ROUNDS, ServerOptions, gateway};
 
-/// The stages, where they run, and what they are.
+/// The stages, with their threads and descriptions.
 const STAGES: [(&str, Place, &str); 9] = [
-    ("authenticate", Place::Runtime, "whose key it is"),
+    ("authenticate", Place::Runtime, "look-up of the API key"),
     ("make", Place::Runtime, "creation body to session and link"),
     ("sign", Place::Runtime, "Request Object"),
     ("verify", Place::Runtime, "answer to verdict"),
-    ("seal", Place::Runtime, "what is stored, sealed"),
+    ("seal", Place::Runtime, "sealing of stored values"),
     ("answer", Place::Runtime, "JSON of the answer"),
     ("request", Place::Runtime, "the rest of the use case"),
-    ("read", Place::Reader, "rows, read and opened"),
-    ("write", Place::Writer, "rows, written"),
+    ("read", Place::Reader, "rows read and opened"),
+    ("write", Place::Writer, "rows written"),
 ];
 
-/// The requests of a flow, and what a column is called.
+/// The requests of a flow, with their column names.
 const REQUESTS: [(&str, &str); 4] = [
     ("POST /v1/sessions", "create"),
     ("GET /v1/oid4vp/request/{id}", "fetch"),
@@ -34,10 +34,10 @@ const REQUESTS: [(&str, &str); 4] = [
     ("GET /v1/sessions/{id}", "read"),
 ];
 
-/// Until the exporter has sent what waited: it gathers for a second.
+/// The time until the exporter has sent its queue: it collects for a second.
 const EXPORTING: Duration = Duration::from_secs(2);
 
-/// Which threads.
+/// The kind of thread.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
     Runtime,
@@ -47,8 +47,8 @@ pub(super) enum Place {
 
 impl Place {
     const ALL: [(Self, &str); 3] = [
-        (Self::Writer, "commits, and the queue before them"),
-        (Self::Reader, "queues, waking up"),
+        (Self::Writer, "commits and their queue"),
+        (Self::Reader, "queues, wake-ups"),
         (Self::Runtime, "HTTP, sockets, scheduling"),
     ];
 
@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// Microseconds of a flow that its threads take.
+    /// Microseconds of its threads per flow.
     pub(super) fn us(self, row: &Row) -> f64 {
         let threads = row.by_thread().into_iter();
         threads.filter(|(name, _)| Self::of(name) == self).map(|(_, us)| us).sum()
@@ -69,7 +69,7 @@ impl Place {
     fn of(thread: &str) -> Self {
         match thread {
             "store-writer" => Self::Writer,
-            // Lists and loads are read by others of the kind.
+            // Other threads of this kind read lists and loads.
             name if name.starts_with("store-") => Self::Reader,
             _ => Self::Runtime,
         }
@@ -79,7 +79,7 @@ impl Place {
 /// Prints a table for each profile.
 ///
 /// # Errors
-/// A gateway does not start, or gives another answer than it should.
+/// A gateway does not start, or gives an unexpected answer.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     for (profile, mode) in [(Profile::Inline, "inline"), (Profile::Jar, "jar")] {
         let measured = measure(options, profile, mode).await?;
@@ -92,7 +92,7 @@ pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), Strin
     Ok(())
 }
 
-/// What each stage takes, and what all take.
+/// The sums of the stages, and the rows of both gateways.
 struct Measured {
     sums: Sums,
     plain: Row,
@@ -109,13 +109,13 @@ async fn measure(
     let mut plain = Driven::with(plain, profile, options.connections).await?;
     let given = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.url),
-        // Few enough that what is measured is not the measuring.
+        // A quarter of the traces, so that the measurement itself has little effect.
         ("OTEL_TRACES_SAMPLER", "traceidratio"),
         ("OTEL_TRACES_SAMPLER_ARG", "0.25"),
     ];
     let traced = vec![gateway::start_with(mode, &given).await?];
     let mut traced = Driven::with(traced, profile, options.connections).await?;
-    // Those that warmed it are not counted.
+    // Flows of the warm-up are not counted.
     tokio::time::sleep(EXPORTING).await;
     collector.take();
     let share = options.flows().div_ceil(ROUNDS);
@@ -128,25 +128,25 @@ async fn measure(
 }
 
 impl Measured {
-    /// Microseconds of a stage in one request of this name.
+    /// Microseconds of a stage in a request with this name.
     fn us(&self, request: &str, stage: &str) -> Option<f64> {
         let sum = self.sums.get(request)?;
         let ns = sum.stages.get(stage)?;
         Some(Duration::from_nanos(*ns).as_secs_f64() * 1e6 / f64::from(sum.requests))
     }
 
-    /// The same of a flow.
+    /// The same for a flow.
     fn of_flow(&self, stage: &str) -> f64 {
         REQUESTS.iter().filter_map(|(request, _)| self.us(request, stage)).sum()
     }
 
-    /// What the threads of a place take beside its stages, in the gateway that is not traced.
+    /// The time of a place's threads outside its stages, in the gateway without traces.
     fn rest(&self, place: Place) -> f64 {
         let stages = STAGES.iter().filter(|(_, at, _)| *at == place);
         place.us(&self.plain) - stages.map(|(stage, ..)| self.of_flow(stage)).sum::<f64>()
     }
 
-    /// Each row with its columns, the last of which is the flow's.
+    /// Each row with its columns. The last column is for the flow.
     fn rows(&self) -> Vec<(String, Vec<Option<f64>>, &'static str)> {
         let stage = |&(stage, _, what): &(&'static str, Place, &'static str)| {
             let columns = REQUESTS.iter().map(|(request, _)| self.us(request, stage));
@@ -171,8 +171,8 @@ impl Measured {
             println!("{name:<16}{cells} {:>6.1}   {what}", flow / all * 100.0);
         }
         let (plain, traced) = (self.plain.cpu_us(), self.traced.cpu_us());
-        println!("{:<48}{all:>8.1}  100.0   all threads, not traced", "all");
-        println!("    the process: {plain:.1} not traced, {traced:.1} traced\n");
+        println!("{:<48}{all:>8.1}  100.0   all threads, without traces", "all");
+        println!("    the process: {plain:.1} without traces, {traced:.1} with traces\n");
     }
 
     fn json(&self, mode: &str) -> String {

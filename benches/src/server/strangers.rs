@@ -1,5 +1,5 @@
-//! Strangers who hold full bodies: 1500 connections from 200 addresses, each with all but the last byte
-//! of the largest answer there is. What the gateway keeps in memory, and what a tenant waits.
+//! Strangers that hold full bodies: 1500 connections from 200 addresses, each with all but the last byte of
+//! the largest possible answer. Measures the gateway's memory and the waits of a tenant.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use super::waits::{Length, Waits, ms, session_request};
 
 const CONNECTIONS: u32 = 1500;
 const ADDRESSES: u32 = 200;
-/// Sessions that they answer.
+/// The sessions that they answer.
 const SESSIONS: usize = 50;
 /// The largest answer.
 const BODY: usize = 1024 * 1024;
-/// `IDGATE_BODY_MEMORY` where nobody sets it, and what the rest of the gateway may take beside it.
+/// The default of `IDGATE_BODY_MEMORY`, and the memory for the rest of the gateway.
 const BOUND_MIB: u64 = 256 + 64;
-/// Between two looks at the memory.
+/// The interval between two readings of the memory.
 const LOOK: Duration = Duration::from_millis(20);
-/// As a refusal asks for in `Retry-After`.
+/// The time in `Retry-After` of a refusal.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Prints a line for the quiet and one for the strangers.
+/// Prints a line without strangers and one with them.
 ///
 /// # Errors
 /// The gateway does not start or refuses its tenant, or this process may not open enough files.
 pub(super) async fn run(length: Length, json: bool) -> Result<(), String> {
     check_descriptors()?;
-    // A peer's rate would end what its share of the memory is to end.
+    // Rate limits are off, because they would refuse peers before the memory limit does.
     let server = gateway::start("inline").await?;
     if !json {
         println!(
@@ -79,7 +79,7 @@ fn print_row(json: bool, name: &str, waits: &Waits, quiet: &Waits, refused: usiz
     }
 }
 
-/// The most that the gateway had in memory until `stop`.
+/// The highest resident memory of the gateway until `stop`.
 async fn most_resident(server: &Server, stop: &AtomicBool) -> Result<u64, String> {
     let mut most = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -89,10 +89,10 @@ async fn most_resident(server: &Server, stop: &AtomicBool) -> Result<u64, String
     Ok(most)
 }
 
-/// Those who hold bodies. Dropped, they are gone.
+/// The connections that hold bodies. Dropping this closes them.
 struct Crowd {
     stop: Arc<AtomicBool>,
-    /// Answers 503, which is what does not fit.
+    /// The number of 503 answers: bodies that did not fit.
     refused: Arc<AtomicUsize>,
     _holding: JoinSet<()>,
 }
@@ -109,7 +109,7 @@ impl Crowd {
             let from = Ipv4Addr::from_bits(Ipv4Addr::new(127, 0, 1, 1).to_bits() + n % ADDRESSES);
             holding.spawn(async move {
                 let id = sessions.iter().cycle().nth(n as usize).cloned().unwrap_or_default();
-                // A body that does not end is cut off in the end: then it begins again.
+                // The gateway eventually cuts off an unfinished body. Then start again.
                 while !stop.load(Ordering::Relaxed) {
                     let _ = hold(from, to, &id, &body, &refused).await;
                     tokio::time::sleep(PAUSE).await;
@@ -134,7 +134,7 @@ async fn hold(
          Content-Type: application/json\r\nContent-Length: {BODY}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
-    // Who is refused need not take it.
+    // A refused connection may be closed before it has read everything.
     let _ = stream.write_all(body).await;
     let mut status = [0; 12];
     stream.read_exact(&mut status).await?;

@@ -1,4 +1,4 @@
-//! Status streams that stay open: what a tenant's own server holds, one for each session that it shows.
+//! Open status streams. A tenant's server has one for each session that it shows.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,18 +13,18 @@ use super::waits::session_request;
 
 /// Streams of one session (`docs/overload.md`).
 const OF_A_SESSION: usize = 5;
-/// Connections from one address: fewer than it may have.
+/// Connections from one address, below its limit.
 const OF_AN_ADDRESS: usize = 100;
 
-/// A masked pong; of a ping that says nothing, which is what the gateway sends.
+/// A masked pong for an empty ping, which is what the gateway sends.
 const PONG: [u8; 6] = [0x8a, 0x80, 0, 0, 0, 0];
 const PING: u8 = 0x89;
 
-/// Streams; dropped, they are gone.
+/// Open streams. Dropping this closes them.
 pub(super) struct Streams(JoinSet<std::io::Result<()>>);
 
 impl Streams {
-    /// So many, of sessions that nobody answers.
+    /// Opens this number of streams, of sessions that stay open.
     pub(super) async fn open(server: &Server, count: usize) -> Result<Self, String> {
         let mut streams = JoinSet::new();
         let mut connection = server.connect().await?;
@@ -82,7 +82,7 @@ async fn upgrade(
     }
 }
 
-/// Reads what comes, and answers pings.
+/// Reads all messages, and answers pings.
 async fn listen(mut stream: TcpStream) -> std::io::Result<()> {
     loop {
         let (first, length) = (stream.read_u8().await?, stream.read_u8().await?);
@@ -94,7 +94,7 @@ async fn listen(mut stream: TcpStream) -> std::io::Result<()> {
             if let (Some(masked), Ok(length)) = (pong.get_mut(1), u8::try_from(payload.len())) {
                 *masked |= length;
             }
-            // Under a mask of zeros what is sent is what was received.
+            // With a mask of zeros the payload is the received one.
             pong.extend(payload);
             stream.write_all(&pong).await?;
         }

@@ -1,4 +1,4 @@
-//! What a good client waits: in the quiet, and beside somebody.
+//! The waits of a good client, without and with other load.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use serde_json::json;
 
 use super::flow::Connection;
 
-/// Between two requests: a good client keeps to its rate.
+/// The time between two requests: a good client keeps to its rate.
 const PAUSE: Duration = Duration::from_millis(45);
 
-/// How often the good client asks.
+/// The number of requests of the good client.
 #[derive(Clone, Copy)]
 pub(super) enum Length {
-    /// Enough for a 99th percentile that is not the worst of all.
+    /// Enough requests for a 99th percentile that is not the maximum.
     Full,
-    /// To see that it works.
+    /// Enough to see that it works.
     Short,
 }
 
-/// What the good client waited.
+/// The waits of the good client.
 pub(super) struct Waits {
     pub(super) median: Duration,
     pub(super) p99: Duration,
@@ -34,7 +34,7 @@ impl Length {
         }
     }
 
-    /// Until what is beside the good client is what it will be.
+    /// The time until the other load is steady.
     pub(super) const fn ramp(self) -> Duration {
         match self {
             Self::Full => Duration::from_millis(500),
@@ -44,7 +44,7 @@ impl Length {
 }
 
 impl Waits {
-    /// The good client makes sessions, reads them and asks for its history, in turns.
+    /// The good client creates sessions, reads them and reads its audit log, in turns.
     pub(super) async fn of(address: SocketAddr, key: &str, length: Length) -> Result<Self, String> {
         let request = session_request();
         let mut connection = Connection::open(address).await?;
@@ -72,7 +72,7 @@ impl Waits {
         Ok(Self { median: at(50), p99: at(99) })
     }
 
-    /// How many times as long as in the quiet.
+    /// The ratio to the quiet waits.
     pub(super) fn times(&self, quiet: &Self) -> f64 {
         self.p99.as_secs_f64() / quiet.p99.as_secs_f64()
     }
@@ -82,7 +82,7 @@ pub(super) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// A session that is made.
+/// The request for a session.
 pub(super) fn session_request() -> String {
     json!({ "credentials": [{
         "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": ["given_name"],

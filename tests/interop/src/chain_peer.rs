@@ -10,19 +10,19 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{RootOrigin, TrustAnchor, is_good_by_crls, is_valid_rfc5280_path};
 use idgate_testkit::limbo::Case;
 
-/// For cases without a limit of their own: what an x5chain can hold.
+/// The limit for cases without one: the length of an x5chain.
 const MAX_INTERMEDIATES: usize = 9;
 
 /// A question that both answer: certificates and CRLs in DER, at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// Whose path is sought.
+    /// The certificate whose path is searched.
     pub leaf: Vec<u8>,
-    /// What came with it.
+    /// The certificates that came with it.
     pub intermediates: Vec<Vec<u8>>,
-    /// What is trusted.
+    /// The trusted roots.
     pub roots: Vec<Vec<u8>>,
-    /// With any, the leaf must be good by one of them.
+    /// If there are any, one of them must say that the leaf is good.
     pub crls: Vec<Vec<u8>>,
     /// Milliseconds since the epoch.
     pub now_ms: u64,
@@ -31,10 +31,10 @@ pub struct Question {
 }
 
 impl Question {
-    /// Of a case of x509-limbo; one without a time is asked at `now_ms`.
+    /// The question of an x509-limbo case. A case without a time is asked at `now_ms`.
     ///
     /// # Panics
-    /// Its time is none.
+    /// Its time cannot be read.
     pub fn of(case: &Case, now_ms: u64) -> Self {
         let time = case.time.as_deref();
         let at = |time| UnixMillis::parse_rfc3339(time).expect("an instant").0;
@@ -80,7 +80,7 @@ impl Question {
         let Ok(settings) = enforce_trust_anchor_constraints(settings, &path.trust_anchor) else {
             return false;
         };
-        // RFC 5280 4.2.1.9: those that are self-issued do not count.
+        // RFC 5280 4.2.1.9: self-issued certificates do not count.
         let counts = |ca: &&PDVCertificate| {
             let tbs = ca.decoded().tbs_certificate();
             tbs.subject() != tbs.issuer()

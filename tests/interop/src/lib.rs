@@ -1,5 +1,5 @@
-//! idgate-core beside independent implementations of SD-JWT, mdoc, X.509, JWE and did:web, in one
-//! build with the `serde_json` features that those force on everybody.
+//! idgate-core and independent implementations of SD-JWT, mdoc, X.509, JWE and did:web, in one build
+//! with the `serde_json` features that these force on all crates.
 //!
 //! sd-jwt-rs 0.7.1 and isomdl 0.2.0 issue, hold and verify here, certval 0.2.0-rc.1 validates
 //! certificate paths, josekit 0.10.3 encrypts and decrypts, ssi's did-web 0.5.1 resolves. They are
@@ -23,7 +23,7 @@ pub const ISSUER: &str = "https://issuer.example";
 /// The credential type in every case.
 pub const VCT: &str = "urn:example:identity:1";
 
-/// Seconds since 1970. The peer reads the system clock, so these tests live in the present.
+/// Seconds since 1970. The peer reads the system clock, so these tests use the current time.
 #[allow(clippy::disallowed_methods, reason = "the peer cannot be given a time")]
 pub fn now_secs() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! isomdl as issuer, holder and reader. It knows P-256 and the mDL document type.
+//! isomdl as issuer, holder and reader. It supports P-256 and the mDL document type.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::{AUDIENCE, NONCE, RESPONSE_URI, now_secs};
 
-/// What the peer issues and holds.
+/// The credential that the peer issues and holds.
 pub struct Sample {
     /// The sample IACA.
     pub root: Identity,
@@ -34,7 +34,7 @@ pub struct Sample {
     device: SigningKey,
 }
 
-/// A SessionTranscript that was made elsewhere.
+/// A SessionTranscript in its encoded form.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 struct Transcript(Value);
 
@@ -71,7 +71,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// An mdoc of the peer, signed `age` ago and good for half a day.
+    /// An mdoc of the peer, signed `age` ago and valid for half a day.
     ///
     /// # Panics
     /// The peer refuses to issue it.

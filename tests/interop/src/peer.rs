@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{AUDIENCE, ISSUER, NONCE, VCT, now_secs};
 
-/// A key pair of the peer. It knows no P-521.
+/// A key pair of the peer, which does not support P-521.
 pub struct PeerKey {
     alg: Algorithm,
     pkcs8: Vec<u8>,

@@ -1,7 +1,7 @@
-//! certval beside idgate on certificate paths and CRLs: chains in the profile of ISO/IEC 18013-5
+//! certval and idgate on the same certificate paths and CRLs: chains in the profile of ISO/IEC 18013-5
 //! and broken ones, and the cases of x509-limbo. Where the two disagree, the row or
-//! `chain_divergences.json` says why; a difference that is not listed fails, and so does a listed
-//! one that went away.
+//! `chain_divergences.json` says why. An unlisted difference fails, and so does a listed one that
+//! disappeared.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use idgate_testkit::x509::{
 
 /// nameConstraints
 const NAME_CONSTRAINTS: &str = "2.5.29.30";
-/// Of nobody.
+/// Not registered.
 const PRIVATE_EXTENSION: &str = "1.3.6.1.4.1.55555.1";
 
 fn root() -> Identity {
@@ -44,7 +44,7 @@ fn under_root(leaf: &CertificateBuilder) -> Question {
     }
 }
 
-/// A signer under an intermediate with this pathLen under a root without one.
+/// A signer under an intermediate that `changed` edits, under a root without pathLen.
 fn over(changed: impl FnOnce(CertificateBuilder) -> CertificateBuilder) -> Question {
     let root = root().builder.set(BASIC_CONSTRAINTS, true, basic_constraints(true, None));
     let root = root.self_sign(&SigningKey::from_seed(Curve::P256, "idgate sample IACA"));
@@ -82,7 +82,7 @@ fn only_certval_accepts(question: &Question) {
 }
 
 #[test]
-fn signers_on_every_curve_are_good() {
+fn signers_on_every_curve_are_accepted() {
     for root_curve in Curve::ALL {
         for curve in Curve::ALL {
             let root = Identity::iaca(root_curve, NOW);
@@ -94,14 +94,14 @@ fn signers_on_every_curve_are_good() {
 }
 
 #[test]
-fn a_hash_of_another_size_than_the_curve_is_good() {
+fn a_hash_of_another_size_than_the_curve_is_accepted() {
     for hash in [HashAlg::Sha256, HashAlg::Sha384, HashAlg::Sha512] {
         both(&under_root(&signer().with(|leaf| leaf.hash = Some(hash))), true);
     }
 }
 
 #[test]
-fn another_key_or_name_than_the_roots_is_not() {
+fn another_key_or_name_than_the_roots_is_refused() {
     let forged = Question { leaf: signer().sign(&key("other")), ..under_root(&signer()) };
     both(&forged, false);
     let renamed = signer().with(|leaf| leaf.issuer = Name::new("UT", "Another"));
@@ -110,7 +110,7 @@ fn another_key_or_name_than_the_roots_is_not() {
 }
 
 #[test]
-fn one_changed_bit_anywhere_is_not() {
+fn one_changed_bit_anywhere_is_refused() {
     let good = under_root(&signer());
     for at in (0..good.leaf.len()).step_by(7) {
         let mut changed = good.clone();
@@ -120,7 +120,7 @@ fn one_changed_bit_anywhere_is_not() {
 }
 
 #[test]
-fn dates_count_to_the_second() {
+fn validity_is_compared_to_the_second() {
     let good = under_root(&signer());
     let (first, last) = (signer().not_before_ms, signer().not_after_ms);
     for (now_ms, accept) in
@@ -146,7 +146,7 @@ fn an_intermediate_is_a_ca_within_path_len() {
 }
 
 #[test]
-fn an_unknown_critical_extension_is_refused_wherever_it_stands() {
+fn an_unknown_critical_extension_is_refused_in_every_certificate() {
     let value = vec![5, 0];
     for critical in [false, true] {
         let leaf = signer().set(PRIVATE_EXTENSION, critical, value.clone());
@@ -157,7 +157,7 @@ fn an_unknown_critical_extension_is_refused_wherever_it_stands() {
 
 /// The root inside the chain, its next generation, and its link certificate.
 #[test]
-fn a_root_that_is_sent_is_not_trusted_and_a_link_certificate_is_followed() {
+fn a_root_in_the_chain_is_not_trusted_and_a_link_certificate_is_followed() {
     let (next, link) = root().rolled_over("next", NOW);
     let leaf = CertificateBuilder::document_signer(&next, Name::new("UT", "S"), &key("s"), NOW);
     let sent = Question {
@@ -175,7 +175,7 @@ fn a_root_that_is_sent_is_not_trusted_and_a_link_certificate_is_followed() {
 
 #[test]
 fn a_crl_of_the_root_decides() {
-    // An INTEGER: positive, whatever its first bit.
+    // An INTEGER: positive, even if its first bit is set.
     let (root, serial) = (root().key, [&[0], &signer().serial[..]].concat());
     let day = |revoked| with_crl(NOW - DAY_MS, NOW + DAY_MS, revoked, &root);
     both(&day(&[]), true);
@@ -186,9 +186,9 @@ fn a_crl_of_the_root_decides() {
     both(&with_crl(NOW - DAY_MS, NOW + DAY_MS, &[], &key("other")), false);
 }
 
-/// ISO/IEC 18013-5 Annex B forbids nameConstraints: who meets them is refused as well.
+/// ISO/IEC 18013-5 Annex B forbids nameConstraints: certificates that satisfy them are refused too.
 #[test]
-fn name_constraints_are_refused_by_idgate_alone() {
+fn only_idgate_refuses_name_constraints() {
     let permitted = {
         use idgate_testkit::der::{sequence, tlv};
         let name = tlv(0xa4, &[&Name::new("UT", "S").der()]);

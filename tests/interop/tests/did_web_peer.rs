@@ -39,7 +39,7 @@ fn serve(listener: TcpListener, document: String) -> thread::JoinHandle<String> 
 }
 
 #[test]
-fn the_document_is_found_and_its_keys_are_those_that_sign() {
+fn the_document_is_found_and_has_the_signing_keys() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let base_url = format!("http://{}", listener.local_addr().expect("an address"));
     let did = did_web(&base_url).expect("a DID");

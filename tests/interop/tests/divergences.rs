@@ -1,5 +1,5 @@
-//! Where sd-jwt-rs 0.7.1 and idgate disagree, and who is right. Both verdicts are asserted: a new
-//! release of the peer, or a change here, that moves one of them shows.
+//! Cases where sd-jwt-rs 0.7.1 and idgate disagree, and which is right. Both verdicts are asserted,
+//! so a new release of the peer, or a change here, fails a test if a verdict changes.
 
 use std::panic::catch_unwind;
 
@@ -26,7 +26,7 @@ impl Sample {
         Self { issuer: key("interop issuer"), holder: key("interop holder") }
     }
 
-    /// A good credential, one hour old, open to change.
+    /// A good credential, one hour old, that a test can change.
     fn credential(&self) -> CredentialBuilder {
         let now = now_secs();
         CredentialBuilder::new()
@@ -42,7 +42,7 @@ impl Sample {
         credential.issue(&self.issuer)
     }
 
-    /// All of `credential`, with a proof that `change` had its way with.
+    /// All of `credential`, with a proof that `change` has edited.
     fn present(&self, credential: &Issued, change: impl FnOnce(&mut KbJwt)) -> String {
         self.prove(&Presentation::whole(credential), change)
     }
@@ -80,7 +80,7 @@ impl Sample {
     }
 }
 
-/// The base of all cases below: nothing changed, both agree.
+/// The base of all cases below: without a change both agree.
 #[test]
 fn both_verify_what_the_testkit_presents() {
     for curve in [Curve::P256, Curve::P384] {
@@ -91,7 +91,7 @@ fn both_verify_what_the_testkit_presents() {
     }
 }
 
-/// RFC 9901 7.1 step 5: what no digest references is refused.
+/// RFC 9901 7.1 step 5: unreferenced disclosures are refused.
 #[test]
 fn a_disclosure_that_nothing_references() {
     let sample = Sample::new(Curve::P256);
@@ -101,7 +101,7 @@ fn a_disclosure_that_nothing_references() {
     sample.peer_accepts_idgate_refuses(&shown, Reason::DigestMismatch);
 }
 
-/// RFC 9901 7.1 step 3: `_sd` and `...` are no names of claims.
+/// RFC 9901 7.1 step 3: `_sd` and `...` are not claim names.
 #[test]
 fn a_disclosed_claim_with_a_reserved_name() {
     let sample = Sample::new(Curve::P256);

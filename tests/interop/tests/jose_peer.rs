@@ -1,5 +1,5 @@
-//! josekit encrypts and idgate opens; the sample wallet encrypts and josekit opens. idgate itself
-//! encrypts nothing, so that is both directions that exist.
+//! josekit encrypts and idgate decrypts; the sample wallet encrypts and josekit decrypts. idgate
+//! itself encrypts nothing, so there are no other directions.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{ContentEncryption, Curve, DecryptionFailed, EcdhPrivateKey};
@@ -37,7 +37,7 @@ fn of_the_peer(enc: &str, change: impl FnOnce(&mut JweHeader)) -> String {
 }
 
 #[test]
-fn what_the_peer_encrypts_is_opened() {
+fn idgate_decrypts_answers_of_the_peer() {
     for enc in ContentEncryption::ALL.map(ContentEncryption::name) {
         let opened = open(&of_the_peer(enc, |_| {})).expect(enc);
         assert_eq!(*opened.payload, PAYLOAD);
@@ -53,7 +53,7 @@ fn what_the_peer_encrypts_is_opened() {
 }
 
 #[test]
-fn what_was_not_offered_is_refused_though_the_peer_can_do_it() {
+fn an_algorithm_that_was_not_offered_is_refused_although_the_peer_supports_it() {
     for enc in ["A192GCM", "A192CBC-HS384", "A256CBC-HS512"] {
         assert!(open(&of_the_peer(enc, |_| {})).is_err(), "{enc}");
     }
@@ -61,7 +61,7 @@ fn what_was_not_offered_is_refused_though_the_peer_can_do_it() {
 }
 
 #[test]
-fn what_the_sample_wallet_encrypts_is_opened_by_the_peer() {
+fn the_peer_decrypts_answers_of_the_sample_wallet() {
     let ephemeral = SigningKey::from_seed(KitCurve::P256, "ephemeral");
     let decrypter = ECDH_ES.decrypter_from_jwk(&jwk(&recipient().private_jwk())).expect("a key");
     for enc in Enc::ALL {

@@ -8,7 +8,7 @@ use idgate_interop::{ISSUER, VCT, now_secs};
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
-/// A presentation whose payload has the member `odd` with this JSON text, and what it is worth.
+/// A presentation whose payload has the member `odd` with this JSON text, and its verdict.
 fn verdict_on(odd: &str) -> Result<String, Reason> {
     let (issuer, holder) =
         (PeerKey::generate(Algorithm::ES256), PeerKey::generate(Algorithm::ES256));
@@ -23,7 +23,7 @@ fn verdict_on(odd: &str) -> Result<String, Reason> {
 }
 
 #[test]
-fn the_features_are_really_on() {
+fn the_features_are_turned_on() {
     // arbitrary_precision
     assert!(serde_json::from_str::<Value>("1e400").is_ok());
     let number: Value = serde_json::from_str(r#"{"$serde_json::private::Number":"7"}"#).unwrap();
@@ -34,7 +34,7 @@ fn the_features_are_really_on() {
 }
 
 #[test]
-fn a_number_that_no_double_holds_is_refused() {
+fn a_number_that_does_not_fit_a_double_is_refused() {
     assert_eq!(verdict_on("1e400"), Err(Reason::MalformedPresentation));
 }
 
@@ -50,7 +50,7 @@ fn a_member_named_twice_is_refused() {
 }
 
 #[test]
-fn numbers_are_handed_out_as_they_were_written() {
+fn numbers_are_returned_as_they_were_written() {
     for odd in ["1.0", "1.00", "1e2", "9007199254740993", "-0"] {
         assert_eq!(verdict_on(odd), Ok(format!(r#"{{"odd":{odd}}}"#)));
     }

@@ -1,5 +1,5 @@
-//! What the reader of isomdl 0.2.0 calls valid and idgate must refuse. Both verdicts are asserted:
-//! a new release of the peer, or a change here, that moves one of them shows.
+//! Documents that the reader of isomdl 0.2.0 calls valid and idgate must refuse. Both verdicts are
+//! asserted, so a new release of the peer, or a change here, fails a test if a verdict changes.
 
 use idgate_core::Reason;
 use idgate_interop::NONCE;
@@ -27,7 +27,7 @@ fn a_changed_element() {
     only_the_peer_accepts(&sample, &response, Reason::DigestMismatch);
 }
 
-/// isomdl never looks at validityInfo (9.3.1, step 5).
+/// isomdl never checks validityInfo (9.3.1, step 5).
 #[test]
 fn an_expired_mso() {
     let sample = Sample::default();

@@ -1,4 +1,4 @@
-//! What isomdl issues and presents, idgate verifies.
+//! idgate verifies documents that isomdl issues and presents.
 
 use idgate_core::Reason;
 use idgate_interop::NONCE;

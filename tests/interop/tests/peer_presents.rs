@@ -87,7 +87,7 @@ fn nested_members_and_array_elements_are_verified() {
 }
 
 #[test]
-fn the_type_that_the_peer_writes_by_itself_is_refused() {
+fn the_default_type_of_the_peer_is_refused() {
     let (issuer, holder) =
         (PeerKey::generate(Algorithm::ES256), PeerKey::generate(Algorithm::ES256));
     let issued = peer::issue(&issuer, &holder, json!({"given_name": "Erika"}), &["$.given_name"]);

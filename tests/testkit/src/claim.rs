@@ -1,11 +1,11 @@
-//! Claims in which parts are marked as selectively disclosable.
+//! Claims with parts that are selectively disclosable.
 
 use serde_json::Value;
 
 /// A claim value; objects and arrays may have marked parts.
 #[derive(Clone, Debug)]
 pub enum Claim {
-    /// A value that is disclosed whole.
+    /// A value that is disclosed as a whole.
     Value(Value),
     /// An object.
     Object(Vec<Member>),
@@ -44,25 +44,25 @@ impl Claim {
         Self::Array(Vec::new())
     }
 
-    /// With a member that is always visible. Does nothing unless this is an object.
+    /// With a member that is always visible. No effect unless this is an object.
     #[must_use]
     pub fn plain(self, name: &str, value: impl Into<Self>) -> Self {
         self.member(name, value.into(), false)
     }
 
-    /// With a member that the holder may withhold. Does nothing unless this is an object.
+    /// With a member that the holder may withhold. No effect unless this is an object.
     #[must_use]
     pub fn sd(self, name: &str, value: impl Into<Self>) -> Self {
         self.member(name, value.into(), true)
     }
 
-    /// With an element that is always visible. Does nothing unless this is an array.
+    /// With an element that is always visible. No effect unless this is an array.
     #[must_use]
     pub fn plain_element(self, value: impl Into<Self>) -> Self {
         self.element(value.into(), false)
     }
 
-    /// With an element that the holder may withhold. Does nothing unless this is an array.
+    /// With an element that the holder may withhold. No effect unless this is an array.
     #[must_use]
     pub fn sd_element(self, value: impl Into<Self>) -> Self {
         self.element(value.into(), true)

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256, Sha384, Sha512};
 /// A hash algorithm by its name in `_sd_alg` (RFC 9901 4.1.1).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum HashAlg {
-    /// `sha-256`, which is also what an absent `_sd_alg` means
+    /// `sha-256`, also the default without `_sd_alg`
     #[default]
     Sha256,
     /// `sha-384`
@@ -56,7 +56,7 @@ pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// `bytes` as padded base64 with the standard alphabet, as `x5c` has it (RFC 7515 4.1.6).
+/// `bytes` as padded base64 with the standard alphabet, the form in `x5c` (RFC 7515 4.1.6).
 pub fn base64_standard(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

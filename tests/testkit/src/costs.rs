@@ -1,12 +1,12 @@
-//! Bounds for the cost of a hostile input, by counts: twice the bytes at most 2.3 times as much, and
-//! at most three times what a good input of the same size costs. A count is the same on every machine and
-//! under every load. [`worst`] has inputs that cost the most.
+//! Bounds for the cost of a hostile input, by counts: at most 2.3 times as much for twice the bytes, and at
+//! most three times as much as a good input of the same size. A count is the same on every machine and under
+//! every load. [`worst`] has the most expensive inputs.
 
 pub mod worst;
 
-/// Twice the bytes, at most so many times the cost.
+/// The bound for the cost of twice the bytes.
 const GROWTH: f64 = 2.3;
-/// At most so many times the cost of a good input.
+/// The bound compared with a good input.
 const RATIO: f64 = 3.0;
 
 /// The costs of an input at a quarter, a half and the whole of the size.
@@ -14,8 +14,8 @@ const RATIO: f64 = 3.0;
 pub struct Costs(pub Vec<u64>);
 
 impl Costs {
-    /// Says which cost is too high; `good` has the costs of good inputs. Costs that differ by less than `noise`
-    /// are not told apart.
+    /// Returns the cost that is too high, if any. `good` has the costs of good inputs. Differences below `noise` are
+    /// ignored.
     pub fn excess(&self, good: &Self, noise: u64) -> Option<String> {
         let exceeds = |cost: u64, other: u64, times: f64| {
             let found = cost as f64 / other as f64;
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_with_its_size_and_is_not_dear_is_well() {
+    fn linear_and_cheap_costs_pass() {
         for costs in [[100, 200, 400], [100, 229, 526], [1, 1, 1], [300, 600, 1200]] {
             assert_eq!(excess(&costs, 0), None, "{costs:?}");
         }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_the_bytes_are_at_most_2_3_times_as_dear() {
+    fn twice_the_bytes_cost_at_most_2_3_times_as_much() {
         for costs in [[100, 231, 400], [100, 200, 461], [1, 3, 3]] {
             let found = excess(&costs, 0).unwrap_or_default();
             assert!(found.starts_with("twice the bytes cost"), "{costs:?}: {found}");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_is_more_than_three_times_as_dear_as_a_good_input() {
+    fn no_size_costs_more_than_three_times_a_good_input() {
         let cases = [
             ([301, 400, 400], "a quarter"),
             ([300, 601, 601], "half"),

@@ -17,7 +17,7 @@ pub const SEQUENCE: u8 = 0x30;
 /// SET
 pub const SET: u8 = 0x31;
 
-/// One element; contents stand one after another.
+/// One element, with its contents concatenated.
 pub fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content = parts.concat();
     let length = content.len().to_be_bytes();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_oids_are_those_of_x690() {
+    fn numbers_and_oids_match_x690() {
         assert_eq!(unsigned(&[0, 0x80]), [2, 2, 0, 0x80]);
         assert_eq!(unsigned(&[0]), [2, 1, 0]);
         assert_eq!(oid("1.2.840.10045.2.1"), b"\x06\x07\x2a\x86\x48\xce\x3d\x02\x01");

@@ -1,4 +1,4 @@
-//! Disclosures, and where in the credential their values belong (RFC 9901 4.2).
+//! Disclosures, and the places of their values in the credential (RFC 9901 4.2).
 
 use serde_json::Value;
 
@@ -9,36 +9,36 @@ use crate::codec::{HashAlg, base64url, from_base64url};
 pub enum Segment {
     /// A member of an object.
     Name(String),
-    /// An element of an array, counted as the issuer has it.
+    /// An element of an array, by the issuer's index.
     Index(usize),
 }
 
 /// A disclosure and the place of its value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Disclosure {
-    /// From the root to the value; empty for one that has no place.
+    /// The path from the root to the value. Empty if it has no place.
     pub path: Vec<Segment>,
     /// The base64url text that is hashed and presented.
     pub text: String,
 }
 
 impl Disclosure {
-    /// Of an object member: `[salt, name, value]`.
+    /// The disclosure of an object member: `[salt, name, value]`.
     pub fn of_member(path: Vec<Segment>, salt: &str, name: &str, value: Value) -> Self {
         Self { path, text: encode(&Value::from(vec![salt.into(), name.into(), value])) }
     }
 
-    /// Of an array element: `[salt, value]`.
+    /// The disclosure of an array element: `[salt, value]`.
     pub fn of_element(path: Vec<Segment>, salt: &str, value: Value) -> Self {
         Self { path, text: encode(&Value::from(vec![salt.into(), value])) }
     }
 
-    /// Of any text, well-formed or not, without a place.
+    /// A disclosure with any text, well-formed or not, without a place.
     pub fn of_text(json_text: &str) -> Self {
         Self { path: Vec::new(), text: base64url(json_text.as_bytes()) }
     }
 
-    /// The digest that refers to it.
+    /// Its digest.
     pub fn digest(&self, hash: HashAlg) -> String {
         hash.digest(&self.text)
     }

@@ -1,4 +1,4 @@
-//! The content coding `gzip` (RFC 1952), made by a host.
+//! The content coding `gzip` (RFC 1952), as a host sends it.
 
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -8,7 +8,7 @@ pub fn gzip(plain: &[u8]) -> Vec<u8> {
     [&head[..], &body(plain)].concat()
 }
 
-/// One member that has extra bytes, the name `name` of its file, a comment, and a checksum of all that.
+/// One member with extra bytes, the file name `name`, a comment, and a header checksum.
 pub fn gzip_named(plain: &[u8], name: &[u8]) -> Vec<u8> {
     let mut head = vec![0x1f, 0x8b, 8, 0b1_1110, 1, 2, 3, 4, 2, 3];
     head.extend_from_slice(&[4, 0, b'A', b'B', 0, 0]);

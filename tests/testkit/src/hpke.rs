@@ -1,5 +1,5 @@
-//! HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, as a sender
-//! of one message has it.
+//! The sender's side of HPKE (RFC 9180) for one message: base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and
+//! AES-128-GCM.
 
 use aes_gcm::Aes128Gcm;
 use aes_gcm::aead::{Aead as _, KeyInit as _};
@@ -13,16 +13,16 @@ use crate::mdoc::hmac;
 /// A message before it is sealed: every part can be changed.
 #[derive(Clone, Debug)]
 pub struct Sealing {
-    /// The uncompressed point that is encrypted to.
+    /// The recipient's uncompressed point.
     pub recipient: Vec<u8>,
-    /// The sender's key of this one message.
+    /// The ephemeral key of the sender.
     pub ephemeral: SigningKey,
-    /// What both sides know the message to be for.
+    /// The `info` that both sides know.
     pub info: Vec<u8>,
 }
 
 impl Sealing {
-    /// `enc`, and the ciphertext with the tag behind it. `None`: a key is not on P-256.
+    /// `enc`, and the ciphertext followed by the tag. `None`: a key is not on P-256.
     pub fn seal(&self, plaintext: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let scalar = self.ephemeral.private_jwk().get("d")?.as_str().and_then(from_base64url)?;
         let private = SecretKey::from_slice(&scalar).ok()?;
@@ -82,9 +82,9 @@ mod tests {
         (0..hex.len()).step_by(2).map(digit).collect()
     }
 
-    /// A message of other software.
+    /// A message from other software.
     #[test]
-    fn seals_byte_by_byte_what_other_software_seals() {
+    fn gives_the_same_bytes_as_other_software() {
         let scalar = bytes("5e20ff87c570d8818c289bc630e8cf82de758a8849217ceb49a0f32e20ed602a");
         let enc = bytes(
             "047cdf09cfe575709673748d0184516b215d3862d56e7428bbb57b289af0783cc97a5914090f2e713fe33\

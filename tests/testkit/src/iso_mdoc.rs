@@ -1,6 +1,6 @@
-//! A wallet of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`): reads what a page passes to its browser,
-//! checks who signed it, and answers with a DeviceResponse that is encrypted by HPKE. Every part of the
-//! answer can be changed before it is sealed.
+//! A wallet of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`): reads the request that a page passes to its
+//! browser, checks the signer, and answers with a DeviceResponse that is encrypted by HPKE. Every part of
+//! the answer can be changed before it is sealed.
 
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
@@ -16,26 +16,26 @@ use crate::wallet::{Wallet, WalletError, showing};
 /// The protocol, by the name that pages and browsers use for it.
 pub const PROTOCOL: &str = "org-iso-mdoc";
 
-/// A request as the wallet has it.
+/// A request, as the wallet reads it.
 #[derive(Clone, Debug)]
 pub struct IsoMdocRequest {
     /// EncryptionInfo as it was sent.
     pub encryption_info: String,
-    /// Of the page whose browser it came through.
+    /// The origin of the page that asked.
     pub origin: String,
     /// In EncryptionInfo.
     pub nonce: Vec<u8>,
     /// The uncompressed point that the answer is encrypted to.
     pub recipient: Vec<u8>,
-    /// What is asked for.
+    /// The requested documents.
     pub documents: Vec<AskedDocument>,
-    /// Of a request of the second edition the registration certificate, `euWrprc`, which is the same in each document.
+    /// The registration certificate of a second-edition request, `euWrprc`, which is the same in each document.
     pub registration: Option<String>,
     /// `readerAuthAll`
     pub reader_auth_all: Option<Cbor>,
 }
 
-/// One document that is asked for.
+/// One requested document.
 #[derive(Clone, Debug)]
 pub struct AskedDocument {
     /// Its type.
@@ -44,7 +44,7 @@ pub struct AskedDocument {
     pub elements: Vec<(String, String)>,
     /// Whether the verifier says that it keeps any of them.
     pub retains: bool,
-    /// ItemsRequestBytes, tag and all.
+    /// ItemsRequestBytes, with the tag.
     pub items: Vec<u8>,
     /// `readerAuth`
     pub reader_auth: Option<Cbor>,
@@ -53,18 +53,18 @@ pub struct AskedDocument {
 /// The answer before it is sealed.
 #[derive(Clone, Debug)]
 pub struct IsoMdocAnswer {
-    /// What is shown.
+    /// The content of the answer.
     pub documents: Vec<Document>,
-    /// What the device proves.
+    /// The encoded SessionTranscript for the device.
     pub transcript: Vec<u8>,
-    /// How.
+    /// The kind of proof.
     pub proof: DeviceProof,
     /// How the response is encrypted.
     pub sealing: Sealing,
 }
 
 impl IsoMdocRequest {
-    /// Reads `data`, which a page from `origin` passed on. `None`: it is not of that form.
+    /// Reads `data` from a page at `origin`. `None`: it has another form.
     pub fn read(data: &Value, origin: &str) -> Option<Self> {
         let encryption_info = data["encryptionInfo"].as_str()?;
         let info = Cbor::decode(&from_base64url(encryption_info)?)?;
@@ -110,7 +110,8 @@ impl IsoMdocRequest {
         signer_of(signature, &authentication)
     }
 
-    /// The certificates of the reader that signed each document, leaf first; `None`: there is none, or it did not sign this.
+    /// The certificates of the reader that signed each document, leaf first. `None`: there is none, or its
+    /// signature is wrong.
     pub fn reader(&self) -> Option<Vec<Certificate>> {
         let transcript = self.transcript();
         let mut readers = self.documents.iter().map(|asked| asked.reader(&transcript));
@@ -150,8 +151,8 @@ impl AskedDocument {
     }
 }
 
-/// The one registration certificate of these requests, of several equal ones (ETSI TS 119 472-2 5.3.2). `None`: they
-/// are not of that form.
+/// The registration certificate of these requests, which must all have the same one (ETSI TS 119 472-2 5.3.2).
+/// `None`: they have another form.
 fn registration(documents: &[Cbor]) -> Option<Option<String>> {
     let mut found = Vec::new();
     for request in documents {
@@ -165,7 +166,7 @@ fn registration(documents: &[Cbor]) -> Option<Option<String>> {
     (found.len() == 1).then(|| found.remove(0))
 }
 
-/// The certificates of the reader that signed this, leaf first; `None`: it is not a good signature.
+/// The certificates of the reader that signed this, leaf first. `None`: the signature is invalid.
 fn signer_of(message: &Cbor, authentication: &Cbor) -> Option<Vec<Certificate>> {
     let [protected, unprotected, Cbor::Null, signature] = message.elements()? else {
         return None;
@@ -190,7 +191,7 @@ fn signer_of(message: &Cbor, authentication: &Cbor) -> Option<Vec<Certificate>> 
 }
 
 impl Wallet {
-    /// Answers a request of ISO/IEC TS 18013-7 Annex C: of each document that is asked for the first that
+    /// Answers a request of ISO/IEC TS 18013-7 Annex C: for each requested document, with the first one that
     /// has all of its elements.
     ///
     /// # Errors
@@ -209,8 +210,8 @@ impl Wallet {
 }
 
 impl IsoMdocAnswer {
-    /// Of these documents. The ephemeral key comes from the request: different for each, the same on
-    /// every run.
+    /// An answer with these documents. The ephemeral key depends on the request: different for each, the
+    /// same on every run.
     pub fn new(request: &IsoMdocRequest, documents: Vec<Document>) -> Self {
         let seed = HashAlg::Sha256.hash(format!("hpke {}", request.encryption_info).as_bytes());
         let transcript = request.transcript();
@@ -239,12 +240,12 @@ impl IsoMdocAnswer {
         Cbor::Array(vec!["dcapi".into(), Cbor::map(parts)])
     }
 
-    /// What the page gets from `DigitalCredential.toJSON()`.
+    /// The result of `DigitalCredential.toJSON()` for the page.
     pub fn credential(&self) -> Value {
         self.credential_of(&self.device_response().encode())
     }
 
-    /// The same of another plaintext.
+    /// The same with another plaintext.
     pub fn credential_of(&self, plaintext: &[u8]) -> Value {
         let response = base64url(&self.encrypted(plaintext).encode());
         json!({ "protocol": PROTOCOL, "data": { "response": response } })

@@ -18,10 +18,10 @@ pub struct CredentialBuilder {
     salt_seed: String,
 }
 
-/// A credential before it is signed, open to any change.
+/// A credential before it is signed. Every part can be changed.
 #[derive(Clone, Debug)]
 pub struct Unsigned {
-    /// The JOSE header; `alg` and `kid` come from the key where they are absent.
+    /// The JOSE header. `alg` and `kid` come from the key if absent.
     pub header: Map<String, Value>,
     /// The payload with its digests.
     pub payload: Map<String, Value>,
@@ -87,7 +87,7 @@ impl CredentialBuilder {
         self.plain("cnf", json!({ "jwk": key.public_jwk() }))
     }
 
-    /// With `_sd_alg`. Without it the payload has none, which means sha-256.
+    /// Sets `_sd_alg`. A payload without it uses sha-256.
     #[must_use]
     pub fn hash(mut self, hash: HashAlg) -> Self {
         self.hash = Some(hash);
@@ -101,7 +101,7 @@ impl CredentialBuilder {
         self
     }
 
-    /// Salts and decoys come from this text: another text, other digests.
+    /// Derives salts and decoys from this text, so another text gives other digests.
     #[must_use]
     pub fn salt_seed(mut self, seed: impl Into<String>) -> Self {
         self.salt_seed = seed.into();
@@ -154,9 +154,9 @@ impl Unsigned {
         hash_of(self.payload.get("_sd_alg"))
     }
 
-    /// Replaces the disclosure of the root claim `name` by one of `json_text`, and its digest in
-    /// the payload with it: the issuer signs a disclosure of any form. Does nothing without such
-    /// a disclosure.
+    /// Replaces the disclosure of the root claim `name`, and its digest in the payload, by those of
+    /// `json_text`: the issuer signs a disclosure of any form. No effect without such a
+    /// disclosure.
     pub fn replace_disclosure(&mut self, name: &str, json_text: &str) {
         let hash = self.hash();
         let at_root = [Segment::Name(name.into())];
@@ -171,7 +171,7 @@ impl Unsigned {
         });
     }
 
-    /// Adds a disclosure of `json_text` whose digest stands in the `_sd` of the root.
+    /// Adds a disclosure of `json_text`, with its digest in the `_sd` of the root.
     pub fn add_disclosure(&mut self, json_text: &str) {
         let disclosure = Disclosure::of_text(json_text);
         let digest = disclosure.digest(self.hash());
@@ -179,7 +179,7 @@ impl Unsigned {
         self.disclosures.push(disclosure);
     }
 
-    /// Changes the `_sd` of the root, made when absent. Does nothing when it is not an array.
+    /// Changes the `_sd` of the root, which is created if absent. No effect if it is not an array.
     pub fn edit_sd(&mut self, edit: impl FnOnce(&mut Vec<Value>)) {
         if let Value::Array(digests) = self.payload.entry("_sd").or_insert_with(|| json!([])) {
             edit(digests);
@@ -203,7 +203,7 @@ impl Unsigned {
 }
 
 impl Issued {
-    /// The payload as signed; null where it is not JSON.
+    /// The payload as signed. Null if it is not JSON.
     pub fn payload(&self) -> Value {
         jws::payload(&self.jwt).unwrap_or_default()
     }
@@ -213,14 +213,14 @@ impl Issued {
         hash_of(self.payload().get("_sd_alg"))
     }
 
-    /// Whether the claim `name` stands at the root, visible or disclosable.
+    /// Whether the claim `name` is at the root, visible or disclosable.
     pub fn has_claim(&self, name: &str) -> bool {
         self.payload().get(name).is_some()
             || self.disclosures.iter().any(|d| d.root_claim() == Some(name))
     }
 }
 
-/// Takes values out of the payload and leaves digests in their place.
+/// Replaces values in the payload by their digests.
 struct Sealer {
     hash: HashAlg,
     decoys: usize,
@@ -258,7 +258,7 @@ impl Sealer {
         }
         if !digests.is_empty() {
             digests.extend((0..self.decoys).map(|_| self.decoy()));
-            // Sorted, so that the order says nothing about the claims.
+            // Sorted, so that the order reveals nothing about the claims.
             digests.sort_unstable();
             object.insert("_sd".into(), digests.into());
         }
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn array_elements_and_decoys_stand_as_dotted_objects() {
+    fn array_elements_and_decoys_become_dotted_objects() {
         let nationalities = Claim::array().sd_element("DE").plain_element("FR");
         let issued =
             CredentialBuilder::new().plain("nationalities", nationalities).decoys(2).issue(&key());
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_and_added_disclosures_are_referred_to() {
+    fn replaced_and_added_disclosures_have_digests() {
         let mut unsigned = CredentialBuilder::new().sd("a", 1).build();
         unsigned.replace_disclosure("a", r#"["salt","_sd",1]"#);
         unsigned.add_disclosure("[]");

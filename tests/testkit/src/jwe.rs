@@ -1,5 +1,5 @@
-//! Compact JWE by ECDH-ES in direct agreement (RFC 7516 7.1, RFC 7518 4.6): encrypted exactly as
-//! written.
+//! Compact JWE by ECDH-ES in direct agreement (RFC 7516 7.1, RFC 7518 4.6). Encrypts the given header
+//! without changes.
 
 use aes::Aes128;
 use aes::cipher::block_padding::Pkcs7;
@@ -27,7 +27,7 @@ pub enum Enc {
 }
 
 impl Enc {
-    /// Every one.
+    /// All algorithms.
     pub const ALL: [Self; 3] = [Self::A128Gcm, Self::A256Gcm, Self::A128CbcHs256];
 
     /// Its JOSE name.
@@ -47,18 +47,18 @@ impl Enc {
     }
 }
 
-/// An encryption before it is done: every part can be changed.
+/// The inputs of an encryption. Every part can be changed.
 #[derive(Clone, Debug)]
 pub struct Encryption {
     /// The protected header as it is written.
     pub header: Map<String, Value>,
     /// Written instead of `header`.
     pub header_text: Option<String>,
-    /// What is done, whatever the header says.
+    /// The algorithm in use, even if the header names another.
     pub enc: Enc,
-    /// The uncompressed point that is encrypted to.
+    /// The recipient's uncompressed point.
     pub recipient: Vec<u8>,
-    /// The sender's key of this one encryption.
+    /// The ephemeral key of the sender.
     pub ephemeral: SigningKey,
     /// PartyUInfo of the key derivation.
     pub apu: Vec<u8>,
@@ -67,7 +67,7 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// To the P-256 point `recipient`, whose JWK has this `kid`.
+    /// An encryption to the P-256 point `recipient`, whose JWK has this `kid`.
     pub fn new(recipient: &[u8], kid: &str, enc: Enc, ephemeral: &SigningKey) -> Self {
         let header = Map::from_iter([
             (String::from("alg"), "ECDH-ES".into()),
@@ -105,7 +105,7 @@ impl Encryption {
         let text = || Value::from(self.header.clone()).to_string();
         let header = base64url(self.header_text.clone().unwrap_or_else(text).as_bytes());
         let key = self.content_key()?;
-        // The key is fresh, so any IV is; this one is the same on every run.
+        // The key is fresh, so any IV is fresh as well. This one is the same on every run.
         let seed = Sha256::digest([&key, plaintext].concat());
         let (iv, ciphertext, tag) = match self.enc {
             Enc::A128Gcm | Enc::A256Gcm => {

@@ -1,4 +1,4 @@
-//! Compact JWS (RFC 7515 7.1): signed exactly as written.
+//! Compact JWS (RFC 7515 7.1), signed without changes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::codec::{base64url, from_base64url};
 use crate::keys::SigningKey;
 
-/// Signs header and payload as given, byte for byte: neither has to be JSON, and `alg` need not
-/// fit the key.
+/// Signs the bytes of header and payload as given. Neither has to be JSON, and `alg` need not fit the
+/// key.
 pub fn sign_jws(key: &SigningKey, header: &str, payload: &str) -> String {
     let signing_input =
         format!("{}.{}", base64url(header.as_bytes()), base64url(payload.as_bytes()));

@@ -1,4 +1,4 @@
-//! ECDSA keys of ES256, ES384 and ES512 that sign (RFC 7518 3.4).
+//! Signing keys for ES256, ES384 and ES512 (RFC 7518 3.4).
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl Curve {
         }
     }
 
-    /// What stands before the uncompressed point in a SubjectPublicKeyInfo (RFC 5480 2).
+    /// The bytes before the uncompressed point in a SubjectPublicKeyInfo (RFC 5480 2).
     const fn spki_prefix(self) -> &'static [u8] {
         match self {
             Self::P256 => &[
@@ -141,7 +141,7 @@ impl SigningKey {
         Ok(Self { secret, kid: text("kid").map(String::from) })
     }
 
-    /// With a key identifier, which the JWK then carries.
+    /// Sets the key identifier, which is also in the JWK.
     #[must_use]
     pub fn with_kid(mut self, kid: impl Into<String>) -> Self {
         self.kid = Some(kid.into());
@@ -192,7 +192,7 @@ impl SigningKey {
         }
     }
 
-    /// The raw signature r‖s of a digest, whatever hash made it; deterministic.
+    /// The raw signature r‖s of a digest from any hash; deterministic.
     pub fn sign_prehashed(&self, digest: &[u8]) -> Vec<u8> {
         use p256::ecdsa::signature::hazmat::PrehashSigner as _;
         match &self.secret {

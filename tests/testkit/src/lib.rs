@@ -1,8 +1,8 @@
-//! Sample issuer, sample wallet and virtual time: what `idgate demo`, the tests, the benches and
-//! the examples present to the gateway.
+//! Sample issuer, sample wallet and virtual time, for `idgate demo`, the tests, the benches and the
+//! examples.
 //!
-//! It shares no code with `idgate-core`. Formats are written here a second time, so that a
-//! mistake in one of them shows as a disagreement between the two.
+//! It shares no code with `idgate-core`. It implements the formats a second time, so a mistake in one
+//! implementation shows as a disagreement.
 //!
 //! ```
 //! use idgate_testkit::{samples, wallet::Wallet};

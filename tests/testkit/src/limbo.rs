@@ -1,5 +1,4 @@
-//! The cases of x509-limbo (`limbo.json.gz`): certificates, CRLs, a time, and what a validator
-//! must make of them.
+//! The cases of x509-limbo (`limbo.json.gz`): certificates, CRLs, a time, and the expected verdict.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// As `rfc5280::nc::permitted-dns-match`.
+    /// For example `rfc5280::nc::permitted-dns-match`.
     pub id: String,
     /// In DER.
     pub leaf: Vec<u8>,
@@ -20,9 +19,9 @@ pub struct Case {
     pub roots: Vec<Vec<u8>>,
     /// In DER.
     pub crls: Vec<Vec<u8>>,
-    /// As RFC 3339 text; the case may leave it open.
+    /// As RFC 3339 text, if the case has a time.
     pub time: Option<String>,
-    /// How many intermediates a path may have, where the case says so.
+    /// The maximum number of intermediates, if the case has one.
     pub max_chain_depth: Option<usize>,
     /// Whether the path is valid.
     pub succeeds: bool,
@@ -35,11 +34,11 @@ impl Case {
     }
 }
 
-/// Every case of the suite where `IDGATE_VECTORS` points, or in `shared/vectors` beside the
-/// repository; `None`: there is none.
+/// All cases of the suite at `IDGATE_VECTORS`, or in `../shared/vectors` of the repository. `None`:
+/// there is no suite.
 ///
 /// # Errors
-/// The file is not what it was; the text says where.
+/// The file has an unexpected form; the text says where.
 pub fn cases() -> Option<Result<Vec<Case>, String>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
@@ -80,7 +79,7 @@ fn pem(text: &Value) -> Option<Vec<u8>> {
     STANDARD.decode(base64).ok()
 }
 
-/// The one member of a gzip file (RFC 1952 2.3) with a file name at most.
+/// The one member of a gzip file (RFC 1952 2.3), which may have a file name and no other extras.
 fn gunzip(file: &[u8]) -> Option<Vec<u8>> {
     const FILE_NAME: u8 = 8;
     let (header, rest) = file.split_at_checked(10)?;

@@ -20,18 +20,18 @@ const SHA256: &str = "2.16.840.1.101.3.4.2.1";
 pub struct MasterList {
     /// In DER.
     pub certificates: Vec<Vec<u8>>,
-    /// What the signer says about the time, in milliseconds since the epoch.
+    /// The signing time, in milliseconds since the epoch.
     pub signing_time_ms: u64,
 }
 
 impl MasterList {
-    /// Of these certificates.
+    /// A list of these certificates.
     pub fn new(certificates: &[&[u8]], signing_time_ms: u64) -> Self {
         let certificates = certificates.iter().map(|der| der.to_vec()).collect();
         Self { certificates, signing_time_ms }
     }
 
-    /// The file, signed by a P-256 signer whose certificate it carries.
+    /// The file, signed by a P-256 signer, with its certificate.
     pub fn sign(&self, signer: &Identity) -> Vec<u8> {
         let sha256 = sequence(&[&oid(SHA256)]);
         let content = self.content();
@@ -62,7 +62,7 @@ impl MasterList {
             attribute(MESSAGE_DIGEST, &tlv(der::OCTET_STRING, &[&digest])),
         ]);
         let signature = ecdsa_signature(&signer.key.sign(&attributes));
-        // Signed as a SET, carried as [0] (RFC 5652 5.4).
+        // Signed as a SET, encoded as [0] (RFC 5652 5.4).
         let mut carried = attributes;
         if let Some(tag) = carried.first_mut() {
             *tag = 0xa0;
@@ -79,7 +79,7 @@ impl MasterList {
     }
 }
 
-/// A signer of lists under `ca`.
+/// A list signer under `ca`.
 pub fn master_list_signer(ca: &Identity, now_ms: u64) -> Identity {
     let key = SigningKey::from_seed(ca.key.curve(), "master list signer");
     let name = Name::new("UN", "Sample master list signer");

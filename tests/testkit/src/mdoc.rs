@@ -1,5 +1,5 @@
-//! Sample mdocs (ISO/IEC 18013-5): an issuer, a holder, and every part open to change before it is
-//! signed. Written on a bare CBOR writer, so that nothing stands between a test and its bytes.
+//! Sample mdocs (ISO/IEC 18013-5): an issuer and a holder. Every part can be changed before it is
+//! signed. They use a bare CBOR writer, so a test controls every byte.
 
 mod cbor;
 mod decode;

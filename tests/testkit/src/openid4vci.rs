@@ -1,5 +1,5 @@
-//! The sample wallet's side of OpenID4VCI 1.0: proofs, DPoP proofs and attestations, each open to any change before it
-//! is signed, and readers of credential responses.
+//! The sample wallet's side of OpenID4VCI 1.0: proofs, DPoP proofs and attestations, which can be changed before they
+//! are signed, and readers of credential responses.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ impl WalletJwt {
         )
     }
 
-    /// A DPoP proof for a POST to `url` (RFC 9449 4.2). With `token`: of that access token.
+    /// A DPoP proof for a POST to `url` (RFC 9449 4.2), with `token` for that access token.
     pub fn dpop(key: &SigningKey, url: &str, jti: &str, token: Option<&str>, now_ms: u64) -> Self {
         let mut jwt = Self::new(
             json!({ "typ": "dpop+jwt", "alg": key.alg(), "jwk": key.public_jwk() }),
@@ -46,7 +46,7 @@ impl WalletJwt {
         jwt
     }
 
-    /// A client attestation by the wallet provider with the key `provider`, of the instance with `key`.
+    /// A client attestation for the instance with `key`, signed by the wallet provider with `provider`.
     pub fn client_attestation(provider: &SigningKey, key: &SigningKey, now_ms: u64) -> Self {
         let iat = numeric_date(now_ms);
         Self::new(
@@ -129,7 +129,7 @@ fn set(members: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// An SD-JWT VC as it was received; `None`: the text is not one.
+/// A received SD-JWT VC. `None`: the text is not one.
 pub fn received_sd_jwt(text: &str) -> Option<Issued> {
     let mut parts = text.split('~');
     let jwt = parts.next().filter(|jwt| jwt.split('.').count() == 3)?.to_owned();
@@ -142,7 +142,7 @@ pub fn received_sd_jwt(text: &str) -> Option<Issued> {
         let all = value.get("_sd").and_then(Value::as_array).into_iter().flatten();
         all.filter_map(Value::as_str).map(String::from).collect()
     };
-    // Those at the root have a place; the wallet chooses by it.
+    // Disclosures at the root have a place, by which the wallet chooses.
     let at_root = digests(&jws::payload(&jwt)?);
     for one in &mut disclosures {
         if at_root.contains(&one.digest(HashAlg::Sha256)) {
@@ -153,7 +153,7 @@ pub fn received_sd_jwt(text: &str) -> Option<Issued> {
     Some(Issued { jwt, disclosures })
 }
 
-/// An mdoc as it was received, of a device with `device_key`; `None`: the text is not an `IssuerSigned`.
+/// A received mdoc for a device with `device_key`. `None`: the text is not an `IssuerSigned`.
 pub fn received_mdoc(text: &str, device_key: &SigningKey) -> Option<Document> {
     let signed = Cbor::decode(&from_base64url(text)?)?;
     let auth = signed.get("issuerAuth")?;

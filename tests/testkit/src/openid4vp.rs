@@ -1,8 +1,8 @@
-//! A wallet of OpenID4VP 1.0 and HAIP 1.0: reads a link and the request behind it, lists what a
-//! conformance suite would find fault with, and answers, honestly or with one [`Forgery`]. It does no
-//! IO: whoever holds it fetches and posts.
+//! A wallet of OpenID4VP 1.0 and HAIP 1.0: reads a link and the request behind it, lists the faults that a
+//! conformance suite would find, and answers, honestly or with one [`Forgery`]. It does no IO: its caller
+//! fetches and posts.
 //!
-//! Clauses without a name are those of OpenID4VP 1.0; H is HAIP 1.0.
+//! Clauses without a name are of OpenID4VP 1.0; H is HAIP 1.0.
 
 mod answer;
 mod certificate;

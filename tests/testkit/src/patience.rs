@@ -1,4 +1,4 @@
-//! How tests wait. A test waits for an event and never for a time: the cap ends only a test that hangs.
+//! Waits of tests. A test waits for an event and never for a time: the cap ends only a test that hangs.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -19,17 +19,17 @@ pub fn patience() -> Duration {
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// It never does.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     eventually_some(what, || condition().then_some(()));
 }
 
-/// Waits until `value` gives a value, and gives that.
+/// Waits until `value` returns a value, and returns it.
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// It never does.
 #[track_caller]
 #[allow(clippy::panic, reason = "for tests")]
 #[allow(clippy::disallowed_methods, reason = "the cap of a wait is real time")]
@@ -41,7 +41,7 @@ pub fn eventually_some<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T
             return value;
         }
         assert!(Instant::now() < deadline, "never: {what}");
-        // reason: the pause between two looks, not what is waited for
+        // reason: the pause between two looks; the test waits for the event
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
@@ -51,13 +51,13 @@ pub fn eventually_some<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// It never does.
 #[cfg(feature = "tokio")]
 pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     let waiting = async {
         let mut pause = Duration::from_millis(1);
         while !holds().await {
-            // reason: the pause between two looks, not what is waited for
+            // reason: the pause between two looks; the test waits for the event
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
@@ -69,7 +69,7 @@ pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 ///
 /// # Panics
 ///
-/// Where it never ends.
+/// It never ends.
 #[cfg(feature = "tokio")]
 #[allow(clippy::panic, reason = "for tests")]
 pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {

@@ -1,4 +1,4 @@
-//! The authorization request as a strict wallet reads it (OpenID4VP 5, Presentation Exchange 2).
+//! The authorization request, as a strict wallet reads it (OpenID4VP 5, Presentation Exchange 2).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::fmt;
 use serde_json::Value;
 use url::{Host, Url};
 
-/// The schemes that the request may come behind.
+/// The schemes of links with a request.
 pub const SCHEMES: [&str; 4] = ["openid4vp", "eudi-openid4vp", "haip-vp", "av"];
 
 /// An unsigned authorization request that a wallet can answer.
 #[derive(Clone, Debug, Default)]
 pub struct AuthorizationRequest {
-    /// Whom the answer is for, as sent.
+    /// The client that the answer is for, as sent.
     pub client_id: String,
     /// Where the answer is posted.
     pub response_uri: String,
-    /// To be repeated in the holder's proof.
+    /// The nonce for the holder's proof.
     pub nonce: String,
-    /// To be repeated in the answer.
+    /// The state for the answer.
     pub state: String,
     /// `id` of the presentation definition.
     pub definition_id: String,
-    /// What is asked for.
+    /// The requested credentials.
     pub descriptors: Vec<InputDescriptor>,
 }
 
@@ -40,7 +40,7 @@ pub struct InputDescriptor {
     pub name_space: Option<String>,
 }
 
-/// Why a strict wallet does not answer; the text names the parameter.
+/// The reason why a strict wallet does not answer. The text names the parameter.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RequestRefused(pub String);
 
@@ -90,7 +90,7 @@ impl AuthorizationRequest {
         self.check_response_uri()
     }
 
-    /// Where the answer goes is private, and what it repeats cannot be guessed.
+    /// The address of the answer is private, and the repeated values cannot be guessed.
     pub(crate) fn check_response_uri(&self) -> Result<(), RequestRefused> {
         let uri = Url::parse(&self.response_uri)
             .map_err(|_| refused("response_uri is not an absolute URI"))?;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_is_demanded_once() {
+    fn every_parameter_is_required_once() {
         for (name, value) in good() {
             let mut without = good();
             without.retain(|(other, _)| *other != name);

@@ -1,5 +1,5 @@
-//! A signed request as a strict wallet reads it: the link, then the Request Object behind it
-//! (RFC 9101, OpenID4VP 5.8), signed by a key of the client's DID document.
+//! A signed request, as a strict wallet reads it: the link, then the Request Object behind it (RFC 9101,
+//! OpenID4VP 5.8), signed by a key in the client's DID document.
 
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
@@ -11,12 +11,12 @@ use crate::request::{
     AuthorizationRequest, RequestRefused, array, check_metadata, ensure, parameters, refused, text,
 };
 
-/// What the link carries: nothing but where the request is, and whose.
+/// The link: only the address of the request, and its client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JarLink {
-    /// Whom the answer is for.
+    /// The client that the answer is for.
     pub client_id: String,
-    /// Where the Request Object is fetched.
+    /// The address of the Request Object.
     pub request_uri: String,
 }
 
@@ -32,12 +32,12 @@ impl JarLink {
         };
         let link = Self { client_id: take("client_id")?, request_uri: take("request_uri")? };
         match parameters.keys().next() {
-            Some(name) => Err(refused(format!("{name} stands beside request_uri"))),
+            Some(name) => Err(refused(format!("{name} is not allowed with request_uri"))),
             None => Ok(link),
         }
     }
 
-    /// Where the DID document of the client is (did:web 3.2).
+    /// The address of the client's DID document (did:web 3.2).
     pub fn did_document_url(&self) -> Option<String> {
         let host = self.client_id.strip_prefix("did:web:")?.replace("%3A", ":");
         let scheme = self.request_uri.split_once("://")?.0;
@@ -48,9 +48,9 @@ impl JarLink {
 /// A signed request that a wallet can answer.
 #[derive(Clone, Debug)]
 pub struct JarRequest {
-    /// What is asked for.
+    /// The requested credentials.
     pub request: AuthorizationRequest,
-    /// The key that the answer is encrypted to.
+    /// The key to encrypt the answer to.
     pub key: ResponseKey,
     /// The header of the Request Object.
     pub header: Value,

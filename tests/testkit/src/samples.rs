@@ -19,9 +19,9 @@ pub const VCT: &str = "urn:eudi:pid:1";
 /// A credential and the keys around it.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Signed it; trust its public half.
+    /// The key that signed it. Trust its public half.
     pub issuer_key: SigningKey,
-    /// It is bound to this key.
+    /// The key that it is bound to.
     pub holder_key: SigningKey,
     /// The credential.
     pub credential: Issued,
@@ -50,8 +50,8 @@ pub fn holder_key(curve: Curve) -> SigningKey {
     SigningKey::from_seed(curve, "idgate sample holder")
 }
 
-/// Erika Mustermann's identity before it is signed: flat, nested, recursive and array claims.
-/// Issued yesterday, valid for a year.
+/// Erika Mustermann's identity before it is signed, with flat, nested, recursive and array claims. Issued
+/// yesterday, valid for a year.
 pub fn identity(holder: &SigningKey, now_ms: u64) -> CredentialBuilder {
     let issued_ms = now_ms.saturating_sub(DAY_MS);
     CredentialBuilder::new()

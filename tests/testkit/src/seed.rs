@@ -1,4 +1,4 @@
-//! The random choices of a test. The test prints its seed, and takes the same one from `IDGATE_SEED` again.
+//! The random choices of a test. The test prints its seed, and `IDGATE_SEED` repeats it.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, RandomState};
 ///
 /// # Panics
 ///
-/// Where `IDGATE_SEED` is not a number.
+/// `IDGATE_SEED` is not a number.
 #[must_use]
 #[allow(clippy::panic, reason = "for tests")]
 pub fn seed() -> u64 {
@@ -20,7 +20,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Numbers that depend on a seed alone: splitmix64.
+/// Numbers that depend only on a seed: splitmix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -31,7 +31,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The generator of one of several threads, so that what one draws does not depend on the others.
+    /// The generator of one of several threads, so that its numbers do not depend on the others.
     #[must_use]
     pub fn of_thread(seed: u64, thread: usize) -> Self {
         let mut threads = Self(seed ^ (thread as u64).wrapping_mul(0xd6e8_feb8_6659_fd93));
@@ -57,7 +57,7 @@ impl Random {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
-    /// True once in so many times.
+    /// True once in this many times.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -1,5 +1,5 @@
-//! The cases of sd-jwt-python (`specification.yml`): claims with marked parts, what the holder
-//! shows, what a verifier must end up with.
+//! The cases of sd-jwt-python (`specification.yml`): claims with marked parts, the disclosed claims, and
+//! the expected result of a verifier.
 
 mod yaml;
 
@@ -12,17 +12,17 @@ use crate::issuer::{CredentialBuilder, Issued};
 use crate::spec_cases::yaml::{Content, Node};
 use crate::wallet::Presentation;
 
-/// Decoys at each place of a case with `add_decoy_claims`.
+/// The number of decoys at each place in a case with `add_decoy_claims`.
 const DECOYS: usize = 3;
 
 /// One `specification.yml`.
 #[derive(Clone, Debug)]
 pub struct SpecCase {
-    /// What the issuer attests.
+    /// The claims of the issuer.
     pub user_claims: Vec<Member>,
-    /// Mirrors the claims; marks what the holder shows.
+    /// Mirrors the claims, and marks those that the holder discloses.
     pub holder_disclosed_claims: Value,
-    /// The claims after verification, where the case says so.
+    /// The claims after verification, if the case has them.
     pub expect_verified_user_claims: Option<Value>,
     /// Whether the issuer adds decoy digests.
     pub add_decoy_claims: bool,
@@ -82,7 +82,7 @@ impl SpecCase {
         })
     }
 
-    /// The credential of the case. It has no `iss`, `vct` or `cnf` of its own making.
+    /// The credential of the case. This adds no `iss`, `vct` or `cnf`.
     pub fn credential(&self) -> CredentialBuilder {
         let mut builder = CredentialBuilder::new();
         for (name, value) in &self.extra_header_parameters {
@@ -97,7 +97,7 @@ impl SpecCase {
         })
     }
 
-    /// What the holder shows of the issued credential.
+    /// The holder's presentation of the issued credential.
     pub fn present(&self, issued: &Issued) -> Presentation {
         Presentation::selecting(issued, &self.holder_disclosed_claims)
     }
@@ -188,7 +188,7 @@ extra_header_parameters:
 "#;
 
     #[test]
-    fn marks_stand_on_keys_and_on_elements() {
+    fn keys_and_elements_can_have_marks() {
         let case = SpecCase::parse(CASE).unwrap();
         let marked: Vec<(&str, bool)> =
             case.user_claims.iter().map(|m| (m.name.as_str(), m.selective)).collect();
@@ -217,7 +217,7 @@ extra_header_parameters:
     }
 
     #[test]
-    fn a_case_is_issued_and_presented_as_it_says() {
+    fn a_case_is_issued_and_presented_as_described() {
         let case = SpecCase::parse(CASE).unwrap();
         let issued = case.credential().issue(&samples::issuer_key(crate::keys::Curve::P256));
         // phone, 42, type, the first element around it, only, null, foo, 2.5

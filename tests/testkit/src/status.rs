@@ -54,7 +54,7 @@ impl StatusList {
 /// A status list token as JWT before it is signed (draft 5.1).
 #[derive(Clone, Debug)]
 pub struct StatusJwt {
-    /// The JOSE header; `alg` and `kid` come from the key where they are absent.
+    /// The JOSE header. `alg` and `kid` come from the key if absent.
     pub header: Map<String, Value>,
     /// The payload.
     pub payload: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Time that stands still until a test moves it.
+//! A clock that moves only when a test moves it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ pub const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
 /// A year of 365 days in milliseconds.
 pub const YEAR_MS: u64 = 365 * DAY_MS;
 
-/// Whole seconds, as JWTs have them (RFC 7519 2, NumericDate).
+/// Whole seconds, the form in JWTs (RFC 7519 2, NumericDate).
 pub const fn numeric_date(ms: u64) -> u64 {
     ms / 1000
 }
@@ -33,7 +33,7 @@ pub fn compact_utc(ms: u64) -> String {
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}Z")
 }
 
-/// A clock that only moves when told to. Clones show the same time.
+/// A clock that moves only on request. Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct VirtualClock {
     now_ms: Arc<AtomicU64>,

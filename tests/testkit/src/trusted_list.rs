@@ -1,5 +1,5 @@
-//! Trusted lists (ETSI TS 119 602) as a publisher makes them: a payload that a test may break anywhere,
-//! and the compact JWS around it.
+//! Trusted lists (ETSI TS 119 602) of a publisher: a payload that a test can break anywhere, and its
+//! compact JWS.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub const QC_STATEMENTS: &str = "1.3.6.1.5.5.7.1.3";
 pub const ORGANIZATION: &str = "2.5.4.10";
 /// organizationIdentifier
 pub const ORGANIZATION_IDENTIFIER: &str = "2.5.4.97";
-/// Who publishes sample lists.
+/// The publisher of sample lists.
 const OPERATOR: &str = "Example Operator";
 
 /// A kind of list: its name in URIs.
@@ -94,7 +94,7 @@ impl Kind {
     }
 }
 
-/// The service with another status, as `withdrawn`.
+/// The service with another status, for example `withdrawn`.
 pub fn with_status(mut service: Value, status: &str) -> Value {
     if let Some(information) = service.get_mut("ServiceInformation") {
         let uri = format!("http://uri.etsi.org/19602/PubEAAProvidersList/SvcStatus/{status}");
@@ -125,12 +125,12 @@ pub fn provider(name: &str, identifier: &str, country: &str, services: &[Value])
 pub struct TrustedList {
     /// The whole payload.
     pub payload: Value,
-    /// Members of the header beside `alg` and `x5c`.
+    /// Members of the header in addition to `alg` and `x5c`.
     pub header: Value,
 }
 
 impl TrustedList {
-    /// A list of number 7 that was made a day before `now_ms` and is good for 90 days, without providers.
+    /// A list with number 7, made a day before `now_ms` and valid for 90 days, without providers.
     pub fn new(kind: Kind, now_ms: u64) -> Self {
         let [list_type, approach, rules] = kind.uris();
         let issued = now_ms.saturating_sub(DAY_MS);

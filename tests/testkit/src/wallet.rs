@@ -1,5 +1,5 @@
-//! The sample wallet: chooses disclosures, proves possession of its key, answers a request. It
-//! does no IO: whoever holds it posts the body. Every part can be changed before the next is made.
+//! The sample wallet: chooses disclosures, proves possession of its key, answers a request. It does no
+//! IO: its caller posts the body. Every part can be changed before the next is made.
 
 mod answer;
 mod jar;
@@ -28,7 +28,7 @@ pub struct Wallet {
     documents: Vec<Document>,
 }
 
-/// Why the wallet has no answer.
+/// The reason why the wallet has no answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum WalletError {
     /// The request breaks a rule.
@@ -60,7 +60,7 @@ impl Wallet {
         Self { key, credentials: Vec::new(), documents: Vec::new() }
     }
 
-    /// With an mdoc, which has a device key of its own.
+    /// With an mdoc, which has its own device key.
     #[must_use]
     pub fn with_mdoc(mut self, document: Document) -> Self {
         self.documents.push(document);
@@ -74,7 +74,7 @@ impl Wallet {
         self
     }
 
-    /// What it holds.
+    /// The credentials that it holds.
     pub fn credentials(&self) -> &[Issued] {
         &self.credentials
     }
@@ -109,7 +109,7 @@ impl Wallet {
         self.answer_with(request, now_ms, |document| present_mdoc(document, request))
     }
 
-    /// The same, with what shows an mdoc.
+    /// The same, with a function that presents an mdoc.
     fn answer_with(
         &self,
         request: &AuthorizationRequest,

@@ -1,6 +1,5 @@
-//! Certificates in the profile of ISO/IEC 18013-5 Annex B, and broken ones: every field can be
-//! set before it is signed. Written on the bare DER writer, so that nothing stands between a test
-//! and the bytes that it wants.
+//! Certificates in the profile of ISO/IEC 18013-5 Annex B, and broken ones: every field can be set before
+//! the certificate is signed. They use the bare DER writer, so a test controls every byte.
 
 use sha1::{Digest as _, Sha1};
 
@@ -35,7 +34,7 @@ pub const SAMPLE_POLICY: [u8; 19] = [
 ];
 /// The extended key usage of an mDL document signer.
 pub const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
-/// Where sample certificates say that their CRL is.
+/// The CRL address in sample certificates.
 pub const CRL_URI: &str = "https://crl.example/iaca.crl";
 
 /// A distinguished name: one attribute per RDN.
@@ -80,7 +79,7 @@ impl Name {
 /// One extension.
 #[derive(Clone, Debug)]
 pub struct Extension {
-    /// Its type, in dots.
+    /// Its type, in dotted form.
     pub oid: String,
     /// Whether it is critical.
     pub critical: bool,
@@ -105,7 +104,7 @@ pub struct CertificateBuilder {
     pub not_after_ms: u64,
     /// SubjectPublicKeyInfo.
     pub spki: Vec<u8>,
-    /// In order.
+    /// The extensions, in order.
     pub extensions: Vec<Extension>,
     /// The hash of the signature; `None`: that of the issuer's curve.
     pub hash: Option<HashAlg>,
@@ -114,7 +113,7 @@ pub struct CertificateBuilder {
 /// A certificate and its key.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// What was signed, to issue under it.
+    /// The fields of the certificate, to issue under it.
     pub builder: CertificateBuilder,
     /// Its private key.
     pub key: SigningKey,
@@ -165,7 +164,7 @@ impl CertificateBuilder {
             .under(issuer)
     }
 
-    /// A root of this name for issuers of SD-JWT VCs, self-issued, as RFC 5280 has it and no more.
+    /// A self-issued root with this name for issuers of SD-JWT VCs, with only what RFC 5280 requires.
     pub fn issuer_root(name: Name, key: &SigningKey, now_ms: u64) -> Self {
         Self::new(name.clone(), name, key, now_ms, 10 * YEAR_MS / DAY_MS)
             .set(BASIC_CONSTRAINTS, true, basic_constraints(true, None))
@@ -173,8 +172,8 @@ impl CertificateBuilder {
             .set(SUBJECT_KEY_IDENTIFIER, false, subject_key_identifier(key))
     }
 
-    /// An issuer of SD-JWT VCs under `issuer`, valid for longer than a document signer may be and
-    /// without what the profile of those asks for.
+    /// An issuer of SD-JWT VCs under `issuer`, valid for longer than a document signer may be, and without
+    /// the requirements of that profile.
     pub fn issuer_of_sd_jwts(issuer: &Identity, name: Name, key: &SigningKey, now_ms: u64) -> Self {
         Self::new(name.clone(), name, key, now_ms, 5 * YEAR_MS / DAY_MS)
             .set(KEY_USAGE, true, key_usage(0b1000_0000))
@@ -213,7 +212,7 @@ impl CertificateBuilder {
         self
     }
 
-    /// Changed as a test wants it.
+    /// Applies a change of a test.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -237,7 +236,7 @@ impl CertificateBuilder {
         Identity { builder: self, key: key.clone(), der }
     }
 
-    /// TBSCertificate, as `issuer_key` will sign it.
+    /// The TBSCertificate for a signature by `issuer_key`.
     pub fn tbs(&self, issuer_key: &SigningKey) -> Vec<u8> {
         let extensions: Vec<u8> = self.extensions.iter().flat_map(extension).collect();
         let extensions = match extensions.is_empty() {
@@ -293,8 +292,7 @@ impl Identity {
     }
 }
 
-/// Anything that is signed as certificates and CRLs are: the to-be-signed part, the algorithm,
-/// the signature.
+/// The common form of signed certificates and CRLs: the to-be-signed part, the algorithm, the signature.
 pub fn signed(tbs: &[u8], key: &SigningKey, hash: Option<HashAlg>) -> Vec<u8> {
     let raw = match hash {
         Some(hash) => key.sign_prehashed(&hash.hash(tbs)),
@@ -350,17 +348,17 @@ pub fn ext_key_usage(usages: &[&str]) -> Vec<u8> {
     sequence(&[&usages.iter().flat_map(|usage| oid(usage)).collect::<Vec<_>>()])
 }
 
-/// GeneralNames with one URI, as issuerAltName has them.
+/// GeneralNames with one URI, for issuerAltName.
 pub fn uri_names(uri: &str) -> Vec<u8> {
     sequence(&[&tlv(0x86, &[uri.as_bytes()])])
 }
 
-/// GeneralNames with one IPv4 address, as subjectAltName of a TLS server has them.
+/// GeneralNames with one IPv4 address, for the subjectAltName of a TLS server.
 pub fn ip_names(address: [u8; 4]) -> Vec<u8> {
     sequence(&[&tlv(0x87, &[&address])])
 }
 
-/// GeneralNames with these DNS names, as subjectAltName of a server has them.
+/// GeneralNames with these DNS names, for the subjectAltName of a server.
 pub fn dns_names(names: &[&str]) -> Vec<u8> {
     let name = |name: &&str| tlv(0x82, &[name.as_bytes()]);
     sequence(&[&names.iter().flat_map(name).collect::<Vec<_>>()])

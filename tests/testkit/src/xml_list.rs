@@ -1,5 +1,5 @@
-//! Trusted lists in XML (ETSI TS 119 612) as a publisher makes them: a text that a test may break anywhere, and the
-//! XAdES signature in it. The texts are written in their canonical form, so nothing here canonicalises.
+//! Trusted lists in XML (ETSI TS 119 612) of a publisher: a text that a test can break anywhere, with its XAdES
+//! signature. The texts are written in canonical form, so no canonicalisation is needed.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub enum XmlKind {
     Age,
     /// The list of a member state.
     National,
-    /// The list of these.
+    /// The list of lists.
     OfLists,
 }
 
@@ -87,20 +87,20 @@ pub struct XmlList {
     pub sequence: u64,
     /// Its publisher.
     pub operator: String,
-    /// Where it is from.
+    /// Its territory.
     pub territory: String,
-    /// When it was made.
+    /// Its time of issue.
     pub issued: String,
-    /// When its next one is due; empty: it is closed.
+    /// The time of its next issue. Empty: the list is closed.
     pub next_update: String,
-    /// More of its scheme.
+    /// Further members of its scheme.
     pub scheme: String,
-    /// Its providers; empty: the element is absent.
+    /// Its providers. If empty, the element is absent.
     pub providers: Vec<String>,
 }
 
 impl XmlList {
-    /// A list of number 7 that was made a day before `now_ms` and is good for 90 days, without providers.
+    /// A list with number 7, made a day before `now_ms` and valid for 90 days, without providers.
     pub fn new(kind: XmlKind, now_ms: u64) -> Self {
         let issued = now_ms.saturating_sub(DAY_MS);
         let next = rfc3339(issued.saturating_add(90 * DAY_MS));
@@ -164,7 +164,7 @@ impl XmlList {
         )
     }
 
-    /// Signed by `signer` as the age list is, at the time of its issue.
+    /// The list, signed by `signer` like the age list, at its time of issue.
     pub fn sign(&self, signer: &Identity) -> String {
         XmlSigner::of(signer, &self.issued).sign(&self.text())
     }
@@ -175,9 +175,9 @@ type Edit = Box<dyn Fn(String) -> String>;
 
 /// How a list is signed.
 pub struct XmlSigner<'s> {
-    /// Certificates in its `KeyInfo`, which is absent without one.
+    /// The certificates in its `KeyInfo`. Without any, the element is absent.
     pub chain: Vec<Vec<u8>>,
-    /// The certificate of which the signed properties have a digest.
+    /// The certificate whose digest is in the signed properties.
     pub named: Option<Vec<u8>>,
     /// The identifier of the algorithm.
     pub algorithm: String,

@@ -1,5 +1,5 @@
-// Credo as the wallet behind a browser, against a running gateway in test mode. The issuers are those of
-// the neighbouring folder: install it first.
+// Credo as the wallet behind a browser, against a running gateway in test mode. The issuers are in the folder
+// next to this one: install it first.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

@@ -1,5 +1,5 @@
-// Credo against a running gateway in test mode, in both profiles. The issuers are those of the
-// neighbouring folder: install it first.
+// Credo against a running gateway in test mode, in both profiles. The issuers are in the folder next to this
+// one: install it first.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

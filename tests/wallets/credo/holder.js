@@ -1,4 +1,4 @@
-// Credo as a whole wallet: it stores credentials, reads a request, picks what answers it and posts
+// Credo as a complete wallet: it stores credentials, reads a request, selects credentials and posts
 // the answer. Keys and records live in memory.
 
 import {
@@ -22,7 +22,7 @@ import { OpenId4VcModule } from '@credo-ts/openid4vc'
 /** Credentials of one sample. */
 const BATCH = 3
 
-/** Credo's storage, for as long as the process lives; a query is answered by every tag it names. */
+/** Credo's storage, in memory. A query matches records that have all of its tags. */
 class MemoryStorage {
   supportsCursorPagination = false
   records = new Map()
@@ -68,7 +68,7 @@ function matches(tags, { $and = [], $or, $not, ...simple }) {
   )
 }
 
-/** A credential is checked as far as its own chain leads; a verifier is not. */
+/** Checks a credential up to the end of its own chain. Does not check a verifier. */
 const lastOfChain = (_context, { certificateChain, verification }) =>
   verification.type === 'credential' ? [certificateChain.at(-1).toString('pem')] : undefined
 
@@ -131,7 +131,7 @@ export class Holder {
     await this.agent.mdoc.store({ record: MdocRecord.fromMdoc(mdoc) })
   }
 
-  /** Takes what an issuer offers, and stores it: the records. */
+  /** Accepts an offer of an issuer, stores the credentials, and returns the records. */
   async receive(offer, { txCode } = {}) {
     const { holder } = this.agent.openid4vc
     const resolvedCredentialOffer = await holder.resolveCredentialOffer(offer)
@@ -165,7 +165,7 @@ export class Holder {
     return serverResponse
   }
 
-  /** Answers what a page from `origin` passes to its browser: what the page gets. */
+  /** Answers a request that a page from `origin` passes to its browser, and returns the result for the page. */
   async answerPage({ protocol, data }, origin) {
     const { holder } = this.agent.openid4vc
     const request = await holder.resolveOpenId4VpAuthorizationRequest(data, { origin })
@@ -183,7 +183,7 @@ export class Holder {
     return request.dcql.queryResult.can_be_satisfied
   }
 
-  /** What Credo picks, in the query language of the request. */
+  /** The credentials that Credo selects, in the query language of the request. */
   choose({ presentationExchange, dcql }) {
     const { holder } = this.agent.openid4vc
     if (dcql) return { dcql: { credentials: holder.selectCredentialsForDcqlRequest(dcql.queryResult) } }

@@ -1,5 +1,5 @@
 // Credo as a wallet of OpenID4VP 1.0 and HAIP against a running gateway in test mode. The issuers are
-// those of the neighbouring folder: install it first.
+// in the folder next to this one: install it first.
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
@@ -33,7 +33,7 @@ before(async () => {
   const frame = { _sd: ['given_name', 'family_name'] }
   const key = await holder.createKey()
   await holder.storeSdJwtVc(await issuer.issue(key, person, frame), key)
-  // Signed by somebody else than the issuer whose name it bears: everything about it looks right.
+  // Signed by another key than the issuer that it names. Everything else is right.
   const { vct } = other
   const forger = await Issuer.create({ issuerId: other.issuerId, vct })
   const forgedKey = await holder.createKey()
@@ -91,7 +91,7 @@ for (const [variant, { environment }] of Object.entries(VARIANTS)) {
     })
   }
 
-  test(`${variant}: a claim that Credo does not hold is not answered`, async () => {
+  test(`${variant}: a request for a claim that Credo does not hold is not answered`, async () => {
     const session = await create(pid(issuer, ['shoe_size']))
     assert.equal(await holder.canAnswer(session.deep_links.haip), false)
     const { status } = await gateways[variant].session(session.session_id)

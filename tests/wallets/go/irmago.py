@@ -1,5 +1,5 @@
-"""The wallet of this folder, which is made of irmago: fetched, compiled, and run with the tests. As a program it prints
-the missing tool; nothing if all are there."""
+"""The wallet in this folder, which is built on irmago: fetched, compiled, and run by the tests. As a program it prints
+the missing tool, or nothing if all are installed."""
 
 import os
 import pathlib
@@ -14,17 +14,17 @@ sys.path.insert(0, str(HERE.parent / "python"))
 
 from errands import Errands, run  # noqa: E402
 
-# Everything that is fetched or built.
+# The folder for fetched and built files.
 WORK = HERE.parents[2] / "target" / "go-wallet"
-# The library asks for no C compiler, and for no other Go than the machine's.
+# The library needs no C compiler, and no other Go than the machine's.
 GO = {"GOPATH": str(WORK / "modules"), "GOCACHE": str(WORK / "cache"), "GOFLAGS": "-modcacherw",
       "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
-# The registry is asked for each module once; those that came are kept.
+# Go asks the registry once for each module; received modules are kept.
 TRIES = 5
 
 
 class Irmago(Errands):
-    """The wallet in a process of its own."""
+    """The wallet in a separate process."""
 
     def __init__(self):
         wallets = WORK / "wallets"
@@ -37,7 +37,7 @@ class Irmago(Errands):
 
 
 def fetch():
-    """Fetches the modules that go.sum says."""
+    """Fetches the modules in go.sum."""
     for left in reversed(range(TRIES)):
         try:
             run("go", "mod", "download", cwd=HERE, env=os.environ | GO)
@@ -48,7 +48,7 @@ def fetch():
 
 
 def missing():
-    """The missing tool, in words; nothing if all are there."""
+    """The missing tool as text, or nothing if all are installed."""
     if not shutil.which("go"):
         return "there is no Go"
     wanted = re.search(r"^go (\d+)\.(\d+)", (HERE / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,5 +1,5 @@
-// A wallet on irmago. Each line that it reads is an errand in JSON: an offer, or a link. Each line that it prints says
-// how it went.
+// A wallet on irmago. Each input line is an errand in JSON: an offer, or a link. Each output line is the outcome of an
+// errand.
 package main
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// errand is one line that comes in.
+// errand is one input line.
 type errand struct {
 	// Offer is a link with a credential offer, and Codes are the codes that the user types, one after the other.
 	Offer string   `json:"offer"`
 	Codes []string `json:"tx_codes"`
 	// Root is the root of issuers that the wallet trusts, as PEM.
 	Root string `json:"trusted_root"`
-	// Link is a link with a request, and Received is the number of an offer that was taken before.
+	// Link is a link with a request, and Received is the number of an earlier offer.
 	Link     string `json:"link"`
 	Received int    `json:"received"`
 }
 
-// outcome is one line that goes out.
+// outcome is one output line.
 type outcome struct {
 	Received    *int   `json:"received,omitempty"`
 	Credentials int    `json:"credentials,omitempty"`
@@ -41,7 +41,7 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	told := json.NewEncoder(os.Stdout)
-	// The library's database logs to the standard output that it finds.
+	// The library's database logs to standard output.
 	os.Stdout = os.Stderr
 	for lines.Scan() {
 		went, err := run(folder, lines.Bytes(), &wallets)
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// run does one errand. Each offer is taken by a wallet of its own.
+// run does one errand. Each offer is accepted by a new wallet.
 func run(folder string, line []byte, wallets *[]*wallet) (outcome, error) {
 	var asked errand
 	if err := json.Unmarshal(line, &asked); err != nil {

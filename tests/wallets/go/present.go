@@ -21,7 +21,7 @@ func (w *wallet) present(link string) error {
 	return <-user.ended
 }
 
-// presenting is the user of a wallet that presents. The user agrees to the first credential that fits.
+// presenting is the user during a presentation, who agrees to the first credential that fits.
 type presenting struct {
 	ended chan error
 }
@@ -61,7 +61,7 @@ func (user *presenting) RequestVerificationPermission(
 	proceed(len(selections) > 0, selections)
 }
 
-// anyVerifier trusts the certificate of each verifier. The library checks all else of the request.
+// anyVerifier trusts every verifier's certificate. The library checks the rest of the request.
 type anyVerifier struct{}
 
 func (anyVerifier) ParseAndVerifyAuthorizationRequest(request string) (
@@ -85,7 +85,7 @@ func (anyVerifier) ParseAndVerifyAuthorizationRequest(request string) (
 	return library.ParseAndVerifyAuthorizationRequest(request)
 }
 
-// signer is the certificate that a request names first.
+// signer is the first certificate of a request.
 func signer(request string) (*x509.Certificate, error) {
 	encoded, _, _ := strings.Cut(request, ".")
 	decoded, err := base64.RawURLEncoding.DecodeString(encoded)

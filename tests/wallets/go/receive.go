@@ -7,7 +7,7 @@ import (
 	"github.com/privacybydesign/irmago/eudi/openid4vci"
 )
 
-// receive takes an offer, typing these codes.
+// receive accepts an offer, and types these codes.
 func (w *wallet) receive(offer string, codes []string) (outcome, error) {
 	user := &receiving{codes: codes, ended: make(chan error, 1)}
 	w.receiver.NewSession(1, offer, "https://wallet.example/redirect", user)
@@ -24,7 +24,7 @@ func (w *wallet) receive(offer string, codes []string) (outcome, error) {
 	return user.went, nil
 }
 
-// receiving is the user of a wallet that receives. The user agrees to everything.
+// receiving is the user during an issuance, who agrees to everything.
 type receiving struct {
 	codes []string
 	went  outcome

@@ -15,7 +15,7 @@ from authority import Root  # noqa: E402
 from errands import PATIENCE  # noqa: E402
 from phones import PhoneSandbox  # noqa: E402
 
-# How many of a sample irmago asks for: as many as the issuer gives.
+# The number of credentials that irmago requests: as many as the issuer allows.
 BATCH = 10
 
 
@@ -31,11 +31,11 @@ class IrmagoTest(unittest.TestCase):
             cls.root = answer.read().decode()
 
     def take(self, made, *codes, root=None):
-        """Has a new wallet, which trusts issuers under this root, take an offer: how that went."""
+        """Lets a new wallet that trusts issuers under this root accept an offer, and returns the outcome."""
         return self.irmago.run({"offer": made["link"], "tx_codes": codes, "trusted_root": root or self.root})
 
     def present(self, sample, received):
-        """Has the wallet answer a new session from the sample: how both ended."""
+        """Lets the wallet answer a new session with the sample, and returns both outcomes."""
         session = self.sandbox.ask(sample, "haip")
         went = self.irmago.run({"link": session["deep_links"]["haip"], "received": received["received"]})
         return went, self.sandbox.session(session["session_id"])

@@ -21,15 +21,15 @@ import (
 	"github.com/privacybydesign/irmago/eudi/storage/filesystem"
 )
 
-// wallet is put together as irmago's own client is, in developer mode and without IRMA's credentials. Its database is
-// not encrypted: that needs a library that not every machine has.
+// wallet is built like irmago's own client, in developer mode and without IRMA's credentials. Its database is
+// not encrypted, because that needs a library that is missing on some machines.
 type wallet struct {
 	credentials db.CredentialStore
 	receiver    *openid4vci.Client
 	presenter   *openid4vp.Client
 }
 
-// newWallet makes an empty wallet with a folder of its own below this one, which trusts issuers under a root.
+// newWallet makes an empty wallet that trusts issuers under a root, with a separate folder below this one.
 func newWallet(below, trustedRoot string) (*wallet, error) {
 	folder, err := os.MkdirTemp(below, "wallet-")
 	if err != nil {
@@ -76,7 +76,7 @@ func newWallet(below, trustedRoot string) (*wallet, error) {
 	return &wallet{credentials, receiver, presenter}, nil
 }
 
-// trust is what the wallet trusts: issuers under this root, and those that the library has built in.
+// trust has the trusted issuers: those under this root, and those built into the library.
 func trust(store storage.Storage, root string) (*eudi.Configuration, error) {
 	trusted, err := eudi.NewConfiguration(store)
 	if err != nil {

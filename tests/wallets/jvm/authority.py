@@ -15,7 +15,7 @@ from wallet import Issuer  # noqa: E402
 
 
 class Root:
-    """A root, and what it certifies."""
+    """A root, and the certificates that it issues."""
 
     def __init__(self, common_name):
         self.key = ec.generate_private_key(ec.SECP256R1())
@@ -48,7 +48,7 @@ class Root:
         return pem(self.certify(subject, public_key))
 
     def certify_gateway(self, gateway):
-        """Has the gateway ask for a certificate, and puts it in force."""
+        """Lets the gateway request a certificate, and imports it."""
         request = x509.load_pem_x509_csr(gateway.command("keys", "csr")["csr"].encode())
         chain = Path(gateway.dir, "chain.pem")
         chain.write_text(self.certify_pem(request.subject, request.public_key()), encoding="utf-8")
@@ -65,13 +65,13 @@ class CertifiedIssuer(Issuer):
         self.certificate = root.certify(name(issuer_id.removeprefix("https://")), public_key)
 
     def header(self):
-        """What the header of a credential has beside `alg`."""
+        """The members of a credential's header in addition to `alg`."""
         der = self.certificate.public_bytes(serialization.Encoding.DER)
         return super().header() | {"x5c": [base64.b64encode(der).decode()]}
 
 
 class PublicKey:
-    """A key of somebody else, for what asks for a pair."""
+    """A public key, for functions that expect a key pair."""
 
     def __init__(self, key):
         self.key = key

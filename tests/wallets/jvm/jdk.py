@@ -1,4 +1,4 @@
-"""The JDK that the wallet runs on. As a program it prints what is not there; nothing if all is."""
+"""The JDK for the wallets. As a program it prints the missing parts, or nothing if it is complete."""
 
 import os
 import pathlib
@@ -6,12 +6,12 @@ import re
 import shutil
 import subprocess
 
-# What Multipaz is compiled for.
+# The version that Multipaz is compiled for.
 JAVA_VERSION = 21
 
 
 def find_java():
-    """A `java` that is new enough: of JAVA_HOME, on the path, or where Debian puts them."""
+    """A `java` that is new enough: from JAVA_HOME, PATH, or the folders of Debian."""
     homes = [os.environ.get("JAVA_HOME"), *pathlib.Path("/usr/lib/jvm").glob("*")]
     places = [pathlib.Path(home, "bin", "java") for home in homes if home]
     for java in [*places, shutil.which("java")]:
@@ -28,7 +28,7 @@ def version(java):
 
 
 def missing():
-    """What is not there, in words; nothing if all is."""
+    """The missing parts as text, or nothing if all are installed."""
     if not shutil.which("mvn"):
         return "there is no mvn"
     return "" if find_java() else f"there is no JDK {JAVA_VERSION} or newer"

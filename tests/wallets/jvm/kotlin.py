@@ -1,4 +1,4 @@
-"""Wallets in Kotlin: fetched, compiled, and run with the tests."""
+"""Wallets in Kotlin: fetched, compiled, and run by the tests."""
 
 import functools
 import os
@@ -13,14 +13,14 @@ sys.path.insert(0, str(HERE.parent / "python"))
 
 from errands import Errands, run  # noqa: E402
 
-# Everything that is fetched or built.
+# The folder for fetched and built files.
 WORK = HERE.parents[2] / "target" / "jvm-wallet"
 COPY_ALL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 COMPILER = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 
 
 class KotlinWallet(Errands):
-    """The wallet of a folder, which has its sources and its pom.xml, in a process of its own."""
+    """The wallet of a folder with its sources and pom.xml, in a separate process."""
 
     def __init__(self, sources):
         libraries, classes = built(sources)
@@ -30,7 +30,7 @@ class KotlinWallet(Errands):
 
 @functools.cache
 def built(sources):
-    """Fetches the libraries and compiles the wallet, once; gives the folders of both."""
+    """Fetches the libraries and compiles the wallet, once. Returns the folders of both."""
     libraries, classes = WORK / sources.name / "libraries", WORK / sources.name / "classes"
     for made in (libraries, classes):
         shutil.rmtree(made, ignore_errors=True)

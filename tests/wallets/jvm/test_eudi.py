@@ -20,7 +20,7 @@ from mdoc import generate_key, present
 from phones import SAMPLES, PhoneSandbox
 from wallet import Wallet
 
-# How many of a sample the wallet asks for in one request.
+# The number of credentials that the wallet requests at once.
 BATCH = 2
 # The configurations of drafts 13 and 14 have a format that the library does not know.
 KNOWN = ["membership", "org.iso.18013.5.1.mDL", "pid_mdoc", "pid_sd_jwt", "proof_of_age"]
@@ -43,7 +43,7 @@ class EudiTest(unittest.TestCase):
         self.keys = [generate_key() for _ in range(BATCH)]
 
     def take(self, *options, **strange):
-        """Has the library take a new offer of this sample for the keys: how far it came."""
+        """Lets the library accept a new offer of this sample for the keys, and returns the last step."""
         made = self.sandbox.offer(*options)
         code = {} if made["tx_code"] is None else {"tx_code": made["tx_code"]}
         given = {"offer": made["link"], "keys": [exported(key) for key in self.keys], "ca": self.sandbox.tls_root}
@@ -52,7 +52,7 @@ class EudiTest(unittest.TestCase):
         return went
 
     def present(self, sample, credential, key):
-        """Answers a new session with a credential of this key: how that ended."""
+        """Answers a new session with a credential of this key, and returns the outcome."""
         session = self.sandbox.ask(sample, "1.0")
         query = urllib.parse.urlsplit(session["qr_code_url"]).query
         request = dict(urllib.parse.parse_qsl(query, strict_parsing=True))
@@ -99,7 +99,7 @@ class EudiTest(unittest.TestCase):
         self.assert_verified_then_revoked("pid", self.take("pid", provider=self.provider))
 
     def test_a_single_key_is_proved_by_the_member_of_the_drafts(self):
-        # One key alone comes in `proof`.
+        # A single key is in `proof`.
         self.keys = self.keys[:1]
         self.assert_verified_then_revoked("membership", self.take("membership"))
 

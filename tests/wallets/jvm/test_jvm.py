@@ -1,4 +1,4 @@
-"""Multipaz, a wallet library for the JVM, against a running gateway: multipaz/Wallet.kt is a wallet made of it."""
+"""Multipaz, a wallet library for the JVM, against a running gateway. multipaz/Wallet.kt is a wallet that uses it."""
 
 import base64
 import unittest
@@ -29,12 +29,12 @@ VARIANTS = {
     "1.0, x509_hash, post": X509_HASH | {"IDGATE_REQUEST_URI_METHOD": "post"},
 }
 
-# Where pages ask through their browser.
+# Variants of requests through a browser.
 BROWSERS = {way: {"IDGATE_PROFILES": "haip", "IDGATE_DC_API": way} for way in ("signed", "unsigned")}
 SHOP = "https://shop.example"
 ISO_MDOC = "org-iso-mdoc"
 
-# What Multipaz does not speak as OpenID4VP 1.0 has it.
+# Variants that Multipaz does not support.
 PLAIN = "1.0, x509_hash, plain"
 BY_VALUE = "1.0, redirect_uri"
 OTHERS = {
@@ -96,7 +96,7 @@ class MultipazTest(unittest.TestCase):
         return session
 
     def answer(self, session, *credentials, **strange):
-        """Has the wallet answer the session's request."""
+        """Lets the wallet answer the session's request."""
         errand = {"link": session["deep_links"]["haip"], "trusted_root": self.access.pem}
         return self.multipaz.run(errand | {"credentials": credentials} | strange)
 
@@ -105,7 +105,7 @@ class MultipazTest(unittest.TestCase):
         return self.ask(way, *ids, dc_api={"origins": [SHOP]})
 
     def answer_page(self, session, protocol, *credentials, origin=SHOP, **strange):
-        """Has the wallet answer one request of those that a page from there passes on."""
+        """Lets the wallet answer one of the requests that a page from this origin passes on."""
         [asked] = [one for one in session["dc_api"]["requests"] if one["protocol"] == protocol]
         page = {"page": asked | {"origin": origin}, "trusted_root": self.access.pem}
         return self.multipaz.run(page | {"credentials": credentials} | strange)
@@ -172,11 +172,11 @@ class MultipazTest(unittest.TestCase):
     def test_by_annex_c_a_reader_that_is_not_trusted_gets_nothing(self):
         stranger = Root("Another").pem
         self.assert_gets_nothing("signed", CANCELED, self.licence(), trusted_root=stranger)
-        # Nobody signed this one.
+        # This request is not signed.
         self.assert_gets_nothing("unsigned", CANCELED, self.licence())
 
     def test_by_annex_c_a_page_from_elsewhere_gets_nothing(self):
-        # The reader signed for the shop's page: for another one that is no signature.
+        # The reader signed for the shop's page. The signature does not verify for another page.
         elsewhere = "https://elsewhere.example"
         self.assert_gets_nothing("signed", NOT_OF_THE_READER, self.licence(), origin=elsewhere)
 
@@ -205,7 +205,7 @@ class MultipazTest(unittest.TestCase):
                 self.assert_still_pending(variant, NOTHING_FITS, self.licence())
 
     def test_a_plain_answer_of_multipaz_is_not_taken(self):
-        # It posts an unsigned JWT as `response`, where `vp_token` is due.
+        # It posts an unsigned JWT as `response` instead of `vp_token`.
         self.assert_still_pending(PLAIN, "this session expects vp_token", self.pid())
 
     def test_multipaz_does_not_read_a_request_in_a_link(self):
@@ -251,7 +251,7 @@ class MultipazTest(unittest.TestCase):
 
 
 def held(credential_format, credential_type, issued, key):
-    """A credential as the wallet is told of it."""
+    """A credential in the form that the wallet reads."""
     return {
         "format": credential_format,
         "type": credential_type,

@@ -13,7 +13,7 @@ from kotlin import multipaz
 from mdoc import generate_key
 from phones import SAMPLES, PhoneSandbox
 
-# How many of a sample the wallet asks for in one request.
+# The number of credentials that the wallet requests at once.
 BATCH = 3
 
 
@@ -32,7 +32,7 @@ class PhonesTest(unittest.TestCase):
         }
 
     def receive(self, *options, typed=lambda code: [code], attested=(), **strange):
-        """Has the wallet take a new offer of this sample; `attested`: what its provider had to attest for it."""
+        """Lets the wallet accept a new offer of this sample. `attested`: what its provider must attest."""
         made = self.sandbox.offer(*options)
         codes = {} if made["tx_code"] is None else {"tx_codes": typed(made["tx_code"])}
         went = self.multipaz.run({"offer": made["link"], "provider": self.provider} | codes | strange)
@@ -43,10 +43,10 @@ class PhonesTest(unittest.TestCase):
         return went
 
     def present(self, sample, received):
-        """Has the wallet answer a new session from the sample: how that ended."""
+        """Lets the wallet answer a new session with the sample, and returns the outcome."""
         session = self.sandbox.ask(sample, "haip")
         went = self.multipaz.run({"link": session["deep_links"]["haip"], "received": received["received"]})
-        # The library calls an answer that the gateway refuses an error.
+        # The library reports an answer that the gateway refuses as an error.
         query = urllib.parse.urlsplit(went.get("redirect_uri") or "").query
         [code] = urllib.parse.parse_qs(query).get("response_code", [None])
         return self.sandbox.session(session["session_id"], code)

@@ -69,7 +69,7 @@ async function presentLicence(query, parties, thumbprint) {
   return Buffer.from(response).toString('base64url')
 }
 
-/** What a page from `origin` gets; `nonce`: another than was asked with. */
+/** The result for a page from `origin`. `nonce` replaces the nonce of the request. */
 async function answer(protocol, data, { origin = SHOP, nonce } = {}) {
   const request = await browserRequest(data, origin)
   const payload = request.authorizationRequestPayload

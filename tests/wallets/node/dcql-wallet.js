@@ -19,7 +19,7 @@ export async function resolve(uri) {
 /** The queries of a request. */
 export const queries = (request) => request.dcql.query.credentials
 
-/** What the paths of an SD-JWT query select, as @sd-jwt wants it. */
+/** The selection of an SD-JWT query's paths, in the form of @sd-jwt. */
 export function selected({ claims }) {
   const frame = {}
   for (const { path } of claims) {
@@ -48,7 +48,7 @@ export function definition({ meta, claims }) {
   }
 }
 
-/** The transcript of an answer to the request, with what `changes` puts in the place of its parts. */
+/** The transcript of an answer to the request. `changes` replaces parts of it. */
 export async function transcriptOf(request, changes = {}) {
   const payload = request.authorizationRequestPayload
   const jwk = payload.client_metadata.jwks?.keys[0]
@@ -64,7 +64,7 @@ export async function browserTranscriptOf(request, origin) {
   return browserTranscript({ origin, nonce }, thumbprint)
 }
 
-/** Posts `vp_token`, or an error, as the request wants it: encrypted with its first enc, or plain. */
+/** Posts `vp_token` or an error in the form that the request demands: encrypted with its first enc, or plain. */
 export async function send(request, parameters) {
   const { response_mode: mode, client_metadata: metadata } = request.authorizationRequestPayload
   if (mode !== 'direct_post.jwt') return postPlain(request, parameters)

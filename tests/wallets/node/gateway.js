@@ -1,4 +1,4 @@
-// A real `idgate` on a free port, with its own data directory: what an operator and a tenant see.
+// A real `idgate` on a free port with its own data directory, for operators and tenants.
 
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -70,13 +70,13 @@ export class Gateway {
     return this.tenant('POST', '/v1/sessions', 201, request)
   }
 
-  /** GET /v1/sessions/{id}: the result; `code` is what the browser brought back. */
+  /** GET /v1/sessions/{id}: the result. `code` is the one that the browser brought. */
   async session(id, code) {
     const query = code ? `?response_code=${code}` : ''
     return this.tenant('GET', `/v1/sessions/${id}${query}`, 200)
   }
 
-  /** POST /v1/sessions/{id}/dc-api: what the page's browser gave, as the tenant relays it. */
+  /** POST /v1/sessions/{id}/dc-api: relays the result of the page's browser, like a tenant. */
   async relay(id, credential) {
     const headers = { ...this.headers(), 'content-type': 'application/json' }
     const options = { method: 'POST', headers, body: JSON.stringify(credential) }
@@ -106,12 +106,12 @@ export class Gateway {
     }
   }
 
-  /** Each request has a connection of its own: the server closes idle ones when its clock jumps. */
+  /** Each request uses a new connection: the server closes idle ones when its clock jumps. */
   headers() {
     return { authorization: `Bearer ${this.apiKey}`, connection: 'close' }
   }
 
-  /** Ends the server as an operator would, and removes its data. */
+  /** Stops the server like an operator, and removes its data. */
   async stop() {
     if (this.process && this.process.exitCode === null) {
       const ended = new Promise((resolve) => this.process.once('exit', resolve))

@@ -16,8 +16,8 @@ const bytes = (text) => new Uint8Array(Buffer.from(text, 'base64url'))
 const sha256 = (data) => new Uint8Array(createHash('sha256').update(data).digest())
 
 /**
- * What a page from `origin` passes to its browser, as the wallet has it. With `roots`, in PEM, it must be
- * signed by a reader that one of them certifies.
+ * The request that a page from `origin` passes to its browser, as the wallet reads it. With `roots` (PEM), a reader
+ * below one of them must have signed it.
  */
 export async function readIsoMdoc({ deviceRequest, encryptionInfo }, origin, roots) {
   const [type, { nonce, recipientPublicKey: key }] = asObject(owf.cborDecode(bytes(encryptionInfo)))
@@ -29,7 +29,7 @@ export async function readIsoMdoc({ deviceRequest, encryptionInfo }, origin, roo
   return request
 }
 
-/** The one document that is asked for, as a DCQL query has it. */
+/** The one requested document, in the form of a DCQL query. */
 function queryOf(encoded) {
   const { version, docRequests } = owf.DeviceRequest.decode(encoded)
   assert.deepEqual([version, docRequests.length], ['1.0', 1])
@@ -52,7 +52,7 @@ async function checkReader({ itemsRequest, readerAuth, transcript }, roots) {
   assert.ok(certificates.some((root) => root.equal(chain[chain.length - 1])), 'the reader is not trusted')
 }
 
-/** What the page gets: `data` of its answer. `peer` presents `issued`, held with this key. */
+/** The result for the page: `data` of its answer. `peer` presents `issued`, held with this key. */
 export async function answerIsoMdoc(request, { peer, issued, deviceKey }) {
   const encoded = owf.cborEncode(request.transcript)
   const transcript = { encode: ({ asDataItem } = {}) => (asDataItem ? dataItem(encoded) : encoded) }

@@ -37,7 +37,7 @@ export async function resolveDidWeb(did) {
   return response.json()
 }
 
-/** Whose certificates the wallet takes, in PEM. */
+/** The roots of verifiers that the wallet trusts, in PEM. */
 let trustedRoots = []
 
 export function trustRoots(...roots) {
@@ -97,7 +97,7 @@ export async function browserRequest(data, origin) {
   return client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: parsed.params, origin })
 }
 
-/** The encrypted answer, as the text of the parameter `response`. */
+/** The encrypted answer: the value of the parameter `response`. */
 export async function encryptAnswer(request, presentations, enc) {
   return encrypt(request, describe(request, presentations), enc)
 }

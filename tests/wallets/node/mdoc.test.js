@@ -45,7 +45,7 @@ async function invite(...credentials) {
   return { id: session.session_id, request, payload: request.authorizationRequestPayload }
 }
 
-/** An answer to the request, with what `changes` puts in the place of its parts. */
+/** An answer to the request. `changes` replaces parts of it. */
 async function present(peer, invitation, changes = {}) {
   const deviceKey = await generateDeviceKey()
   const { issuer = authority, dates, bound = {}, proofKey = deviceKey, definition } = changes
@@ -137,7 +137,7 @@ for (const peer of PEERS) {
     await assertRefused(invitation, bytes, 'digest_mismatch')
   })
 
-  test(`${peer.name} beside an SD-JWT VC in one answer`, async () => {
+  test(`${peer.name} with an SD-JWT VC in one answer`, async () => {
     const wallet = await Wallet.create()
     const pid = { format: 'vc+sd-jwt', issuer_id: sdJwtIssuer.issuerId, claims: ['given_name'], id: 'pid' }
     const invitation = await invite(pid, asksFor(['family_name'], { id: 'licence' }))

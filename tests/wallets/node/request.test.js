@@ -1,4 +1,4 @@
-// What the wallet library accepts as a request: the shape that the gateway sends, and near misses.
+// The wallet library accepts requests in the shape that the gateway sends, and refuses similar ones.
 // Needs no gateway.
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-"""A wallet that is a program of its own: it reads errands in JSON, one a line, and says in a line how each went."""
+"""A wallet as a separate program: it reads errands in JSON, one a line, and prints the outcome of each in a line."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ from patience import PATIENCE  # noqa: E402
 
 
 class Errands:
-    """The process of this command, which runs one errand after the other; what it logs is in the file `log`."""
+    """The process of this command. It runs one errand after the other, and logs to the file `log`."""
 
     def __init__(self, log, *command):
         self.log = open(log, "w", encoding="utf-8")
@@ -25,8 +25,8 @@ class Errands:
         )
 
     def run(self, errand):
-        """How it went: where the user is sent, or what went wrong."""
-        # One that does not answer would leave the line below waiting for ever.
+        """The outcome: the address for the user, or the error."""
+        # Without this, a wallet that does not answer would block the next line forever.
         timer = threading.Timer(PATIENCE, self.process.kill)
         timer.start()
         try:
@@ -43,7 +43,7 @@ class Errands:
 
 
 def run(*command, **environment):
-    """Runs to the end; what it said is shown if it fails. Gives what it said."""
+    """Runs a command and returns its output. If it fails, the error shows the output."""
     done = subprocess.run(
         [str(part) for part in command],
         timeout=10 * PATIENCE,

@@ -1,4 +1,4 @@
-"""A real `idgate` on a free port, with its own data directory: what operator and tenant see."""
+"""A real `idgate` on a free port with its own data directory, for operators and tenants."""
 
 import json
 import os
@@ -67,16 +67,16 @@ class Gateway:
         return self._tenant("/v1/sessions", 201, request)
 
     def session(self, session_id, code=None):
-        """GET /v1/sessions/{id}: the result; `code` is what the browser brought back."""
+        """GET /v1/sessions/{id}: the result. `code` is the one that the browser brought."""
         query = f"?response_code={code}" if code else ""
         return self._tenant(f"/v1/sessions/{session_id}{query}", 200)
 
     def relay(self, session_id, credential):
-        """POST /v1/sessions/{id}/dc-api: status and answer, of what a page got from its browser."""
+        """POST /v1/sessions/{id}/dc-api: relays the result of a page's browser. Returns status and answer."""
         return self._send(f"/v1/sessions/{session_id}/dc-api", credential)
 
     def stop(self):
-        """Ends the server as an operator would, and removes its data."""
+        """Stops the server like an operator, and removes its data."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -105,7 +105,7 @@ class Gateway:
         self.process = subprocess.Popen(
             [BINARY, "serve"], env=self._env(), stdout=subprocess.PIPE, text=True
         )
-        # A server that neither listens nor ends would leave the loop below waiting for ever.
+        # Without this, a server that neither listens nor ends would block the loop below forever.
         timer = threading.Timer(PATIENCE, self.process.kill)
         timer.start()
         try:
@@ -128,7 +128,7 @@ class Gateway:
 
 
 def send(request):
-    """Status and JSON body, whatever the status."""
+    """The status and JSON body of any answer."""
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return response.status, json.load(response)
@@ -138,7 +138,7 @@ def send(request):
 
 
 def post_form(url, fields):
-    """Posts a form as wallets do."""
+    """Posts a form like a wallet."""
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     body = urllib.parse.urlencode(fields).encode()
     return send(urllib.request.Request(url, body, headers))

@@ -39,7 +39,7 @@ class Authority:
         return self.root.public_bytes(serialization.Encoding.PEM).decode()
 
     def issue(self, device_key, elements, days=30):
-        """IssuerSigned as pymdoccbor makes it."""
+        """The IssuerSigned from pymdoccbor."""
         today = datetime.datetime.now(datetime.timezone.utc).date()
         numbers = self.signer_key.private_numbers()
         issuer = MdocCborIssuer(
@@ -116,7 +116,7 @@ def transcript(request):
 
 
 def sign1_detached(key, payload):
-    """A COSE_Sign1 of ES256 whose payload stays outside."""
+    """A COSE_Sign1 of ES256 with a detached payload."""
     protected = cbor2.dumps({1: -7})
     to_be_signed = cbor2.dumps(["Signature1", protected, b"", payload])
     r, s = decode_dss_signature(key.sign(to_be_signed, ec.ECDSA(hashes.SHA256())))
@@ -125,7 +125,7 @@ def sign1_detached(key, payload):
 
 
 def generate_key():
-    """A P-256 key whose coordinates have no leading zero byte: pymdoccbor would cut it off."""
+    """A P-256 key whose coordinates have no leading zero byte, because pymdoccbor would drop it."""
     while True:
         key = ec.generate_private_key(ec.SECP256R1())
         numbers = key.public_key().public_numbers()
@@ -146,7 +146,7 @@ def name(common_name):
 
 
 def certificate(subject, issuer, key, days):
-    """What every certificate has, before it is signed."""
+    """The common parts of every certificate, before it is signed."""
     now = datetime.datetime.now(datetime.timezone.utc)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     return (
@@ -162,7 +162,7 @@ def certificate(subject, issuer, key, days):
 
 
 def key_usage(**bits):
-    """These bits and no others."""
+    """A key usage with exactly these bits."""
     every = (
         "digital_signature",
         "content_commitment",

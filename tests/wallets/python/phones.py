@@ -1,4 +1,4 @@
-"""An `idgate sandbox` that offers its samples to wallets, and asks for them."""
+"""An `idgate sandbox` that offers its samples to wallets and requests them."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ SAMPLES = {
 
 
 class PhoneSandbox(Sandbox):
-    """With `tls`, every address that a wallet reads is of the sandbox's https, under the root `tls_root`."""
+    """With `tls`, wallets read only addresses of the sandbox's https, under the root `tls_root`."""
 
     def __init__(self, tls=False):
         port = free_port() if tls else 0
@@ -46,13 +46,13 @@ class PhoneSandbox(Sandbox):
         return pathlib.Path(self.dir, "sandbox-ca.pem").read_text(encoding="utf-8")
 
     def offer(self, *options):
-        """`idgate sandbox offer`: what it prints."""
+        """Runs `idgate sandbox offer` and returns its output."""
         command = [BINARY, "sandbox", "offer", *options, "--json", "--data-dir", self.dir]
         done = subprocess.run(command, env=self.env, check=True, stdout=subprocess.PIPE, timeout=PATIENCE)
         return json.loads(done.stdout)
 
     def withdraw(self):
-        """Withdraws the samples of the newest offer: how many those are."""
+        """Withdraws the samples of the newest offer, and returns their number."""
         return self._page(f"api/offers/{self.newest_offer()['id']}/withdraw", b"")["withdrawn"]
 
     def newest_offer(self):
@@ -66,7 +66,7 @@ class PhoneSandbox(Sandbox):
         return self._tenant("/v1/sessions", 201, wanted)
 
     def session(self, session_id, code=None):
-        """GET /v1/sessions/{id}: the result; `code` is what the browser brought back."""
+        """GET /v1/sessions/{id}: the result. `code` is the one that the browser brought."""
         return self._tenant(f"/v1/sessions/{session_id}" + (f"?response_code={code}" if code else ""), 200)
 
     def _page(self, target, body=None):
@@ -79,7 +79,7 @@ class PhoneSandbox(Sandbox):
 
 
 def answered(expected, request):
-    """The body of an answer of this status."""
+    """The body of an answer, which must have this status."""
     status, answer = send(request)
     if status != expected:
         raise AssertionError(f"{request.full_url}: {status} {answer}")

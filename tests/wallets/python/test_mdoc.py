@@ -80,7 +80,7 @@ class MdocTest(unittest.TestCase):
         self.assert_refused(session_id, answer, "chain_invalid")
 
     def test_a_document_that_ended_before_it_was_signed_is_refused(self):
-        # pymdoccbor signs for the present, so that it cannot make one that has expired since.
+        # pymdoccbor always signs for the present, so it cannot make an expired document.
         session_id, request = self.invite("family_name")
         issued = self.authority.issue(self.device_key, ELEMENTS, days=-1)
         shown = present(issued, self.device_key, ("family_name",), request)

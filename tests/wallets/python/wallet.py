@@ -35,7 +35,7 @@ class Issuer:
         return issuer.sd_jwt_issuance
 
     def header(self):
-        """What the header of a credential has beside `alg`."""
+        """The members of a credential's header in addition to `alg`."""
         return {"typ": self.typ}
 
 
@@ -64,7 +64,7 @@ class Wallet:
 
 
 def post_answer(request, presentations):
-    """Posts presentations as their descriptors label them."""
+    """Posts presentations with the labels of their descriptors."""
     single = len(presentations) == 1
     definition = request["presentation_definition"]
     descriptor_map = [

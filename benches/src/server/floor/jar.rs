@@ -1,5 +1,5 @@
-//! What the jar profile adds to a flow: a Request Object that is signed, and an answer that is opened.
-//! Keys and answer are the same for every flow, which changes nothing of what it costs.
+//! The additional work of the jar profile: signing a Request Object and decrypting an answer. Keys and
+//! answer are the same for every flow, which does not change its cost.
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use idgate_testkit::codec::from_base64url;

@@ -1,5 +1,5 @@
-//! The statements of the floor on PostgreSQL: those by which idgate stores changes of one client's
-//! sessions in a transaction.
+//! The statements of the floor on PostgreSQL: idgate stores changes of one client's sessions with the
+//! same ones, in one transaction.
 
 use deadpool_postgres::{GenericClient, Pool};
 use futures_util::future::join_all;
@@ -10,7 +10,7 @@ use super::{CLIENT, ENTRY, Failure, HASH, HOUR, RECORD, RESULT, SKETCH};
 
 pub(super) type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
-/// What is written, with the id of its session.
+/// A change, with the id of its session.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Create(String),
@@ -29,7 +29,7 @@ const HEAD: &str = "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoin
 const SLICE: &str = "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
 const TURN: &str = "SELECT pg_advisory_xact_lock(1, 1)";
 
-/// Stores these in one transaction.
+/// Stores these changes in one transaction.
 pub(super) async fn write(pool: &Pool, changes: &[Change]) -> Result<(), Failure> {
     let mut client = pool.get().await?;
     let tx = client.transaction().await?;
@@ -210,7 +210,7 @@ async fn notify(tx: &impl GenericClient, ended: &[&str]) -> Result<(), Failure> 
     change(tx, sql, values).await
 }
 
-/// Whether there are sums that nobody else holds.
+/// Whether it could lock the sums.
 async fn take(tx: &impl GenericClient, ended: usize) -> Result<bool, Failure> {
     if ended == 0 {
         return Ok(false);
@@ -242,7 +242,7 @@ fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What waits for locks is sent in this order only when it is prepared.
+/// Statements that wait for locks keep this order only if they are prepared.
 async fn prepare(on: &impl GenericClient, statements: &[&str]) -> Result<(), Failure> {
     for sql in statements {
         on.prepare_cached(sql).await?;

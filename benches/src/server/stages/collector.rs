@@ -1,4 +1,4 @@
-//! A collector of traces that keeps sums: how often each request was made, and the CPU time of its stages.
+//! A trace collector that keeps sums: the number of each request, and the CPU time of its stages.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -11,10 +11,10 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use prost::Message as _;
 
-/// What the names of the attributes begin with.
+/// The prefix of the attribute names.
 const CPU: &str = "idgate.cpu.";
 
-/// Of one kind of request.
+/// The sums of one kind of request.
 #[derive(Clone, Default)]
 pub(super) struct Sum {
     pub(super) requests: u32,
@@ -22,7 +22,7 @@ pub(super) struct Sum {
     pub(super) stages: BTreeMap<String, u64>,
 }
 
-/// By the names of their spans, as `POST /v1/sessions`.
+/// By span names, for example `POST /v1/sessions`.
 pub(super) type Sums = BTreeMap<String, Sum>;
 
 /// It serves until this process ends.
@@ -40,14 +40,14 @@ impl Collector {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let sums = shared.clone();
-                // The gateway opens another one when this ends.
+                // The gateway opens another connection when this one ends.
                 thread::spawn(move || serve(stream, &sums));
             }
         });
         Ok(Self { url, sums })
     }
 
-    /// What came since it was asked this.
+    /// The sums since the last call.
     pub(super) fn take(&self) -> Sums {
         std::mem::take(&mut *lock(&self.sums))
     }
@@ -83,7 +83,7 @@ fn add(sums: &mut Sums, message: ExportTraceServiceRequest) {
     let scopes = message.resource_spans.into_iter().flat_map(|group| group.scope_spans);
     for span in scopes.flat_map(|scope| scope.spans) {
         let mut stages = span.attributes.iter().filter_map(stage).peekable();
-        // Only the span of the whole request has them.
+        // Only the span of a whole request has these attributes.
         if stages.peek().is_none() {
             continue;
         }

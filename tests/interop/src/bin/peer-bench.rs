@@ -2,7 +2,7 @@
 //! interleaved windows of one thread's CPU time. One JSON object per case; medians. `floor_us` is
 //! the peer's figure, so that the rows read like those of idgate-bench.
 //!
-//! The data set is `../shared/perf/data` beside the repository, or `IDGATE_PERF_DATA`.
+//! The data set is at `IDGATE_PERF_DATA`, or in `../shared/perf/data`.
 
 use std::fs;
 use std::hint::black_box;
@@ -57,7 +57,7 @@ fn main() {
     }
 }
 
-/// One presentation, and what a verifier must know beforehand.
+/// One presentation, and the data that a verifier must know in advance.
 struct Input {
     presentation: String,
     peer_key: DecodingKey,

@@ -1,23 +1,23 @@
-//! JSON and CBOR at their worst, of any size, to be put wherever either is read.
+//! The most expensive JSON and CBOR, in any size, for every place where they are read.
 
-/// Bytes that fill a size, by name.
+/// Generators of inputs of a given size, by name.
 pub type Filling = (&'static str, fn(usize) -> Vec<u8>);
 
-/// `part` again and again between `open` and `close`, in about `size` bytes.
+/// `part` repeated between `open` and `close`, in about `size` bytes.
 fn repeated(open: &str, part: &str, close: &str, size: usize) -> Vec<u8> {
     let count = size.saturating_sub(open.len() + close.len()) / part.len();
     let parts = part.repeat(count.max(1));
     format!("{open}{}{close}", parts.trim_end_matches(',')).into_bytes()
 }
 
-/// Members of these names in about `size` bytes.
+/// Members with these names, in about `size` bytes.
 fn members(size: usize, bytes_each: usize, name: impl Fn(usize) -> String) -> Vec<u8> {
     let count = (size / (bytes_each + 5)).max(1);
     let members: Vec<String> = (0..count).map(|at| format!("\"{}\":0", name(at))).collect();
     format!("{{{}}}", members.join(",")).into_bytes()
 }
 
-/// Different numbers for different numbers, without order.
+/// Maps different numbers to different numbers, without order.
 fn scattered(at: usize) -> u32 {
     u32::try_from(at).unwrap_or_default().wrapping_mul(2_654_435_761)
 }
@@ -65,7 +65,7 @@ pub const JSON: &[Filling] = &[
     ("text that is not ASCII", |size| repeated("[\"", "\u{10ffff}", "\"]", size)),
 ];
 
-/// An array of `part`s in about `size` bytes.
+/// An array of `part`s, in about `size` bytes.
 fn array(part: &[u8], size: usize) -> Vec<u8> {
     let count = (size.saturating_sub(5) / part.len()).max(1);
     let head = [&[0x9a][..], &u32::try_from(count).unwrap_or_default().to_be_bytes()].concat();

@@ -1,4 +1,4 @@
-//! CBOR as a tree that is written as it stands, whatever it holds.
+//! CBOR as a tree that is written without checks.
 
 /// A CBOR item.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Cbor {
     Text(String),
     /// An array.
     Array(Vec<Cbor>),
-    /// A map, in this order, duplicates and all.
+    /// A map in this order, possibly with duplicates.
     Map(Vec<(Cbor, Cbor)>),
     /// A tag and its content.
     Tag(u64, Box<Cbor>),

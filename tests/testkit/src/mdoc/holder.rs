@@ -1,4 +1,4 @@
-//! The holder: a document with the device's proof, and the response around it.
+//! The holder: a document with the device's proof, and the response that contains it.
 
 use p256::elliptic_curve::point::AffineCoordinates as _;
 use p256::{PublicKey, SecretKey};
@@ -18,22 +18,22 @@ pub enum DeviceProof {
     Signature,
     /// A MAC for the reader of this uncompressed P-256 point.
     Mac(Vec<u8>),
-    /// This `deviceAuth` as it is.
+    /// This `deviceAuth`, unchanged.
     Given(Cbor),
 }
 
-/// A document before the device proves anything.
+/// A document before the device's proof.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The outer docType.
     pub doc_type: String,
-    /// What the issuer signed.
+    /// The part that the issuer signed.
     pub issuer_signed: IssuerSigned,
-    /// What the device says itself: `{namespace: {element: value}}`.
+    /// The elements that the device itself signs: `{namespace: {element: value}}`.
     pub device_name_spaces: Cbor,
     /// The device's key.
     pub device_key: SigningKey,
-    /// The protected header of the proof, when it is not the one that fits.
+    /// The protected header of the proof, instead of the right one.
     pub protected: Option<Cbor>,
     /// The unprotected header of the proof.
     pub unprotected: Cbor,

@@ -11,11 +11,11 @@ use crate::time::compact_utc;
 pub struct Item {
     /// Its namespace.
     pub name_space: String,
-    /// The map; change any entry.
+    /// The map. Every entry can be changed.
     pub map: Cbor,
-    /// The bytes in tag 24, when they are not simply the map's.
+    /// The bytes in tag 24, instead of the encoded map.
     pub encoded: Option<Vec<u8>>,
-    /// Whether those bytes come in chunks, as an indefinite-length string.
+    /// Whether those bytes are an indefinite-length string in chunks.
     pub chunked: bool,
 }
 
@@ -48,10 +48,10 @@ impl Item {
     }
 }
 
-/// IssuerSigned before it is signed: signing is the last thing that happens.
+/// IssuerSigned before it is signed. Signing is the last step.
 #[derive(Clone, Debug)]
 pub struct IssuerSigned {
-    /// The items that are shown.
+    /// The disclosed items.
     pub items: Vec<Item>,
     /// The mobile security object.
     pub mso: Cbor,
@@ -61,7 +61,7 @@ pub struct IssuerSigned {
     pub unprotected: Cbor,
     /// The document signer's key.
     pub key: SigningKey,
-    /// `issuerAuth` with the signature of another issuer; `None`: it is signed now.
+    /// An `issuerAuth` from elsewhere. `None`: it is signed on encoding.
     pub received: Option<Cbor>,
 }
 
@@ -106,7 +106,7 @@ impl IssuerSigned {
         issued
     }
 
-    /// Makes the digests of all items anew. Call it after changing items, or leave it to show a
+    /// Recomputes the digests of all items. Call it after changing items, or omit it to make a
     /// mismatch.
     pub fn digest(&mut self, alg: HashAlg) {
         let mut value_digests = Cbor::Map(Vec::new());
@@ -148,7 +148,7 @@ impl IssuerSigned {
         sign1(&self.key, &self.protected, self.unprotected.clone(), &payload, true)
     }
 
-    /// The whole, signed now.
+    /// The whole structure, signed now.
     pub fn sign(&self) -> Cbor {
         Cbor::map([("nameSpaces", self.name_spaces()), ("issuerAuth", self.issuer_auth())])
     }
@@ -197,7 +197,7 @@ pub fn cose_key(key: &SigningKey) -> Cbor {
     ])
 }
 
-/// A COSE_Sign1 (RFC 9052 4.2) over `payload`, which is carried along when `attached`.
+/// A COSE_Sign1 (RFC 9052 4.2) over `payload`, which is included if `attached`.
 pub fn sign1(
     key: &SigningKey,
     protected: &Cbor,

@@ -14,18 +14,18 @@ use crate::mdoc::{DeviceProof, Document, device_response, openid4vp, openid4vp_d
 use crate::request_object::ResponseKey;
 use crate::wallet::{Body, KbJwt, Presentation, Wallet, WalletError, present, showing};
 
-/// What the wallet posts, before it is encoded: every part can be changed.
+/// The answer before it is encoded. Every part can be changed.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Where to post it.
     pub response_uri: String,
     /// `vp_token` and `state`, or `error`.
     pub parameters: Map<String, Value>,
-    /// How they are encrypted; `None`: they are not.
+    /// The encryption. `None`: plain.
     pub encryption: Option<Encryption>,
 }
 
-/// A presentation before it is text.
+/// A presentation before it is encoded.
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
     SdJwtVc { presentation: Presentation, kb_jwt: Box<KbJwt> },
@@ -41,7 +41,7 @@ impl Wallet {
         self.forge_1_0(request, Forgery::None, now_ms)
     }
 
-    /// The same, but for one part that is not as it should be.
+    /// The same, with one wrong part.
     ///
     /// # Errors
     /// No credential fits one of the queries.
@@ -65,7 +65,7 @@ impl Wallet {
         Ok(answer)
     }
 
-    /// The queries that are answered: of each set its first option that the wallet can answer.
+    /// The queries to answer: the first option of each set that the wallet can answer.
     fn chosen<'a>(
         &self,
         request: &'a Request,
@@ -117,7 +117,7 @@ impl Request {
         self.transcript_with(&self.client_id, &self.nonce, thumbprint.as_deref())
     }
 
-    /// The same for another client or origin, nonce and key.
+    /// The same for the given client or origin, nonce and key.
     pub(super) fn transcript_with(
         &self,
         client_id: &str,
@@ -144,12 +144,12 @@ impl Shown {
 }
 
 impl Answer {
-    /// These presentations, encrypted when the request asks for that.
+    /// An answer with these presentations, encrypted if the request demands it.
     pub fn new(request: &Request, vp_token: Map<String, Value>) -> Self {
         Self::of(request, "vp_token", vp_token.into(), true)
     }
 
-    /// The wallet's error instead (8.5): plain, or encrypted when the request asks for that.
+    /// An error of the wallet (8.5), encrypted if the request demands it.
     pub fn error(request: &Request, code: &str, encrypted: bool) -> Self {
         Self::of(request, "error", code.into(), encrypted)
     }
@@ -182,8 +182,8 @@ impl Answer {
     }
 }
 
-/// To this key, with party information that means nothing, as a suite sends it. All of it comes from
-/// the request's nonce: different for each request, the same on every run.
+/// An encryption to this key, with meaningless party information like that of a conformance suite. All of
+/// it depends on the request's nonce: different for each request, the same on every run.
 pub(super) fn encrypt_to(key: &ResponseKey, enc: Enc, nonce: &str) -> Encryption {
     let of = |what: &str| HashAlg::Sha256.hash(format!("{what} {nonce}").as_bytes());
     let ephemeral = SigningKey::from_seed(Curve::P256, of("ephemeral"));
@@ -196,7 +196,7 @@ fn is_of_type(credential: &Issued, query: &CredentialQuery) -> bool {
     query.types.iter().any(|accepted| accepted == vct)
 }
 
-/// What the paths select, with what is on the way and with all its parts; `None`: a path has nothing.
+/// The disclosures that the paths select, with their ancestors and all their parts. `None`: a path selects nothing.
 fn disclose(credential: &Issued, paths: &[Vec<Value>]) -> Option<Presentation> {
     let payload = credential.payload();
     let below = |one: &Disclosure, path: &[Value]| {
@@ -213,7 +213,7 @@ fn disclose(credential: &Issued, paths: &[Vec<Value>]) -> Option<Presentation> {
     })
 }
 
-/// Whether place and path are the same as far as both go.
+/// Whether one of place and path is a prefix of the other.
 fn runs_along(place: &[Segment], path: &[Value]) -> bool {
     place.iter().zip(path).all(|(segment, step)| match segment {
         Segment::Name(name) => step == name.as_str(),
@@ -235,7 +235,7 @@ fn is_visible(value: &Value, path: &[Value]) -> bool {
     }
 }
 
-/// The document with these elements alone; `None`: it lacks one.
+/// The document with only these elements. `None`: it lacks one.
 fn show_elements(document: &Document, paths: &[Vec<Value>]) -> Option<Document> {
     let elements: Option<Vec<(&str, &str)>> = paths.iter().map(|path| element(path)).collect();
     showing(document, elements?)

@@ -1,4 +1,4 @@
-//! What a wallet reads of the verifier's certificates (RFC 5280), and the path up to an anchor.
+//! The verifier's certificates as a wallet reads them (RFC 5280), and the path up to an anchor.
 
 use p256::ecdsa::signature::Verifier as _;
 
@@ -7,7 +7,7 @@ use crate::der::{self, oid};
 use crate::time::compact_utc;
 use crate::x509::{BASIC_CONSTRAINTS, SUBJECT_ALT_NAME};
 
-/// A certificate, read.
+/// A parsed certificate.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Certificate {
     /// The whole, in DER.
@@ -107,7 +107,7 @@ impl Certificate {
     }
 }
 
-/// Whether `chain`, leaf first, leads up to `anchor` at `now_ms`; the anchor stands outside of it.
+/// Whether `chain`, leaf first, leads up to `anchor` at `now_ms`. The chain does not contain the anchor.
 pub fn check_path(chain: &[Certificate], anchor: &Certificate, now_ms: u64) -> bool {
     let issuers = chain.iter().skip(1).chain([anchor]);
     let mut links = chain.iter().zip(issuers);
@@ -125,7 +125,7 @@ struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// The element at the start, and what stands behind it.
+    /// The element at the start, and the rest.
     fn first(der: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (tag, rest) = der.split_first()?;
         let (short, rest) = rest.split_first()?;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_holds_names_signatures_dates_and_the_right_to_issue() {
+    fn a_path_needs_names_signatures_dates_and_the_ca_flag() {
         let root = Identity::iaca(Curve::P384, SAMPLE_NOW_MS);
         let signer = root.document_signer(Curve::P256, SAMPLE_NOW_MS);
         let (anchor, leaf) = (read(&root), read(&signer));

@@ -1,4 +1,4 @@
-//! The browser's side (A, W3C Digital Credentials API): what a page passes on, and what it gets back.
+//! The browser's side (A, W3C Digital Credentials API): the request of a page, and its result.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,8 @@ use super::request::Request;
 use crate::codec::from_base64url;
 
 impl Request {
-    /// Reads one request that a page from `origin` passed to its browser: whom the answer is for is the
-    /// browser's to say. `None`: it is not of that protocol's form. Signatures are not looked at.
+    /// Reads one request that a page from `origin` passed to its browser, which says whom the answer is for.
+    /// `None`: it does not have that protocol's form. Signatures are not checked.
     pub fn of_browser(protocol: &str, data: &Value, origin: &str) -> Option<Self> {
         let (header, parameters) = match protocol {
             "openid4vp-v1-unsigned" => (Value::Null, data.as_object()?.clone()),
@@ -30,7 +30,7 @@ impl Request {
 }
 
 impl Answer {
-    /// What the page gets from `DigitalCredential.toJSON()`.
+    /// The result of `DigitalCredential.toJSON()` for the page.
     pub fn credential(&self, protocol: &str) -> Value {
         let data = match self.jwe() {
             Some(jwe) => json!({ "response": jwe }),

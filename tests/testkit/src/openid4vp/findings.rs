@@ -1,28 +1,28 @@
-//! What is wrong with a request or a reply, as a conformance suite lists it.
+//! The faults of a request or a reply, like the list of a conformance suite.
 
 use std::fmt;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Level {
     /// The verifier breaks a rule.
     Failure,
-    /// The verifier does what it better would not.
+    /// The verifier ignores a recommendation.
     Warning,
 }
 
-/// One check that did not hold.
+/// One failed check.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
-    /// How much it weighs.
+    /// Its severity.
     pub level: Level,
-    /// The check's own name.
+    /// The name of the check.
     pub check: &'static str,
-    /// What was there instead.
+    /// The actual value.
     pub about: String,
 }
 
-/// Every check that did not hold, in the order in which they were made.
+/// All failed checks, in order.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Findings(Vec<Finding>);
 
@@ -44,23 +44,23 @@ impl fmt::Display for Findings {
 }
 
 impl Findings {
-    /// Every one.
+    /// All findings.
     pub fn list(&self) -> &[Finding] {
         &self.0
     }
 
-    /// Whether every check held.
+    /// Whether every check passed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names of the checks that did not hold.
+    /// The names of the failed checks.
     pub fn checks(&self) -> Vec<&'static str> {
         self.0.iter().map(|finding| finding.check).collect()
     }
 
-    /// What a wallet refuses the request for: the first rule that it breaks. `is_plain`: it is of a gateway on
-    /// loopback without TLS, for which nothing is said about that.
+    /// The reason of a wallet to refuse the request: the first rule that it breaks. `is_plain`: the gateway is on
+    /// loopback without TLS, so missing TLS is ignored.
     pub fn refusal(&self, is_plain: bool) -> Option<String> {
         let of_tls = |found: &Finding| ["request_uri_https", "response_uri"].contains(&found.check);
         let mut failures = self.0.iter().filter(|found| found.level == Level::Failure);
@@ -68,17 +68,17 @@ impl Findings {
         Some(format!("the wallet refuses the request: {found}"))
     }
 
-    /// These and those.
+    /// Both lists.
     pub fn extend(&mut self, more: Self) {
         self.0.extend(more.0);
     }
 
-    /// A failure unless it `holds`.
+    /// Adds a failure unless it `holds`.
     pub(super) fn must(&mut self, check: &'static str, holds: bool, about: impl ToString) {
         self.note(Level::Failure, check, holds, about);
     }
 
-    /// A warning unless it `holds`.
+    /// Adds a warning unless it `holds`.
     pub(super) fn should(&mut self, check: &'static str, holds: bool, about: impl ToString) {
         self.note(Level::Warning, check, holds, about);
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wallet_refuses_what_breaks_a_rule_and_excuses_missing_tls_on_loopback_alone() {
+    fn a_wallet_refuses_broken_rules_and_excuses_missing_tls_only_on_loopback() {
         let mut findings = Findings::default();
         findings.should("state", false, "");
         assert_eq!(findings.refusal(false), None);

@@ -1,5 +1,5 @@
-//! Answers that a verifier must not take, or takes for a reason: one part at a time is not as a
-//! wallet makes it.
+//! Answers that a verifier must refuse, or accepts for a reason: one part differs from that of an honest
+//! wallet.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::mdoc::{DeviceProof, Document, iso_18013_7, openid4vp};
 use crate::request_object::ResponseKey;
 use crate::time::{MINUTE_MS, YEAR_MS, numeric_date};
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Forgery {
     /// Nothing.
@@ -22,7 +22,7 @@ pub enum Forgery {
     Transcript,
     /// It signed the one of ISO/IEC TS 18013-7 Annex B.
     TranscriptOfAnnexB,
-    /// It signed one without a thumbprint where there is a key, or with one where there is none.
+    /// It signed one without a thumbprint although there is a key, or with one although there is none.
     TranscriptThumbprint,
     /// It signed one for another nonce.
     TranscriptNonce,
@@ -32,13 +32,13 @@ pub enum Forgery {
     DeviceMac,
     /// Two documents in one response.
     TwoDocuments,
-    /// A document of a type that nobody asked for beside the one asked for.
+    /// The requested document and one of a type that was not requested.
     AnotherDocument,
-    /// Another key than the credential's signed.
+    /// A proof signed with another key than the credential's.
     DeviceKey,
-    /// A changed signature of the holder.
+    /// The holder's signature, with one bit changed.
     KbSignature,
-    /// Another key than the credential's signed.
+    /// A proof signed with another key than the credential's.
     KbKey,
     /// The proof covers other disclosures.
     SdHash,
@@ -48,15 +48,15 @@ pub enum Forgery {
     Audience,
     /// The proof is for the client without its prefix.
     AudienceWithoutPrefix,
-    /// The proof is for where the answer is posted.
+    /// The proof is for the address that the answer is posted to.
     AudienceOfResponseUri,
     /// The proof is a year old.
     IatYearBack,
-    /// The proof is of tomorrow.
+    /// The proof is from tomorrow.
     IatAhead,
     /// No proof.
     NoProof,
-    /// An answer to a query that nobody made, besides the others.
+    /// An additional answer to a query that does not exist.
     UnknownQueryId,
     /// The first query is not answered.
     MissingQueryId,
@@ -72,9 +72,9 @@ pub enum Forgery {
     ObjectElement,
     /// A number where a presentation is a string.
     NumberElement,
-    /// `vp_token` as the drafts have it: one string.
+    /// `vp_token` in the form of the drafts: one string.
     DraftString,
-    /// `vp_token` as the drafts have it: an array, with a `presentation_submission`.
+    /// `vp_token` in the form of the drafts: an array, with a `presentation_submission`.
     DraftArray,
     /// Another `state`.
     State,
@@ -82,12 +82,12 @@ pub enum Forgery {
     NoState,
     /// Encrypted to a key that the request does not have.
     OtherKey,
-    /// Not encrypted where it should be.
+    /// Not encrypted although it should be.
     Unencrypted,
 }
 
 impl Forgery {
-    /// What can be wrong with an SD-JWT VC alone.
+    /// Faults of SD-JWT VCs only.
     pub const SD_JWT_VC: &[Self] = &[
         Self::KbSignature,
         Self::KbKey,
@@ -101,7 +101,7 @@ impl Forgery {
         Self::NoProof,
     ];
 
-    /// What can be wrong with an mdoc alone.
+    /// Faults of mdocs only.
     pub const MDOC: &[Self] = &[
         Self::Transcript,
         Self::TranscriptOfAnnexB,
@@ -114,7 +114,7 @@ impl Forgery {
         Self::DeviceKey,
     ];
 
-    /// What can be wrong with an answer of either format.
+    /// Faults of answers in either format.
     pub const EVERY: &[Self] = &[
         Self::CredentialSignature,
         Self::UnknownQueryId,
@@ -246,7 +246,7 @@ impl Forgery {
         }
     }
 
-    /// The SessionTranscript that is signed instead.
+    /// The SessionTranscript to sign instead.
     fn transcript(self, request: &Request) -> Option<Vec<u8>> {
         let own = request.encryption.as_ref().map(|(key, _)| key.thumbprint());
         let (client_id, nonce) = (&*request.client_id, &*request.nonce);

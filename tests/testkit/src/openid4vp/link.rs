@@ -1,4 +1,4 @@
-//! The link that a QR code carries: a request by value, or where one is fetched.
+//! The link in a QR code: a request by value, or the address of one.
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -7,19 +7,19 @@ use super::findings::Findings;
 use crate::request::SCHEMES;
 use crate::wallet::Body;
 
-/// The nonce that this wallet sends along when it fetches a request by POST (5.10).
+/// The nonce that this wallet sends when it fetches a request by POST (5.10).
 pub const WALLET_NONCE: &str = "pTDXPKMSr8uVRzTl3-CsGg";
 
-/// A link, read.
+/// A parsed link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Link {
     /// The parameters themselves; JSON members are still text.
     ByValue(Map<String, Value>),
-    /// Where the Request Object is.
+    /// The address of the Request Object.
     ByReference {
-        /// Whom the answer is for.
+        /// The client that the answer is for.
         client_id: String,
-        /// Where the Request Object is fetched.
+        /// The address of the Request Object.
         request_uri: String,
         /// Whether the wallet may fetch it by POST.
         post: bool,
@@ -27,7 +27,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Reads a link; what is missing reads as empty, and is a finding.
+    /// Reads a link. Missing parts are empty, and are findings.
     pub fn read(uri: &str) -> (Self, Findings) {
         let mut findings = Findings::default();
         let parameters = parameters(uri, &mut findings);
@@ -53,7 +53,7 @@ impl Link {
         (Self::ByReference { client_id, request_uri, post }, findings)
     }
 
-    /// What a wallet sends when it fetches the Request Object by POST.
+    /// The form of a wallet that fetches the Request Object by POST.
     pub fn fetch_form(wallet_nonce: &str) -> Body {
         let metadata = r#"{"vp_formats_supported":{"dc+sd-jwt":{},"mso_mdoc":{}}}"#;
         Body::form(&Map::from_iter([
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_does_not_carry_is_found() {
+    fn missing_parameters_of_a_link_are_found() {
         for (more, check) in [
             ("&request_uri_method=POST", "request_uri_method"),
             ("&nonce=n", "link_parameters"),

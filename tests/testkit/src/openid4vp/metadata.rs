@@ -16,10 +16,10 @@ const MEMBERS: [&str; 3] = ["jwks", ENCS, "vp_formats_supported"];
 /// The private members of keys (RFC 7518 6).
 const PRIVATE: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 const JOSE: [&str; 3] = ["ES256", "ES384", "ES512"];
-/// The older and the newer number of each curve (RFC 9864); a wallet compares the bare numbers.
+/// The older and the newer number of each curve (RFC 9864). A wallet compares the bare numbers.
 const COSE: [[i64; 2]; 3] = [[-7, -9], [-35, -51], [-36, -52]];
 
-/// The first key and the first `enc`, which is what a suite takes.
+/// The first key and the first `enc`, the choice of a conformance suite.
 pub(super) fn encryption(request: &Request) -> Option<(ResponseKey, Enc)> {
     let metadata = request.parameters.get("client_metadata")?;
     let jwk = metadata.pointer("/jwks/keys/0")?;
@@ -42,7 +42,7 @@ pub(super) fn check(request: &Request, expected: &Expected, findings: &mut Findi
         check_keys(&metadata["jwks"], findings);
         check_encs(metadata, expected, findings);
     } else {
-        // A known wallet refuses the list there, and a key that nothing is encrypted to is of no use.
+        // A known wallet refuses the list there, and an unused key has no purpose.
         findings.must("jwks_without_encryption", metadata.get("jwks").is_none(), "there");
         findings.must("enc_without_encryption", metadata.get(ENCS).is_none(), &metadata[ENCS]);
     }

@@ -7,7 +7,7 @@ use super::link::is_https;
 use super::request::{Expected, Prefix, Request, text_of};
 use super::{transaction_data, verifier_info};
 
-/// What a request may carry; everything else is a warning.
+/// The known parameters of a request. Any other is a warning.
 const KNOWN: [&str; 15] = [
     "aud",
     "client_id",
@@ -26,7 +26,7 @@ const KNOWN: [&str; 15] = [
     "iss",
 ];
 
-/// What contradicts the request: each is a check of its own.
+/// Parameters that contradict the request. Each has its own check.
 const FORBIDDEN: [&str; 3] = ["redirect_uri", "scope", "client_id_scheme"];
 
 pub(super) fn check(request: &Request, expected: &Expected, findings: &mut Findings) {
@@ -70,7 +70,7 @@ fn check_texts(request: &Request, findings: &mut Findings) {
     findings.should("state_sent", state.is_some(), "");
 }
 
-/// Shannon's entropy of the text's own characters, times their number.
+/// The Shannon entropy of the text's characters, times their number.
 #[allow(clippy::cast_precision_loss)] // of some dozens
 fn shannon(text: &str) -> f64 {
     let length = text.len() as f64;

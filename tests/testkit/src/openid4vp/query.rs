@@ -1,4 +1,4 @@
-//! `dcql_query` (6, B.2.3, B.3.5): as a wallet reads it, and what is wrong with it.
+//! `dcql_query` (6, B.2.3, B.3.5), as a wallet reads it, and its faults.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ pub enum Format {
     Mdoc,
 }
 
-/// What is asked for.
+/// A parsed query.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// As sent.
     pub json: Value,
     /// One for each credential.
     pub credentials: Vec<CredentialQuery>,
-    /// Which of them are wanted together; empty: all of them.
+    /// The sets of credentials. Empty: all are requested.
     pub sets: Vec<CredentialSet>,
 }
 
@@ -38,14 +38,14 @@ pub struct CredentialQuery {
     pub format: Format,
     /// The accepted types, or the document type.
     pub types: Vec<String>,
-    /// Where the wanted claims are; none: only what cannot be hidden.
+    /// The paths of the requested claims. Empty: only claims that cannot be hidden.
     pub paths: Vec<Vec<Value>>,
 }
 
-/// Credentials that are wanted together.
+/// A set of credentials.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialSet {
-    /// One of these lists of ids is to be answered.
+    /// The options: the answer has all ids of one list.
     pub options: Vec<Vec<String>>,
     /// Whether the answer must have one.
     pub required: bool,
@@ -62,7 +62,7 @@ impl Format {
 }
 
 impl Query {
-    /// Reads it as far as it can be.
+    /// Reads it as far as possible.
     pub fn read(json: &Value) -> Self {
         let set = |set: &Value| CredentialSet {
             options: elements(&set["options"]).iter().map(texts).collect(),
@@ -75,7 +75,7 @@ impl Query {
         }
     }
 
-    /// What it uses of the features that a known wallet refuses, each by its name.
+    /// The names of the used features that a known wallet refuses.
     pub fn refused_features(&self) -> Vec<&'static str> {
         let mut features = Vec::new();
         let mut note = |name, used: bool| {
@@ -229,7 +229,7 @@ impl CredentialQuery {
         }
     }
 
-    /// Claims of an SD-JWT VC that cannot be hidden are not asked for.
+    /// Claims of an SD-JWT VC that cannot be hidden are not requested.
     fn is_always_visible(&self, claim: &Value) -> bool {
         const VISIBLE: [&str; 8] =
             ["iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"];

@@ -1,11 +1,11 @@
-//! What the verifier says to an answer (8.2, H5.1).
+//! The verifier's reply to an answer (8.2, H5.1).
 
 use serde_json::Value;
 
 use super::findings::Findings;
 use super::link::is_https;
 
-/// Checks the reply to an answer that was taken: its status, media type and body.
+/// Checks the reply to an accepted answer: its status, media type and body.
 pub fn check_reply(status: u16, content_type: &str, body: &[u8], same_device: bool) -> Findings {
     let mut findings = Findings::default();
     findings.must("reply_status", status == 200, status);

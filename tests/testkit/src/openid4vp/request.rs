@@ -1,4 +1,4 @@
-//! A request as the wallet has it, and what the wallet expected of it.
+//! A request, as the wallet reads it, and the expected properties of a request.
 
 use std::collections::BTreeMap;
 
@@ -26,75 +26,75 @@ pub enum Prefix {
     X509Hash,
 }
 
-/// What a request under test is to be.
+/// The expected properties of a request under test.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// How the client is identified.
     pub prefix: Prefix,
     /// Whether answers are encrypted.
     pub encrypted: bool,
-    /// The format of each credential that is asked for.
+    /// The format of each requested credential.
     pub formats: Vec<Format>,
-    /// Whether HAIP holds.
+    /// Whether the rules of HAIP apply.
     pub haip: bool,
     /// Whether the tenant asked for the holder's consent to a transaction.
     pub transaction_data: bool,
-    /// What `x5c` leads up to, in DER.
+    /// The trust anchor of `x5c`, in DER.
     pub anchor: Option<Vec<u8>>,
-    /// The document behind a DID.
+    /// The DID document.
     pub did_document: Option<Value>,
-    /// When the wallet reads it.
+    /// The time of the wallet.
     pub now_ms: u64,
 }
 
-/// A Request Object as it was fetched.
+/// A fetched Request Object.
 #[derive(Clone, Debug)]
 pub struct Fetched {
     /// The `Content-Type` of the reply.
     pub content_type: String,
     /// The compact JWS.
     pub jwt: String,
-    /// The nonce that was sent along.
+    /// The wallet's nonce, if it was sent.
     pub wallet_nonce: Option<String>,
 }
 
 impl Fetched {
-    /// What a reply holds to a GET, or to the POST with which this wallet sends [`WALLET_NONCE`].
+    /// The Request Object from a reply to a GET, or to a POST with [`WALLET_NONCE`].
     pub fn new(jwt: String, content_type: String, is_post: bool) -> Self {
         let wallet_nonce = is_post.then(|| WALLET_NONCE.to_owned());
         Self { content_type, jwt, wallet_nonce }
     }
 }
 
-/// The encryption keys that a wallet has seen: thumbprint and the nonce of the request.
+/// The encryption keys that a wallet has seen: thumbprint and nonce of the request.
 #[derive(Clone, Debug, Default)]
 pub struct Keys(BTreeMap<Vec<u8>, String>);
 
-/// A request, read as far as it can be; what is missing is empty.
+/// A request, parsed as far as possible. Missing parts are empty.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Its parameters; by value, JSON members are read.
+    /// Its parameters. JSON members of a request by value are parsed.
     pub parameters: Map<String, Value>,
     /// The header of the Request Object.
     pub header: Value,
-    /// Whom the answer is for, as sent.
+    /// The client that the answer is for, as sent.
     pub client_id: String,
     /// Where the answer is posted.
     pub response_uri: String,
-    /// To be repeated in the holder's proof.
+    /// The nonce for the holder's proof.
     pub nonce: String,
-    /// To be repeated in the answer.
+    /// The state for the answer.
     pub state: Option<String>,
-    /// What is asked for.
+    /// The query.
     pub query: Query,
-    /// Of the page whose browser it came through; `None`: it came behind a link.
+    /// The origin of the page that asked. `None`: the request was behind a link.
     pub origin: Option<String>,
-    /// What the answer is encrypted to, and how: the first key and the first `enc` of the request.
+    /// The encryption of the answer: the first key and the first `enc` of the request.
     pub encryption: Option<(ResponseKey, Enc)>,
 }
 
 impl Prefix {
-    /// With the colon.
+    /// The prefix, with the colon.
     pub const fn text(self) -> &'static str {
         match self {
             Self::RedirectUri => "redirect_uri:",
@@ -109,14 +109,14 @@ impl Prefix {
         matches!(self, Self::X509SanDns | Self::X509Hash)
     }
 
-    /// The client of this prefix, of this leaf or DID.
+    /// The `x509_hash:` identifier for this leaf certificate.
     pub fn x509_hash(leaf: &[u8]) -> String {
         format!("{}{}", Self::X509Hash.text(), base64url(&HashAlg::Sha256.hash(leaf)))
     }
 }
 
 impl Request {
-    /// Reads the request behind `uri`, and lists what is wrong with link, envelope and request.
+    /// Reads the request behind `uri`, and lists the faults of link, envelope and request.
     pub fn read(
         uri: &str,
         fetched: Option<&Fetched>,
@@ -152,7 +152,7 @@ impl Request {
         (read, findings)
     }
 
-    /// Its parties as a holder's proof repeats them.
+    /// The values that a holder's proof repeats.
     pub fn parties(&self) -> AuthorizationRequest {
         AuthorizationRequest {
             client_id: self.client_id.clone(),
@@ -164,7 +164,7 @@ impl Request {
         }
     }
 
-    /// The same, through the browser of a page from there.
+    /// The same, through the browser of a page from this origin.
     #[must_use]
     pub fn from_origin(mut self, origin: &str) -> Self {
         self.origin = Some(origin.into());

@@ -1,4 +1,4 @@
-//! The signed Request Object (5, 5.8, 5.10, RFC 9101) and the client behind its signature (5.9.3).
+//! The signed Request Object (5, 5.8, 5.10, RFC 9101) and the client that signed it (5.9.3).
 
 use p256::ecdsa::signature::Verifier as _;
 use p256::ecdsa::{Signature, VerifyingKey};
@@ -14,7 +14,7 @@ use crate::request_object::point_of;
 
 const MINUTE: u64 = 60;
 
-/// Header and claims of the Request Object, and what is wrong with them as an envelope.
+/// Header and claims of the Request Object, and their faults as an envelope.
 pub(super) fn read(
     client_id: &str,
     fetched: &Fetched,
@@ -85,7 +85,7 @@ fn certified_point(
     Some(leaf.point.clone())
 }
 
-/// A dNSName is the client's, and the answer goes to that host.
+/// The client is a dNSName of the certificate, and the answer goes to that host.
 fn fits_dns_name(client_id: &str, claims: &Map<String, Value>, leaf: &Certificate) -> bool {
     let name = client_id.strip_prefix(Prefix::X509SanDns.text()).unwrap_or_default();
     let response_uri = claims.get("response_uri").and_then(Value::as_str).unwrap_or_default();

@@ -5,17 +5,17 @@ use crate::mdoc::{Cbor, Document, IssuerSigned, rfc3339};
 use crate::time::{DAY_MS, YEAR_MS};
 use crate::x509::{CRL_DISTRIBUTION_POINTS, CertificateBuilder, Identity, Name};
 
-/// The sample authority, by the name of its trust entry.
+/// The name of the sample authority's trust entry.
 pub const MDL_ISSUER: &str = "https://iaca.example";
 
 /// A driving licence and the certificates around it.
 #[derive(Clone, Debug)]
 pub struct SampleMdl {
-    /// Trust this one.
+    /// The root to trust.
     pub root: Identity,
-    /// Signed the licence. It publishes no CRL, which test-mode sessions tolerate.
+    /// The signer of the licence. It publishes no CRL, which test-mode sessions tolerate.
     pub signer: Identity,
-    /// The licence; its device key is in it.
+    /// The licence, with its device key.
     pub document: Document,
 }
 

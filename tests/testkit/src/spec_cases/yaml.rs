@@ -7,7 +7,7 @@ use yaml_rust2::scanner::TScalarStyle;
 
 use crate::spec_cases::SpecError;
 
-/// A value, and whether `!sd` stands before it.
+/// A value, and whether it has the tag `!sd`.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) marked: bool,

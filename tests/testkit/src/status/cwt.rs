@@ -6,13 +6,13 @@ use crate::keys::{Curve, SigningKey};
 /// A token before it is signed. Values are encoded CBOR.
 #[derive(Clone, Debug)]
 pub struct StatusCwt {
-    /// The protected header but for `alg`.
+    /// The protected header without `alg`.
     pub protected: Vec<(i64, Vec<u8>)>,
     /// The unprotected header.
     pub unprotected: Vec<(i64, Vec<u8>)>,
     /// The claims.
     pub claims: Vec<(i64, Vec<u8>)>,
-    /// The algorithm's label; that of the key when absent.
+    /// The algorithm's label. If absent, that of the key.
     pub alg: Option<i64>,
 }
 
@@ -51,7 +51,7 @@ impl StatusCwt {
         token.with(65530, map(&[(text("identifiers"), map(&entries))]))
     }
 
-    /// With a claim, though there may be one of the same label.
+    /// With a claim, even if there is one with the same label.
     #[must_use]
     pub fn and(mut self, label: i64, value: Vec<u8>) -> Self {
         self.claims.push((label, value));

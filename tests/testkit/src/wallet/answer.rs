@@ -5,10 +5,10 @@ use url::form_urlencoded;
 
 use crate::request::AuthorizationRequest;
 
-/// What the wallet posts, before it is encoded.
+/// The answer before it is encoded.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Where to post it.
+    /// The address to post it to.
     pub response_uri: String,
     /// One presentation per input descriptor, in their order.
     pub presentations: Vec<String>,

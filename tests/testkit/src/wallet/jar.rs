@@ -21,13 +21,13 @@ pub enum Transcript {
 /// An answer to a signed request, before it is encrypted: every part can be changed.
 #[derive(Clone, Debug)]
 pub struct JarAnswer {
-    /// Where to post it.
+    /// The address to post it to.
     pub response_uri: String,
-    /// What is encrypted, as a JSON object.
+    /// The plaintext, as a JSON object.
     pub payload: Map<String, Value>,
     /// Encrypted instead of `payload`.
     pub payload_bytes: Option<Vec<u8>>,
-    /// How.
+    /// The encryption.
     pub encryption: Encryption,
 }
 
@@ -54,7 +54,7 @@ impl Wallet {
     }
 }
 
-/// What ISO/IEC TS 18013-7 calls mdocGeneratedNonce. A wallet draws it; this one is the same on
+/// The mdocGeneratedNonce of ISO/IEC TS 18013-7. A wallet draws it at random; this one is the same on
 /// every run.
 const MDOC_GENERATED_NONCE: &str = "SKpQ5gK0pfXWTdSwdXNVlg";
 
@@ -91,7 +91,7 @@ impl JarAnswer {
         made
     }
 
-    /// The wallet's error instead of an answer, to be encrypted as an answer is.
+    /// An error of the wallet, to be encrypted like an answer.
     pub fn error(jar: &JarRequest, code: &str) -> Self {
         let payload = Map::from_iter([
             (String::from("error"), code.into()),
@@ -105,7 +105,7 @@ impl JarAnswer {
         }
     }
 
-    /// With another `enc`, and the party information that was there.
+    /// With another `enc`, and the same party information.
     #[must_use]
     pub fn with_enc(mut self, enc: Enc) -> Self {
         self.encryption.set("enc", enc.name());

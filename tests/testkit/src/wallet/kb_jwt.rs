@@ -1,4 +1,4 @@
-//! The key binding JWT (RFC 9901 4.3), open to any change before it is signed.
+//! The key binding JWT (RFC 9901 4.3). Every part can be changed before it is signed.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::wallet::Presentation;
 /// A key binding JWT before it is signed.
 #[derive(Clone, Debug)]
 pub struct KbJwt {
-    /// Signs it.
+    /// The key that signs it.
     pub key: SigningKey,
     /// The JOSE header.
     pub header: Map<String, Value>,
@@ -24,7 +24,7 @@ pub struct KbJwt {
 }
 
 impl KbJwt {
-    /// The proof that `request` asks for.
+    /// The proof for `request`.
     pub fn new(
         key: &SigningKey,
         presentation: &Presentation,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_claims_and_texts_are_what_is_signed() {
+    fn changed_claims_and_texts_are_signed() {
         let key = SigningKey::from_seed(Curve::P256, "holder");
         let mut kb_jwt = KbJwt::new(&key, &presentation(), &request(), 0);
         kb_jwt.set("aud", json!(["a"]));

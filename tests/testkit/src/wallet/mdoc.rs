@@ -4,13 +4,13 @@ use crate::codec::base64url;
 use crate::mdoc::{Cbor, DeviceProof, Document, device_response, openid4vp};
 use crate::request::AuthorizationRequest;
 
-/// The document with these elements of a namespace alone; `None` when it lacks one. Of an age that
-/// it does not state, the nearest statements are shown (ISO/IEC 18013-5 7.2.5).
+/// The document with only these elements of a namespace. `None`: it lacks one. For an age that it does
+/// not state, the nearest ages are disclosed (ISO/IEC 18013-5 7.2.5).
 pub fn disclosing(document: &Document, name_space: &str, elements: &[String]) -> Option<Document> {
     showing(document, elements.iter().map(|element| (name_space, element.as_str())))
 }
 
-/// The same of elements that each name their namespace.
+/// The same for elements that each name their namespace.
 pub(crate) fn showing<'a>(
     document: &Document,
     elements: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -34,13 +34,13 @@ pub(crate) fn showing<'a>(
     Some(document)
 }
 
-/// The DeviceResponse as vp_token carries it, signed by the device for this unencrypted request.
+/// The DeviceResponse for vp_token, signed by the device for this unencrypted request.
 pub fn present_mdoc(document: &Document, request: &AuthorizationRequest) -> String {
     let transcript = openid4vp(&request.client_id, &request.nonce, None, &request.response_uri);
     prove_mdoc(document, &transcript, &DeviceProof::Signature)
 }
 
-/// The DeviceResponse as vp_token carries it, proved for this encoded SessionTranscript.
+/// The DeviceResponse for vp_token, proved for this encoded SessionTranscript.
 pub fn prove_mdoc(document: &Document, transcript: &[u8], proof: &DeviceProof) -> String {
     let document = document.prove(transcript, proof);
     base64url(&device_response(vec![document]).encode())
@@ -54,7 +54,7 @@ fn find(document: &Document, name_space: &str, element: &str) -> Option<Cbor> {
     item.map(|item| item.map.clone().at("elementValue").clone())
 }
 
-/// The lowest true statement above the asked age, and the highest false one below it.
+/// The lowest true statement above the requested age, and the highest false one below it.
 fn nearest_ages(document: &Document, name_space: &str, element: &str) -> Vec<String> {
     let Some(age) = element.strip_prefix("age_over_").and_then(|age| age.parse::<u8>().ok()) else {
         return Vec::new();

@@ -18,7 +18,7 @@ pub struct Presentation {
 }
 
 impl Presentation {
-    /// Everything.
+    /// All disclosures.
     pub fn whole(credential: &Issued) -> Self {
         Self::choosing(credential, |_| true)
     }
@@ -30,8 +30,8 @@ impl Presentation {
         })
     }
 
-    /// What `selector` marks: an object or array that mirrors the credential, `true` or anything
-    /// that is neither empty nor false nor null where a value is to be disclosed.
+    /// The disclosures that `selector` marks: an object or array that mirrors the credential, with `true`,
+    /// or any value that is not empty, false or null, for each value to disclose.
     pub fn selecting(credential: &Issued, selector: &Value) -> Self {
         Self::choosing(credential, |disclosure| is_selected(selector, &disclosure.path))
     }
@@ -63,7 +63,7 @@ impl Presentation {
     }
 }
 
-/// The text to present, with a key binding JWT or without.
+/// The text to present, with or without a key binding JWT.
 pub fn present(presentation: &Presentation, kb_jwt: Option<&str>) -> String {
     presentation.sd_jwt() + kb_jwt.unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-// The receiving half of a wallet, on the EUDI library for Kotlin. Each line that it reads is an errand in JSON: an
-// offer, keys for the samples, and how the wallet proves itself. Each line that it prints says how it went.
+// The receiving half of a wallet, on the EUDI library for Kotlin. Each input line is an errand in JSON: an offer, keys for
+// the samples, and the kind of wallet authentication. Each output line is the outcome of an errand.
 
 import com.nimbusds.jose.JOSEObjectType
 import com.nimbusds.jose.JWSAlgorithm
@@ -55,7 +55,7 @@ import javax.net.ssl.TrustManagerFactory
 private const val CLIENT_ID = "eudi-of-the-tests"
 
 fun main() {
-    // Only outcomes go to standard output, and the library's log elsewhere.
+    // Standard output is for outcomes only. The library logs elsewhere.
     val out = System.out
     System.setOut(System.err)
     for (line in generateSequence(::readLine)) {
@@ -63,7 +63,7 @@ fun main() {
     }
 }
 
-/** How far the errand went, and what ended it, if anything did. */
+/** The last step of an errand, and the error that ended it, if any. */
 private suspend fun run(errand: JsonObject): JsonObject = buildJsonObject {
     runCatching { receive(errand) }.onFailure {
         it.printStackTrace()
@@ -72,7 +72,7 @@ private suspend fun run(errand: JsonObject): JsonObject = buildJsonObject {
     }
 }
 
-/** Takes the errand's offer. Says what each step gave, once it is done. */
+/** Accepts the errand's offer. Reports the result of each step. */
 private suspend fun JsonObjectBuilder.receive(errand: JsonObject) {
     val http = http(errand.text("ca"))
     val offer = CredentialOfferRequestResolver(http, IssuerMetadataPolicy.IgnoreSigned)
@@ -109,7 +109,7 @@ private fun config(errand: JsonObject) = OpenId4VCIConfig(
     dPoPSigner = if ("bound" in errand) signer(ECKeyGenerator(Curve.P_256).generate()) else null,
 )
 
-/** A client that a wallet provider attests, with a key of its own. */
+/** A client with its own key and an attestation of a wallet provider. */
 private fun attested(provider: JsonObject): Client.Attested {
     val instance = ECKeyGenerator(Curve.P_256).generate()
     val header = JWSHeader.Builder(JWSAlgorithm.ES256)
@@ -131,7 +131,7 @@ private fun attested(provider: JsonObject): Client.Attested {
 private fun signer(key: ECKey): PopSigner.Jwt =
     PopSigner.jwtPopSigner(key, JWSAlgorithm.ES256, JwtBindingKey.Jwk(key.toPublicJWK()))
 
-/** Clients that trust servers under this root, as PEM. The library reads nothing without TLS. */
+/** HTTP clients that trust servers under this root (PEM). The library needs TLS. */
 private fun http(root: String): KtorHttpClientFactory {
     val store = KeyStore.getInstance(KeyStore.getDefaultType()).apply { load(null) }
     val certificate = CertificateFactory.getInstance("X.509").generateCertificate(root.byteInputStream())

@@ -1,4 +1,4 @@
-// How the wallet takes an offer: Multipaz's own provisioning, with keys in software and a wallet provider of the test.
+// Accepts offers by Multipaz's own provisioning, with software keys and a wallet provider of the test.
 
 @file:OptIn(
     kotlin.time.ExperimentalTime::class,
@@ -59,12 +59,12 @@ private const val CREDENTIALS = 3
 
 private val received = mutableListOf<DocumentStore>()
 
-/** The documents that an earlier errand received, by its number. */
+/** The documents of earlier errands, by number. */
 internal fun received(number: Int): DocumentStore = received[number]
 
-/** Takes the errand's offer, typing its codes: how many credentials came, and each fault that the library finds. */
+/** Accepts the errand's offer and types its codes. Returns the number of credentials, and all faults found by the library. */
 internal suspend fun receive(errand: JsonObject): JsonObject {
-    // Multipaz asks for keys on the main dispatcher, which only programs with a window have.
+    // Multipaz requests keys on the main dispatcher, which only programs with a window have.
     Dispatchers.setMain(Dispatchers.Default)
     val storage = EphemeralStorage()
     val area = SoftwareSecureArea.create(storage)
@@ -108,7 +108,7 @@ private fun model(store: DocumentStore, area: SoftwareSecureArea, attests: Boole
     authorizationSecureArea = area,
 )
 
-/** Types each code when the library asks for one: how often it asked again. */
+/** Types a code whenever the library asks for one. Returns how often it asked again. */
 private suspend fun ProvisioningModel.type(codes: List<String>): Int {
     var last: ProvisioningModel.State? = null
     var again = 0
@@ -130,7 +130,7 @@ private fun ProvisioningModel.State.isLast() =
 private suspend fun Credential.findings(): List<String> =
     validate().run { errors + warnings }.map { it.message }
 
-/** The wallet provider of the test, with the library's own attestations. It remembers what it attested. */
+/** The wallet provider of the test, with the library's own attestations. It records its attestations. */
 private class WalletProvider(
     given: JsonObject,
     private val signer: OpenID4VCIBackend = signer(given),
@@ -167,7 +167,7 @@ private fun signer(given: JsonObject): OpenID4VCIBackend {
     )
 }
 
-/** `attests`: reads server metadata as if it left the wallet no choice but to attest itself. */
+/** `attests`: reads server metadata as if client attestation were required. */
 private fun http(attests: Boolean) = HttpClient(Java) {
     followRedirects = false
     if (attests) install(WithoutNone)
@@ -186,7 +186,7 @@ private val WithoutNone = createClientPlugin("WithoutNone") {
 
 private const val AUTH_METHODS = "token_endpoint_auth_methods_supported"
 
-/** Asks the user nothing: a key in software needs no unlocking. */
+/** Never asks the user: a software key needs no unlocking. */
 private object Unattended : PromptModel(NoDialogs) {
     override val promptModelScope = CoroutineScope(Dispatchers.Default + SupervisorJob() + this)
 }

@@ -1,6 +1,6 @@
-// A wallet on Multipaz. Each line that it reads is an errand in JSON. It has an offer to take, a link to answer, or the
-// request that a page passes to its browser; then the credentials that this wallet holds, and how it misbehaves, if it
-// does. Each line that it prints says how it went.
+// A wallet on Multipaz. Each input line is an errand in JSON. It has an offer, a link, or the request that a page passes to
+// its browser, the credentials of the wallet, and the fault of the wallet, if any. Each output line is the outcome of an
+// errand.
 
 @file:OptIn(kotlin.time.ExperimentalTime::class)
 
@@ -45,7 +45,7 @@ import org.multipaz.trustmanagement.TrustMetadata
 import java.util.Base64
 
 fun main() {
-    // The library logs to what is standard output by now.
+    // The library logs to the current standard output.
     val out = System.out
     System.setOut(System.err)
     for (line in generateSequence(::readLine)) {
@@ -57,7 +57,7 @@ fun main() {
     }
 }
 
-/** Takes the errand's offer, answers what its page passes on, or answers what is behind its link. */
+/** Accepts the errand's offer, or answers the request of its page or behind its link. */
 private suspend fun run(errand: JsonObject): JsonObject {
     if ("offer" in errand) return receive(errand)
     val source = source(errand)
@@ -69,7 +69,7 @@ private suspend fun run(errand: JsonObject): JsonObject {
     }
 }
 
-/** Answers one request that a page from `origin` passes to its browser: what the page gets. */
+/** Answers one request that a page from `origin` passes to its browser. Returns the page's result. */
 private suspend fun answerPage(source: SimplePresentmentSource, page: JsonObject): JsonObject =
     digitalCredentialsPresentment(
         protocol = page.text("protocol"),
@@ -80,7 +80,7 @@ private suspend fun answerPage(source: SimplePresentmentSource, page: JsonObject
         source = source,
     )
 
-/** Answers the request behind the errand's `link`: the address to send the user to. */
+/** Answers the request behind the errand's `link`. Returns the address to send the user to. */
 private suspend fun answerLink(source: SimplePresentmentSource, errand: JsonObject): String? {
     val link = errand.text("link")
     val changes = errand["changes"]?.jsonObject ?: return uriSchemePresentment(
@@ -93,7 +93,7 @@ private suspend fun answerLink(source: SimplePresentmentSource, errand: JsonObje
     return answerAnother(source, link, changes)
 }
 
-/** Answers, at the same place, a request that differs from the one asked: the proofs are for that one. */
+/** Posts, to the same address, an answer to a changed request: its proofs are for that one. */
 private suspend fun answerAnother(
     source: SimplePresentmentSource,
     link: String,
@@ -116,7 +116,7 @@ private suspend fun answerAnother(
         Json.parseToJsonElement(reply).jsonObject["redirect_uri"]?.jsonPrimitive?.content
     }
 
-/** The documents of this wallet, the root that it trusts, and its user, who without a root agrees to every request. */
+/** The documents of this wallet, its trusted root, and its user, who agrees to every request if there is no root. */
 private suspend fun source(errand: JsonObject): SimplePresentmentSource {
     val root = errand["trusted_root"]?.let { X509Cert.fromPem(it.jsonPrimitive.content) }
     val consent: ShowConsentPromptFn = { requester, trusted, consent, preselected, inFocus ->
@@ -138,7 +138,7 @@ private suspend fun source(errand: JsonObject): SimplePresentmentSource {
     )
 }
 
-/** The errand's credentials, each with the key that it says. */
+/** The errand's credentials, each with its key. */
 private suspend fun documents(errand: JsonObject): DocumentStore {
     val storage = EphemeralStorage()
     val area = SoftwareSecureArea.create(storage)

@@ -1,4 +1,4 @@
-//! What the wallet answers, and that every forgery changes what is answered.
+//! The answers of the wallet. Every forgery changes the answer.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn token(answer: &Answer, id: &str) -> String {
 }
 
 #[test]
-fn each_query_has_one_presentation_and_the_client_is_named_as_it_was_sent() {
+fn each_query_has_one_presentation_and_the_client_is_the_one_that_was_sent() {
     let (request, _) = Made::new(Prefix::X509Hash, true).read();
     let answer = answered(&request, Forgery::None);
     let pid = token(&answer, "pid");
@@ -97,7 +97,7 @@ fn the_transcripts_are_those_of_the_specification() {
 }
 
 #[test]
-fn of_a_set_the_first_option_that_the_wallet_holds_is_answered() {
+fn the_first_option_of_a_set_that_the_wallet_holds_is_answered() {
     let mut made = Made::new(Prefix::X509Hash, true);
     let mut other = sd_jwt_vc();
     other["id"] = "other".into();
@@ -115,7 +115,7 @@ fn of_a_set_the_first_option_that_the_wallet_holds_is_answered() {
 }
 
 #[test]
-fn a_wallet_answers_what_it_holds_alone() {
+fn a_wallet_answers_only_with_what_it_holds() {
     let mut made = Made::new(Prefix::X509Hash, true);
     let pid = &mut made.claims["dcql_query"]["credentials"][0];
     for (path, held) in [
@@ -140,7 +140,7 @@ fn a_wallet_answers_what_it_holds_alone() {
 }
 
 #[test]
-fn of_an_age_that_a_licence_does_not_state_the_nearest_are_shown() {
+fn for_an_age_that_a_licence_does_not_state_the_nearest_are_disclosed() {
     for (element, shown) in [
         ("age_over_18", Some(["age_over_21", "age_over_21"])),
         ("age_over_70", Some(["age_over_65", "age_over_65"])),

@@ -1,5 +1,5 @@
-//! Every check by its name: a good request passes all of them, and a request that breaks a rule is
-//! found by the check of that rule.
+//! Every check by its name: a good request passes all of them, and a request that breaks a rule fails
+//! the check of that rule.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ fn a_request_that_breaks_a_rule_is_found_by_its_check() {
         covered.extend(checks);
     }
     assert!(wrong.is_empty(), "{wrong}");
-    // These stand in tests beside what they check.
+    // Tests in other files cover these.
     covered.extend(["client_id", "link_repeats", "reply_status", "reply_media_type", "reply_json"]);
     covered.extend(["reply_redirect_uri", "reply_same_device", "reply_members"]);
     let known = names_in_source();
@@ -52,7 +52,7 @@ fn a_request_that_breaks_a_rule_is_found_by_its_check() {
     assert!(unshown.is_empty(), "{unshown:?}");
 }
 
-/// The checks' names as the code has them.
+/// The checks' names in the code.
 fn names_in_source() -> BTreeSet<String> {
     let source = concat!(
         include_str!("../link.rs"),
@@ -78,7 +78,7 @@ fn names_in_source() -> BTreeSet<String> {
 }
 
 #[test]
-fn a_request_that_is_fetched_twice_has_one_key_and_another_request_another() {
+fn a_request_fetched_twice_has_one_key_and_another_request_has_another() {
     let mut made = Made::new(X509Hash, true);
     for _ in 0..2 {
         assert!(made.read().1.is_empty());

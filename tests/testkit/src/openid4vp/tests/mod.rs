@@ -1,4 +1,4 @@
-//! The wallet against requests of its own: each check has a request that it alone finds fault with.
+//! The wallet against made-up requests: for each check there is a request that fails only this check.
 
 mod answers;
 mod findings;

@@ -1,4 +1,4 @@
-//! A verifier that makes one good request, with every part open to change.
+//! A verifier that makes one good request. Every part can be changed.
 
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ pub(super) fn mdoc() -> Value {
 }
 
 impl Made {
-    /// Of this client; HAIP when it is `x509_hash:`.
+    /// A request of this client, under HAIP if it is `x509_hash:`.
     pub(super) fn new(prefix: Prefix, encrypted: bool) -> Self {
         let root = Identity::iaca(Curve::P384, SAMPLE_NOW_MS);
         let key = SigningKey::from_seed(Curve::P256, "verifier").with_kid(format!("{DID}#1"));
