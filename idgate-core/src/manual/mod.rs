@@ -1,5 +1,5 @@
-//! What a reader of one function cannot see: how the parts are meant to be used together, and what
-//! that is worth. There is no code in here.
+//! How the parts of this crate are used together, and what a program gets from that. These pages
+//! have no API of their own.
 
 pub mod defaults;
 pub mod embedding;
