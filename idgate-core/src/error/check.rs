@@ -1,4 +1,4 @@
-//! The checks by name and clause.
+//! The checks with their names and clauses.
 
 use core::fmt;
 
@@ -10,20 +10,20 @@ macro_rules! checks {
         pub enum Check { $($(#[doc = concat!($title, " (", $clause, ")")] $variant,)*)* }
 
         impl Check {
-            /// Every check, in the order in which they are made.
+            /// All checks, in the order in which they are made.
             pub const ALL: &'static [Self] = &[$($(Self::$variant,)*)*];
 
-            /// What it belongs to.
+            /// The part of an answer that the check belongs to.
             pub const fn group(self) -> &'static str {
                 match self { $($(Self::$variant => $group,)*)* }
             }
 
-            /// What must hold.
+            /// The rule of the check: what must hold.
             pub const fn title(self) -> &'static str {
                 match self { $($(Self::$variant => $title,)*)* }
             }
 
-            /// The clause that it implements, in whatever profile.
+            /// The clause that the check implements, in every profile.
             pub const fn clause(self) -> &'static str {
                 match self { $($(Self::$variant => $clause,)*)* }
             }

@@ -1,5 +1,5 @@
-//! Which presentation answers which credential query (OpenID4VP 8.1, 8.6): `vp_token` names the ids of
-//! the query itself. The request as it was stored decides what must be there.
+//! Assigns presentations to credential queries (OpenID4VP 8.1, 8.6): `vp_token` names the ids of
+//! the query. The stored request decides which must be there.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,8 +12,8 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::{CredentialSet, PresentationRequest};
 
-/// What came for each credential, in the order of the request; `None`: nothing, which only a request
-/// with credential sets allows.
+/// Returns the presentation for each credential, in the order of the request; `None`: there is
+/// none, which only a request with credential sets allows.
 ///
 /// # Errors
 /// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and [`Reason::LimitExceeded`].
@@ -27,7 +27,7 @@ pub(super) fn assign<'r>(
     assign_by_id(&asked, &request.credential_sets, vp_token)
 }
 
-/// The same for what is asked for, each by its id in the query and by that in the sets.
+/// The same for requested credentials, each with its id in the query and in the sets.
 pub(super) fn assign_by_id<'r>(
     asked: &[(Cow<'_, str>, &str)],
     sets: &[CredentialSet],
@@ -65,7 +65,7 @@ fn places(
         .collect()
 }
 
-/// `multiple` is never asked for: there is one presentation to a query (OpenID4VP 6.1).
+/// The request never has `multiple`, so a query has one presentation (OpenID4VP 6.1).
 fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
     let [presentation] = presentations else {
         return Err(mismatch("an id of vp_token has no presentation, or several"));
@@ -81,9 +81,9 @@ fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
     Ok(text)
 }
 
-/// Without sets every credential must be there; with them, one option of each required set. Nothing at
-/// all is never an answer: a wallet that has nothing says so by an error. What no set names was not
-/// asked for (OpenID4VP 6.4.2).
+/// Without sets every credential must be there; with them, one option of each required set. An
+/// empty answer is never valid: a wallet that has nothing sends an error. A credential that no set
+/// names was not requested (OpenID4VP 6.4.2).
 pub(super) fn check_sets(
     ids: &[&str],
     sets: &[CredentialSet],
@@ -125,7 +125,7 @@ mod tests {
 
     const MISMATCH: Reason = Reason::SubmissionMismatch;
 
-    /// What `vp_token` comes to, for requests `pid` and `credential_2`.
+    /// The result for `vp_token`, for requests `pid` and `credential_2`.
     fn assigned(request: &PresentationRequest, vp_token: &str) -> Result<String, Reason> {
         let body = format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
         let response =

@@ -1,4 +1,5 @@
-//! What programs stored before sessions had offers: a session and its only request in one.
+//! Reads sessions that were stored before sessions had offers: a session and its only request in
+//! one.
 
 use alloc::string::String;
 use alloc::vec::Vec;
