@@ -1,4 +1,5 @@
-//! Later copies of sources that are known, fetched at times that no presentation decides (ARF 3.0, VCR_15).
+//! Later copies of known sources, fetched at times that do not depend on a presentation (ARF 3.0,
+//! VCR_15).
 
 use super::context::StatusContext;
 use super::source::VerifiedSource;
@@ -8,11 +9,11 @@ use crate::trust::Trust;
 use crate::trust::crl::VerifiedCrl;
 
 impl Trust {
-    /// Judges `body`, which came from the place of `known` at `now`, by the rules that `known` was judged by
-    /// and by this trust, which may be another than it was judged under. `None`: it is not authentic, or it
-    /// says nothing at that time, or is older than `known`; or the issuer is not trusted any more.
+    /// Judges `body`, which came at `now` from the place of `known`, by the rules for `known` and
+    /// by this trust, which may differ from the earlier one. `None`: it is not authentic, is not
+    /// valid at that time, or is older than `known`; or the issuer is not trusted any more.
     ///
-    /// A cache that fetches before a source is over needs no presentation for it:
+    /// A cache that fetches before a source expires needs no presentation for it:
     ///
     /// ```
     /// use idgate_core::revocation::VerifiedSource;
@@ -95,7 +96,8 @@ mod tests {
         token.sign(&signing_key("issuer")).into_bytes()
     }
 
-    /// As a presentation brought it, of a credential that a bare key signed, or a certificate.
+    /// A source as a presentation caused it, for a credential signed by a bare key or by a
+    /// certificate.
     fn known(body: &[u8], by_certificate: bool) -> VerifiedSource {
         let (entry, voucher) = (entry(), voucher());
         let signer = match by_certificate {
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!((status(&later, 3), status(&later, 5)), (Some(0), Some(1)));
         assert_eq!(later.need(), known.need());
         assert!(later.fresh_until() > known.fresh_until());
-        // And so is one after that.
+        // And so is the one after that.
         assert!(trust.renewed(&later, &signed(token(5, NOW_SECS + 3000)), LATER).is_some());
         let certified = |idx| {
             let list = StatusList::new(1, 8).with(idx, 1);
