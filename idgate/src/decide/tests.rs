@@ -33,7 +33,7 @@ impl Entropy for Zeros {
     }
 }
 
-/// The fetcher reads the time of the system, so the samples are made for it; they are good for a year.
+/// The fetcher uses the system time, so the samples are made for it; they are valid for a year.
 fn now() -> UnixMillis {
     clock::now()
 }
@@ -49,11 +49,11 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// One session. It keeps every status that was committed.
+/// A store with one session. It records every committed status.
 struct One {
     session: Mutex<Session>,
     committed: Mutex<Vec<Status>>,
-    /// The status that it cannot store.
+    /// The status at which storing fails.
     fails_at: Option<Status>,
 }
 
@@ -90,7 +90,7 @@ impl Store for One {
     }
 }
 
-/// A session of one credential, and the answer of a wallet.
+/// A session with one credential, and a wallet's answer.
 struct Flow {
     verifier: Verifier,
     session: Session,
@@ -101,13 +101,13 @@ fn pid() -> Issuer {
     Issuer::new(ISSUER).jwk(samples::issuer_key(Curve::P256).public_jwk().to_string())
 }
 
-/// One trust for all: a list that was fetched under one serves under no other.
+/// One trust for all, because a list that was fetched under one trust is not used under another.
 fn trust() -> Trust {
     static TRUST: LazyLock<Trust> = LazyLock::new(|| Trust::new(PROVIDER, [pid()]).unwrap());
     TRUST.clone()
 }
 
-/// A presentation of the sample credential with that status, which answers this request.
+/// A presentation of the sample credential with this status, for this request.
 fn shown(request: &AuthorizationRequest, status: Option<(u64, &str)>) -> String {
     let holder = samples::holder_key(Curve::P256);
     let mut credential = samples::identity(&holder, now().0);
@@ -152,7 +152,7 @@ impl Flow {
     }
 }
 
-/// A list that revokes 1.
+/// A list in which index 1 is revoked.
 fn list(uri: &str) -> Vec<u8> {
     let list = StatusList::new(2, 8).with(1, 1);
     let list = StatusJwt::new(&list, uri, numeric_date(now().0));
@@ -201,7 +201,7 @@ async fn a_source_that_is_down_is_a_verdict() {
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
-/// On a machine that has no buffer left to ask for a name with.
+/// A fetcher on a machine without a buffer left to look up a name.
 #[cfg(unix)]
 fn lacking() -> Arc<Fetcher> {
     let look_up = |_: &str, _: u16| Err(io::Error::from(rustix::io::Errno::NOBUFS));
@@ -242,7 +242,7 @@ async fn a_second_round_is_under_the_same_hold() {
     let flow = Flow::of(pid().status_roots(root.der), Some((0, &source.url())));
     let store = One::of(&flow.session);
     let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
-    // The CRL of the list's signer is at a name that is not reached.
+    // The CRL of the list's signer is at a name that cannot be reached.
     assert_eq!(decision.transition.session.info(now()).reason, Some(Reason::RevocationUnknown));
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
@@ -268,7 +268,7 @@ async fn a_store_that_fails_is_no_decision() {
     assert_ne!(flow.session.revision(), Revision(0));
 }
 
-/// One presentation outside a session.
+/// Verifies one presentation outside a session.
 async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Refused> {
     let request = AuthorizationRequest {
         client_id: "x509_san_dns:shop.example".into(),
@@ -311,7 +311,7 @@ async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_a
     assert!(refused.to_string().ends_with("; try again"), "{refused}");
 }
 
-/// Panics when it is to store the verdict.
+/// Panics when it stores the verdict.
 struct Panicking(One);
 
 impl Store for Panicking {

@@ -1,5 +1,4 @@
-//! A connection that gives only so much, whatever the peer has to say: in a handshake that never
-//! ends, in heads, in bodies.
+//! A connection with a read limit, for handshakes, headers and bodies that never end.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +12,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A socket of which a limited number of bytes can be read.
+/// A socket from which a limited number of bytes can be read.
 pub(super) struct Capped {
     inner: TcpStream,
     left: u64,

@@ -1,4 +1,4 @@
-//! In which forms a body is taken: statuses, and content codings.
+//! The accepted forms of a body: statuses and content codings.
 
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_testkit::gzip::{gzip, gzip_named};
@@ -46,7 +46,7 @@ async fn a_host_that_always_compresses_is_understood() {
     }
     server.give_with("200 OK", "Content-Encoding: identity\r\n", b"hello");
     assert_eq!(get(&server.url()).await.unwrap(), "hello");
-    // In chunks, each of one byte.
+    // In chunks of one byte each.
     let chunks =
         gzip(b"hello").into_iter().flat_map(|byte| [&b"1\r\n"[..], &[byte], b"\r\n"].concat());
     let head = format!("HTTP/1.1 200 OK\r\n{GZIP}Transfer-Encoding: chunked\r\n\r\n");
@@ -120,8 +120,8 @@ async fn the_limit_holds_for_what_is_inflated() {
     assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
 }
 
-/// Zeros shrink to a thousandth. Bytes beyond the limit are never inflated: the end of the member, which
-/// is cut off, is not missed.
+/// Zeros compress to a thousandth. Bytes beyond the limit are never inflated: the missing end of
+/// the member goes unnoticed.
 #[tokio::test]
 async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let server = Loopback::start().await;
@@ -134,7 +134,7 @@ async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let fetched = egress.fetch(&server.url(), "*/*", limit, &room).await;
     assert_eq!(fetched.unwrap_err(), EgressError::TooLarge);
     assert!(room.take(limit).is_ok(), "all of it is given back");
-    // Room is taken for the inflated body, and not for the bytes that came.
+    // Memory is reserved for the inflated body, not for the received bytes.
     let fetched = egress.fetch(&server.url(), "*/*", limit, &Room::of(limit / 2)).await;
     assert_eq!(fetched.unwrap_err(), EgressError::OwnFault);
     server.give_with("200 OK", GZIP, &gzip(&vec![0; limit]));

@@ -1,4 +1,4 @@
-//! Names whose look-up does not end: nobody can end it, and so it keeps the turn of whoever asked.
+//! Look-ups that do not end: they cannot be cancelled, so they keep their caller's permit.
 
 use idgate_core::{CredentialFormat, IssuerId, Need};
 use idgate_testkit::patience::patience;
@@ -18,13 +18,14 @@ fn asked(issuer: &str, uri: String) -> Asked {
     Asked { need, issuers: vec![IssuerId::new(issuer)] }
 }
 
-/// What comes of `asked` when turns have so long, and sources the time of a few steps.
+/// The results for `asked` if waiting for a permit may take `turns`, and a source the time of a few
+/// steps.
 async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Delivery> {
     let mut allowed = Allowance::of(turns, SHORT);
     fetcher.fetch(asked, &mut allowed).await.0.into_iter().map(|(_, came)| came).collect()
 }
 
-/// What a receiver with a silent name says within the time of a few steps.
+/// The result of posting to a receiver with a silent name, within the time of a few steps.
 async fn post(egress: &Egress) -> Result<Result<Answer, EgressError>, Elapsed> {
     let message = Post { url: "https://shop.example/", headers: &[], body: "{}" };
     tokio::time::timeout(SHORT, egress.post(message)).await
@@ -58,14 +59,14 @@ async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
-    // One answer asks for fewer than an issuer has turns.
+    // One answer asks for fewer sources than an issuer has permits.
     let all: Vec<_> = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();
     for part in all.chunks(MAX_REQUESTS) {
         came(&fetcher, part.to_vec(), patience()).await;
     }
     let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
     assert!(matches!(mine[..], [Delivery::NotAsked]));
-    // Asked, though it is as silent.
+    // It was asked, although it is just as silent.
     assert!(came(&fetcher, vec![of("other", 0)], patience()).await.iter().all(is_nothing));
 }
 

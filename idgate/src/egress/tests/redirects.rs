@@ -1,4 +1,4 @@
-//! Where redirects lead, and which headers go along.
+//! The targets of redirects, and the headers that are sent to them.
 
 use super::resolution::{Script, scripted};
 use super::*;
@@ -120,7 +120,7 @@ fn no_redirect_leads_from_a_public_address_to_one_that_is_only_allowed() {
     }
 }
 
-/// In a network of its own this machine may have a public address, and in no other.
+/// Only in its own network can this machine have a public address.
 #[tokio::test]
 async fn a_public_host_sends_nobody_into_a_network_that_is_only_allowed() {
     if faults::isolated("redirects::a_public_host_sends_nobody_into_a_network_that_is_only_allowed")
@@ -143,7 +143,7 @@ async fn a_public_host_sends_nobody_into_a_network_that_is_only_allowed() {
     other.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&other).await.unwrap_err(), EgressError::RedirectBlocked, "after two");
     assert_eq!((inside.connections(), deeper.connections()), (1, 1));
-    // The other way there is no harm.
+    // The opposite direction does no harm.
     public.give(b"outside");
     deeper.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&deeper).await.unwrap(), "outside");
@@ -158,7 +158,7 @@ async fn no_redirect_leads_from_https_to_http() {
     let egress = Egress::new(allowed, Some(secure.root.as_bytes())).unwrap();
     let refused = egress.get(&secure.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 0));
-    // Nor after a redirect from http to https, which is followed.
+    // Not even after a redirect from http to https, which is followed.
     plain.give_with("302 Found", &to(&secure.url()), b"");
     let refused = egress.get(&plain.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 1));
@@ -181,7 +181,7 @@ async fn nothing_travels_along_a_redirect_but_what_is_asked_for() {
     assert_eq!(lines.remove(0), "get /list http/1.1");
     lines.sort_unstable();
     let host = format!("host: {}", other.address());
-    // Every request names its host and this program; the other two travel.
+    // Every request names its host and this program; the other two headers are repeated.
     let expected = ["accept-encoding: gzip", "accept: text/plain", &*host, "user-agent: idgate"];
     assert_eq!(lines, expected);
 }
