@@ -29,7 +29,7 @@ fn key() -> SigningKey {
     SigningKey::from_seed(Curve::P256, "somebody")
 }
 
-/// Files that are not keys, certificates or lists of the kind that is needed.
+/// Files that are not keys, certificates or lists of the required kind.
 fn files() -> Vec<Vec<u8>> {
     let (key, ca) = (key(), Identity::iaca(Curve::P256, NOW.0));
     let texts = [

@@ -27,7 +27,7 @@ fn for_pages() -> PresentationRequest {
     request
 }
 
-/// What is passed on: protocols and data.
+/// The protocols and data that are passed on.
 fn passed_on(verifier: &Verifier, session: &Session) -> Vec<(String, Value)> {
     let whole = verifier.dc_api_requests(session, NOW).unwrap().to_json();
     let mut whole: Value = serde_json::from_str(&whole).unwrap();
@@ -62,7 +62,7 @@ fn x5c() -> Value {
     signer.certificate_chain().iter().map(|der| STANDARD.encode(der)).collect()
 }
 
-/// What every request says of `session`.
+/// The members that every request of `session` has.
 fn common(session: &Session) -> Value {
     let offer = session.browser_offer().unwrap();
     let query: Value = serde_json::from_str(&session.request().dcql_query(Profile::Haip)).unwrap();
@@ -83,7 +83,7 @@ fn common(session: &Session) -> Value {
     })
 }
 
-/// The same where somebody signs it.
+/// The additional members of a signed request.
 fn signed(session: &Session) -> Value {
     let mut members = common(session);
     members["expected_origins"] = json!([SHOP, "https://other.example"]);
@@ -255,13 +255,13 @@ fn a_signed_request_needs_who_signs_it() {
     let builder = builder.profile_options(options);
     assert!(refused(&builder.build().unwrap(), for_pages()).contains("has no certificate"));
 
-    // Nobody signs under a DID here; requests by link go by value.
+    // No signer signs under a DID here; requests by link go by value.
     let verifier = inline(browsers(Profile::V1_0, DcApi::Signed));
     assert!(refused(&verifier, for_pages()).contains("has no signing key"));
     let unsigned = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     assert_eq!(create(&unsigned, for_pages()).offers().count(), 2);
 
-    // Of several names those that can be signed under now are enough.
+    // If there are several client identifiers, those with a current signer are enough.
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let verifier =
         builder.profile_options(browsers(Profile::V1_0, DcApi::Multisigned)).build().unwrap();

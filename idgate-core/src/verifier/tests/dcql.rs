@@ -347,7 +347,7 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
         fetch(&after, &newer, offer, None, scalar);
     }
     assert_ne!(newer.client_identifier(), session.client_identifier());
-    // A certificate that is gone has no stand-in: the client_id would not be its.
+    // A missing certificate has no replacement: the client_id would differ.
     let without = renewed(certified(6, "renewed"), certified(7, "other"));
     let error =
         without.request_object(&session, &Asked::get(session.id().as_str()), NOW).unwrap_err();
@@ -357,7 +357,7 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
 #[test]
 fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     const DAY: u64 = 86_400_000;
-    // They are valid from a day before.
+    // They are valid from one day before NOW.
     let last = NOW.plus((DAYS - 1) * DAY);
     let verifier = jar(options(&[Profile::Haip, Profile::Draft]));
     let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
@@ -367,7 +367,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     for outside in [after, UnixMillis(NOW.0 - DAY - 1000)] {
         assert!(unsupported(create(outside)).contains("haip has no certificate in force"));
     }
-    // Also one of a tenant's own, which nobody's stands in for.
+    // The same for a tenant's own certificate, which no other one replaces.
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.named_signer(certified(8, "theirs"));
     let theirs = builder.profile_options(options(&[Profile::Haip])).build().unwrap();

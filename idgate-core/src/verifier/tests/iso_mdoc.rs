@@ -1,4 +1,4 @@
-//! Who signs a DeviceRequest (ISO/IEC 18013-5 9.1.4), and to which end.
+//! The signer of a DeviceRequest (ISO/IEC 18013-5 9.1.4), until the end of the session.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Asks for a licence, for pages from there.
+/// Asks for a licence, for pages from these origins.
 fn licence(origins: &[&str]) -> PresentationRequest {
     let mut request = asking(&[]);
     let only = &mut request.credentials[0];
@@ -41,7 +41,7 @@ fn signed(profile: Profile) -> ProfileOptions {
     options
 }
 
-/// The certificate whose key signed what is passed on last; `None`: nobody did.
+/// The certificate whose key signed the last request; `None`: it is unsigned.
 fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
     let requests = verifier.dc_api_requests(session, NOW).unwrap();
     let (protocol, data) = requests.iter().last().unwrap();
@@ -79,7 +79,7 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
     assert_eq!(reader(&verifier, &session), Some(own));
 }
 
-/// The European age app knows no reader and no OpenID4VP over the browser (decisions 41).
+/// The European age app supports neither a reader nor OpenID4VP through a browser (decisions 41).
 #[test]
 fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain_and_by_value() {
     let mut asked = licence(&[SHOP, OTHER]);
@@ -99,14 +99,15 @@ fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain
     );
     assert!(query.contains("client_id=redirect_uri"), "{link}");
     assert!(session.schemes().any(|scheme| scheme == Scheme::Av));
-    // Two documents of one type do not fit into a DeviceRequest, and the age app takes no other one.
+    // Two documents of one type do not fit into a DeviceRequest, and the age app accepts no other
+    // form.
     let mut two = asked.clone();
     two.credentials.push(CredentialRequest { id: "other".into(), ..two.credentials[0].clone() });
     let CreateError::Request(error) = create_as(&verifier, two, new()).unwrap_err() else {
         unreachable!("another error")
     };
     assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "dc_api"));
-    // The same by name of its profile is signed, and nothing for the age app.
+    // The same request with its profile named is signed, and is not for the age app.
     asked.dc_api = None;
     asked.presets = Presets::Used;
     let session = create(&verifier, asked);
@@ -123,7 +124,7 @@ fn nobody_stands_in_for_who_signed_first() {
     assert!(matches!(refused, NotFetched::Signer(_)), "{refused}");
 }
 
-/// It is optional, and what is not signed is for any of several origins.
+/// It is optional, and an unsigned request is for any of several origins.
 #[test]
 fn a_verifier_without_a_certificate_does_not_sign() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
@@ -213,7 +214,7 @@ fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
     assert!(create_as(&jar(options), licence(&[SHOP]), strict()).is_ok(), "no wallet sees it");
 }
 
-/// What the refusal of `made` says; it is of readerAuth.
+/// The text of the refusal in `made`, which must be about readerAuth.
 #[track_caller]
 fn unsigned(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { unreachable!("another error") };
@@ -253,7 +254,7 @@ fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
     }
 }
 
-/// The key is not in a snapshot of the session; who signs is.
+/// The key is not in a session's snapshot; the signer's name is.
 #[test]
 fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
     let (before, after) = (jar(signed(Profile::V1_0)), jar(signed(Profile::V1_0)));
@@ -263,7 +264,7 @@ fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
     assert_eq!(reader(&after, &restored), Some(own));
 }
 
-/// It is not made with several origins; one that comes back so is damaged, and is signed for none.
+/// Such a session is never created; one that is read back like this is damaged, and is not signed.
 #[test]
 fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
     let verifier = jar(signed(Profile::V1_0));

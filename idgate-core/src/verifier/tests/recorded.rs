@@ -1,5 +1,5 @@
-//! The requests of the draft profiles as wallets have been sent them: what stored sessions say, and
-//! what new ones say, stays so byte for byte.
+//! The requests of the draft profiles as they have been sent to wallets. Requests of stored and of
+//! new sessions must stay the same byte for byte.
 
 use crate::request::Scheme;
 use crate::request::fixtures::{self, NOW};
@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::time::UnixMillis;
 use crate::verifier::Asked;
 
-/// Stored sessions of the first version, and the requests that were made of them.
+/// Stored sessions of the first version, and the requests that were made for them.
 const INLINE_SESSION: &str = include_str!("../../session/snapshot/version_1_inline.json");
 const INLINE_LINK: &str = include_str!("recorded/inline_link.txt");
 const JAR_SESSION: &str = include_str!("../../session/snapshot/version_1_jar.json");

@@ -250,7 +250,7 @@ fn refuses_depth_beyond_the_limit() {
     assert_eq!(error(&[0x9f].repeat(100_000)), Some(CborError::TooDeep));
 }
 
-/// What a stranger's bytes take of memory is bounded by this, and not by their number.
+/// This limits the memory that untrusted bytes may take, whatever their number.
 #[test]
 fn a_tape_holds_at_most_8192_items() {
     let zeros = |count: usize| {

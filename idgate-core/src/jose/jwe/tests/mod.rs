@@ -1,4 +1,4 @@
-//! One refusal per rule, over every provider in the build. The tokens are the sample wallet's, which
+//! One refusal per rule, with every provider in the build. The sample wallet makes the tokens, and
 //! shares no code with this crate.
 
 use alloc::format;
@@ -51,7 +51,7 @@ fn refused_with(change: impl Fn(&mut Encryption)) {
     }
 }
 
-/// A member of the header with another value.
+/// A header in which a member has another value.
 #[track_caller]
 fn refused_header(member: &str, value: &Json) {
     refused_with(|encryption| encryption.set(member, value.clone()));
@@ -74,7 +74,7 @@ fn every_offered_enc_is_opened_by_every_provider() {
     }
 }
 
-/// OpenID4VP 1.0 8.3; the data is read where `IDGATE_VECTORS` points, or beside the repository.
+/// OpenID4VP 1.0 8.3; the data is in `IDGATE_VECTORS`, or next to the repository.
 #[test]
 fn the_encrypted_response_of_the_specification() {
     let root = std::env::var("IDGATE_VECTORS")

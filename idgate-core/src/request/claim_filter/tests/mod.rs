@@ -1,4 +1,4 @@
-//! Every keyword of [`ClaimFilter`], what it refuses, and what is refused as a filter.
+//! Every keyword of [`ClaimFilter`], the values that it refuses, and invalid filters.
 
 use alloc::string::{String, ToString};
 
@@ -19,7 +19,7 @@ fn matches(filter: &str, value: &str) -> bool {
     parse(filter).unwrap().matches(tape.value(id))
 }
 
-/// Asserts that `filter` takes every value of `good` and none of `bad`.
+/// Asserts that `filter` accepts every value of `good` and none of `bad`.
 #[track_caller]
 fn check(filter: &str, good: &[&str], bad: &[&str]) {
     for value in good {
@@ -229,7 +229,7 @@ fn a_stored_filter_is_the_same_filter() {
 
 #[test]
 fn reading_a_stored_filter_compiles_nothing() {
-    // No compiler takes this pattern, so whoever reads the filter did not ask one.
+    // No compiler accepts this pattern, so reading the filter did not compile it.
     let stored: ClaimFilter = serde_json::from_str(r#""{\"pattern\":\"(\"}""#).unwrap();
     let mut tape = Tape::default();
     let id = tape.parse(b"\"(\"").unwrap();

@@ -1,4 +1,4 @@
-//! From the tenant's request to the query, rule by rule of OpenID4VP 6.
+//! From the tenant's request to the query, by the rules of OpenID4VP 6.
 
 use serde_json::{Value, json};
 

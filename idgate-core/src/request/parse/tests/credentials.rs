@@ -120,7 +120,7 @@ fn a_request_has_at_most_32_patterns() {
         body
     };
     assert!(parse(&body(20, 12).to_string(), true).is_ok());
-    // Members in the order of the text: c9 is the last of 13.
+    // Members in document order: c9 is the last of 13.
     invalid(&body(20, 13), "credentials[1].claim_filters.c9.pattern");
     let mut long = body(9, 0);
     long["credentials"][1]["claims"] = json!(["x"]);

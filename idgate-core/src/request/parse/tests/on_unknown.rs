@@ -1,4 +1,4 @@
-//! The choices of a request for a status that cannot be had.
+//! A request's choice for a status list that cannot be fetched.
 
 use super::*;
 use crate::request::profile::Profile;

@@ -1,4 +1,4 @@
-//! The fields that there are with profiles other than `draft`: those that are taken, and one refusal per rule of
+//! The fields for profiles other than `draft`: accepted requests, and one refusal per rule of
 //! decisions 20.
 
 mod intended_use;
@@ -433,7 +433,7 @@ fn data_of_one_signer_share_a_hash_algorithm() {
         let path = format!("transaction_data[{last}].transaction_data_hashes_alg");
         refused(&of(json!(["b"]), algs), &path);
     }
-    // Where there is a choice, each may sign one.
+    // If there is a choice, each may sign one.
     let chosen = &[&["sha-384"][..], &["sha-512"]];
     assert_eq!(taken(&of(json!(["a b", "b"]), chosen)).transaction_data.len(), 2);
     let apart = [data(0, json!(["a b"]), &["sha-384"]), data(1, json!(["b"]), &["sha-512"])];

@@ -1,4 +1,4 @@
-//! What the trust store must hold for a request to be taken, and the bounds of long ones.
+//! What the trust store must have for a request to be accepted, and the limits for long requests.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::x509::Identity;
@@ -75,7 +75,8 @@ fn the_legacy_form_needs_default_claims() {
     invalid(&legacy(json!({"issuer_id": "two"})), "issuer_id");
 }
 
-/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or not.
+/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or for both
+/// modes.
 fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
     let der = Identity::iaca(Curve::P256, NOW.0).der;
     let root = TrustAnchor::from_der(&PROVIDER, &der, RootOrigin::RootFile);
@@ -121,7 +122,7 @@ fn an_alg_that_no_key_of_the_issuer_has_is_refused() {
     }
 }
 
-/// The keys of pinned signers are known; those under a root are not.
+/// The keys of pinned signers are known; those of signers below a root are not.
 #[test]
 fn an_alg_that_no_pinned_signer_has_is_refused() {
     let iaca = Identity::iaca(Curve::P256, NOW.0);

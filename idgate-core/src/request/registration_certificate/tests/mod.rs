@@ -10,7 +10,7 @@ fn jwt(typ: &str, payload: &Json) -> String {
     [part(&json!({ "alg": "ES256", "typ": typ })), part(payload), "c2ln".to_string()].join(".")
 }
 
-/// As a registrar issues it to a shop.
+/// The payload as a registrar issues it to a shop.
 fn payload() -> Json {
     json!({
         "name": "Shop", "sub": "VATUT-123", "iat": NOW.as_secs() - 60, "exp": NOW.as_secs() + 60,

@@ -1,4 +1,4 @@
-//! The builder writes every field, and the parser finds the same faults in it as in a body.
+//! The builder writes every field, and the parser finds the same errors in it as in a body.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn written(request: &Request) -> Value {
     serde_json::from_str(&request.to_json()).unwrap_or_default()
 }
 
-/// The fault of `request`, which is also that of its body.
+/// The error of `request`, which is also that of its body.
 #[track_caller]
 fn fault(request: &Request) -> (ErrorCode, String) {
     let Err(found) = request.check() else { panic!("taken: {request:?}") };

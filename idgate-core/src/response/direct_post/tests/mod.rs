@@ -1,4 +1,4 @@
-//! Accepted shapes of an answer, and one refusal per rule of decisions 6.
+//! Accepted forms of an answer, and one refusal per rule of decisions 6.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -27,7 +27,7 @@ fn post_to<'a>(
     }
 }
 
-/// State, tokens, whether they came as an array, and submission.
+/// State, tokens, whether they were an array, and submission.
 fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
     let DirectPost { state, answer } = post(content_type, body).unwrap();
     match answer {
@@ -135,7 +135,7 @@ fn a_line_break_behind_a_form_is_named() {
             refused(FORM, &format!("{form}{behind}"), "line break (CR or LF)");
         }
     }
-    // Encoded it is part of the value; behind JSON it is white space.
+    // Encoded it is part of the value; after JSON it is white space.
     assert!(post(FORM, "error=e&state=s%0D%0A").is_ok());
     let json = "{\"error\":\"access_denied\",\"state\":\"s\"}\r\n";
     assert!(post("application/json", json).is_ok());
@@ -165,7 +165,7 @@ fn an_error_answer_needs_its_state() {
     refused(FORM, "error=&state=s", "error is empty");
     refused(FORM, "error=e&state=", "state is empty");
     refused(JSON, r#"{"error":1,"state":"s"}"#, "error must be a string");
-    // A null error is an absent one.
+    // A null error counts as absent.
     refused(JSON, r#"{"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
@@ -340,7 +340,8 @@ fn depth_is_limited_everywhere() {
     assert!(matches!(refused, Err(NotAnAnswer::Malformed(what)) if what.contains("deeper")));
 }
 
-/// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
+/// `vp_token` of an answer to a DCQL query: `id: text, …`, with `?` for values that are not
+/// strings.
 fn map(content_type: &str, body: &str) -> String {
     let answer = post_to(QueryLanguage::Dcql, content_type, body).unwrap();
     let Content::Presentation { vp_token: VpToken::Map(map), submission: None } = answer.answer

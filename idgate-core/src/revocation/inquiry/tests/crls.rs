@@ -1,4 +1,4 @@
-//! What the CRLs of a signer come to.
+//! The outcomes for the CRLs of a signer.
 
 use super::*;
 
@@ -89,7 +89,7 @@ fn an_operators_crl_out_of_date_is_unknown_and_not_replaced_by_a_fetch() {
     old.next_update = Some(old.this_update.clone());
     let refused = open(signer_with(&[&[CRL_URI]]), &entry_with_crl(&old)).unwrap_err();
     assert_eq!(refused, Reason::RevocationUnknown);
-    // A current one beside it decides.
+    // With a current one as well, that decides.
     let mut both = entry_with_crl(&old);
     both.crls.extend(entry_with_crl(&crl()).crls);
     assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), SIGNER);
@@ -109,7 +109,7 @@ fn an_operators_crl_of_another_root_replaces_nothing() {
 
 const CA_SERIAL: &[u8] = &[0x77];
 
-/// A signer with these points below a CA with those.
+/// A signer with the distribution points `points` below a CA with `of_ca`.
 fn below_a_ca(points: &[&[&str]], of_ca: &[&[&str]]) -> Published {
     let ca = signer_with(of_ca).signer.unwrap();
     let mut published = signer_with(points);
@@ -153,7 +153,7 @@ fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
         supply(&mut inquiry, &crl_need(CRL_URI), Some(&list));
         assert_eq!(settled(&inquiry), expected);
     }
-    // Not published: neither certificate says where its list is.
+    // Not published: neither certificate has a distribution point.
     let neither = open(below_a_ca(&[], &[]), &entry()).unwrap();
     assert_eq!((neither.needs().count(), settled(&neither)), (0, NEITHER));
 }

@@ -1,4 +1,4 @@
-//! What a status list comes to, and who signed it.
+//! The outcomes for a status list, and its signer.
 
 use super::*;
 
@@ -79,7 +79,7 @@ fn credentials_of_two_formats_that_name_one_list_need_it_twice() {
     assert_eq!((sd_jwt.needs().count(), mdoc.needs().count()), (1, 1));
 }
 
-/// An mdoc whose status stands at `idx` of a list that `der` signs.
+/// An mdoc whose status is at `idx` of a list that `der` signs.
 fn certified_list(der: &[u8], idx: usize) -> Vec<u8> {
     let list = StatusList::new(1, 8).with(idx, 1);
     StatusCwt::new(&list, URI, NOW_SECS, &[der]).sign(&signing_key("signer"))
@@ -94,7 +94,7 @@ fn supply_mdoc(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>, entry: &
     inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context);
 }
 
-/// Of an mdoc that the fixture's root vouched for.
+/// An mdoc below the fixture's root.
 fn with_identifier(identifier: &[u8]) -> Published {
     let reference = StatusListReference::of_identifier(identifier, URI).unwrap();
     Published {
@@ -185,7 +185,7 @@ fn the_signer_of_a_list_is_asked_for_its_own_crl() {
         supply_mdoc(&mut inquiry, &crl_need(CRL_URI), what.as_deref(), &entry());
         assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
     }
-    // One that publishes nothing is not asked.
+    // A signer without distribution points is not checked.
     let mut inquiry = open(mdoc_list(), &entry()).unwrap();
     let token = certified_list(&signer(&signing_key("signer")), 0);
     supply_mdoc(&mut inquiry, &mdoc_list_need(), Some(&token), &entry());
@@ -219,7 +219,7 @@ fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
     }
 }
 
-/// Who signed both is asked once, and both stand or fall with the answer.
+/// The signer of both is checked once, and the result counts for both.
 #[test]
 fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
     let own = Published { signer: signer_with(&[&[CRL_URI]]).signer, ..mdoc_list() };
@@ -244,7 +244,7 @@ fn a_supplied_crl_is_asked_about_intermediates_too() {
     let old = Crl::new(&name("Root"), KEY_IDENTIFIER, "20261119000000Z", "20261120000000Z");
     for (entry, expected) in [
         (entry(), NEITHER),
-        // A certificate of the path was looked up.
+        // A certificate of the path was checked.
         (entry_with_crl(&crl()), SIGNER),
         (entry_with_crl(&crl().revoke(SERIAL)), Err(Reason::CertificateRevoked)),
         (entry_with_crl(&old), Err(Reason::RevocationUnknown)),

@@ -1,5 +1,5 @@
-//! A status that cannot be had, where the trust entry and the request accept that: the cases that count as
-//! unknown, and those that are refused all the same.
+//! A status list that cannot be fetched, where the trust entry and the request accept that: the
+//! cases that count as unknown, and those that are refused anyway.
 
 use serde_json::json;
 
@@ -19,7 +19,8 @@ fn accepting(policy: RevocationPolicy) -> TrustEntry {
     entry
 }
 
-/// The outcome for the credential at index 0 when its list answers with `what`, by this entry and wish.
+/// The outcome for the credential at index 0 if its list answers with `what`, for this entry and
+/// wish.
 fn told_of(
     entry: &TrustEntry,
     on_unknown: Option<UnknownRevocation>,
@@ -31,7 +32,7 @@ fn told_of(
     settled(&inquiry)
 }
 
-/// The same where the entry accepts an unknown status.
+/// The same for an entry that accepts an unknown status.
 fn told(what: Supplied<'_>) -> Result<RevocationDetails, Reason> {
     told_of(&accepting(RevocationPolicy::IfPublished), None, what)
 }
@@ -77,7 +78,7 @@ fn a_status_that_was_bad_does_not_become_unknown_when_its_list_is_over() {
     assert_eq!(told_of_token(&sign(over.with("exp", json!(NOW_SECS - 600)))), REFUSED);
 }
 
-/// A list with this status of the credential, which was kept while it was current.
+/// A list with this status of the credential, cached while it was current.
 fn kept(status: u8, exp: u64, entry: &TrustEntry) -> VerifiedSource {
     let token = StatusJwt::new(&StatusList::new(1, 8).with(0, status), URI, NOW_SECS - 3600);
     let token = sign(token.with("exp", json!(exp)));
@@ -86,7 +87,7 @@ fn kept(status: u8, exp: u64, entry: &TrustEntry) -> VerifiedSource {
     inquiry.supply(&list_need(), Supplied::Bytes(token.as_bytes()), &context).unwrap()
 }
 
-/// The outcome when the list answers with `what` and a copy from before is remembered.
+/// The outcome if the list answers with `what` and an earlier copy is cached.
 fn told_with(
     kept: &VerifiedSource,
     entry: &TrustEntry,
@@ -141,7 +142,7 @@ fn a_list_past_its_end_is_not_kept() {
     assert!(kept.is_none());
 }
 
-/// The source is not unknown: it is there, and wrong.
+/// The source is not unknown: it exists, and is wrong.
 #[test]
 fn a_source_that_answers_wrongly_is_refused() {
     for fault in [
@@ -155,7 +156,7 @@ fn a_source_that_answers_wrongly_is_refused() {
     }
 }
 
-/// A caller that names no cause may not have asked at all.
+/// A caller that gives no cause may not have fetched at all.
 #[test]
 fn a_source_that_is_unavailable_without_a_cause_is_refused() {
     assert_eq!(told(Supplied::Unavailable), REFUSED);
@@ -258,7 +259,7 @@ fn a_signer_that_is_revoked_outweighs_a_status_that_is_unknown() {
     }
 }
 
-/// The list came, and whether it may be believed is a check of it.
+/// The list was fetched, and whether it is trustworthy is one of its checks.
 #[test]
 fn the_crl_of_the_lists_signer_is_never_unknown() {
     let entry = accepting(RevocationPolicy::IfPublished);

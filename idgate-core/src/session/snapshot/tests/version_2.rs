@@ -1,12 +1,12 @@
-//! Version 2 as it is stored: what it holds must be readable for ever. Another text needs another
-//! version.
+//! Version 2 as it is stored. Stored sessions must stay readable forever, so another text needs
+//! another version.
 
 use super::super::*;
 use crate::request::fixtures;
 
-/// A pending session of one offer by value.
+/// A pending session with one offer by value.
 const INLINE: &str = include_str!("../version_2_inline.json");
-/// A created session of one offer by reference, with the private key of its answer.
+/// A session in phase CREATED with one offer by reference, with the private key of its answer.
 const JAR: &str = include_str!("../version_2_jar.json");
 
 fn text(session: &Session) -> String {

@@ -1,4 +1,4 @@
-//! What happens to a session, and how it reads while time goes by.
+//! The transitions of a session, and how it reads as time passes.
 
 use alloc::string::String;
 
@@ -95,7 +95,7 @@ fn what_the_wallet_said_stays_with_the_session() {
     }
 }
 
-/// What versions stored that did not keep it.
+/// For sessions that earlier versions stored without it.
 #[test]
 fn a_wallet_error_without_its_name_is_another_one() {
     let phase = Phase::Failed { at: NOW, reason: Reason::WalletError, wallet_error: None };
@@ -156,7 +156,7 @@ fn a_person_cancels_what_waits_for_an_answer_and_nothing_else() {
     // The lease is over, so the session waits for an answer again.
     let ended = verifying.cancelled(lease_until).unwrap().session;
     assert_eq!(ended.reason_at(lease_until), Some(Reason::Cancelled));
-    // A session whose time is over has expired and cannot be cancelled.
+    // A session has expired after its lifetime and cannot be cancelled.
     assert!(session(Phase::Pending).cancelled(END).is_none());
 }
 

@@ -120,7 +120,7 @@ fn it_is_of_version_2() {
     refused(&Crl { extensions: Vec::new(), ..crl() }, "no extensions");
 }
 
-/// Many small CAs issue such; whoever cares can ask.
+/// Many small CAs issue such lists; callers can check for it.
 #[test]
 fn a_list_without_crl_number_is_taken_and_known() {
     let mut unnumbered = crl().revoke(&[5]);
@@ -128,7 +128,7 @@ fn a_list_without_crl_number_is_taken_and_known() {
     assert!(!verify(&unnumbered).unwrap().is_numbered());
     assert!(verify(&crl()).unwrap().is_numbered());
     assert_eq!(check(&unnumbered, &[5]), Err(Reason::CertificateRevoked));
-    // One that cannot be read is not a missing one.
+    // An unreadable number does not count as absent.
     let unreadable = crl().extensions.len() - 1;
     let mut bad = crl();
     bad.extensions[unreadable] = extension(b"\x55\x1d\x14", false, &tlv(0x05, &[]));
@@ -168,7 +168,7 @@ fn now_lies_between_this_and_next_update() {
     ] {
         assert_eq!(check_at(&crl(), &[5], at(now)), expected, "{now}");
     }
-    // A list that is over says nothing, not even about those that it names.
+    // An expired list decides nothing, not even about certificates that it lists.
     let late = at("2026-11-23T00:00:00Z");
     assert_eq!(check_at(&crl().revoke(&[5]), &[5], late), Err(Reason::RevocationUnknown));
 }
@@ -205,7 +205,7 @@ fn indirect_delta_and_partial_lists_are_refused() {
     }
     refused(&scope(&tlv(0x83, &[&[1, 0x40]])), "partial");
     assert!(verify(&scope(&tlv(0x81, &[&[0xff]]))).is_ok());
-    // certificateIssuer makes an entry one of another issuer.
+    // certificateIssuer assigns an entry to another issuer.
     let extensions = vec![extension(CERTIFICATE_ISSUER, true, &tlv(0x30, &[]))];
     refused(&crl().entry(CrlEntry { serial: vec![5], extensions }), "critical");
 }
@@ -222,7 +222,7 @@ fn a_list_for_other_distribution_points_says_nothing() {
     assert_eq!(check(&scope("http://crl.example/b"), &[6]), Err(Reason::RevocationUnknown));
 }
 
-/// RFC 5280 5.3.1: 8 is removeFromCRL, which belongs into delta CRLs.
+/// RFC 5280 5.3.1: 8 is removeFromCRL, which is only for delta CRLs.
 #[test]
 fn no_reason_code_takes_a_certificate_off_a_complete_list() {
     let entry = |code| CrlEntry { serial: vec![5], extensions: vec![reason(code)] };
@@ -256,7 +256,7 @@ fn a_list_is_for_at_most_32_distribution_points() {
     refused(&scope(33), "more than 32 URIs");
 }
 
-/// What a stranger sends costs no more than its hash: that the entries are not entries is not seen.
+/// An unauthenticated list costs no more than its hash: invalid entries go unnoticed.
 #[test]
 fn the_entries_of_a_list_that_nobody_signed_are_not_read() {
     let damaged = crl().entry(CrlEntry { serial: Vec::new(), extensions: Vec::new() });
@@ -301,7 +301,7 @@ fn a_malformed_list_is_refused_and_never_panics() {
     for len in 0..whole.len() {
         assert!(VerifiedCrl::verify(&PROVIDER, &whole[..len], &root).is_err(), "{len}");
     }
-    // The bits of the signature itself are the back end's to judge.
+    // The crypto provider decides about the bits of the signature itself.
     for at in 0..whole.len() {
         for bit in 0..8 {
             let mut changed = whole.clone();

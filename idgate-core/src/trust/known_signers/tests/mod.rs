@@ -1,5 +1,5 @@
-//! What is known decides nothing that was not decided before. Once a signer is known, a provider
-//! that verifies no signature suffices: by that the tests see what was looked up.
+//! The cache never changes a verdict. For a cached signer a provider that verifies no signature is
+//! enough, which shows the tests that the cache was used.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::trust::anchors::RootOrigin;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// It verifies nothing.
+/// A provider that verifies nothing.
 const BLIND: CryptoProvider = CryptoProvider { verifiers: &[], ..PROVIDER };
 
 struct Sample {
@@ -62,7 +62,7 @@ impl Sample {
         self.authenticate(&PROVIDER, chain, NOW).unwrap();
     }
 
-    /// Whether the signer is recognised at that time.
+    /// Whether the signer is in the cache at that time.
     fn knows(&self, chain: &[&[u8]], now: UnixMillis) -> bool {
         self.authenticate(&BLIND, chain, now).is_ok()
     }
@@ -124,7 +124,7 @@ fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
     assert_eq!(refused, Reason::CertificateExpired);
 }
 
-/// The search takes roots in order: one that begins or ends may change which one it finds.
+/// The search takes roots in order: one that becomes valid or expires may change the result.
 #[test]
 fn a_root_that_begins_or_ends_is_looked_at_anew() {
     let mut sample = Sample::new();
@@ -175,7 +175,7 @@ fn what_is_refused_is_not_kept() {
         assert!(sample.authenticate(&PROVIDER, &[der], NOW).is_err());
     }
     assert_eq!(sample.count(), 0);
-    // One changed byte of a known certificate is another certificate.
+    // A known certificate with one changed byte is another certificate.
     let good = sample.der();
     sample.meet(&[&good]);
     let mut changed = good.clone();
@@ -184,7 +184,7 @@ fn what_is_refused_is_not_kept() {
     assert_eq!(sample.count(), 1);
 }
 
-/// x5chain is not signed: its holder may put anything behind the signer.
+/// x5chain is not signed: its holder may add anything after the signer.
 #[test]
 fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
     let mut sample = Sample::new();
@@ -204,7 +204,7 @@ fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
 fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
     let mut sample = Sample::new();
     sample.livemode = false;
-    // ISO/IEC 18013-5 roots have pathLen 0, which allows none.
+    // ISO/IEC 18013-5 roots have pathLen 0, which allows no intermediate.
     let unlimited = x509::basic_constraints(true, None);
     let builder = sample.root.builder.clone().set(x509::BASIC_CONSTRAINTS, true, unlimited);
     sample.root = builder.self_sign(&sample.root.key);
@@ -244,12 +244,12 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
     assert!(!sample.knows(&[&large], NOW));
 }
 
-/// The root is trusted for both; what is asked of a signer differs.
+/// The root is trusted for both; the requirements on a signer differ.
 #[test]
 fn a_signer_that_is_known_for_one_format_is_not_known_for_the_other() {
     let mut sample = Sample::new();
     sample.entry.sd_jwt_roots = sample.entry.roots.clone();
-    // An mdoc of no document type is no SD-JWT VC either.
+    // An mdoc with an empty document type does not count as an SD-JWT VC either.
     sample.doc_type = Some("");
     let der = sample.der();
     let of_sd_jwt = |sample: &Sample, provider: &CryptoProvider| {

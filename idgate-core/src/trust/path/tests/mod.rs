@@ -1,4 +1,4 @@
-//! Paths end to end: what the presenter sends, what the operator trusts, and the verdict.
+//! Paths end to end: the presenter's certificates, the operator's roots, and the verdict.
 
 mod sample_mark;
 
@@ -24,7 +24,7 @@ fn root() -> Identity {
     Identity::iaca(Curve::P256, SAMPLE_NOW_MS)
 }
 
-/// One without pathLenConstraint, which those of ISO/IEC 18013-5 have.
+/// A root without pathLenConstraint, which those of ISO/IEC 18013-5 have.
 fn open_root() -> Identity {
     let constraints = x509::basic_constraints(true, None);
     let builder = root().builder.set(x509::BASIC_CONSTRAINTS, true, constraints);
@@ -100,7 +100,7 @@ fn sha1_signatures_are_refused() {
     let with_algorithm = |identifier: &str, digest: fn(&[u8]) -> Vec<u8>| {
         let algorithm = sequence(&[&oid(identifier)]);
         let at = tbs.windows(own.len()).position(|window| window == own).unwrap();
-        // The outer SEQUENCE takes what stands inside of it.
+        // The outer SEQUENCE gets the inner algorithm.
         let content = [&tbs[4..at], &algorithm, &tbs[at + own.len()..]].concat();
         let tbs = sequence(&[&content]);
         let signature = root.key.sign_prehashed(&digest(&tbs));
@@ -181,7 +181,7 @@ fn every_root_of_a_name_is_tried() {
     }
     assert!(verify(&[&of_next.der], &trusting(&[&link]), LIVE).is_ok());
     refused(verify(&[&of_next.der], &trusting(&[&old]), LIVE), Reason::ChainInvalid);
-    // Without key identifiers only the signatures tell the roots apart.
+    // Without key identifiers only the signatures distinguish the roots.
     let blind = |root: &Identity| {
         let builder = root.builder.clone().without(x509::SUBJECT_KEY_IDENTIFIER);
         builder.self_sign(&root.key)
@@ -222,7 +222,7 @@ fn signature_checks_have_a_budget() {
     assert!(verify(&[&good.der], &trusting(&all[30..]), LIVE).is_ok());
 }
 
-/// A presenter may send nine: each costs a check by a root's key.
+/// A presenter may send nine: each costs a check with a root's key.
 #[test]
 fn eight_presented_issuers_are_tried_and_no_more() {
     let root = open_root();
@@ -250,7 +250,7 @@ fn status_roots<'r>(roots: &'r [&'r TrustAnchor], entry: &'r TrustEntry) -> Stat
     StatusRoots { provider: &PROVIDER, roots, ekus: &entry.ekus, sd_jwt_ekus: &[], now: NOW }
 }
 
-/// RFC 5280 4.2.1.9, also where the constraint stands in the root.
+/// RFC 5280 4.2.1.9, also if the constraint is in the root.
 #[test]
 fn the_path_length_of_the_root_holds() {
     let key = SigningKey::from_seed(Curve::P256, "ca");
@@ -269,7 +269,7 @@ fn the_path_length_of_the_root_holds() {
         let status = status_roots(&roots, &entry).authenticate(&chain);
         assert_eq!(status.is_ok(), expected, "{path_len:?}");
         assert!(verify(&[&signer(&root).der], &entry, LIVE).is_ok());
-        // Self-issued ones do not count.
+        // Self-issued certificates do not count.
         let (next, link) = root.rolled_over("rolled over", SAMPLE_NOW_MS);
         assert!(verify(&[&signer(&next).der, &link.der], &entry, TEST).is_ok());
     }
@@ -289,7 +289,7 @@ fn a_certificate_beyond_its_limits_is_refused_as_that() {
         for mode in [LIVE, TEST] {
             refused(verify(&[&beyond], &entry, mode), Reason::LimitExceeded);
         }
-        // Beside a good signer it is not a part of the path.
+        // With a good signer it is not part of the path.
         assert!(verify(&[&signer(&root).der, &beyond], &entry, TEST).is_ok());
     }
 }

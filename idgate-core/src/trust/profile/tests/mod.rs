@@ -1,4 +1,4 @@
-//! One test per rule of the profile: the sample signer keeps them all, and each test breaks one.
+//! One test per rule of the profile: the sample signer follows them all, and each test breaks one.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS};
@@ -142,7 +142,7 @@ fn issuer_alt_name_is_a_mail_address_or_uri() {
     assert_eq!(verdict(STRICT, change), Ok(()));
 }
 
-/// A nested Extension in the place of a GeneralName. The roots of the European age app have one.
+/// A nested Extension in place of a GeneralName, as in the roots of the European age app.
 fn unreadable() -> Vec<u8> {
     let nested = idgate_testkit::der::sequence(&[&[0x06, 3, 0x55, 0x1d, 0x12], &[0x04, 1, 0]]);
     idgate_testkit::der::sequence(&[&nested])
@@ -164,7 +164,8 @@ fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
     assert!(!readable.has_unreadable_issuer_alt_name());
 }
 
-/// Below a root that is for tests. `listed` in `trusted_list::tests::judgement` has the providers of a list.
+/// Below a root for tests. `listed` in `trusted_list::tests::judgement` tests the providers of a
+/// list.
 #[test]
 fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alone() {
     let verdict = |test_only: bool, oid: &str, critical: bool| {

@@ -1,4 +1,4 @@
-//! Extended key usages of a certificate, against those that the entry demands.
+//! Extended key usages of a certificate, compared with those that the entry requires.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::SAMPLE_NOW_MS;
@@ -56,7 +56,7 @@ fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
         &[SERVER_AUTH, ANY_USE],
         &["1.0.18013.5.1.2"],
         &["1.3.6.1.5.5.7.3.30"],
-        // Next to those that are refused.
+        // Together with refused ones.
         &["1.3.6.1.5.5.7.3.5"],
         &["1.3.6.1.5.5.7.3"],
         &["1.3.6.1.5.5.7.3.1.1"],

@@ -1,4 +1,4 @@
-//! Who is believed on the word of a list: marks of signers, dates of lists, providers of status.
+//! Trust through a list: marks of signers, dates of lists, providers of status.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::{
@@ -41,7 +41,7 @@ fn etsi(root: &Identity) -> CertificateBuilder {
         .with(|one| one.not_after_ms += 365 * 86_400_000)
 }
 
-/// What a listed CA signs for others.
+/// A certificate that a listed CA issues for other purposes.
 fn unmarked(root: &Identity) -> CertificateBuilder {
     etsi(root).without(QC_STATEMENTS)
 }
@@ -100,7 +100,7 @@ fn either_takes_signers_of_both_profiles_and_no_others() {
     refused(mdoc(&entry, long, &root), Reason::ChainInvalid);
 }
 
-/// The European age app's signers have one.
+/// The European age app's signers have such an extension.
 #[test]
 fn an_unreadable_issuer_alt_name_of_a_listed_provider_is_tolerated_and_named() {
     let root = iaca("root");
@@ -113,12 +113,12 @@ fn an_unreadable_issuer_alt_name_of_a_listed_provider_is_tolerated_and_named() {
     for verdict in [mdoc(&entry, with(true), &root), sd_jwt(&entry, with(true), &root)] {
         refused(verdict, Reason::ChainInvalid);
     }
-    // One that is not there is still demanded.
+    // A missing extension is still an error.
     let absent = iso(&root).without(ISSUER_ALT_NAME);
     refused(mdoc(&entry, absent, &root), Reason::ChainInvalid);
 }
 
-/// A usage that the operator demands of SD-JWT VC issuers marks them below a listed CA.
+/// A usage that the operator requires of SD-JWT VC issuers marks them below a listed CA.
 #[test]
 fn a_usage_that_the_operator_demands_marks_issuers_of_sd_jwts() {
     let root = iaca("root");
@@ -150,7 +150,7 @@ fn iso_and_etsi_take_their_own_alone_and_any_takes_all() {
             assert_eq!(sd_jwt(&entry, signer, &root).is_ok(), taken, "{kind:?}");
         }
     }
-    // What the profile of ETSI does not drop.
+    // The rules that ETSI's profile keeps.
     for broken in [
         etsi(&root).without(SUBJECT_KEY_IDENTIFIER),
         etsi(&root).set(KEY_USAGE, true, key_usage(0b1100_0000)),
@@ -247,7 +247,7 @@ fn one_certificate_of_two_providers_is_attributed_by_what_its_signer_says() {
     assert_eq!(named(ORGANIZATION_IDENTIFIER, "NTRLU-3"), ["First", "Second"]);
 }
 
-/// A listed CA has other customers; what their certificates are for says so.
+/// A listed CA has other customers, whose certificates name other purposes.
 #[test]
 fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
     let root = iaca("root");
@@ -269,7 +269,7 @@ fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
     }
     refused(by(used_for(tls_server)), Reason::ChainInvalid);
     refused(by(unmarked(&root)), Reason::ChainInvalid);
-    // Where the operator asks for no mark of issuers, it is asked of nobody.
+    // If the operator requires no mark of issuers, signers of status need none either.
     let entry = listing(Kind::Pid, &[&root.der], &profile(ListProfile::Any));
     let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
     let of_any = StatusRoots { roots: &roots, ..here };

@@ -1,4 +1,4 @@
-//! What becomes of each entry of a list.
+//! The outcome for each entry of a list.
 
 use idgate_testkit::der::UTF8_STRING;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -23,7 +23,7 @@ fn root(seed: &str) -> Identity {
     CertificateBuilder::issuer_root(name, &key(seed), NOW.0).self_sign(&key(seed))
 }
 
-/// An end-entity certificate that a list names itself.
+/// An end-entity certificate that a list names directly.
 fn leaf(seed: &str) -> CertificateBuilder {
     CertificateBuilder::new(Name::new("LU", seed), Name::new("LU", seed), &key(seed), NOW.0, 700)
         .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
@@ -99,7 +99,7 @@ fn a_list_of_public_bodies_brings_nothing_until_the_entry_names_types() {
     assert_eq!(public_entry(&list).sd_jwt_roots.len(), 1);
 }
 
-/// Their issuers are in lists of their own.
+/// Their issuers are in separate lists.
 #[test]
 fn a_list_of_qualified_providers_brings_nothing_for_identities_and_proofs_of_age() {
     let mut list = of_public(&[Kind::PubEaa.issuance(&[&root("ca").der])]);
@@ -274,7 +274,7 @@ fn withdrawn_services_bring_nothing_and_history_never_does() {
 #[test]
 fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() {
     let notified = Kind::PubEaa.issuance(&[&root("a").der]);
-    // The same key under another certificate.
+    // The same key in another certificate.
     let renewed = CertificateBuilder::issuer_root(Name::new("LU", "new"), &key("a"), NOW.0);
     let renewed = Kind::PubEaa.issuance(&[&renewed.self_sign(&key("a")).der]);
     for service in [notified.clone(), renewed] {
@@ -354,7 +354,7 @@ fn a_certificate_of_another_organization_than_its_provider_is_said_and_taken() {
         let key = key(organization);
         CertificateBuilder::issuer_root(name, &key, NOW.0).self_sign(&key)
     };
-    // Upper case and white space tell nobody apart.
+    // Upper case and white space make no difference.
     let (own, other) = (of(" the  PROVIDER"), of("Somebody else"));
     let services = [Kind::Pid.issuance(&[&own.der, &other.der]), Kind::Pid.issuance(&[&other.der])];
     let list = made(Kind::Pid).with(provider("The provider", "NTRLU-1", "LU", &services));

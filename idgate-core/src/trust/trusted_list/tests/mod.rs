@@ -1,4 +1,4 @@
-//! Lists end to end: our own worked examples byte by byte, and lists that a test makes.
+//! Lists end to end: our own worked examples byte by byte, and lists made by the tests.
 
 mod judgement;
 mod mapping;
@@ -69,7 +69,7 @@ fn made(kind: Kind) -> Made {
     Made::new(kind, NOW.0)
 }
 
-/// Read with the sample signer as anchor.
+/// Imported with the sample signer as anchor.
 fn import(file: &str) -> Result<TrustedList, TrustedListError> {
     let anchors = anchors(&[&list_signer(NOW.0)]);
     import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), NOW)

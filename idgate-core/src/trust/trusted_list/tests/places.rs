@@ -1,4 +1,4 @@
-//! What of a long list is looked at for one credential.
+//! The part of a long list that is searched for one credential.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::{QC_STATEMENTS, provider, qc_type_pid};
@@ -18,7 +18,7 @@ struct Own {
     root: Identity,
     status: Identity,
     signer: Vec<u8>,
-    /// Below its root.
+    /// A certificate below its root.
     below: Vec<u8>,
 }
 

@@ -230,7 +230,8 @@ fn a_signer_whose_key_is_not_for_signing_is_refused() {
     told(result, "has a signer whose key is not for signing");
 }
 
-/// A leaked key whose certificate has expired could sign lists for ever if its word counted on when it signed.
+/// With a leaked key of an expired certificate, an attacker could sign lists forever if the claimed
+/// time of signing counted.
 #[test]
 fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
     let later = NOW.plus(60 * 365 * DAY_MS);
@@ -247,7 +248,7 @@ fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
         told(import(None, later), why);
         let of_another = ListMark { payload_sha256: [0; 32], sequence: 1, ..taken.clone() };
         told(import(Some(&of_another), later), why);
-        // The list that was taken before, read again: when it was signed, its signer was valid.
+        // The list that was accepted before, read again: when it was signed, its signer was valid.
         assert!(import(Some(&taken), later).is_ok());
     }
 }

@@ -39,7 +39,7 @@ fn dns(names: &[&str]) -> Vec<u8> {
     sequence(&[&names.iter().flat_map(|name| tlv(0x82, &[name.as_bytes()])).collect::<Vec<_>>()])
 }
 
-/// What an access CA issues for the key `verifier`.
+/// The certificate that an access CA issues for the key `verifier`.
 fn leaf() -> CertificateBuilder {
     let name = Name::new("UT", "Utopia shop").with("2.5.4.97", 0x0c, "VATUT-123");
     CertificateBuilder::new(name.clone(), name, &signing_key("verifier"), SAMPLE_NOW_MS, 365)
@@ -66,7 +66,7 @@ fn import(chain: &[&[u8]]) -> Result<ImportedCertificate, Refusal> {
     import_at(&pem(chain), NOW)
 }
 
-/// The refusal of `builder`'s certificate with the intermediate behind it.
+/// The refusal of `builder`'s certificate, followed by the intermediate.
 #[track_caller]
 fn refused(builder: &CertificateBuilder) -> Refusal {
     import(&[&issued(builder), &intermediate().der]).unwrap_err()
@@ -134,8 +134,8 @@ fn a_missing_or_broken_list_of_timestamps_is_told_and_never_refused() {
     }
 }
 
-/// OpenID4VP 1.0 5.9.3: what follows `x509_hash:` for the document signer of ISO/IEC 18013-5 Annex D,
-/// which is read where `IDGATE_VECTORS` points, or beside the repository.
+/// OpenID4VP 1.0 5.9.3: the value after `x509_hash:` for the document signer of ISO/IEC 18013-5
+/// Annex D, which is in `IDGATE_VECTORS`, or next to the repository.
 #[test]
 fn the_hash_of_annex_ds_certificate_is_the_known_one() {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/vectors");
@@ -161,7 +161,8 @@ fn a_self_signed_last_certificate_is_left_out() {
     assert_eq!(taken.certificate.chain, [leaf, intermediate().der]);
 }
 
-/// Nobody here verifies SHA-1; it is left out all the same, and signs the one before it.
+/// This library does not verify SHA-1, but the certificate is removed anyway, and the one before it
+/// is signed by it.
 #[test]
 fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
     let (leaf, root) = (issued(&leaf()), signed_with_sha_1(&root()));
@@ -172,7 +173,7 @@ fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
     assert_eq!(import(&[&leaf, &root]).unwrap_err(), Refusal::NotSignedByNext(1));
 }
 
-/// The root's certificate, signed anew.
+/// The root's certificate with a new signature.
 fn signed_with_sha_1(root: &Identity) -> Vec<u8> {
     let tbs = root.builder.tbs(&root.key);
     let mut fields = Reader::within(&tbs, der::SEQUENCE).unwrap();
@@ -329,6 +330,6 @@ fn every_certificate_is_inside_its_dates() {
 
 #[test]
 fn the_hash_of_a_certificate_is_that_of_its_der() {
-    // SHA-256 of no bytes at all, as anybody computes it.
+    // SHA-256 of the empty input.
     assert_eq!(x509_hash(&PROVIDER, b""), "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 }

@@ -1,4 +1,4 @@
-//! Decisions that fit together, and those with which no verifier is built.
+//! Decisions that fit together, and those that no verifier can be built with.
 
 use super::*;
 use crate::verifier::builder::Ready;

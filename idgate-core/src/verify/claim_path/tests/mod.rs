@@ -1,4 +1,4 @@
-//! Every row of the table of claims path pointers, plain and with parts hidden.
+//! Every row of the table of claims path pointers, in plain payloads and with hidden parts.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -12,7 +12,7 @@ use crate::crypto::HashAlg;
 use crate::crypto::rustcrypto::PROVIDER;
 use crate::formats::sd_jwt_vc::DisclosureIndex;
 
-/// What `path` selects of `payload`, where these disclosures come with it.
+/// The values at `path` in `payload`, with these disclosures.
 fn selected(payload: &Json, disclosures: &[Json], path: &str) -> Option<Json> {
     let payload = payload.to_string();
     let texts: Vec<String> = disclosures.iter().map(Json::to_string).collect();
@@ -28,7 +28,7 @@ fn selected(payload: &Json, disclosures: &[Json], path: &str) -> Option<Json> {
     Some(serde_json::from_str(&out).unwrap())
 }
 
-/// The digest under which `disclosure` is referred to.
+/// The digest that refers to `disclosure`.
 fn digest(disclosure: &Json) -> String {
     base64url::encode(PROVIDER.hash(HashAlg::Sha256, disclosure.to_string().as_bytes()).as_bytes())
 }

@@ -1,6 +1,6 @@
-//! The standards' own examples and the fixed data set. The data is third-party and stays outside:
-//! `IDGATE_VECTORS` and `IDGATE_PERF_DATA`, else `../shared` beside the repository; absent, these
-//! tests say so and check nothing.
+//! The standards' own examples and the fixed data set. The data belongs to third parties and is not
+//! in the repository: `IDGATE_VECTORS` and `IDGATE_PERF_DATA`, otherwise `../shared` next to the
+//! repository. If it is absent, these tests print that and check nothing.
 
 use std::path::PathBuf;
 
@@ -264,7 +264,7 @@ fn the_data_set_verifies_with_the_annex_b_transcript() {
             assert_eq!(facts.holder_binding.name(), "device_signature");
             assert_eq!(facts.trust.name(), "x5chain");
             assert!(report.checks().all(|(_, passed)| passed));
-            // Every bit of what is signed counts, in whatever way it is noticed.
+            // Every bit of the signed data matters, whichever check notices it.
             for at in (0..bytes.len()).step_by(bytes.len() / 97) {
                 let mut other = bytes.clone();
                 other[at] ^= 1;

@@ -1,4 +1,4 @@
-//! Agreement to transaction data: the specification's example, and one refusal per rule.
+//! Approval of transaction data: the specification's example, and one refusal per rule.
 
 use alloc::format;
 use alloc::vec;
@@ -12,7 +12,7 @@ use crate::ids::IssuerId;
 use crate::time::UnixMillis;
 use crate::trust::TrustEntry;
 
-/// A payment as it is sent, and the SHA-256 of that text (OpenID4VP B.3.3).
+/// A payment as sent, and the SHA-256 of that text (OpenID4VP B.3.3).
 const PAYMENT: &str = "eyJ0eXBlIjoiY29tLmV4YW1wbGUucGF5bWVudCIsImNyZWRlbnRpYWxfaWRzIjpbInBpZCJdLCJhbW91bnQiOiIxMC4wMCJ9";
 const PAYMENT_HASH: &str = "M9fW9L_ptvN4ZpMU_mbvvfTyDTNvEMAG-VcZ-V3BWFw";
 const OTHER: &str = "eyJ0eXBlIjoib3RoZXIifQ";
@@ -26,7 +26,7 @@ fn hash_of(alg: HashAlg, text: &str) -> String {
     hash(&PROVIDER, alg, text)
 }
 
-/// What a proof with these members agrees to, of what was asked.
+/// The items of `asked` that a proof with these members approves.
 fn agreed(asked: &[TransactionData], proof: &Json) -> Result<Vec<String>, Reason> {
     let issuer = TrustEntry::new(IssuerId::new("issuer"));
     let now = UnixMillis(1);

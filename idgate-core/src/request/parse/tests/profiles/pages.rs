@@ -72,7 +72,7 @@ fn an_address_to_try_again_is_known_where_there_are_pages_alone() {
         said.ends_with("is for a page, and there is none; leave it out, or enable pages"),
         "{said}"
     );
-    // In both forms and every profile, `draft` alone too.
+    // In both forms and every profile, even with `draft` alone.
     for spoken in [SpokenProfiles::new(ALL), SpokenProfiles::default()] {
         let spoken = spoken.with_page_fields(PageFields::On);
         for body in [&body, &legacy(json!({"retry_uri": "https://shop.example/again"}))] {
