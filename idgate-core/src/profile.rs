@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_stored_ones_and_lead_back() {
+    fn names_are_the_stored_ones_and_round_trip() {
         for profile in Profile::ALL {
             assert_eq!(Profile::from_name(profile.name()), Some(profile));
             let stored = serde_json::to_value(profile).unwrap();

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_ours_is_503_without_its_text() {
+    fn our_own_fault_is_503_without_its_text() {
         let signer = crate::crypto::SignerUnavailable::new("the token is locked");
         let none = crate::entropy::EntropyUnavailable::new();
         for reply in [NotFetched::Signer(signer).reply(), NotAnAnswer::Entropy(none).reply()] {

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_machine_lacks_is_its_own_fault() {
+    fn shortages_of_this_machine_are_its_own_fault() {
         for cause in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::PERM] {
             assert_eq!(refusal(cause, V4), Refusal::Own, "{cause}");
             assert_eq!(refusal(cause, V6), Refusal::Own, "{cause}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_router_that_knows_no_way_is_not_an_own_fault() {
+    fn a_router_without_a_route_is_not_an_own_fault() {
         // There is a route to loopback, so the error comes from elsewhere.
         for cause in [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::ACCESS] {
             assert_eq!(refusal(cause, V4), Refusal::Theirs, "{cause}");

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_is_forgotten_when_nobody_asks_it() {
+    async fn a_host_is_removed_when_no_fetch_uses_it() {
         let permits = Permits::new();
         let held = permits.acquire(place("issuer", "held.example")).await.unwrap();
         for number in 0..3 * MAX_IDLE_PARTIES {

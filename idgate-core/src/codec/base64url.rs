@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_would_encode_differently() {
+    fn refuses_text_that_would_encode_differently() {
         for bad in ["QQ==", "QR", "Q", "QQ\n", "Q Q", "QUI+", "QUI/", "é"] {
             assert_eq!(decode(bad), Err(NotBase64Url), "{bad}");
         }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_its_alphabet() {
+    fn recognises_its_alphabet() {
         assert!(is_alphabet("azAZ09-_"));
         for bad in ["", "a.", "a=", "a+", "a/", "a ", "a~", "é"] {
             assert!(!is_alphabet(bad), "{bad}");

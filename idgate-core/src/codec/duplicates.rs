@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_one_number_are_told_apart() {
+    fn keys_with_the_same_number_are_distinguished() {
         assert!(!is_any(&[]) && !is_any(&["a"]) && !is_any(&["", "\0", "a", "a\0", "b"]));
         assert!(!is_any(&["12345678", "123456789", "12345678a", "1234567"]));
         assert!(is_any(&["b", "a", "b"]) && is_any(&["", "a", ""]));

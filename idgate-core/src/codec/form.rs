@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_in_a_query_is_no_plus() {
+    fn a_space_in_a_query_is_never_a_plus() {
         let mut query = String::new();
         push_pair(&mut query, "a", "x  y+z&é");
         push_pair(&mut query, "b", "");

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn alg_stands_in_the_protected_header_only() {
+    fn alg_must_be_in_the_protected_header() {
         assert_eq!(alg(b"\x82\x43\xa1\x01\x26\xa0"), Ok(Some(-7)));
         assert_eq!(alg(b"\x82\x43\xa1\x01\x05\xa0"), Ok(Some(5)));
         assert_eq!(alg(b"\x82\x44\xa1\x01\x38\x22\xa0"), Ok(Some(-35)));
@@ -132,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_undefined_headers_are_left_alone() {
+    fn unknown_and_undefined_headers_are_ignored() {
         assert_eq!(alg(b"\x82\x43\xa1\x01\x26\xa2\x04\xf7\x61x\x01"), Ok(Some(-7)));
     }
 
     #[test]
-    fn crit_and_what_is_no_map_are_refused() {
+    fn crit_and_headers_that_are_not_maps_are_refused() {
         for bad in [
             &b"\x82\x47\xa2\x01\x26\x02\x81\x18\x63\xa0"[..],
             b"\x82\x41\x80\xa0",

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_structure_is_no_mac() {
+    fn a_signature_structure_is_not_a_mac() {
         for bad in
             [&b"\xd2\x84\x43\xa1\x01\x05\xa0\xf6\x41T"[..], b"\x84\x43\xa1\x01\x05\xa0\xf6\xf6"]
         {

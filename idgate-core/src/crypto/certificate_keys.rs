@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_implementation_gets_the_numbers_of_a_key() {
+    fn keys_expose_their_numbers_to_other_implementations() {
         let modulus = [&[0xff; 256][..]].concat();
         let key = RsaKey::new(&modulus, &[1, 0, 1]).unwrap();
         assert_eq!((key.modulus(), key.exponent(), key.bits()), (modulus, [1, 0, 1].into(), 2048));

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn one_other_parameter_makes_it_another_curve() {
+    fn one_changed_parameter_makes_it_another_curve() {
         for known in &KNOWN {
             for part in 0..6 {
                 let mut given = parts(known);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_curve() {
+    fn anything_else_is_not_a_curve() {
         let whole = explicit(&parts(&KNOWN[0]));
         for len in 0..whole.len() {
             assert!(NamedCurve::from_parameters(&whole[..len]).is_err(), "{len}");

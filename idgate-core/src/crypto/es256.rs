@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_what_the_entropy_gave() {
+    fn the_key_is_the_bytes_of_the_entropy() {
         let key = Es256Key::generate(&mut CountingEntropy::default()).unwrap();
         assert_eq!(*key.expose_scalar(), [1; 32]);
         assert_eq!(format!("{key:?}"), "Es256Key");
     }
 
     #[test]
-    fn a_source_that_only_gives_zeros_is_given_up() {
+    fn a_source_of_only_zeros_fails() {
         struct Zeros(u8);
         impl Entropy for Zeros {
             fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_no_algorithm_but_the_three() {
+    fn other_algorithms_are_unknown() {
         assert_eq!(HashAlg::from_name("sha-384"), Some(HashAlg::Sha384));
         for other in
             ["", "SHA-256", "sha256", "sha-1", "sha-256-128", "sha3-256", "md5", "sha-256 "]

@@ -142,7 +142,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_step_is_that_of_other_software() {
+    fn every_step_matches_other_software() {
         for provider in PROVIDERS {
             let (private, public) = recipient(provider);
             let sender = PublicKey::from_sec1(Curve::P256, &bytes(ENC)).unwrap();
@@ -166,7 +166,7 @@ pub(crate) mod tests {
 
     /// RFC 9180 A.3.1, up to the first message, which has associated data there.
     #[test]
-    fn every_step_is_that_of_the_rfc() {
+    fn every_step_matches_the_rfc() {
         const ENC: &str = "04a92719c6195d5085104f469a8b9814d5838ff72b60501e2c4466e5e67b325ac98536d7b61a\
             1af4b78e5b7f951c0900be863c403ce65c9bfcb9382657222d18c4";
         const SEALED: &str = "5ad590bb8baa577f8619db35a36311226a896e7342a6d836d8b7bcd2f20b6c7f9076ac232e\
@@ -224,7 +224,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_sealed_for_something_else_stays_closed() {
+    fn messages_sealed_for_another_purpose_do_not_open() {
         for provider in PROVIDERS {
             let (enc, info, sealed) = (bytes(ENC), bytes(TRANSCRIPT), bytes(SEALED));
             assert!(open(provider, &enc, &info, &sealed).is_some());

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_json_object() {
+    fn refuses_text_that_is_not_a_json_object() {
         for (text, expected) in [
             ("", NOT_JSON),
             ("{", NOT_JSON),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_kid_that_is_no_string() {
+    fn refuses_a_kid_that_is_not_a_string() {
         for kid in ["1", "null", "[]", "{}", "true"] {
             assert_eq!(with(&format!(r#""kid":{kid},"#)).err(), Some(BAD_KID), "{kid}");
         }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_it_reads() {
+    fn a_written_key_reads_back() {
         let key = with("").unwrap().key;
         let json = key.to_jwk_json(Some("did:web:a#\"1\""));
         let back = Jwk::parse(json.as_bytes()).unwrap();

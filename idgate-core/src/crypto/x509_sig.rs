@@ -168,7 +168,7 @@ mod tests {
     const MGF1_OID: &str = "1.2.840.113549.1.1.8";
 
     #[test]
-    fn sha2_is_accepted_and_nothing_else_is() {
+    fn only_sha2_is_accepted() {
         let ecdsa = |last: &str| identifier(&[&oid(&format!("1.2.840.10045.4.{last}"))]);
         assert_eq!(ecdsa("3.2"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha256)));
         assert_eq!(ecdsa("3.3"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha384)));

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_names_and_null_are_taken_and_keep_their_text() {
+    fn paths_of_names_and_null_are_accepted_and_keep_their_text() {
         for text in [r#"["a"]"#, r#"["a","b",null,"c"]"#, r#"["http://x.example/é \"q\""]"#] {
             let path = ClaimPath::from_json(text).unwrap();
             assert_eq!(path.to_string(), text);
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_refused_because_hidden_elements_move_the_others() {
+    fn numbers_are_refused_because_hidden_elements_shift_the_others() {
         for text in [r#"["nationalities",1]"#, r#"["a",0]"#, r#"["a",1.5]"#, r#"[0]"#] {
             assert!(ClaimPath::from_json(text).unwrap_err().contains("numbers"), "{text}");
         }
     }
 
     #[test]
-    fn what_is_not_an_array_of_names_and_null_is_refused() {
+    fn values_other_than_arrays_of_names_and_null_are_refused() {
         for text in [r#""a""#, "{}", "null", r#"["a",true]"#, r#"["a",["b"]]"#, r#"["a",{}]"#] {
             assert!(ClaimPath::from_json(text).unwrap_err().contains("array of"), "{text}");
         }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_bounded_and_never_those_of_the_format() {
+    fn names_are_limited_and_never_reserved() {
         for name in ["", "_sd", "_sd_alg", "...", &"é".repeat(MAX_CLAIM_NAME_CHARS + 1)] {
             let text = serde_json::to_string(&["a", name]).unwrap();
             assert!(ClaimPath::from_json(&text).is_err(), "{name}");

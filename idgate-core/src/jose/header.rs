@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_no_algorithm_but_the_three() {
+    fn other_algorithms_are_unknown() {
         for name in [
             "none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512", "RS256", "PS256",
             "EdDSA", "Ed25519", "ES256K", "es256", "ES256 ", "ECDH-ES",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_hostile_kid_as_it_is() {
+    fn keeps_a_hostile_kid_unchanged() {
         let long = "k".repeat(64 << 10);
         for kid in [r#"'\"; --"#, r"\u0000", "../../etc/passwd", "https://a/key", &long] {
             let text = format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#);

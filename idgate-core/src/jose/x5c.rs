@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_list_of_standard_base64_is_malformed() {
+    fn values_other_than_lists_of_standard_base64_are_malformed() {
         for x5c in [
             "null",
             "[]",
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_ten_at_most() {
+    fn at_most_ten_certificates_are_accepted() {
         let many = |count: usize| {
             let certificates: Vec<String> = vec![r#""AA==""#.into(); count];
             read(&format!(r#"{{"x5c":[{}]}}"#, certificates.join(",")))

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exponent_beyond_64_bits_is_next_to_zero() {
+    fn an_exponent_beyond_64_bits_is_close_to_zero() {
         let tiny = Decimal::parse("1e-99999999999999999999999");
         assert!(tiny > Decimal::parse("0") && tiny < Decimal::parse("1e-400"));
         assert!(!tiny.is_integer());

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn encryption_info_is_that_of_other_software_but_for_its_longer_nonce() {
+    fn encryption_info_matches_other_software_except_for_its_longer_nonce() {
         let private = EcdhPrivateKey::from_scalar(Curve::P256, &bytes(RECIPIENT)).unwrap();
         let key = PROVIDER.agreement.public_key(&private).unwrap();
         let nonce = core::array::from_fn(|at| u8::try_from(at).unwrap());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_reader_is_that_of_other_software() {
+    fn a_request_without_reader_matches_other_software() {
         assert_eq!(hex(&asking(&[licence()]).device_request(None).unwrap()), DEVICE_REQUEST);
         let data = iso_mdoc_data(&asking(&[licence()]), "gm", None).unwrap();
         let device_request = base64url::encode(&bytes(DEVICE_REQUEST));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_signs_is_that_of_other_software() {
+    fn the_readers_signed_bytes_match_other_software() {
         let items = encoded_cbor(&items_request(&licence(), None));
         let payload = reader_authentication(&bytes(TRANSCRIPT), &items);
         assert_eq!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn each_document_is_asked_for_by_itself_and_each_element_once() {
+    fn documents_are_requested_separately_and_elements_once() {
         let other = mdoc("org.example.other", "org.example.ns", &["b", "a", "b"]);
         let made = asking(&[licence(), other]).device_request(None).unwrap();
         let mut tape = Tape::default();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_registration_certificate_it_is_of_the_second_edition_and_signed_as_a_whole() {
+    fn a_registration_certificate_makes_it_second_edition_and_signed_as_a_whole() {
         const JWT: &str = "eyJ0eXAiOiJyYy13cnArand0In0.e30.c2ln";
         let other = mdoc("org.example.other", "org.example.ns", &["a"]);
         let (signer, session_transcript) = (signer(&[b"leaf"]), &*bytes(TRANSCRIPT));

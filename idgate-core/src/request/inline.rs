@@ -117,7 +117,7 @@ mod tests {
     /// White space between the tokens of a tenant's filter is removed. White space in its texts is
     /// sent as `%20`, so that percent-only decoders read the same.
     #[test]
-    fn an_inline_link_has_no_plus_and_no_white_space_of_the_tenants() {
+    fn an_inline_link_has_no_plus_and_none_of_the_tenants_white_space() {
         let body = "{ \"credentials\" : [ { \"format\": \"vc+sd-jwt\", \"issuer_id\": \"two\",
             \"claims\": [\"age\", \"name\"], \"claim_filters\": {
                 \"age\" : { \"type\" : [ \"integer\" ,\t\"null\" ] , \"minimum\" :\r\n 18.0 },

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_is_put_twice_or_cannot_be_read_stays_to_be_refused() {
+    fn repeated_and_unreadable_members_are_kept_for_the_parser_to_refuse() {
         let mut object = Object::default();
         object.put("filters", "age", &serde_json::json!({ "minimum": 18 }));
         object.put("filters", "age", &serde_json::json!({ "maximum": 65 }));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_json_text_is_null() {
+    fn a_value_that_cannot_be_written_is_null() {
         let no_text = alloc::collections::BTreeMap::from([((1, 2), 3)]);
         assert_eq!(text_of(&no_text), "null");
     }

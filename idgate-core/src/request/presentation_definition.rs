@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn vct_as_a_claim_is_not_asked_for_twice() {
+    fn vct_as_a_claim_is_not_requested_twice() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.claims = vec!["vct".into()];
         let fields = descriptor(&request)["constraints"]["fields"].clone();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn subject_claim_paths_of_a_group_are_asked_for_once() {
+    fn subject_claim_paths_of_a_group_are_requested_once() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.subject_claim_paths =
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_with_a_path_is_asked_for_where_it_stands() {
+    fn a_claim_with_a_path_is_requested_there() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.claims = ["city", "countries"].map(String::from).into();

@@ -385,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn a_query_id_is_the_tenants_where_it_may_stand_in_a_query() {
+    fn a_query_id_is_the_tenants_if_it_is_valid_there() {
         let good = ["pid", "A-z_0", "credential_1", "-"];
         assert_eq!(query_ids(&good), good);
     }
 
     #[test]
-    fn other_ids_are_numbered_and_never_meet_one_of_the_tenants() {
+    fn other_ids_are_numbered_and_never_equal_a_tenants() {
         let ids = ["p d", "é", "", "a.b", "a/b"];
         let expected = [1, 2, 3, 4, 5].map(|n| format!("credential_{n}"));
         assert_eq!(query_ids(&ids), expected);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absolute_uris_are_taken() {
+    fn absolute_uris_are_accepted() {
         for good in [
             "https://shop.example/done",
             "http://127.0.0.1:9/cb?x=1&y=%20#top",
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_absolute_uri_is_refused() {
+    fn text_that_is_not_an_absolute_uri_is_refused() {
         for bad in [
             "",
             "/done",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn uris_that_run_or_read_are_refused() {
+    fn uris_that_browsers_execute_or_read_are_refused() {
         for bad in
             ["javascript:alert(1)", "JaVaScRiPt://x", "DATA:text/html,x", "file:///etc", "File:x"]
         {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_dotted_claim_name_is_refused() {
+    fn other_texts_than_dotted_claim_names_are_refused() {
         for bad in ["", ".", "a.", ".a", "a..b", "a b", "a-b", "a[0]", "é", "a'", "a\n"] {
             assert_eq!(SubjectPath::parse(bad), None, "{bad:?}");
         }

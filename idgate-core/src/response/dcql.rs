@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_the_query_cannot_have_is_answered_under_its_replacement() {
+    fn an_invalid_id_is_answered_under_its_replacement() {
         let mut request = fixtures::one_credential();
         if let Some(only) = request.credentials.first_mut() {
             only.id = "p d".into();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_is_refused_before_what_stands_under_it_is_looked_at() {
+    fn an_unknown_id_is_refused_before_its_value_is_checked() {
         for more in [r#""x": ["c"]"#, r#""PID": [{}]"#, r#""": []"#] {
             let token = format!(r#"{{"pid": [{{}}], "credential_2": ["b"], {more}}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{more}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn several_presentations_where_one_was_asked_for_are_refused() {
+    fn several_presentations_for_one_query_are_refused() {
         for list in [r#"["a", "b"]"#, r#"["a", "a"]"#, r#"["a", {}]"#, "[]"] {
             let token = format!(r#"{{"pid": {list}, "credential_2": ["b"]}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{list}");
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_never_an_answer() {
+    fn an_empty_answer_is_refused() {
         assert_eq!(two("{}"), Err(MISMATCH));
         let optional = with_sets(&[(&[&["pid"], &["credential_2"]], false)]);
         assert_eq!(assigned(&optional, "{}"), Err(MISMATCH));
     }
 
     #[test]
-    fn what_no_set_names_was_not_asked_for() {
+    fn a_credential_outside_the_sets_was_not_requested() {
         let one = with_sets(&[(&[&["pid"]], true)]);
         assert_eq!(assigned(&one, r#"{"pid": ["a"]}"#).unwrap(), "a -");
         assert_eq!(assigned(&one, r#"{"pid": ["a"], "credential_2": ["b"]}"#), Err(MISMATCH));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_origins_it_is_for_one() {
+    fn an_answer_is_for_one_of_several_origins() {
         let whole = response(HEAD, BETWEEN, b"");
         let origins = ["https://example.org", "https://example.com:8443", ORIGIN];
         assert_eq!(open(&whole, &origins).map(|(_, origin)| origin), Some(ORIGIN));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_for_one_encryption_info_as_it_was_sent() {
+    fn an_answer_is_for_the_encryption_info_exactly_as_sent() {
         let whole = base64url::encode(&response(HEAD, BETWEEN, b""));
         assert!(open_text(&whole, ENCRYPTION_INFO, &[ORIGIN]).is_some());
         for other in
@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn further_members_do_not_count() {
+    fn additional_members_are_ignored() {
         let more = response(b"\x82\x65dcapi\xa3\x61x\x01\x63enc\x58\x41", BETWEEN, b"");
         assert!(open(&more, &[ORIGIN]).is_some());
     }
 
     #[test]
-    fn what_has_another_form_is_refused() {
+    fn answers_of_another_form_are_refused() {
         for bad in [
             Vec::new(),
             b"\xf6".to_vec(),

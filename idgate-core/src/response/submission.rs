@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sd_jwt_labels_are_taken_and_no_other() {
+    fn only_the_two_sd_jwt_labels_are_accepted() {
         for (label, good) in [
             (json!("vc+sd-jwt"), true),
             (json!("dc+sd-jwt"), true),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_map_that_is_no_list_of_entries_is_refused() {
+    fn a_descriptor_map_that_is_not_a_list_of_entries_is_refused() {
         for map in [json!(null), json!({}), json!("$"), json!([]), json!(["$"]), json!([null])] {
             assert_eq!(assign_one(map.clone()), Err(MISMATCH), "{map}");
         }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn presentations_that_answer_nothing_are_refused() {
+    fn presentations_that_answer_no_request_are_refused() {
         let tokens = several(&["a", "b", "c"]);
         let entries = json!([entry("pid", "$[0]"), entry("credential_2", "$[1]")]);
         assert_eq!(assign_two(&tokens, entries), Err(MISMATCH));
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_that_is_no_strict_json_is_refused() {
+    fn a_submission_that_is_not_strict_json_is_refused() {
         let request = fixtures::one_credential();
         let token = VpToken::One(Cow::Borrowed("a"));
         for bad in ["", "{", "[]", "null", r#"{"definition_id":"d","definition_id":"d"}"#] {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_is_judged_as_the_first_one_was() {
+    fn a_later_copy_of_a_list_is_judged_like_the_first() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         let later = trust.renewed(&known, &signed(token(5, NOW_SECS + 3000)), LATER).unwrap();
         assert_eq!((status(&later, 3), status(&later, 5)), (Some(0), Some(1)));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_that_is_not_authentic_or_is_over_is_not_taken() {
+    fn a_later_copy_that_is_not_authentic_or_has_expired_is_refused() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         let forged = token(5, NOW_SECS).sign(&signing_key("other")).into_bytes();
         let elsewhere = signed(token(5, NOW_SECS).with("sub", json!("https://other.example")));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_copy_does_not_take_the_place_of_a_list_or_a_crl() {
+    fn an_older_copy_does_not_replace_a_list_or_a_crl() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         assert!(trust.renewed(&known, &signed(token(5, NOW_SECS - 60)), NOW).is_none());
         assert!(trust.renewed(&known, &signed(token(5, NOW_SECS)), NOW).is_some());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_is_for_the_trust_that_judges_it() {
+    fn a_later_copy_of_a_list_belongs_to_the_trust_that_judged_it() {
         let (first, body) = (trust([entry()]), signed(token(3, NOW_SECS)));
         let known = known(&body, false);
         assert!(first.renewed(&known, &body, NOW).is_some());

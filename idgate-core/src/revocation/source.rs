@@ -230,7 +230,7 @@ mod tests {
 
     /// Hosts compare the header as a whole, so it is one media type, without parameters.
     #[test]
-    fn each_need_is_asked_for_as_one_media_type_and_an_mdocs_list_in_a_second_form() {
+    fn each_need_has_one_media_type_and_an_mdocs_list_a_second_form() {
         let list = |format| Need::StatusList { uri: "https://a.example".into(), format };
         let crl = Need::Crl { uri: "https://a.example".into() };
         for (need, first, second) in [

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_protocols_are_the_stored_ones_and_lead_back() {
+    fn protocol_names_are_the_stored_ones_and_round_trip() {
         for protocol in DcApiProtocol::ALL {
             assert_eq!(DcApiProtocol::from_name(protocol.name()), Some(protocol));
             assert_eq!(serde_json::to_value(protocol).unwrap(), protocol.name());

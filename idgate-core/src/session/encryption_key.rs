@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_the_entropy_gave_with_its_public_half() {
+    fn the_key_is_the_bytes_of_the_entropy_with_its_public_half() {
         let key = key();
         assert_eq!(key.private().expose_scalar(), [1; 32]);
         assert_eq!(PROVIDER.agreement.public_key(key.private()).as_ref(), Ok(key.public()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_taken_out_of_a_session_and_put_back() {
+    fn it_is_taken_out_of_a_session_and_restored() {
         let made =
             crate::request::fixtures::jar_session(crate::request::fixtures::one_credential());
         let mut apart = made.clone();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_open_session_with_encrypted_answers_takes_a_key() {
+    fn only_an_open_session_with_encrypted_answers_accepts_a_key() {
         use crate::error::Reason;
         use crate::request::fixtures::{self, NOW};
         use crate::session::Input;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_gives_no_scalar_is_given_up() {
+    fn a_source_that_gives_no_scalar_fails() {
         struct Same(u8, u8);
         impl Entropy for Same {
             fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {

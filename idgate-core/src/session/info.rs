@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_nonce_nor_state_comes_into_a_log() {
+    fn neither_nonce_nor_state_is_in_debug_output() {
         let session = fixtures::session(fixtures::one_credential());
         let info = session.info(NOW);
         let shown = format!("{info:?} {:?}", info.offers[0]);

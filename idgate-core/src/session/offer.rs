@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_one_to_four_and_only_the_first_is_the_sessions_own() {
+    fn a_session_has_one_to_four_offers_and_the_first_is_its_own() {
         for bad in [
             vec![],
             vec![other("off_1")],

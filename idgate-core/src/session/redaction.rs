@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_stored_result_are_refused() {
+    fn bytes_that_are_not_a_stored_result_are_refused() {
         let good = result().to_bytes().to_vec();
         let altered = |at: usize, byte: u8| {
             let mut bytes = good.clone();
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_verified_session_takes_a_result() {
+    fn only_a_verified_session_accepts_a_result() {
         let mut pending = session(Phase::Pending);
         pending.restore_result(SessionResult::new("{}".into(), "{}".into(), NOW));
         assert!(pending.take_result().is_none());
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_browser_must_come_back_the_result_is_for_whoever_brings_the_code() {
+    fn a_session_bound_to_its_browser_needs_the_code() {
         for (profile, same_device) in [
             (Profile::Haip, None),
             (Profile::Haip, Some(true)),
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_offers_haip_needs_the_code_whichever_offer_was_answered() {
+    fn a_session_with_haip_needs_the_code_whichever_offer_was_answered() {
         let answered_in_draft = CODE;
         let answered_in_haip = r#"{"profile":"haip","response_code":"right"}"#;
         for profiles in [[Profile::Haip, Profile::Draft], [Profile::Draft, Profile::Haip]] {

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_session_has_none() {
+    fn an_open_session_has_no_settlement() {
         for phase in [Phase::Created, Phase::Pending, Phase::Verifying { lease_until: AT }] {
             assert!(session(phase).settlement().is_none());
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_wallet_said_is_part_of_it() {
+    fn the_wallets_error_is_part_of_it() {
         let wallet_error = Some(WalletError::AccessDenied);
         let declined = Phase::Failed { at: AT, reason: Reason::WalletError, wallet_error };
         let session = session(declined);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_encrypted_answers_leave_a_key_to_erase() {
+    fn only_encrypted_offers_leave_a_key_to_erase() {
         let mut session = session(Phase::Expired { at: AT });
         assert!(!session.settlement().unwrap().spends_key());
         for offer in session.offers.iter_mut() {

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_snapshot_are_refused() {
+    fn bytes_that_are_not_a_snapshot_are_refused() {
         let stored = text(&fixtures::session(fixtures::one_credential()));
         let cut = &stored[..stored.len() - 1];
         let more = stored.replacen("\"version\":2", "\"version\":2,\"more\":1", 1);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_version_1_goes_on_and_is_stored_as_version_2() {
+    fn a_session_of_version_1_continues_and_is_stored_as_version_2() {
         for stored in [INLINE, JAR] {
             let session = Session::from_bytes(stored.as_bytes()).unwrap();
             let reason = Reason::NonceMismatch;

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn aki_values_are_the_key_identifiers_of_the_roots_that_serve() {
+    fn aki_values_are_the_key_identifiers_of_the_usable_roots() {
         let mut entry = entry();
         entry.sd_jwt_roots = vec![root(1), root(1), root(2).for_test_only()];
         entry.roots = vec![root(3), root(4).with_doc_types([DocType::new("other")])];
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_demands_a_status_never_accepts_an_unknown_one() {
+    fn an_entry_that_requires_a_status_never_accepts_an_unknown_one() {
         use OnUnknownRevocation::{Accept, Refuse, Tenant};
         let wish = Some(UnknownRevocation::Accept);
         for (choice, accepts) in [(Refuse, false), (Accept, true), (Tenant, true)] {
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_without_key_identifier_give_no_aki_value() {
+    fn roots_without_key_identifier_have_no_aki_value() {
         let mut entry = entry();
         let bare = anchor(&builder(1).without(SUBJECT_KEY_IDENTIFIER), 1);
         entry.sd_jwt_roots = vec![bare.clone(), root(2)];
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_ten_aki_values_are_left_out() {
+    fn more_than_ten_aki_values_are_omitted() {
         let mut entry = entry();
         entry.sd_jwt_roots = (0..10).map(root).collect();
         assert_eq!(entry.aki_values(None, true).len(), MAX_AKI_VALUES);

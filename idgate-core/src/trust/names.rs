@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_folds_to_more_than_1_kib_equals_none() {
+    fn a_name_that_folds_to_more_than_1_kib_equals_nothing() {
         // 18 characters, 33 bytes.
         let long = |count: usize| {
             let value = [
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_equals_none() {
+    fn bytes_that_are_not_a_name_equal_nothing() {
         let whole = cn(UTF8, "Utopia");
         for len in 0..whole.len() {
             assert_eq!(canonical(&whole[..len]), None, "{len}");

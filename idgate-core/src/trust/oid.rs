@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_oid() {
+    fn refuses_text_that_is_not_an_oid() {
         for text in [
             "",
             "1",

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_may_always_refuse_and_accepts_only_what_the_entry_leaves_to_it() {
+    fn a_request_may_always_refuse_and_accepts_only_if_the_entry_allows_it() {
         use OnUnknownRevocation::{Accept, Refuse, Tenant};
         let wishes = [None, Some(UnknownRevocation::Refuse), Some(UnknownRevocation::Accept)];
         let accepts = |choice: OnUnknownRevocation| wishes.map(|wish| choice.accepts(wish));

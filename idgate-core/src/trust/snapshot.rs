@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_trusts_of_one_number_are_told_apart() {
+    fn two_trusts_with_the_same_version_are_different() {
         let (one, other) = (TrustSnapshot::new(1, []), TrustSnapshot::new(1, []));
         assert_eq!(one.same(), one.numbered(2).same());
         assert_ne!(one.same(), other.same());

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nonce_of_the_wallet_is_taken_as_it_is() {
+    fn the_wallets_nonce_is_used_unchanged() {
         for (form, nonce) in [
             ("", None),
             ("wallet_nonce=", None),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_registered_goes_to_wallets_under_the_hash() {
+    fn a_registration_certificate_goes_to_wallets_under_the_hash() {
         let (verifier, certificate) = (haip(), registered("given_name"));
         let request = fixtures::one_credential();
         let attested = verifier.attest(&request, None, &certificate, NOW).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn under_another_name_nothing_goes() {
+    fn under_another_client_id_no_registration_certificate_goes() {
         let certificate = registered("given_name");
         let mut draft = fixtures::one_credential();
         draft.profiles = vec![Profile::Draft];
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn to_browsers_it_goes_with_what_is_signed_under_the_hash() {
+    fn to_browsers_it_goes_with_requests_signed_under_the_hash() {
         use ClientIdForm::{DecentralizedIdentifier, X509Hash};
         let (mut request, certificate) = (fixtures::one_credential(), registered("given_name"));
         request.dc_api = Some(DcApiPages::new(vec!["https://shop.example".into()]));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_more_is_told_or_refused() {
+    fn asking_for_more_is_reported_or_refused() {
         let request = fixtures::one_credential();
         let attested = haip().attest(&request, None, &registered("family_name"), NOW).unwrap();
         assert!(attested.verifier_info.is_some());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_asks_for_more_than_its_tenant_registered_is_refused_if_that_is_strict() {
+    fn a_session_that_asks_for_more_is_refused_with_strict_registration() {
         use crate::error::CreateError;
         use crate::verifier::NewSession;
         let new = NewSession::live().strict_registration(&registered("family_name"));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_has_expired_is_not_sent_or_refused() {
+    fn an_expired_one_is_not_sent_or_refused() {
         let (request, later) = (fixtures::one_credential(), NOW.plus(60_000));
         let attested = haip().attest(&request, None, &registered("given_name"), later).unwrap();
         assert!(attested.expired && attested.verifier_info.is_none());

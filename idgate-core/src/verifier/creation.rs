@@ -266,7 +266,7 @@ mod tests {
     use crate::request::fixtures::{self, NOW};
 
     #[test]
-    fn a_new_session_has_everything_that_its_request_carries() {
+    fn a_new_session_has_everything_that_its_request_contains() {
         let transition = fixtures::creation(fixtures::one_credential());
         let session = transition.session;
         assert!(session.id().as_str().starts_with("ses_"));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_link_carries_is_refused() {
+    fn a_request_too_large_for_a_link_is_refused() {
         let body = |claims: usize| {
             let name = |n: usize| format!("{n:0>140}");
             let claims: Vec<_> = (0..claims).map(name).collect();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_decides_which_keys_serve() {
+    fn the_mode_decides_which_keys_count() {
         let asked = || Credential::sd_jwt_vc("pid", "test-only").claims(["given_name"]);
         let request = Request::of([asked()]);
         let session = made(&fixtures::verifier(), &request, NewSession::test()).unwrap();
@@ -358,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_body_is_found_before_what_the_verifier_lacks() {
+    fn errors_of_the_body_are_reported_before_those_of_the_verifier() {
         let request = pid().profiles([Profile::Haip]).redirect_uri("javascript:alert(1)");
         let refused = made(&fixtures::verifier(), &request, NewSession::live()).unwrap_err();
         assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "redirect_uri"));
     }
 
     #[test]
-    fn a_session_has_the_tenant_that_is_named_and_none_without_one() {
+    fn a_session_has_the_named_tenant_and_none_without_one() {
         let named = NewSession::live().tenant(TenantId::new("shop"));
         for (new, tenant) in [(named, "shop"), (NewSession::live(), "")] {
             assert_eq!(made(&fixtures::verifier(), &pid(), new).unwrap().tenant().as_str(), tenant);

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_decides_which_handovers_are_tried_and_in_which_order() {
+    fn known_facts_decide_which_handovers_are_tried_and_in_which_order() {
         let nothing = CapturedEncryption::default;
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         assert_eq!(names(&nothing()), ["openid4vp-1.0"]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_drafts_a_nonce_of_the_wallet_gives_no_handover() {
+    fn outside_drafts_a_wallets_nonce_adds_no_handover() {
         let nothing = CapturedEncryption::default;
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         for profile in [Profile::V1_0, Profile::Haip] {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_half_is_read_whatever_the_jwk_says_of_its_use() {
+    fn a_private_half_is_read_whatever_the_jwks_declared_use() {
         let d = base64url::encode(&[7; 32]);
         let text = jwk(&format!(r#","use":"enc","alg":"ECDH-ES","d":"{d}""#));
         let known = CapturedEncryption::default().with_jwk(&PROVIDER, text.as_bytes()).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn either_signature_is_enough_by_itself() {
+    fn either_signature_alone_is_enough() {
         for prefix in ["webhook-", "X-"] {
             let headers: Vec<_> =
                 sent().into_iter().filter(|(name, _)| name.starts_with(prefix)).collect();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_signature_of_standard_webhooks_is_refused_beside_a_good_one_of_ours() {
+    fn a_forged_standard_webhooks_signature_is_refused_despite_a_good_own_one() {
         let mut headers = sent();
         let forged = headers.iter_mut().find(|(name, _)| *name == "webhook-signature");
         forged.unwrap().1 = "v1,forged".into();

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn after_eight_attempts_it_is_over() {
+    fn after_eight_attempts_there_is_no_other() {
         assert_eq!(SCHEDULE_MS.len(), 8);
         assert!(pause(7, None, 0).is_some());
         for failed in [8, 9, u32::MAX] {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_counts_between_one_and_two_steps() {
+    fn retry_after_is_clamped_between_one_and_two_steps() {
         for (asked, given) in
             [(0, 5_000), (4_999, 5_000), (7_000, 7_000), (10_000, 10_000), (u64::MAX, 10_000)]
         {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_randomness_there_is_no_guess() {
+    fn without_randomness_it_fails() {
         assert!(next_attempt(1, NOW, None, &mut Broken).is_err());
         assert!(next_attempt(8, NOW, None, &mut Broken).unwrap().is_none());
     }

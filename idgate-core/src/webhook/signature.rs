@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_example_of_standard_webhooks_comes_out() {
+    fn the_published_example_of_standard_webhooks_matches() {
         let headers = headers(BODY, SECRET, None);
         let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
         assert_eq!(value(&headers, "webhook-signature"), signature);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_no_base64_is_its_own_key() {
+    fn a_secret_that_is_not_base64_is_its_own_key() {
         for text in
             ["whsec_not base64 at all", "a secret without a prefix", "whsec_MfKQ9r8GKYqrTwjU="]
         {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_secret_signs_beside_the_new_one_and_second() {
+    fn a_replaced_secret_also_signs_after_the_new_one() {
         let headers = headers(BODY, SECRET, Some("the secret of yesterday"));
         let both = value(&headers, "webhook-signature");
         let entries: Vec<&str> = both.split(' ').collect();

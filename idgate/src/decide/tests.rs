@@ -210,7 +210,7 @@ fn lacking() -> Arc<Fetcher> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_cannot_be_asked_gives_the_hold_back() {
+async fn a_source_that_could_not_be_fetched_releases_the_hold() {
     let fetcher = lacking();
     let flow = Flow::new(Some((0, "https://status.example/1")));
     let store = One::of(&flow.session);
@@ -221,7 +221,7 @@ async fn what_cannot_be_asked_gives_the_hold_back() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_at_the_verdict_gets_the_hold_back() {
+async fn a_store_that_fails_at_the_verdict_releases_the_hold() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));
@@ -248,7 +248,7 @@ async fn a_second_round_is_under_the_same_hold() {
 }
 
 #[tokio::test]
-async fn a_lost_race_is_no_decision() {
+async fn a_lost_race_is_not_a_decision() {
     let flow = Flow::new(None);
     let store = One::of(&flow.session);
     let first = fetcher().decide(flow.begin(), &store).await;
@@ -259,7 +259,7 @@ async fn a_lost_race_is_no_decision() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_no_decision() {
+async fn a_store_that_fails_is_not_a_decision() {
     let flow = Flow::new(None);
     let store = One { fails_at: Some(Status::Verified), ..One::of(&flow.session) };
     let failed = fetcher().decide(flow.begin(), &store).await.unwrap_err();
@@ -282,7 +282,7 @@ async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified,
 }
 
 #[tokio::test]
-async fn the_status_of_one_presentation_is_fetched_and_remembered() {
+async fn the_status_of_one_presentation_is_fetched_and_cached() {
     let (source, fetcher) = (Loopback::start().await, fetcher());
     source.give(&list(&source.url()));
     let good = verify(&fetcher, 0, &source.url()).await.unwrap();
@@ -293,7 +293,7 @@ async fn the_status_of_one_presentation_is_fetched_and_remembered() {
 }
 
 #[tokio::test]
-async fn one_presentation_whose_source_is_not_reached_is_refused() {
+async fn one_presentation_whose_source_is_unreachable_is_refused() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let strict = Fetcher::reaching(&[]);
@@ -304,7 +304,7 @@ async fn one_presentation_whose_source_is_not_reached_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_again() {
+async fn a_fault_of_this_machine_refuses_one_presentation_with_the_hint_to_try_again() {
     let refused = verify(&lacking(), 0, "https://status.example/1").await.unwrap_err();
     assert_eq!(refused.reason(), Reason::RevocationUnknown);
     assert_eq!(refused.hint(), Some(idgate_core::verify::Hint::TryAgain));
@@ -328,7 +328,7 @@ impl Store for Panicking {
 }
 
 #[tokio::test]
-async fn a_panic_gives_the_hold_back_and_goes_on() {
+async fn a_panic_releases_the_hold_and_resumes() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_inflated_whatever_pieces_it_comes_in() {
+    fn a_member_is_inflated_in_pieces_of_any_size() {
         // `printf hello | gzip -n`
         let of_another = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00";
         for piece in 1..=of_another.len() {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_with_a_name_a_comment_and_extra_bytes_is_passed_over_up_to_a_length() {
+    fn a_header_with_name_comment_and_extra_bytes_is_skipped_up_to_a_length() {
         let coded = gzip_named(b"hello", &[b'n'; 100]);
         for piece in [1, 50, coded.len()] {
             assert_eq!(inflated(&coded, piece).unwrap(), b"hello");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_a_member_not_even_another() {
+    fn bytes_after_a_member_are_refused_even_another_member() {
         let whole = gzip(b"hello");
         for more in [&b"\0"[..], &whole] {
             let followed = [&whole[..], more].concat();

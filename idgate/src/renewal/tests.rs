@@ -125,7 +125,7 @@ async fn with_one(source: &Loopback, trust: &Trust) -> Arc<Fetcher> {
 }
 
 #[tokio::test]
-async fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_nobody() {
+async fn a_list_is_fetched_before_its_end_and_the_next_presentation_fetches_nothing() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let at = NOW.plus(HOUR_MS * 7 / 8);
@@ -170,7 +170,7 @@ async fn entropy_spreads_renewals_over_a_quarter_of_the_time_that_a_copy_serves(
 }
 
 #[tokio::test]
-async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
+async fn sources_unused_for_a_day_are_not_fetched_ahead() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let (mut at, mut renewed) = (NOW, 0);
@@ -191,7 +191,7 @@ async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_copy_serves_on() {
+async fn a_source_that_is_down_is_retried_after_doubling_pauses_and_its_copy_stays_in_use() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     source.give_with("503 Service Unavailable", "", b"");
@@ -213,7 +213,7 @@ async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_c
 }
 
 #[tokio::test]
-async fn what_is_not_authentic_renews_nothing_and_the_copy_serves_to_its_end() {
+async fn an_unauthentic_answer_renews_nothing_and_the_copy_is_used_to_its_end() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let forged = list(&uri, 1, NOW).sign(&samples::holder_key(Curve::P256)).into_bytes();
@@ -229,7 +229,7 @@ async fn what_is_not_authentic_renews_nothing_and_the_copy_serves_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_copy_that_serves_less_than_a_minute_is_left_to_presentations() {
+async fn a_copy_that_lives_less_than_a_minute_is_left_to_presentations() {
     for (ttl, renewed) in [(59, 0), (60, 1)] {
         let (source, trust) = (Loopback::start().await, trust());
         let fetcher = Fetcher::reaching(&["127.0.0.0/8"]);
@@ -267,7 +267,7 @@ async fn a_list_that_is_replaced_at_its_end_is_fetched_there() {
 }
 
 #[tokio::test]
-async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
+async fn under_another_trust_sources_in_use_are_fetched_immediately() {
     let (source, first) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &first).await, source.url());
     let (second, at) = (trust(), NOW.plus(1000));
@@ -277,7 +277,7 @@ async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
 }
 
 #[tokio::test]
-async fn the_sources_of_an_issuer_that_is_not_trusted_any_more_are_forgotten_and_not_asked() {
+async fn the_sources_of_an_issuer_no_longer_trusted_are_removed() {
     let (source, first) = (Loopback::start().await, trust());
     let fetcher = with_one(&source, &first).await;
     let (stranger, at) = (Trust::new(PROVIDER, []).unwrap(), NOW.plus(1000));
@@ -351,7 +351,7 @@ async fn renewals_have_a_budget_of_fetches_a_minute() {
 }
 
 #[tokio::test]
-async fn one_list_that_several_scopes_keep_costs_one_fetch() {
+async fn one_list_in_several_scopes_costs_one_fetch() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let issued = listed(0, &uri, NOW);

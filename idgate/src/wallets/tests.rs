@@ -209,7 +209,7 @@ async fn a_signed_request_is_fetched_by_get_and_by_post_and_verified_by_the_did_
 }
 
 #[tokio::test]
-async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
+async fn a_fetch_that_loses_a_race_is_retried_at_most_three_times() {
     let wallets = wallets(true);
     for (races, status) in [(2, 200), (3, 503)] {
         let (id, _) = create(&wallets).await;
@@ -221,7 +221,7 @@ async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
 }
 
 #[tokio::test]
-async fn strangers_are_told_no_more_than_the_code() {
+async fn refusals_tell_strangers_only_the_code() {
     let wallets = wallets(false);
     let (id, _) = create(&wallets).await;
     let (request, response) = (format!("{REQUESTS}{id}"), format!("{RESPONSES}{id}"));
@@ -286,7 +286,7 @@ async fn a_replaced_verifier_takes_the_next_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_browser_needs_a_session_that_asked_one() {
+async fn an_answer_of_a_browser_needs_a_session_with_a_browser_request() {
     let wallets = wallets(false);
     let (id, _) = create(&wallets).await;
     let body = r#"{"protocol":"openid4vp-v1-unsigned","data":{"response":"x"}}"#;

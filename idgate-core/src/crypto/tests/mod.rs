@@ -231,7 +231,7 @@ fn refuses_keys_of_another_curve() {
 }
 
 #[test]
-fn refuses_points_beside_the_curve() {
+fn refuses_points_outside_the_curve() {
     each(|provider, curve, good, _| {
         assert_eq!(provider.check_key(&good.key), Ok(()), "{} {curve:?}", provider.name);
         let len = curve.coordinate_len();
@@ -345,7 +345,7 @@ fn hashes_as_fips_180_says() {
 
 /// RFC 4231 4.2, 4.3 and 4.7; RFC 5869 A.1 has 42 bytes, of which these are the first 32.
 #[test]
-fn hmac_and_hkdf_are_those_of_the_rfcs() {
+fn hmac_and_hkdf_match_the_rfcs() {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     for provider in PROVIDERS {
         for (key, data, mac) in [

@@ -63,7 +63,7 @@ impl CertificateVerifier for Own {
 }
 
 #[test]
-fn hashes_rsa_and_brainpool_are_those_of_the_provider() {
+fn hashes_rsa_and_brainpool_use_the_callers_provider() {
     static OWN: Own = Own::new();
     let provider = CryptoProvider { hasher: &OWN, certificate_verifier: &OWN, ..PROVIDER };
     let counted = || [&OWN.hashes, &OWN.rsa, &OWN.brainpool].map(|count| count.load(Relaxed));

@@ -204,7 +204,7 @@ fn texts_about_the_settings_of_a_verifier_are_neutral() {
 }
 
 #[test]
-fn texts_about_small_things_are_neutral() {
+fn texts_about_other_values_are_neutral() {
     for text in ["", "{", "[]", "[{}]", r#"{"kty":"EC"}"#, r#"{"kty":"EC","crv":"P-256","x":1}"#] {
         assert_neutral(Jwk::parse(text.as_bytes()).map(drop).unwrap_err().0);
         assert_neutral(ClaimPath::from_json(text).unwrap_err());

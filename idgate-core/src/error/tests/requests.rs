@@ -220,7 +220,7 @@ fn an_issuer_that_lacks_types_or_a_current_list_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_spoken_is_refused_with_the_remedy() {
+fn an_unavailable_profile_is_refused_with_the_remedy() {
     let asked = body(json!({}), json!({"profile": "haip"}));
     let refused = not_made(&plain(), &asked, NewSession::live(), NOW);
     let rule = "is not a profile of this verifier; name one of 1.0, draft";
@@ -319,7 +319,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn texts_about_an_answer_and_about_what_a_wallet_fetches_are_neutral() {
+fn texts_about_answers_and_fetches_of_wallets_are_neutral() {
     let (verifier, session) = (plain(), session());
     let to = session.id().as_str();
     let form = Some("application/x-www-form-urlencoded");

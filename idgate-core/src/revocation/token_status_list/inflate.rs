@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_back_what_was_deflated() {
+    fn inflates_deflated_data() {
         let noise: Vec<u8> =
             (0u32..100_000).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for plain in [&b""[..], b"\xb9\xa3", &noise, &[0; 300_000]] {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_32_mib_is_the_largest() {
+    fn a_list_has_at_most_32_mib() {
         let largest = compress_to_vec_zlib(&vec![0; MAX_STATUS_LIST_BYTES], 1);
         assert_eq!(zlib(&largest).unwrap().len(), MAX_STATUS_LIST_BYTES);
         let bomb = compress_to_vec_zlib(&vec![0; MAX_STATUS_LIST_BYTES + 1], 1);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_full_of_elements() {
+    fn unreadable_bytes_count_as_full_of_elements() {
         assert_eq!(count(&[]), 0);
         assert_eq!(count(&sequence(&[&oid("1.2.3"), &sequence(&[])])), 3);
         assert_eq!(count(&[0x30, 0x80, 0, 0]), 2);

@@ -36,7 +36,7 @@ fn a_key_of_pkcs_8_signs_under_the_did_or_under_its_certificate() {
 }
 
 #[test]
-fn a_file_that_is_not_one_key_on_p_256_is_refused_without_a_word_of_it() {
+fn a_file_that_is_not_one_key_on_p_256_is_refused_without_quoting_it() {
     let other = SigningKey::from_seed(Curve::P384, "signer").private_pem();
     let encrypted = pem("ENCRYPTED PRIVATE KEY", &[1, 2, 3]);
     let broken = pem("PRIVATE KEY", &[0x30, 3, 2, 1, 0]);

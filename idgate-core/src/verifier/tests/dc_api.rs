@@ -107,7 +107,7 @@ fn an_unsigned_request_has_exactly_these_members_whatever_the_mode_of_links_is()
 }
 
 #[test]
-fn a_signed_request_says_who_asks_and_from_where() {
+fn a_signed_request_has_client_id_and_origins() {
     for (profile, form, scalar, client_id) in [
         (
             Profile::V1_0,
@@ -138,7 +138,7 @@ fn a_signed_request_says_who_asks_and_from_where() {
 }
 
 #[test]
-fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payload() {
+fn a_multi_signed_request_has_the_client_id_in_each_header() {
     let verifier = jar(browsers(Profile::V1_0, DcApi::Multisigned));
     let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
@@ -179,7 +179,7 @@ fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payloa
 }
 
 #[test]
-fn haip_signs_under_x509_hash_alone() {
+fn haip_signs_under_x509_hash_only() {
     let verifier = jar(browsers(Profile::Haip, DcApi::Multisigned));
     let session = create(&verifier, for_pages());
     let passed = passed_on(&verifier, &session);
@@ -236,7 +236,7 @@ fn refused(verifier: &Verifier, request: PresentationRequest) -> String {
 }
 
 #[test]
-fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_can() {
+fn a_session_for_pages_needs_browser_requests_and_a_newer_profile() {
     let off = jar(options(&[Profile::V1_0]));
     assert!(refused(&off, for_pages()).contains("dc_api: is not enabled"));
     let mut both = options(&[Profile::V1_0, Profile::Draft]);
@@ -247,7 +247,7 @@ fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_ca
 }
 
 #[test]
-fn a_signed_request_needs_who_signs_it() {
+fn a_signed_request_needs_a_signer() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let mut options = browsers(Profile::V1_0, DcApi::Signed);
     options.client_id_form = ClientIdForm::X509SanDns;
@@ -271,7 +271,7 @@ fn a_signed_request_needs_who_signs_it() {
 }
 
 #[test]
-fn what_is_passed_on_is_shown_in_no_debug_text() {
+fn requests_to_browsers_are_never_in_debug_texts() {
     let verifier = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     let session = create(&verifier, for_pages());
     let requests = verifier.dc_api_requests(&session, NOW).unwrap();

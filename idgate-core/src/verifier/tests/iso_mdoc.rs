@@ -57,7 +57,7 @@ fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() {
+fn the_verifiers_certificate_signs_whatever_the_client_id_form() {
     for profile in [Profile::V1_0, Profile::Haip] {
         let verifier = jar(signed(profile));
         let session = create(&verifier, licence(&[SHOP]));
@@ -67,7 +67,7 @@ fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() 
 }
 
 #[test]
-fn a_certificate_of_the_tenants_own_signs_for_it() {
+fn a_tenants_own_certificate_signs_for_the_tenant() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::Haip));
     let builder = builder.signer(certified(4, "cert"));
@@ -81,7 +81,7 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
 
 /// The European age app supports neither a reader nor OpenID4VP through a browser (decisions 41).
 #[test]
-fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain_and_by_value() {
+fn a_request_for_the_age_app_is_only_unsigned_annex_c_and_a_plain_link_by_value() {
     let mut asked = licence(&[SHOP, OTHER]);
     asked.credentials[0].doc_type = Some(DocType::new("eu.europa.ec.av.1"));
     asked.credentials[0].namespace = Some(NameSpace::new("eu.europa.ec.av.1"));
@@ -115,7 +115,7 @@ fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain
 }
 
 #[test]
-fn nobody_stands_in_for_who_signed_first() {
+fn no_signer_replaces_the_first_one() {
     let session = create(&jar(signed(Profile::V1_0)), licence(&[SHOP]));
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::V1_0));
@@ -169,7 +169,7 @@ fn edition(verifier: &Verifier, session: &Session) -> (String, Option<Vec<u8>>, 
 }
 
 #[test]
-fn a_registration_certificate_goes_with_a_signed_device_request_whatever_the_other_names_are() {
+fn a_registration_certificate_goes_with_a_signed_device_request_in_every_client_id_form() {
     let certificate = registered("age_over_18");
     let sent = Some(certificate.text.as_bytes().to_vec());
     for profile in [Profile::V1_0, Profile::Haip] {
@@ -183,7 +183,7 @@ fn a_registration_certificate_goes_with_a_signed_device_request_whatever_the_oth
 }
 
 #[test]
-fn device_requests_of_the_first_edition_alone_carry_none() {
+fn first_edition_device_requests_carry_no_registration_certificate() {
     let mut options = signed(Profile::V1_0);
     options.device_requests = DeviceRequests::FirstEdition;
     let verifier = jar(options);
@@ -193,7 +193,7 @@ fn device_requests_of_the_first_edition_alone_carry_none() {
 }
 
 #[test]
-fn what_nobody_signs_carries_no_registration_certificate() {
+fn unsigned_device_requests_carry_no_registration_certificate() {
     let mut options = signed(Profile::V1_0);
     options.dc_api = DcApi::Unsigned;
     let (verifier, certificate) = (jar(options), registered("age_over_18"));
@@ -202,7 +202,7 @@ fn what_nobody_signs_carries_no_registration_certificate() {
 }
 
 #[test]
-fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
+fn a_request_for_more_than_is_registered_never_reaches_a_browser() {
     let certificate = registered("family_name");
     let strict = || new().strict_registration(&certificate);
     let refused = create_as(&jar(signed(Profile::V1_0)), licence(&[SHOP]), strict()).unwrap_err();
@@ -223,7 +223,7 @@ fn unsigned(made: Result<Session, CreateError>) -> String {
 }
 
 #[test]
-fn a_certificate_that_is_over_is_not_left_out_in_silence() {
+fn an_expired_certificate_is_an_error_and_not_omitted() {
     let later = NOW.plus((DAYS + 1) * DAY_MS);
     for dc_api in [DcApi::Signed, DcApi::Multisigned] {
         let mut options = signed(Profile::V1_0);
@@ -243,7 +243,7 @@ fn a_certificate_that_is_over_is_not_left_out_in_silence() {
 }
 
 #[test]
-fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
+fn a_missing_named_certificate_is_an_error_and_not_omitted() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::V1_0));
     for verifier in [builder.build().unwrap(), jar(signed(Profile::V1_0))] {
@@ -256,7 +256,7 @@ fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
 
 /// The key is not in a session's snapshot; the signer's name is.
 #[test]
-fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
+fn a_restored_session_is_signed_by_its_first_signer() {
     let (before, after) = (jar(signed(Profile::V1_0)), jar(signed(Profile::V1_0)));
     let session = create(&before, licence(&[SHOP]));
     let restored = Session::from_bytes(&session.to_bytes()).unwrap();
@@ -266,7 +266,7 @@ fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
 
 /// Such a session is never created; one that is read back like this is damaged, and is not signed.
 #[test]
-fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
+fn a_restored_session_with_a_reader_and_several_origins_is_not_signed() {
     let verifier = jar(signed(Profile::V1_0));
     let session = create(&verifier, licence(&[SHOP]));
     let snapshot = String::from_utf8(session.to_bytes().to_vec()).unwrap();

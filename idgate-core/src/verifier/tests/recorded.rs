@@ -21,7 +21,7 @@ fn stored(text: &str) -> Session {
 }
 
 #[test]
-fn the_link_of_an_inline_session_is_what_it_was() {
+fn the_link_of_an_inline_session_is_unchanged() {
     let made = fixtures::session(fixtures::two_credentials());
     for session in [stored(INLINE_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), INLINE_LINK.trim_end());
@@ -29,7 +29,7 @@ fn the_link_of_an_inline_session_is_what_it_was() {
 }
 
 #[test]
-fn link_and_object_of_a_jar_session_are_what_they_were() {
+fn link_and_object_of_a_jar_session_are_unchanged() {
     let made = fixtures::jar_session(fixtures::one_credential());
     for session in [stored(JAR_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), JAR_LINK.trim_end());

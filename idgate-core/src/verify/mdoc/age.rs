@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_statement_settles() {
+    fn the_nearest_statement_answers() {
         let attested = [
             ("age_over_12", false),
             ("age_over_14", false),
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_on_the_wrong_side_settle_nothing() {
+    fn statements_on_the_wrong_side_answer_nothing() {
         assert_eq!(settled("age_over_18", &[("age_over_16", true), ("age_over_21", false)]), None);
         assert_eq!(settled("age_over_18", &[]), None);
     }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_two_digits_name_an_age() {
+    fn an_age_has_exactly_two_digits() {
         let others: [&'static str; 7] = [
             "age_over_",
             "age_over_1",

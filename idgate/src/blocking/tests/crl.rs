@@ -50,7 +50,7 @@ async fn the_certificates_crl_is_fetched_and_decides() {
 }
 
 #[tokio::test]
-async fn it_is_asked_once_while_it_is_fresh() {
+async fn a_crl_is_fetched_once_while_it_is_fresh() {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let source = Loopback::start().await;
     source.give(&crl(&root, &[]));

@@ -139,7 +139,7 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 }
 
 #[tokio::test]
-async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
+async fn the_list_decides_and_is_fetched_once_while_it_is_fresh() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let (url, fetcher) = (source.url(), local());
@@ -160,7 +160,7 @@ async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
 }
 
 #[tokio::test]
-async fn two_lists_are_asked_before_either_answers() {
+async fn two_lists_are_fetched_in_parallel() {
     let (one, two) = (Loopback::start().await, Loopback::start().await);
     for source in [&one, &two] {
         source.give(list(&source.url()).as_bytes());
@@ -179,7 +179,7 @@ async fn two_lists_are_asked_before_either_answers() {
 }
 
 #[tokio::test]
-async fn a_private_address_is_not_reached_unless_it_is_allowed() {
+async fn a_private_address_is_refused_unless_allowed() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let url = source.url();
@@ -189,7 +189,7 @@ async fn a_private_address_is_not_reached_unless_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_list_over_tls_needs_a_root_that_is_trusted() {
+async fn a_list_over_tls_needs_a_trusted_root() {
     let source = TlsLoopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let (url, root) = (source.url(), source.root.clone());
@@ -230,7 +230,7 @@ async fn a_list_of_a_host_that_always_compresses_decides() {
 }
 
 #[tokio::test]
-async fn a_host_that_compares_accept_as_a_whole_is_asked_for_its_form() {
+async fn a_host_that_compares_accept_as_a_whole_gets_one_media_type() {
     let source = Loopback::start().await;
     let token = list(&source.url());
     source.give_by(move |head| match header(head, "accept") {
@@ -243,7 +243,7 @@ async fn a_host_that_compares_accept_as_a_whole_is_asked_for_its_form() {
 }
 
 #[tokio::test]
-async fn a_body_that_drips_ends_with_the_budget() {
+async fn a_slow_body_ends_with_the_budget() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/list", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -266,14 +266,14 @@ async fn a_body_that_drips_ends_with_the_budget() {
 }
 
 #[test]
-fn a_system_that_refuses_a_thread_is_told_so_and_nothing_panics() {
+fn a_refused_thread_is_an_error_and_not_a_panic() {
     let panics = || -> io::Result<Runtime> { panic!("OS can't spawn worker thread") };
     assert!(start(panics).is_err());
     assert!(start(|| Err(io::Error::from(io::ErrorKind::WouldBlock))).is_err());
 }
 
 #[tokio::test]
-async fn what_could_not_be_asked_gives_the_hold_back() {
+async fn a_source_that_could_not_be_fetched_releases_the_hold() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let url = source.url();
@@ -312,7 +312,7 @@ async fn it_serves_from_within_a_runtime_and_for_many_threads_at_once() {
 }
 
 #[tokio::test]
-async fn a_round_that_was_given_up_ends_at_once() {
+async fn a_cancelled_round_ends_immediately() {
     let source = Loopback::start().await;
     source.close_gate();
     let fetcher = local();
@@ -330,7 +330,7 @@ async fn a_round_that_was_given_up_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_fork_begins_anew() {
+async fn a_forked_process_starts_over() {
     let fetcher = local();
     let parent = fetcher.engine().unwrap();
     assert!(Arc::ptr_eq(&parent, &fetcher.engine().unwrap()));

@@ -102,7 +102,7 @@ fn refuses_numbers_beyond_a_double() {
 }
 
 #[test]
-fn refuses_what_is_not_json() {
+fn refuses_text_that_is_not_json() {
     for bad in [
         "",
         " ",
@@ -162,7 +162,7 @@ fn explained(text: &[u8]) -> String {
 }
 
 #[test]
-fn an_error_says_in_which_line_and_column_it_is() {
+fn errors_name_line_and_column() {
     for (text, expected) in [
         ("", "is not valid JSON (line 1, column 1)"),
         ("{", "is not valid JSON (line 1, column 2)"),

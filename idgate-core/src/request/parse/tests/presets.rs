@@ -58,7 +58,7 @@ fn an_age_becomes_an_mdoc_whose_claim_must_be_true() {
 }
 
 #[test]
-fn a_session_of_ages_alone_that_names_no_profile_is_for_the_age_app() {
+fn a_session_with_only_ages_and_no_profile_is_for_the_age_app() {
     let alone = taken(&json!({"credentials": [preset(json!({}))]}));
     assert_eq!((alone.presets, &alone.profiles[..]), (Presets::AgeApp, &[Profile::V1_0][..]));
     let named = taken(&json!({"profile": "1.0", "credentials": [preset(json!({}))]}));
@@ -71,7 +71,7 @@ fn a_session_of_ages_alone_that_names_no_profile_is_for_the_age_app() {
 
 /// Decisions 32: the column of profiles.
 #[test]
-fn a_preset_in_another_profile_than_1_0_is_refused_by_name() {
+fn a_preset_in_a_profile_other_than_1_0_is_refused_by_name() {
     let other = sd_jwt(json!({}))["credentials"][0].clone();
     for body in [
         json!({"profile": "draft", "credentials": [preset(json!({}))]}),
@@ -119,7 +119,7 @@ fn an_age_is_an_integer_from_1_to_99() {
 }
 
 #[test]
-fn a_preset_is_one_of_those_there_are_and_has_an_issuer() {
+fn a_preset_is_a_known_one_and_has_an_issuer() {
     for name in [json!("eu_pid"), json!(""), json!("EU_AGE"), json!(1), json!(null)] {
         refused_at(preset(json!({"preset": name})), "credentials[0].preset", "must be");
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_crl_answers_for_the_signers_serial_number() {
+fn the_crl_decides_by_the_signers_serial_number() {
     for (crl, expected) in [
         (crl(), SIGNER),
         (crl().revoke(&[0x11]), SIGNER),
@@ -18,7 +18,7 @@ fn the_crl_answers_for_the_signers_serial_number() {
 }
 
 #[test]
-fn an_unavailable_or_useless_crl_is_unknown() {
+fn an_unavailable_or_unusable_crl_is_unknown() {
     let expired = Crl { next_update: crl().next_update, ..crl() };
     let expired = Crl { next_update: Some(expired.this_update.clone()), ..expired };
     let forged = crl().sign(&signing_key("other"));
@@ -31,14 +31,14 @@ fn an_unavailable_or_useless_crl_is_unknown() {
 }
 
 #[test]
-fn every_distribution_point_is_asked_once() {
+fn every_distribution_point_is_fetched_once() {
     let points: &[&[&str]] = &[&["ldap://dir.example/", CRL_URI], &[OTHER_CRL_URI], &[CRL_URI]];
     let inquiry = open(signer_with(points), &entry()).unwrap();
     assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
 }
 
 #[test]
-fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
+fn one_revoking_list_outweighs_all_and_one_good_list_is_enough() {
     let (good, bad) = (signed(&crl()), signed(&crl().revoke(SERIAL)));
     for (first, second, expected) in [
         (Some(&good), Some(&bad), Err(Reason::CertificateRevoked)),
@@ -58,7 +58,7 @@ fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
 }
 
 #[test]
-fn distribution_points_that_cannot_be_asked_are_unknown() {
+fn distribution_points_that_cannot_be_fetched_are_unknown() {
     let points: [&[&[&str]]; 3] = [&[&["ldap://dir.example/"]], &[&[]], &[&[CRL_URI], &[]]];
     for points in points {
         let refused = open(signer_with(points), &entry()).unwrap_err();
@@ -120,7 +120,7 @@ fn below_a_ca(points: &[&[&str]], of_ca: &[&[&str]]) -> Published {
 }
 
 #[test]
-fn a_ca_between_signer_and_root_is_asked_as_the_signer_is() {
+fn a_ca_between_signer_and_root_is_checked_like_the_signer() {
     let good = signed(&crl());
     let (of_signer, of_ca) = (signed(&crl().revoke(SERIAL)), signed(&crl().revoke(CA_SERIAL)));
     for (signer, ca, expected) in [
@@ -143,7 +143,7 @@ fn a_ca_between_signer_and_root_is_asked_as_the_signer_is() {
 }
 
 #[test]
-fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
+fn a_ca_with_a_crl_is_checked_even_if_the_signer_has_none() {
     for (list, expected) in [
         (signed(&crl()), SIGNER),
         (signed(&crl().revoke(CA_SERIAL)), Err(Reason::CertificateRevoked)),
@@ -159,7 +159,7 @@ fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
 }
 
 #[test]
-fn one_list_for_signer_and_ca_is_fetched_once_and_answers_for_both() {
+fn one_list_for_signer_and_ca_is_fetched_once_for_both() {
     for (list, expected) in [
         (crl(), SIGNER),
         (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),

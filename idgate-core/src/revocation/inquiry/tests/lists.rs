@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_was_not_asked_is_unknown() {
+fn a_source_that_was_not_fetched_is_unknown() {
     for published in [list_at(0), signer_with(&[&[CRL_URI]])] {
         let inquiry = open(published, &entry()).unwrap();
         assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
@@ -11,7 +11,7 @@ fn what_was_not_asked_is_unknown() {
 }
 
 #[test]
-fn the_list_answers_for_its_index() {
+fn the_list_decides_by_index() {
     for (idx, expected) in [
         (0, CREDENTIAL),
         (1, Err(Reason::CredentialRevoked)),
@@ -28,7 +28,7 @@ fn the_list_answers_for_its_index() {
 }
 
 #[test]
-fn an_unavailable_or_useless_list_is_unknown() {
+fn an_unavailable_or_unusable_list_is_unknown() {
     let other = StatusJwt::new(&StatusList::new(1, 8), "https://other.example", NOW_SECS);
     let other = other.sign(&signing_key("issuer"));
     for what in [None, Some(&b"garbage"[..]), Some(b""), Some(other.as_bytes())] {
@@ -39,7 +39,7 @@ fn an_unavailable_or_useless_list_is_unknown() {
 }
 
 #[test]
-fn the_first_answer_counts_and_what_is_not_asked_changes_nothing() {
+fn only_the_first_answer_to_a_need_counts() {
     let revoked = StatusList::new(1, 8).with(0, 1);
     let revoked = StatusJwt::new(&revoked, URI, NOW_SECS).sign(&signing_key("issuer"));
     for (first, second, expected) in [
@@ -113,7 +113,7 @@ fn identifiers(listed: &[&[u8]], der: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_identifier_list_answers_for_its_identifier() {
+fn the_identifier_list_decides_by_identifier() {
     let list = identifiers(&[b"a", b"b"], &signer(&signing_key("signer")));
     let entry = entry();
     let here = context(&entry);
@@ -133,7 +133,7 @@ fn the_identifier_list_answers_for_its_identifier() {
 }
 
 #[test]
-fn an_identifier_list_that_cannot_be_had_is_unknown() {
+fn an_identifier_list_that_cannot_be_fetched_is_unknown() {
     let statuses = certified_list(&signer(&signing_key("signer")), 0);
     for what in [None, Some(&b"garbage"[..]), Some(b""), Some(statuses.as_slice())] {
         let mut inquiry = open(with_identifier(b"a"), &entry()).unwrap();
@@ -145,14 +145,14 @@ fn an_identifier_list_that_cannot_be_had_is_unknown() {
 }
 
 #[test]
-fn the_policy_of_an_entry_is_the_same_for_identifier_lists() {
+fn an_entrys_policy_applies_to_identifier_lists() {
     assert!(open(with_identifier(b"a"), &with_policy(RevocationPolicy::Required)).is_ok());
     let off = open(with_identifier(b"a"), &with_policy(RevocationPolicy::Off)).unwrap();
     assert_eq!((off.needs().count(), settled(&off)), (0, Ok(RevocationDetails::off(false))));
 }
 
 #[test]
-fn the_signer_of_an_identifier_list_is_asked_for_its_own_crl() {
+fn the_signer_of_an_identifier_list_is_checked_by_its_own_crl() {
     for (crl, expected) in
         [(crl(), CREDENTIAL), (crl().revoke(SERIAL), Err(Reason::RevocationUnknown))]
     {
@@ -168,7 +168,7 @@ fn the_signer_of_an_identifier_list_is_asked_for_its_own_crl() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_asked_for_its_own_crl() {
+fn the_signer_of_a_list_is_checked_by_its_own_crl() {
     let own_crl = signer_with_crl();
     for (what, expected) in [
         (Some(signed(&crl())), CREDENTIAL),
@@ -201,7 +201,7 @@ fn signer_with_extensions(more: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
+fn a_signer_revoked_by_the_operators_crl_may_not_sign_lists() {
     let over = || Crl { next_update: Some(crl().this_update), ..crl() };
     for (crl, expected) in [
         (crl(), CREDENTIAL),
@@ -234,7 +234,7 @@ fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
 }
 
 #[test]
-fn a_supplied_crl_is_asked_about_intermediates_too() {
+fn a_supplied_crl_is_used_for_intermediates_too() {
     let over_a_ca = || {
         let intermediates = signer_with(&[]).signer.into_iter().collect();
         let (serial, points, issuer) = (vec![9], vec![], None);

@@ -65,7 +65,7 @@ fn an_http_error_status_leaves_the_status_unknown() {
 }
 
 #[test]
-fn a_list_past_its_end_leaves_the_status_unknown() {
+fn an_expired_list_leaves_the_status_unknown() {
     let over = list_of(1).with("exp", json!(NOW_SECS - 600));
     assert_eq!(told_of_token(&sign(over)), Ok(ACCEPTED));
     let old = StatusJwt::new(&StatusList::new(1, 8), URI, NOW_SECS - 8 * 86_400).without("exp");
@@ -73,7 +73,7 @@ fn a_list_past_its_end_leaves_the_status_unknown() {
 }
 
 #[test]
-fn a_status_that_was_bad_does_not_become_unknown_when_its_list_is_over() {
+fn a_bad_status_does_not_become_unknown_when_its_list_expires() {
     let over = StatusJwt::new(&StatusList::new(1, 8).with(0, 1), URI, NOW_SECS - 3600);
     assert_eq!(told_of_token(&sign(over.with("exp", json!(NOW_SECS - 600)))), REFUSED);
 }
@@ -101,7 +101,7 @@ fn told_with(
 }
 
 #[test]
-fn a_copy_that_says_revoked_counts_where_the_source_brings_a_list_past_its_end() {
+fn a_cached_revocation_counts_if_the_fetched_list_has_expired() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let over = sign(list_of(1).with("exp", json!(NOW_SECS - 600)));
     let over = || Supplied::Bytes(over.as_bytes());
@@ -112,7 +112,7 @@ fn a_copy_that_says_revoked_counts_where_the_source_brings_a_list_past_its_end()
 }
 
 #[test]
-fn a_copy_past_its_end_that_said_revoked_keeps_the_status_from_being_accepted_as_unknown() {
+fn an_expired_cached_revocation_prevents_acceptance_as_unknown() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let silent = Supplied::Failed(SourceFault::Unreachable);
     assert_eq!(told_with(&kept(1, NOW_SECS - 600, &entry), &entry, silent), REFUSED);
@@ -121,7 +121,7 @@ fn a_copy_past_its_end_that_said_revoked_keeps_the_status_from_being_accepted_as
 }
 
 #[test]
-fn a_copy_changes_no_answer_but_that_the_status_is_unknown() {
+fn a_cached_copy_changes_only_an_unknown_status() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let forged = list_of(1).sign(&signing_key("other"));
     let good = kept(0, NOW_SECS + 600, &entry);
@@ -133,7 +133,7 @@ fn a_copy_changes_no_answer_but_that_the_status_is_unknown() {
 }
 
 #[test]
-fn a_list_past_its_end_is_not_kept() {
+fn an_expired_list_is_not_cached() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     let over = sign(list_of(1).with("exp", json!(NOW_SECS - 600)));
@@ -165,7 +165,7 @@ fn a_source_that_is_unavailable_without_a_cause_is_refused() {
 }
 
 #[test]
-fn a_list_with_a_signature_that_is_not_the_issuers_is_refused() {
+fn a_list_not_signed_by_the_issuer_is_refused() {
     assert_eq!(told_of_token(&list_of(1).sign(&signing_key("other"))), REFUSED);
     let over = list_of(1).with("exp", json!(NOW_SECS - 600));
     assert_eq!(told_of_token(&over.sign(&signing_key("other"))), REFUSED, "nor one that is over");
@@ -185,7 +185,7 @@ fn a_list_of_another_type_is_refused() {
 }
 
 #[test]
-fn a_list_in_a_coding_that_is_not_read_is_refused() {
+fn a_list_in_an_unsupported_coding_is_refused() {
     let coded = |lst: &str| json!({ "bits": 1, "lst": lst });
     assert_eq!(told_of_token(&sign(list_of(1).with("status_list", coded("AAAA")))), REFUSED);
     let bits = json!({ "bits": 3, "lst": "AAAA" });
@@ -193,7 +193,7 @@ fn a_list_in_a_coding_that_is_not_read_is_refused() {
 }
 
 #[test]
-fn a_list_over_its_bound_is_refused() {
+fn a_list_over_the_size_limit_is_refused() {
     let large = vec![b'a'; crate::limits::MAX_STATUS_BYTES + 1];
     assert_eq!(told(Supplied::Bytes(&large)), REFUSED);
 }
@@ -210,7 +210,7 @@ fn an_index_past_the_end_of_the_list_is_refused() {
 }
 
 #[test]
-fn a_credential_over_a_bound_is_refused_before_anything_is_unknown() {
+fn a_credential_over_a_limit_is_refused_before_anything_is_unknown() {
     let uris: Vec<String> = (0..21).map(|n| format!("https://status.example/{n}")).collect();
     let entry = accepting(RevocationPolicy::IfPublished);
     let of = |uri: &String| {
@@ -230,7 +230,7 @@ fn a_status_that_names_no_mechanism_is_refused() {
 }
 
 #[test]
-fn the_crl_of_the_credentials_signer_is_never_unknown() {
+fn an_unknown_crl_of_the_credentials_signer_is_never_accepted() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     for fault in [SourceFault::Unreachable, SourceFault::TooSlow, SourceFault::HttpStatus] {
@@ -243,7 +243,7 @@ fn the_crl_of_the_credentials_signer_is_never_unknown() {
 }
 
 #[test]
-fn a_signer_that_is_revoked_outweighs_a_status_that_is_unknown() {
+fn a_revoked_signer_outweighs_an_unknown_status() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     for (crl, expected) in [
@@ -261,7 +261,7 @@ fn a_signer_that_is_revoked_outweighs_a_status_that_is_unknown() {
 
 /// The list was fetched, and whether it is trustworthy is one of its checks.
 #[test]
-fn the_crl_of_the_lists_signer_is_never_unknown() {
+fn an_unknown_crl_of_the_lists_signer_is_never_accepted() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     let need = Need::StatusList { uri: URI.into(), format: CredentialFormat::Mdoc };
@@ -292,7 +292,7 @@ fn the_crl_of_the_lists_signer_is_never_unknown() {
 }
 
 #[test]
-fn an_entry_that_demands_a_status_refuses_an_unknown_one_always() {
+fn an_entry_that_requires_a_status_always_refuses_an_unknown_one() {
     let failed = Supplied::Failed(SourceFault::Unreachable);
     for on_unknown in [OnUnknownRevocation::Accept, OnUnknownRevocation::Tenant] {
         let mut required = with_policy(RevocationPolicy::Required);
@@ -304,7 +304,7 @@ fn an_entry_that_demands_a_status_refuses_an_unknown_one_always() {
 }
 
 #[test]
-fn the_request_decides_where_the_entry_leaves_it_to_the_tenant_and_may_always_refuse() {
+fn the_request_decides_if_the_entry_allows_it_and_may_always_refuse() {
     let failed = Supplied::Failed(SourceFault::Unreachable);
     let (refuse, accept) = (Some(UnknownRevocation::Refuse), Some(UnknownRevocation::Accept));
     for (choice, wish, expected) in [
@@ -323,14 +323,14 @@ fn the_request_decides_where_the_entry_leaves_it_to_the_tenant_and_may_always_re
 }
 
 #[test]
-fn a_list_that_can_be_had_decides_as_ever() {
+fn a_list_that_can_be_fetched_still_decides() {
     assert_eq!(told_of_token(&sign(list_of(1))), CREDENTIAL);
     let revoked = StatusJwt::new(&StatusList::new(1, 8).with(0, 1), URI, NOW_SECS);
     assert_eq!(told_of_token(&sign(revoked)), Err(Reason::CredentialRevoked));
 }
 
 #[test]
-fn an_unknown_status_has_its_name_whatever_is_known_of_the_signer() {
+fn an_unknown_status_is_named_whatever_the_signers_status() {
     for signer in [RevocationOutcome::Good, RevocationOutcome::NotPublished] {
         let details = RevocationDetails { signer, ..ACCEPTED };
         assert_eq!(details.summary(), Revocation::Unknown);

@@ -90,7 +90,7 @@ fn a_token_has_one_kind_of_list() {
 }
 
 #[test]
-fn identifiers_are_byte_strings_that_are_mapped_to_maps() {
+fn identifiers_are_byte_strings_mapped_to_maps() {
     let entry = |key: Vec<u8>, value: Vec<u8>| cbor::map(&[(key, value)]);
     let within = |map: Vec<u8>| cbor::map(&[(cbor::text("identifiers"), map)]);
     let nothing = || cbor::map(&[]);
@@ -130,7 +130,7 @@ fn an_identifier_twice_is_refused() {
 }
 
 #[test]
-fn an_identifier_list_is_bounded() {
+fn an_identifier_list_has_a_limit() {
     let all: Vec<[u8; 4]> = (0u32..250_100).map(u32::to_be_bytes).collect();
     let some = |count: usize| {
         let identifiers: Vec<&[u8]> = all[..count].iter().map(|one| &one[..]).collect();
@@ -145,7 +145,7 @@ fn an_identifier_list_is_bounded() {
 }
 
 #[test]
-fn the_signer_of_an_identifier_list_is_one_for_status_lists() {
+fn the_signer_of_an_identifier_list_must_be_for_status_lists() {
     let key = signing_key("signer");
     let by = |der: &[u8]| verify(&StatusCwt::identifiers(&[], URI, NOW_SECS, &[der]).sign(&key));
     assert!(by(&signer(&key)).is_ok());
@@ -176,7 +176,7 @@ fn sub_of_an_identifier_list_is_exactly_the_uri() {
 }
 
 #[test]
-fn an_identifier_list_counts_for_as_long_as_a_status_list() {
+fn an_identifier_list_is_valid_for_as_long_as_a_status_list() {
     let now = i64::try_from(NOW_SECS).unwrap();
     for past in [now - 60, 0, -1] {
         refused(verify(&sign(&listed().with(4, StatusCwt::integer(past)))), "past");

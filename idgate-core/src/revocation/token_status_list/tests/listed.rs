@@ -70,7 +70,7 @@ fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
 }
 
 #[test]
-fn the_signer_of_a_list_is_one_of_the_provider_of_the_credential() {
+fn the_signer_of_a_list_belongs_to_the_credentials_provider() {
     let entry = listed(0, false);
     assert_eq!((entry.status_roots.len(), entry.status_signers.len()), (2, 2));
     for name in ["own status", "own, unlisted"] {
@@ -82,7 +82,7 @@ fn the_signer_of_a_list_is_one_of_the_provider_of_the_credential() {
 }
 
 #[test]
-fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
+fn listed_signers_of_status_count_no_longer_than_the_list() {
     let (over, going_on) = (listed(200 * DAY_MS, false), listed(200 * DAY_MS, true));
     for name in ["own status", "own, unlisted"] {
         refused(by(&below(name), &over), "no root of the trust entry");
@@ -92,7 +92,7 @@ fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
 
 /// Such a CA may have other customers. Signers below an IACA need no mark.
 #[test]
-fn below_a_listed_ca_that_vouched_status_is_signed_by_who_is_marked_for_it() {
+fn below_a_listed_ca_signers_of_status_need_a_mark() {
     const PID: &str = "eu.europa.ec.eudi.pid.1";
     const STATUS: &str = "1.3.6.1.5.5.7.3.30";
     let marked = signer_with(&signing_key("signer"), &[for_usages(&[STATUS])]);

@@ -111,7 +111,7 @@ fn both_refused(name: &str, label: i64, json: Json, cbor: Vec<u8>, why: &str) {
 }
 
 #[test]
-fn a_good_list_tells_every_status() {
+fn a_good_list_has_every_status() {
     let lists = [
         of_sd_jwt(&signed(jwt())),
         of_mdoc(certified(jwt()).as_bytes()),
@@ -155,7 +155,7 @@ fn an_index_past_the_end_is_refused() {
 }
 
 #[test]
-fn typ_is_that_of_a_status_list_token() {
+fn typ_must_be_that_of_a_status_list_token() {
     for typ in [json!("JWT"), json!("dc+sd-jwt"), json!("statuslist+cwt"), json!("")] {
         refused(of_sd_jwt(&signed(jwt().with_header("typ", typ))), "typ");
     }
@@ -210,7 +210,7 @@ fn a_key_of_the_entry_signed_it() {
 }
 
 #[test]
-fn kid_picks_among_the_keys_and_an_unknown_one_picks_nothing() {
+fn kid_selects_among_the_keys_and_an_unknown_one_selects_nothing() {
     let second = signing_key("second");
     let mut entry = entry();
     entry.keys = vec![
@@ -226,7 +226,7 @@ fn kid_picks_among_the_keys_and_an_unknown_one_picks_nothing() {
 }
 
 #[test]
-fn test_keys_serve_test_mode_only() {
+fn test_keys_count_in_test_mode_only() {
     let mut entry = entry();
     entry.keys = entry.keys.into_iter().map(TrustedKey::for_test_only).collect();
     let mut context = context(&entry);
@@ -344,7 +344,7 @@ fn ttl_is_a_positive_number() {
 }
 
 #[test]
-fn it_is_fresh_for_ttl_and_at_most_until_exp() {
+fn a_list_is_fresh_for_ttl_and_at_most_until_exp() {
     let fresh = |token: StatusJwt| of_sd_jwt(&signed(token)).unwrap().fresh_until();
     assert_eq!(fresh(jwt().with("ttl", json!(60))), NOW.plus(60_000));
     assert_eq!(fresh(jwt().with("exp", json!(NOW_SECS + 5))), NOW.plus(5_000));
@@ -389,14 +389,14 @@ fn lst_is_base64url_of_one_zlib_stream() {
 }
 
 #[test]
-fn a_zip_bomb_costs_no_more_than_the_bound() {
+fn a_zip_bomb_costs_no_more_than_the_limit() {
     let bomb = StatusList::new(8, (32 << 20) + 1);
     refused(of_sd_jwt(&signed(StatusJwt::new(&bomb, URI, NOW_SECS))), "32 MiB");
     refused(of_mdoc(&vec![0xd2; 11 << 20]), "10 MiB");
 }
 
 #[test]
-fn a_cwt_is_no_list_of_an_sd_jwt_vc() {
+fn a_cwt_is_not_accepted_for_an_sd_jwt_vc() {
     let entry = entry();
     let context = context(&entry);
     refused(verify_by_key(&context, &cwt().sign(&signing_key("signer"))), "not a JWT");
@@ -446,7 +446,7 @@ fn keys_on_every_curve_sign_lists() {
 }
 
 #[test]
-fn a_verified_list_serves_its_issuer_trust_and_mode_only() {
+fn a_verified_list_is_reused_for_its_issuer_trust_and_mode_only() {
     let mine = entry();
     let mut other = entry();
     other.issuer_id = IssuerId::new("https://other.example");

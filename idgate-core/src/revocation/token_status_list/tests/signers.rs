@@ -28,7 +28,7 @@ fn signer_under_the_other_root() -> Vec<u8> {
 }
 
 #[test]
-fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
+fn the_signer_of_a_list_is_below_the_credentials_root() {
     let mut both = entry();
     both.roots.push(anchor(&other_root()));
     refused(by(&signer_under_the_other_root(), &both), "no path leads");
@@ -44,7 +44,7 @@ fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
 }
 
 #[test]
-fn the_signer_of_a_list_may_stand_below_a_status_root_of_the_entry() {
+fn the_signer_of_a_list_may_be_below_a_status_root_of_the_entry() {
     let mut named = entry();
     named.status_roots.push(anchor(&other_root()));
     let list = by(&signer_under_the_other_root(), &named).unwrap();
@@ -76,7 +76,7 @@ fn list_of_none() -> StatusList {
 
 /// A bare key has no root; the operator may name one for its lists.
 #[test]
-fn a_status_root_serves_the_lists_of_bare_keys_too() {
+fn a_status_root_covers_lists_of_bare_keys_too() {
     let mut named = entry();
     let token = certified(jwt());
     let here = |entry: &TrustEntry| verify_by_key(&context(entry), token.as_bytes());
@@ -90,7 +90,7 @@ fn a_status_root_serves_the_lists_of_bare_keys_too() {
 }
 
 #[test]
-fn a_status_root_with_document_types_serves_no_lists_of_sd_jwts() {
+fn a_status_root_with_document_types_does_not_cover_lists_of_sd_jwts() {
     let mut named = entry();
     named.status_roots.push(anchor(&root()).with_doc_types([DocType::new(MDL)]));
     let token = certified(jwt());
@@ -108,7 +108,7 @@ fn the_signer_of_a_list_is_within_its_roots_document_types() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_no_ca() {
+fn the_signer_of_a_list_is_not_a_ca() {
     refused(by(&signer_with(&signing_key("signer"), &[for_a_ca()]), &entry()), "is a CA");
 }
 
@@ -152,7 +152,7 @@ fn iat_lies_within_the_dates_of_the_certificate() {
 }
 
 #[test]
-fn a_token_without_exp_counts_for_the_entrys_max_age_after_its_iat() {
+fn a_token_without_exp_is_valid_for_the_entrys_max_age_after_iat() {
     const DAY: u64 = 86_400;
     let old = |days: u64, more: u64| {
         let iat = NOW_SECS - days * DAY - more;
@@ -195,7 +195,7 @@ fn a_token_without_exp_counts_for_the_entrys_max_age_after_its_iat() {
 }
 
 #[test]
-fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
+fn a_pinned_signer_may_sign_the_list_of_its_own_credentials() {
     let key = signing_key("signer");
     let mut pinned = entry();
     pinned.roots.clear();
@@ -227,7 +227,7 @@ fn of_sd_jwt_by(der: &[u8], entry: &TrustEntry) -> Verdict {
 
 /// HAIP 6.1: signed with certificates, like the credential itself.
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
+fn the_list_of_a_certified_sd_jwt_is_signed_below_its_root() {
     let plain = signer(&signing_key("signer"));
     assert!(of_sd_jwt_by(&plain, &sd_jwt_entry()).is_ok());
     let of_any_use = signer_with(&signing_key("signer"), &[for_usages(&["1.2.3.4"])]);
@@ -245,7 +245,7 @@ fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
 /// RFC 5280 4.2.1.12: a certificate that may not sign credentials may not sign their lists, unless
 /// it is for lists.
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_by_none_that_is_for_other_things_alone() {
+fn certificates_for_other_purposes_may_not_sign_lists_of_sd_jwts() {
     const TLS_SERVER: &str = "1.3.6.1.5.5.7.3.1";
     const STATUS: &str = "1.3.6.1.5.5.7.3.30";
     let with = |usages: &[&str], entry: &TrustEntry| {
@@ -265,7 +265,7 @@ fn the_list_of_a_certified_sd_jwt_is_signed_by_none_that_is_for_other_things_alo
 }
 
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_by_no_anchor_and_by_a_key_for_signatures() {
+fn roots_and_non_signature_keys_may_not_sign_lists_of_sd_jwts() {
     let (ca, service) = (signing_key("between"), signing_key("service"));
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let for_both = root.builder.clone().set(x509::KEY_USAGE, true, x509::key_usage(0b1000_0110));
@@ -302,7 +302,7 @@ fn the_list_of_a_certified_sd_jwt_may_be_signed_below_a_status_root() {
 
 /// Unrelated roots do not hide a fault below the credential's root.
 #[test]
-fn an_expired_signer_is_called_that_also_where_status_roots_are_named() {
+fn an_expired_signer_is_reported_even_with_status_roots() {
     let key = signing_key("signer");
     let expired = signer_of(&key.public_spki(), ["20260101000000Z", "20261001000000Z"]);
     let mut named = sd_jwt_entry();
@@ -318,14 +318,14 @@ fn an_expired_signer_is_called_that_also_where_status_roots_are_named() {
 }
 
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_no_cwt() {
+fn the_list_of_a_certified_sd_jwt_is_not_a_cwt() {
     let entry = sd_jwt_entry();
     let token = cwt().sign(&signing_key("signer"));
     refused(verify_for(&sd_jwt_voucher(), &context(&entry), &token), "is not a JWT");
 }
 
 #[test]
-fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
+fn a_pinned_issuer_may_sign_the_list_of_its_own_credentials() {
     let der = signer(&signing_key("signer"));
     let mut pinned = sd_jwt_entry();
     pinned.sd_jwt_roots.clear();
@@ -340,7 +340,7 @@ fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
 
 /// The root is trusted for both; the requirements on a signer of lists differ.
 #[test]
-fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
+fn a_list_accepted_for_one_format_is_not_reused_for_the_other() {
     let mut both = entry();
     both.sd_jwt_roots = both.roots.clone();
     let (here, mdoc, sd_jwt) = (context(&both), voucher(), sd_jwt_voucher());
@@ -355,7 +355,7 @@ fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
 /// Below the credential's root, any signer of credentials may sign lists; below a root for status
 /// lists, only a signer of status lists may. Earlier results do not matter.
 #[test]
-fn a_list_taken_by_the_rule_for_vouching_roots_serves_no_credential_of_another_root() {
+fn a_list_accepted_below_the_credentials_root_is_not_reused_below_another() {
     let mut both = sd_jwt_entry();
     both.status_roots.push(both.sd_jwt_roots[0].clone());
     both.sd_jwt_roots.push(anchor(&other_root()));

@@ -14,7 +14,7 @@ fn text(session: &Session) -> String {
 }
 
 #[test]
-fn what_is_stored_is_version_2() {
+fn sessions_are_stored_as_version_2() {
     let inline = fixtures::session(fixtures::two_credentials());
     let jar = fixtures::jar_session(fixtures::one_credential());
     for (session, stored) in [(inline, INLINE), (jar, JAR)] {

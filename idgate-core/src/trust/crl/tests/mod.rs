@@ -122,7 +122,7 @@ fn it_is_of_version_2() {
 
 /// Many small CAs issue such lists; callers can check for it.
 #[test]
-fn a_list_without_crl_number_is_taken_and_known() {
+fn a_list_without_crl_number_is_accepted_and_reported() {
     let mut unnumbered = crl().revoke(&[5]);
     unnumbered.extensions.pop();
     assert!(!verify(&unnumbered).unwrap().is_numbered());
@@ -158,7 +158,7 @@ fn next_update_is_required() {
 }
 
 #[test]
-fn now_lies_between_this_and_next_update() {
+fn now_is_between_this_and_next_update() {
     let at = |text| UnixMillis::parse_rfc3339(text).unwrap();
     for (now, expected) in [
         ("2026-11-20T23:59:59.999Z", Err(Reason::RevocationUnknown)),
@@ -187,7 +187,7 @@ fn unknown_critical_extensions_are_refused() {
 }
 
 #[test]
-fn an_extension_stands_once() {
+fn an_extension_occurs_once() {
     let number = crl().extensions[1].clone();
     refused(&crl().extension(number), "twice");
     let extensions = vec![reason(1), reason(8)];
@@ -211,7 +211,7 @@ fn indirect_delta_and_partial_lists_are_refused() {
 }
 
 #[test]
-fn a_list_for_other_distribution_points_says_nothing() {
+fn a_list_for_other_distribution_points_decides_nothing() {
     let scope = |uri: &str| {
         let point = tlv(0xa0, &[&tlv(0xa0, &[&tlv(0x86, &[uri.as_bytes()])])]);
         crl().extension(extension(SCOPE, true, &tlv(0x30, &[&point]))).revoke(&[5])
@@ -224,7 +224,7 @@ fn a_list_for_other_distribution_points_says_nothing() {
 
 /// RFC 5280 5.3.1: 8 is removeFromCRL, which is only for delta CRLs.
 #[test]
-fn no_reason_code_takes_a_certificate_off_a_complete_list() {
+fn no_reason_code_removes_a_certificate_from_a_complete_list() {
     let entry = |code| CrlEntry { serial: vec![5], extensions: vec![reason(code)] };
     for code in 0..11 {
         let listed = check(&crl().entry(entry(code)), &[5]);
@@ -246,7 +246,7 @@ fn a_list_or_an_entry_has_at_most_32_extensions() {
 }
 
 #[test]
-fn a_list_is_for_at_most_32_distribution_points() {
+fn a_list_has_at_most_32_distribution_points() {
     let scope = |count| {
         let uris = tlv(0x86, &[CRL_URI.as_bytes()]).repeat(count);
         let point = tlv(0xa0, &[&tlv(0xa0, &[&uris])]);
@@ -258,7 +258,7 @@ fn a_list_is_for_at_most_32_distribution_points() {
 
 /// An unauthenticated list costs no more than its hash: invalid entries go unnoticed.
 #[test]
-fn the_entries_of_a_list_that_nobody_signed_are_not_read() {
+fn the_entries_of_an_unauthenticated_list_are_not_read() {
     let damaged = crl().entry(CrlEntry { serial: Vec::new(), extensions: Vec::new() });
     refused(&damaged, "is not a CRL in DER");
     let error = verify_under(&damaged, &signing_key("other"), &root()).unwrap_err();
@@ -282,7 +282,7 @@ fn sha_1_and_a_second_algorithm_are_refused() {
 }
 
 #[test]
-fn a_list_of_revoked_certificates_that_cannot_be_read_is_no_empty_list() {
+fn an_unreadable_list_of_revoked_certificates_is_not_an_empty_list() {
     let mut bad = crl().revoke(&[5]);
     bad.entries[0].serial = Vec::new();
     refused(&bad, "not a CRL");

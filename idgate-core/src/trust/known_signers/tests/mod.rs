@@ -78,7 +78,7 @@ fn anchor(root: &Identity) -> TrustAnchor {
 }
 
 #[test]
-fn a_known_signer_comes_to_the_same_path_without_a_signature_check() {
+fn a_cached_signer_has_the_same_path_without_a_signature_check() {
     let sample = Sample::new();
     let der = sample.der();
     assert!(!sample.knows(&[&der], NOW));
@@ -90,7 +90,7 @@ fn a_known_signer_comes_to_the_same_path_without_a_signature_check() {
 }
 
 #[test]
-fn dates_are_looked_at_each_time() {
+fn dates_are_checked_each_time() {
     let mut sample = Sample::new();
     let short = sample.root.builder.clone().with(|root| root.not_after_ms = SAMPLE_NOW_MS + DAY_MS);
     sample.root = short.self_sign(&sample.root.key);
@@ -110,7 +110,7 @@ fn dates_are_looked_at_each_time() {
 }
 
 #[test]
-fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
+fn the_dates_of_roots_for_sd_jwts_are_checked_each_time() {
     let mut sample = Sample::new();
     sample.doc_type = None;
     let short = sample.root.builder.clone().with(|root| root.not_after_ms = SAMPLE_NOW_MS + DAY_MS);
@@ -126,7 +126,7 @@ fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
 
 /// The search takes roots in order: one that becomes valid or expires may change the result.
 #[test]
-fn a_root_that_begins_or_ends_is_looked_at_anew() {
+fn a_root_that_begins_or_ends_is_checked_again() {
     let mut sample = Sample::new();
     let generation = |first: u64, last: u64| {
         let root = sample.root.builder.clone().with(|root| {
@@ -149,7 +149,7 @@ fn a_root_that_begins_or_ends_is_looked_at_anew() {
 }
 
 #[test]
-fn a_signer_is_known_for_its_entry_document_type_and_mode_only() {
+fn a_signer_is_cached_for_its_entry_document_type_and_mode_only() {
     let mut sample = Sample::new();
     let der = sample.der();
     sample.entry.roots = [anchor(&sample.root).with_doc_types([DocType::new(MDL)])].into();
@@ -166,7 +166,7 @@ fn a_signer_is_known_for_its_entry_document_type_and_mode_only() {
 }
 
 #[test]
-fn what_is_refused_is_not_kept() {
+fn refused_signers_are_not_cached() {
     let sample = Sample::new();
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
     let forged = sample.signer("signer").sign(&stranger);
@@ -186,7 +186,7 @@ fn what_is_refused_is_not_kept() {
 
 /// x5chain is not signed: its holder may add anything after the signer.
 #[test]
-fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
+fn additional_certificates_neither_change_nor_displace_entries() {
     let mut sample = Sample::new();
     let der = sample.der();
     sample.livemode = false;
@@ -201,7 +201,7 @@ fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
 }
 
 #[test]
-fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
+fn paths_over_intermediates_and_pinned_signers_are_not_cached() {
     let mut sample = Sample::new();
     sample.livemode = false;
     // ISO/IEC 18013-5 roots have pathLen 0, which allows no intermediate.
@@ -222,7 +222,7 @@ fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
 }
 
 #[test]
-fn memory_is_bounded_and_who_is_in_use_stays_known() {
+fn memory_is_limited_and_signers_in_use_stay_cached() {
     let sample = Sample::new();
     let path = sample.authenticate(&PROVIDER, &[&sample.der()], NOW).unwrap();
     let stable = Stable { from: UnixMillis(0), until: UnixMillis(u64::MAX) };
@@ -246,7 +246,7 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
 
 /// The root is trusted for both; the requirements on a signer differ.
 #[test]
-fn a_signer_that_is_known_for_one_format_is_not_known_for_the_other() {
+fn a_signer_cached_for_one_format_is_not_cached_for_the_other() {
     let mut sample = Sample::new();
     sample.entry.sd_jwt_roots = sample.entry.roots.clone();
     // An mdoc with an empty document type does not count as an SD-JWT VC either.

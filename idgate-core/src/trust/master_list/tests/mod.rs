@@ -65,7 +65,7 @@ fn the_icao_list_is_read_by_key_kind() {
 }
 
 #[test]
-fn expired_certificates_are_taken_and_listed() {
+fn expired_certificates_are_imported_and_reported() {
     let Some(file) = list() else { return };
     let list = unauthenticated(&file);
     assert_eq!(list.certificates.len(), 520);
@@ -79,7 +79,7 @@ fn expired_certificates_are_taken_and_listed() {
 const SIGNED: UnixMillis = UnixMillis(1_753_280_001_000);
 
 #[test]
-fn the_signer_leads_to_the_root_that_the_operator_gave() {
+fn the_signer_leads_to_the_operators_root() {
     let Some(file) = list() else { return };
     let root = un_root(&file);
     let list = import_master_list(&PROVIDER, &file, Some(&[root]), SIGNED).unwrap();
@@ -157,7 +157,7 @@ fn without_a_ca_digest_and_signature_are_checked_with_the_certificate_inside() {
 
 /// Anyone with a leaked key of an expired certificate could sign, and claim an earlier time.
 #[test]
-fn the_signer_is_valid_now_whatever_signing_time_it_says() {
+fn the_signer_must_be_valid_now_whatever_signing_time_it_claims() {
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::master_list::{MasterList, master_list_signer};
     use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
@@ -189,7 +189,7 @@ fn damaged_files_are_refused_and_never_panic() {
 /// one signature check for each certificate would take more than 30 million steps.
 #[cfg(all(feature = "counting", feature = "aws-lc-rs"))]
 #[test]
-fn import_verifies_the_signatures_of_the_list_and_none_of_its_certificates() {
+fn import_verifies_the_lists_signatures_but_not_those_of_its_certificates() {
     let Some(file) = list() else { return };
     let root = [un_root(&file)];
     let before = crate::work::counted();

@@ -128,7 +128,7 @@ fn a_signer_under_an_unknown_root_is_refused() {
 }
 
 #[test]
-fn a_root_inside_the_chain_is_not_trusted_by_that() {
+fn a_root_in_the_chain_is_not_trusted() {
     let key = SigningKey::from_seed(Curve::P256, "stranger");
     let name = Name::new("UT", "Stranger");
     let stranger = CertificateBuilder::iaca_root(name, &key, SAMPLE_NOW_MS).self_sign(&key);
@@ -144,7 +144,7 @@ fn a_root_inside_the_chain_is_not_trusted_by_that() {
 }
 
 #[test]
-fn an_entry_without_roots_for_the_mode_trusts_nobody() {
+fn an_entry_without_roots_for_the_mode_trusts_no_signer() {
     let (root, good) = (root(), signer(&root()));
     let mut entry = trusting(&[]);
     for mode in [LIVE, TEST] {
@@ -276,7 +276,7 @@ fn the_path_length_of_the_root_holds() {
 }
 
 #[test]
-fn a_certificate_beyond_its_limits_is_refused_as_that() {
+fn a_certificate_beyond_its_limits_is_limit_exceeded() {
     let root = root();
     let entry = trusting(&[&root]);
     let padded = signer(&root).builder.set("1.2.3.4", false, vec![5; 16 * 1024]);
@@ -339,7 +339,7 @@ fn an_intermediate_is_a_ca() {
 }
 
 #[test]
-fn dates_hold_to_the_second_without_skew() {
+fn dates_are_exact_to_the_second_without_skew() {
     let root = root();
     let entry = trusting(&[&root]);
     let builder = signer(&root).builder;
@@ -362,14 +362,14 @@ fn dates_hold_to_the_second_without_skew() {
 }
 
 #[test]
-fn a_forged_certificate_is_not_called_expired() {
+fn a_forged_certificate_is_not_reported_as_expired() {
     let builder = signer(&root()).builder.with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000);
     let forged = builder.sign(&SigningKey::from_seed(Curve::P256, "forger"));
     refused(verify(&[&forged], &trusting(&[&root()]), LIVE), Reason::ChainInvalid);
 }
 
 #[test]
-fn the_profile_is_asked_at_the_end() {
+fn the_profile_is_checked_last() {
     let root = root();
     let builder = signer(&root).builder.without(x509::CRL_DISTRIBUTION_POINTS);
     let sparse = builder.sign(&root.key);
@@ -403,7 +403,7 @@ fn pinned_signers_are_exempt_from_chain_and_profile_and_not_from_dates() {
 }
 
 #[test]
-fn chains_have_ten_certificates_at_most() {
+fn chains_have_at_most_ten_certificates() {
     let (root, good) = (root(), signer(&root()));
     let entry = trusting(&[&root]);
     assert!(verify(&[&good.der[..]; 10], &entry, LIVE).is_ok());
@@ -428,7 +428,7 @@ fn damaged_certificates_are_refused() {
 }
 
 #[test]
-fn an_extension_that_stands_twice_is_refused() {
+fn a_repeated_extension_is_refused() {
     let root = root();
     let builder = signer(&root).builder.with(|own| {
         let again = own.extensions.first().cloned();
@@ -459,7 +459,7 @@ fn status_list_signers_need_a_path_and_no_profile() {
 }
 
 #[test]
-fn status_list_signers_stand_below_at_most_one_intermediate() {
+fn status_list_signers_are_below_at_most_one_intermediate() {
     let any_length = || x509::basic_constraints(true, None);
     let root = root().builder.set(x509::BASIC_CONSTRAINTS, true, any_length());
     let root = root.self_sign(&self::root().key);

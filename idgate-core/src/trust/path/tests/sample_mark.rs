@@ -10,7 +10,7 @@ fn marked(identity: &Identity) -> Identity {
 }
 
 #[test]
-fn a_root_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
+fn a_root_with_the_sandbox_mark_is_for_test_sessions_only() {
     let sample = marked(&root());
     let (good, entry) = (signer(&sample), trusting(&[&sample]));
     assert!(entry.roots[0].is_sample() && !entry.roots[0].test_only);
@@ -27,7 +27,7 @@ fn a_root_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
 }
 
 #[test]
-fn a_pinned_signer_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
+fn a_pinned_signer_with_the_sandbox_mark_is_for_test_sessions_only() {
     let root = root();
     let good = signer(&root);
     let good = good.builder.clone().marked_as_sample().issue(&root, &good.key);

@@ -46,7 +46,7 @@ fn refused(part: &str, change: impl Fn(CertificateBuilder) -> CertificateBuilder
 }
 
 #[test]
-fn the_sample_keeps_the_profile() {
+fn the_sample_follows_the_profile() {
     for tolerant in [STRICT, TOLERANT] {
         assert_eq!(verdict(tolerant, |signer| signer), Ok(()));
     }
@@ -96,7 +96,7 @@ fn extended_key_usage_is_critical_in_live_sessions() {
 }
 
 #[test]
-fn a_signer_is_no_ca() {
+fn a_signer_is_not_a_ca() {
     refused("is a CA", |signer| {
         signer.set(x509::BASIC_CONSTRAINTS, true, x509::basic_constraints(true, None))
     });
@@ -126,7 +126,7 @@ fn authority_key_identifier_is_the_issuers() {
 }
 
 #[test]
-fn issuer_alt_name_is_there_in_live_sessions() {
+fn issuer_alt_name_is_required_in_live_sessions() {
     let change = |signer: CertificateBuilder| signer.without(x509::ISSUER_ALT_NAME);
     assert!(verdict(STRICT, change).unwrap_err().contains("lacks an issuer alternative"));
     assert_eq!(verdict(TOLERANT, change), Ok(()));
@@ -149,7 +149,7 @@ fn unreadable() -> Vec<u8> {
 }
 
 #[test]
-fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
+fn an_unreadable_issuer_alt_name_in_a_root_is_ignored_unless_critical() {
     let anchor = |oid: &str, critical: bool| {
         let root = root();
         let der = root.builder.set(oid, critical, unreadable()).sign(&root.key);
@@ -167,7 +167,7 @@ fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
 /// Below a root for tests. `listed` in `trusted_list::tests::judgement` tests the providers of a
 /// list.
 #[test]
-fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alone() {
+fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_only() {
     let verdict = |test_only: bool, oid: &str, critical: bool| {
         let root = root();
         let signer = root.document_signer(Curve::P256, SAMPLE_NOW_MS);
@@ -189,7 +189,7 @@ fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alon
 }
 
 #[test]
-fn distribution_points_are_there_in_live_sessions() {
+fn distribution_points_are_required_in_live_sessions() {
     let change = |signer: CertificateBuilder| signer.without(x509::CRL_DISTRIBUTION_POINTS);
     assert!(verdict(STRICT, change).unwrap_err().contains("lacks CRL distribution"));
     assert_eq!(verdict(TOLERANT, change), Ok(()));
@@ -248,7 +248,7 @@ fn the_signer_is_of_the_roots_state() {
 }
 
 #[test]
-fn a_signer_lives_for_457_days_at_most() {
+fn a_signer_is_valid_for_at_most_457_days() {
     let lasting = |days: u64, more: u64| {
         move |signer: CertificateBuilder| {
             signer.with(|own| own.not_after_ms = own.not_before_ms + days * DAY_MS + more)

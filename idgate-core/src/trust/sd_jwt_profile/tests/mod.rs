@@ -30,7 +30,7 @@ fn verdict(usages: &[&str], demanded: &[&str]) -> Result<(), Broken> {
 }
 
 #[test]
-fn a_certificate_for_other_things_alone_is_refused() {
+fn a_certificate_for_only_other_purposes_is_refused() {
     let others = [
         SERVER_AUTH,
         "1.3.6.1.5.5.7.3.2",
@@ -48,7 +48,7 @@ fn a_certificate_for_other_things_alone_is_refused() {
 }
 
 #[test]
-fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
+fn any_other_certificate_is_accepted_if_the_entry_requires_nothing() {
     for usages in [
         &[OWN][..],
         &[ANY_USE],
@@ -67,7 +67,7 @@ fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
 }
 
 #[test]
-fn a_certificate_has_one_of_the_usages_that_the_entry_demands() {
+fn a_certificate_needs_one_of_the_usages_that_the_entry_requires() {
     assert_eq!(verdict(&[OWN], &[OWN]), Ok(()));
     assert_eq!(verdict(&[OTHER, OWN], &["1.2.3.6", OWN]), Ok(()));
     assert_eq!(verdict(&[ANY_USE, OWN], &[OWN]), Ok(()), "it names the very one");
@@ -78,7 +78,7 @@ fn a_certificate_has_one_of_the_usages_that_the_entry_demands() {
 }
 
 #[test]
-fn a_certificate_for_any_use_needs_any_among_those_that_the_entry_demands() {
+fn a_certificate_for_any_use_needs_any_among_the_required_usages() {
     for demanded in [&[OWN][..], &[OWN, OTHER]] {
         assert_eq!(verdict_on(None, demanded), Err(NOT_DEMANDED));
         assert_eq!(verdict(&[ANY_USE], demanded), Err(NOT_DEMANDED));

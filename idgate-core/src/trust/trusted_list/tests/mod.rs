@@ -147,7 +147,7 @@ fn one_flipped_bit_is_refused_and_nothing_panics() {
 }
 
 #[test]
-fn what_was_stored_is_read_again_without_looking_at_signature_and_dates() {
+fn a_stored_list_is_read_again_without_checking_signature_and_dates() {
     let long_past = NOW.plus(10 * 365 * 86_400_000);
     let list = TrustedList::recall(&PROVIDER, example_a().as_bytes(), long_past).unwrap();
     assert_eq!((list.sequence, list.providers.len()), (7, 1));

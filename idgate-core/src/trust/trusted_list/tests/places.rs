@@ -51,7 +51,7 @@ fn long() -> (Vec<Own>, TrustEntry) {
 }
 
 #[test]
-fn in_a_snapshot_only_what_may_count_is_looked_at_and_the_outcome_is_the_same() {
+fn a_snapshot_searches_only_relevant_entries_with_the_same_outcome() {
     let (owns, entry) = long();
     let copy = entry.clone();
     let snapshot = TrustSnapshot::new(1, [entry]);
@@ -92,7 +92,7 @@ fn in_a_snapshot_only_what_may_count_is_looked_at_and_the_outcome_is_the_same() 
 }
 
 #[test]
-fn what_the_operator_names_counts_beside_a_list() {
+fn material_from_the_operator_counts_in_addition_to_a_list() {
     let (_, mut entry) = long();
     let own_root = own(PROVIDERS).status;
     let named = TrustAnchor::from_der(

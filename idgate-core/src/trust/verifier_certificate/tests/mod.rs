@@ -73,7 +73,7 @@ fn refused(builder: &CertificateBuilder) -> Refusal {
 }
 
 #[test]
-fn a_chain_is_taken_with_what_it_says() {
+fn a_chain_is_imported_with_its_contents() {
     let leaf = issued(&leaf());
     let taken = import(&[&leaf, &intermediate().der]).unwrap();
     assert!(!taken.dropped_root);
@@ -116,7 +116,7 @@ fn timestamps() -> Vec<u8> {
 }
 
 #[test]
-fn a_missing_or_broken_list_of_timestamps_is_told_and_never_refused() {
+fn a_missing_or_broken_list_of_timestamps_is_reported_and_never_refused() {
     let with = |list: Option<Vec<u8>>| {
         let builder = match list {
             Some(list) => leaf().set("1.3.6.1.4.1.11129.2.4.2", false, list),
@@ -154,7 +154,7 @@ fn the_hash_of_annex_ds_certificate_is_the_known_one() {
 }
 
 #[test]
-fn a_self_signed_last_certificate_is_left_out() {
+fn a_self_signed_last_certificate_is_removed() {
     let (leaf, root) = (issued(&leaf()), root().der);
     let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
     assert!(taken.dropped_root);
@@ -164,7 +164,7 @@ fn a_self_signed_last_certificate_is_left_out() {
 /// This library does not verify SHA-1, but the certificate is removed anyway, and the one before it
 /// is signed by it.
 #[test]
-fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
+fn a_last_certificate_self_signed_with_sha_1_is_removed() {
     let (leaf, root) = (issued(&leaf()), signed_with_sha_1(&root()));
     assert!(Certificate::parse(&root).unwrap().signature_algorithm().is_none());
     let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
@@ -207,7 +207,7 @@ fn a_chain_has_at_most_10_certificates() {
 }
 
 #[test]
-fn what_is_not_a_certificate_is_refused_by_its_place() {
+fn a_malformed_certificate_is_refused_with_its_place() {
     let leaf = issued(&leaf());
     for hostile in [&b"\x30\x00"[..], &[0x30, 0x80], &leaf[..leaf.len() - 1], &[0xff; 64]] {
         let refusal = import(&[&leaf, hostile]).unwrap_err();
@@ -291,7 +291,7 @@ fn each_certificate_is_signed_by_the_next() {
 }
 
 #[test]
-fn the_root_that_is_left_out_signed_the_one_before_it() {
+fn the_removed_root_must_have_signed_the_one_before_it() {
     let leaf = issued(&leaf());
     let stranger = Identity::iaca(keys::Curve::P384, SAMPLE_NOW_MS).der;
     let key = signing_key("stranger");
@@ -306,14 +306,14 @@ fn the_root_that_is_left_out_signed_the_one_before_it() {
 }
 
 #[test]
-fn who_signs_the_first_certificate_is_a_ca() {
+fn the_signer_of_the_first_certificate_must_be_a_ca() {
     let not_a_ca = intermediate().builder.without(x509::BASIC_CONSTRAINTS).sign(&root().key);
     let refusal = import(&[&issued(&leaf()), &not_a_ca]).unwrap_err();
     assert_eq!(refusal, Refusal::NotSignedByNext(1));
 }
 
 #[test]
-fn every_certificate_is_inside_its_dates() {
+fn every_certificate_is_within_its_validity() {
     let late = leaf().with(|own| own.not_before_ms = SAMPLE_NOW_MS + DAY_MS);
     assert_eq!(refused(&late), Refusal::NotYetValid(1, NOW.plus(DAY_MS)));
     let gone = leaf().with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000);

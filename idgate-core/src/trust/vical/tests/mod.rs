@@ -30,7 +30,7 @@ fn ca(name: &str) -> Vec<TrustAnchor> {
 }
 
 #[test]
-fn the_aamva_vical_gives_its_roots() {
+fn the_aamva_vical_has_its_roots() {
     let Some(file) = vical() else { return };
     for name in ["aamva_ca_root.crt", "aamva_ca_intermediate.crt"] {
         let list = import_vical(&PROVIDER, &file, Some(&ca(name)), false, THAT_DAY).unwrap();
@@ -64,7 +64,7 @@ fn a_stale_vical_is_refused_unless_allowed() {
 /// The real VICAL lasts a day, and its signer three months. Without a next update only the validity
 /// of its signer counts.
 #[test]
-fn the_signer_is_valid_now_whatever_date_the_vical_says() {
+fn the_signer_must_be_valid_now_whatever_date_the_vical_has() {
     use idgate_testkit::keys::Curve;
     use idgate_testkit::x509::Identity;
     let file = made(&[(&iaca(), &["org.iso.18013.5.1.mDL"])]);

@@ -45,7 +45,7 @@ fn example() -> Json {
 }
 
 #[test]
-fn each_row_of_the_table_selects_what_it_says() {
+fn each_row_of_the_table_selects_its_values() {
     for (path, expected) in [
         (r#"["name"]"#, Some(json!("A"))),
         (r#"["address"]"#, Some(json!({"street": "S"}))),
@@ -71,13 +71,13 @@ fn each_row_of_the_table_selects_what_it_says() {
 }
 
 #[test]
-fn elements_without_the_member_are_left_behind() {
+fn elements_without_the_member_are_dropped() {
     let payload = json!({"degrees": [{"type": "B"}, {"name": "x"}, {"type": "M"}]});
     assert_eq!(selected(&payload, &[], r#"["degrees",null,"type"]"#), Some(json!(["B", "M"])));
 }
 
 #[test]
-fn disclosed_parts_are_found_and_hidden_ones_are_not_there() {
+fn disclosed_parts_are_found_and_hidden_ones_are_not() {
     let (locality, german) = (json!(["s", "locality", "Berlin"]), json!(["s", "DE"]));
     let street = json!(["s", "street", "S"]);
     let payload = json!({
@@ -113,7 +113,7 @@ fn an_array_without_its_hidden_elements_selects_nothing() {
 }
 
 #[test]
-fn what_is_disclosed_inside_of_what_is_disclosed_is_found() {
+fn nested_disclosures_are_found() {
     let kind = json!(["s", "type", "B"]);
     let degree = json!(["s", {"_sd": [digest(&kind)]}]);
     let degrees = json!(["s", "degrees", [hidden(digest(&degree)), {"type": "M"}]]);

@@ -54,7 +54,7 @@ fn the_hash_is_over_the_text_as_sent() {
 }
 
 #[test]
-fn several_are_agreed_to_in_any_order() {
+fn several_are_approved_in_any_order() {
     let asked = [data(PAYMENT, &[]), data(OTHER, &[])];
     let hashes = [hash_of(HashAlg::Sha256, OTHER), PAYMENT_HASH.into()];
     let proof = json!({"transaction_data_hashes": hashes});
@@ -62,7 +62,7 @@ fn several_are_agreed_to_in_any_order() {
 }
 
 #[test]
-fn hashes_that_nobody_asked_for_are_ignored() {
+fn unrequested_hashes_are_ignored() {
     let proof = json!({"transaction_data_hashes": ["x", 1], "transaction_data_hashes_alg": "md5"});
     assert!(agreed(&[], &proof).unwrap().is_empty());
 }
@@ -78,7 +78,7 @@ fn a_wrong_hash_is_refused() {
 }
 
 #[test]
-fn a_hash_in_excess_is_refused() {
+fn an_additional_hash_is_refused() {
     let asked = [data(PAYMENT, &[])];
     for more in [hash_of(HashAlg::Sha256, OTHER), PAYMENT_HASH.into()] {
         let proof = json!({"transaction_data_hashes": [PAYMENT_HASH, more]});
@@ -113,7 +113,7 @@ fn the_algorithm_is_one_of_those_that_were_offered() {
 }
 
 #[test]
-fn everything_that_was_asked_has_exactly_one_agreement() {
+fn every_requested_transaction_has_exactly_one_approval() {
     let (payment, other) = (data(PAYMENT, &[]), data(OTHER, &[]));
     let asked = [payment.clone(), other.clone()];
     let check = |agreed: &[&TransactionData]| {
