@@ -31,7 +31,7 @@ pub(crate) fn read_claims<'c, T: Deserialize<'c>>(claims: &'c str) -> Result<T, 
         // This text names a member of `T`. Every other text may quote the issuer's data.
         ClaimsError(match said.starts_with("missing field `") {
             true => alloc::format!("the claims do not fit: {said}"),
-            false => "the claims do not fit: one has another type than is read".into(),
+            false => "the claims do not fit: one has a different type than expected".into(),
         })
     })
 }

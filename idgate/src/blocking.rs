@@ -170,7 +170,7 @@ impl BlockingFetcher {
 fn start(build: impl FnOnce() -> io::Result<Runtime>) -> Result<Runtime, NotAsked> {
     let started = catch_unwind(AssertUnwindSafe(build));
     started.ok().and_then(Result::ok).ok_or_else(|| {
-        tracing::warn!("no thread to fetch on");
+        tracing::warn!("no thread could be started for fetches");
         NotAsked
     })
 }

@@ -265,7 +265,7 @@ async fn on_a_task(
         false => work.as_mut().poll(context),
     });
     tokio::spawn(polled).await.unwrap_or_else(|_| {
-        tracing::error!("an answer was not decided: something panicked");
+        tracing::error!("an answer was not decided because of a panic");
         HttpReply::refusal(ErrorCode::InternalError, "a fault of this service")
     })
 }

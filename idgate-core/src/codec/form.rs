@@ -20,7 +20,7 @@ pub const LINE_BREAKS: [char; 2] = ['\r', '\n'];
 
 /// The message for such a body.
 pub const LINE_BREAK_BEHIND: &str =
-    "a line break (CR or LF) stands behind the form; send the body without it";
+    "a line break (CR or LF) follows the form; send the body without it";
 
 /// The pairs of `body` in order. A pair without `=` has an empty value.
 ///

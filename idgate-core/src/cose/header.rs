@@ -36,7 +36,7 @@ impl<'t, 'a> Headers<'t, 'a> {
             return Err(CoseError("the unprotected header is not a map"));
         }
         if unprotected.get_label(ALG).is_some() {
-            return Err(CoseError("alg stands in the unprotected header"));
+            return Err(CoseError("alg is in the unprotected header"));
         }
         let alg = read_protected(&protected)?;
         Ok(Self { protected, alg, unprotected })

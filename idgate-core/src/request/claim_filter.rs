@@ -291,7 +291,7 @@ fn parse_full_date(field: &Field<'_, '_>) -> Result<String, RequestError> {
     if is_full_date(&date) {
         Ok(date.into_owned())
     } else {
-        Err(field.invalid("must be a date, as 2006-01-31"))
+        Err(field.invalid("must be a date, for example 2006-01-31"))
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
         return Err("must have at most 2000 characters");
     }
     let Some(scheme) = scheme(uri) else {
-        return Err("must be an absolute URI, as https://shop.example/done");
+        return Err("must be an absolute URI, for example https://shop.example/done");
     };
     if !has_only_uri_characters(uri) {
         return Err("must be a URI; percent-encode characters that RFC 3986 does not have");

@@ -277,7 +277,7 @@ impl fmt::Display for RegistrationError {
                 f,
                 "has no {name} in the form of one (ETSI TS 119 475 5.2.4); ask the registrar"
             ),
-            Self::NotYetValid => f.write_str("is not valid yet; wait, or look at the clock"),
+            Self::NotYetValid => f.write_str("is not valid yet; wait, or check the clock"),
             Self::Expired => f.write_str("has expired; ask the registrar for a new one"),
             Self::OtherParty => f.write_str(
                 "is another party's: its sub is not the organizationIdentifier of the access \

@@ -190,7 +190,7 @@ impl<T> Parameters<T> {
     fn choose(self, query: QueryLanguage) -> Result<Kept<T>, NotAnAnswer> {
         if let Some(response) = self.response {
             if self.vp_token.is_some() || self.error.is_some() {
-                return malformed("response excludes vp_token and error beside it");
+                return malformed("response excludes vp_token and error");
             }
             return Ok(Kept::Encrypted { response, state: self.state });
         }

@@ -176,8 +176,8 @@ impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotVerified => "the session is not VERIFIED",
-            Self::ResponseCodeMissing => "the browser brings no response_code",
-            Self::ResponseCodeWrong => "the response_code is another one",
+            Self::ResponseCodeMissing => "the browser has no response_code",
+            Self::ResponseCodeWrong => "the response_code is not the one of this session",
             Self::Redacted => "the result was readable for 30 seconds, which are over",
         })
     }

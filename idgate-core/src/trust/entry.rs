@@ -288,7 +288,7 @@ impl TrustEntry {
                 format!("{alone}, which was due to be replaced on {until}"),
                 Some(Remedy::UpdateTrustedList),
             ),
-            None => (format!("{alone}, of which nothing counts yet"), None),
+            None => (format!("{alone}, in which no entry is in force yet"), None),
         })
     }
 

@@ -121,7 +121,7 @@ pub fn import_master_list(
 ) -> Result<ImportedList, TrustMaterialError> {
     let signed = SignedData::parse(file)?;
     if signed.content_type != MASTER_LIST {
-        return Err(error("is CMS, but no Master List"));
+        return Err(error("is CMS, but not a Master List"));
     }
     let signed_at = authenticate(provider, &signed, signer_cas, now)?;
     let certificates = certificates_of(signed.content)

@@ -332,7 +332,7 @@ impl From<Failure> for VerifyError {
 }
 
 fn no_list_vouches() -> VerifyError {
-    untrusted("the trusted list does not vouch for anybody now: its next issue is due")
+    untrusted("the trusted list is not in force now: its next issue is due")
 }
 
 const fn untrusted(detail: &'static str) -> VerifyError {

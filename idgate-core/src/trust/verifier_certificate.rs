@@ -312,7 +312,10 @@ impl fmt::Display for VerifierCertificateError {
                  the verifier's own first, each followed by its CA"
             ),
             Self::NotYetValid(place, from) => {
-                write!(f, "certificate {place} is valid from {from} on; wait, or look at the clock")
+                write!(
+                    f,
+                    "certificate {place} is not valid before {from}; wait, or check the clock"
+                )
             }
             Self::Expired(place, at) => {
                 write!(f, "certificate {place} expired at {at}; have it renewed")

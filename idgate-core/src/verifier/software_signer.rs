@@ -33,7 +33,7 @@ impl SoftwareSigner {
     /// The file does not contain certificates.
     pub fn certified(self, file: &[u8]) -> Result<Self, KeyFileError> {
         let chain = pem_or_der(file, "CERTIFICATE");
-        let chain = chain.map_err(|_| KeyFileError("is not one of certificates"))?;
+        let chain = chain.map_err(|_| KeyFileError("has no certificates"))?;
         let leaf = chain.first().map(Vec::as_slice).unwrap_or_default();
         let name = ["x509_hash:", &base64url::encode(&sha256_of_public(leaf))].concat();
         Ok(self.named(name).with_certificate_chain(chain))

@@ -125,13 +125,13 @@ fn check_time(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<
     if let Some(exp) = payload.get("exp") {
         let exp = numeric_date(exp).ok_or(stale("exp is not a number"))?;
         if exp.plus(CLOCK_SKEW_MS) <= expected.now {
-            return Err(stale("exp is past"));
+            return Err(stale("exp is in the past"));
         }
     }
     if let Some(nbf) = payload.get("nbf") {
         let nbf = numeric_date(nbf).ok_or(stale("nbf is not a number"))?;
         if nbf > latest {
-            return Err(stale("nbf is ahead"));
+            return Err(stale("nbf is in the future"));
         }
     }
     Ok(())

@@ -288,11 +288,11 @@ fn check_validity(
         return Err(malformed(check, "validUntil does not lie after validFrom"));
     }
     if valid_from > expected.now.plus(CLOCK_SKEW_MS) {
-        let detail = "validFrom is ahead";
+        let detail = "validFrom is in the future";
         return Err(VerifyError::new(Reason::CredentialNotYetValid, check, detail));
     }
     if valid_until.plus(CLOCK_SKEW_MS) < expected.now {
-        let detail = "validUntil is past";
+        let detail = "validUntil is in the past";
         return Err(VerifyError::new(Reason::CredentialExpired, check, detail));
     }
     report.pass(check);

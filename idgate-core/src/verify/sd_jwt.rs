@@ -208,7 +208,7 @@ fn check_validity(
     };
     let until = date("exp", Check::Expiry)?;
     if until.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= expected.now) {
-        let detail = "exp is past";
+        let detail = "exp is in the past";
         return Err(VerifyError::new(Reason::CredentialExpired, Check::Expiry, detail));
     }
     report.pass(Check::Expiry);
@@ -217,7 +217,7 @@ fn check_validity(
     let begun =
         |date: Option<UnixMillis>| date.is_none_or(|date| date <= expected.now.plus(CLOCK_SKEW_MS));
     if !begun(from) || !begun(issued) {
-        let detail = "nbf or iat is ahead";
+        let detail = "nbf or iat is in the future";
         return Err(VerifyError::new(Reason::CredentialNotYetValid, Check::NotBefore, detail));
     }
     report.pass(Check::NotBefore);
@@ -258,7 +258,7 @@ fn disclose(
         let missing = |detail| VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail);
         if let Some(path) = expected.claim_path(name) {
             let selected = select(payload, path)
-                .ok_or(missing("nothing where a requested claim stands is disclosed"))?;
+                .ok_or(missing("nothing at the path of a requested claim is disclosed"))?;
             claims.push(name, |json| selected.write(payload, json));
             check_size(&claims)?;
             continue;

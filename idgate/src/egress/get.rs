@@ -80,7 +80,7 @@ impl Egress {
         {
             // Logs only the hosts, because a path may identify a credential.
             let host = first.host_str().unwrap_or_default();
-            tracing::warn!(host, to, %error, "a redirect led to nothing");
+            tracing::warn!(host, to, %error, "a fetch failed after a redirect");
         }
         fetched
     }

@@ -260,7 +260,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             };
             let alone = element.members().into_iter().flatten().count() == 1;
             if !alone {
-                return Err(malformed(Check::DigestPlaces, "`...` has company in its object"));
+                return Err(malformed(Check::DigestPlaces, "`...` is not alone in its object"));
             }
             if plain_only {
                 return Err(forbidden());
@@ -269,7 +269,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 match reveal(self.tape, id)? {
                     Revealed::Element(value) => self.value(value, depth + 1, false)?,
                     Revealed::Member(..) => {
-                        let detail = "a disclosure of a member stands for an array element";
+                        let detail = "a disclosure of a member is used for an array element";
                         return Err(malformed(Check::DisclosureFormat, detail));
                     }
                 }
@@ -313,7 +313,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         for digest in digests {
             let Some(id) = self.take(digest)? else { continue };
             let Revealed::Member(name, value) = reveal(self.tape, id)? else {
-                let detail = "a disclosure of an array element stands for a member";
+                let detail = "a disclosure of an array element is used for a member";
                 return Err(malformed(Check::DisclosureFormat, detail));
             };
             let name = name.unescape();

@@ -156,7 +156,7 @@ impl<'t, 'a> Written<'t, 'a> {
         if let (Some(draft), false) =
             (drafts.iter().find(|it| it.is_preset), profiles.speak_1_0_alone())
         {
-            let rule = "is for the profile 1.0 alone; add \"profile\": \"1.0\", or write the credential out";
+            let rule = "is for the profile 1.0 only; add \"profile\": \"1.0\", or write the credential out";
             return Err(draft.invalid("preset", rule));
         }
         let same_device = profiles::parse_same_device(&root, &profiles)?;

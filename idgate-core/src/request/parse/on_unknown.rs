@@ -31,7 +31,7 @@ pub(super) fn check(
     };
     let Some(refused) = credentials.iter().find(refuses) else { return Ok(()) };
     let rule = format!(
-        "must be refuse or left out: the issuer {} does not leave accept to the request",
+        "must be refuse or left out: the issuer {} does not let a request accept",
         refused.issuer_id
     );
     Err(RequestError::new(ErrorCode::InvalidRequest, FIELD, rule))

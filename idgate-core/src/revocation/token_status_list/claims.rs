@@ -46,7 +46,7 @@ impl Claims {
         }
         let ahead = |date: UnixMillis| date > now.plus(CLOCK_SKEW_MS);
         if ahead(self.iat) || self.nbf.is_some_and(ahead) {
-            return Err(unknown("iat or nbf of the status list token is ahead"));
+            return Err(unknown("iat or nbf of the status list token is in the future"));
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Claims {
     pub(super) fn over(&self, end: UnixMillis, now: UnixMillis) -> Option<VerifyError> {
         let is_over = end.plus(CLOCK_SKEW_MS) <= now;
         is_over.then_some(unknown(match self.exp {
-            Some(_) => "exp of the status list token is past",
+            Some(_) => "exp of the status list token is in the past",
             None => "the status list token has no exp and is older than the entry allows",
         }))
     }

@@ -32,7 +32,9 @@ impl StatusRoots<'_> {
     pub(crate) fn authenticate(&self, chain: &[&[u8]]) -> Result<VerifiedPath, VerifyError> {
         let Self { provider, roots, ekus, now, .. } = *self;
         if roots.is_empty() {
-            return Err(path_error("no root of the trust entry may vouch for this status list"));
+            return Err(path_error(
+                "no root of the trust entry is for signers of this status list",
+            ));
         }
         let (signer, path, _) = signer_below(provider, chain, roots, 1, now)?;
         profile::check_status_signer(&signer, ekus).map_err(profile_error)?;

@@ -123,7 +123,7 @@ impl Entities<'_> {
         let Some(list) = list else { return Ok(Vec::new()) };
         let entities = list.elements();
         let entities =
-            entities.ok_or_else(|| unusable("has a TrustedEntitiesList that is none"))?;
+            entities.ok_or_else(|| unusable("has a TrustedEntitiesList that is not a list"))?;
         let mut gathered = Gathered::default();
         for (place, entity) in entities.enumerate() {
             if place >= MAX_LIST_PROVIDERS {
@@ -271,7 +271,7 @@ impl Entities<'_> {
             into.certificates.push(listed);
             return;
         }
-        let signer = parsed.ok_or(TrustMaterialError(Cow::Borrowed("is no certificate")));
+        let signer = parsed.ok_or(TrustMaterialError(Cow::Borrowed("is not a certificate")));
         let signer = signer.and_then(|signer| listed_signer(self.provider, &signer));
         let outcome = match &signer {
             Ok(_) => ListOutcome::Usable,

@@ -204,7 +204,7 @@ fn content<'t, 'a>(payload: Value<'t, 'a>) -> Result<Value<'t, 'a>, TrustedListE
     let lote = lote.ok_or_else(|| unusable("lacks the outer LoTE"))?;
     match payload.members().map(Iterator::count) {
         Some(1) => Ok(lote),
-        _ => Err(unusable("has members beside the outer LoTE")),
+        _ => Err(unusable("has members in addition to the outer LoTE")),
     }
 }
 

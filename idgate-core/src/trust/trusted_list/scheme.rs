@@ -127,7 +127,7 @@ impl Scheme {
             return Err(out_of_date(format!("was due to be replaced on {next_update}")));
         }
         if next_update <= issued_at {
-            return Err(out_of_date("promises its next issue for before its own"));
+            return Err(out_of_date("promises its next issue for a time before its own"));
         }
         let period = next_update.since(issued_at);
         if period > MAX_LIST_PERIOD_MS {

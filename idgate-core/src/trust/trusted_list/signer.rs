@@ -69,7 +69,7 @@ impl Claimed<'_> {
             _ => return Err(not_authentic("has a signer whose certificate cannot be read")),
         };
         let key =
-            signer.key().map_err(|why| not_authentic(format!("has a signer of which {why}")))?;
+            signer.key().map_err(|why| not_authentic(format!("has a signer whose key {why}")))?;
         let organizations = anchors::organizations(signer);
         let at = self.signed_at.filter(|_| !is_new).unwrap_or(now);
         let vouched_by = match rules.anchors {

@@ -48,7 +48,7 @@ fn a_request_accepts_an_unknown_status_only_if_the_entry_allows_it() {
     for trust in [trust_with(published, Refuse), trust_with(required, Tenant)] {
         let (code, path, text) = asked(&trust, &accept).unwrap_err();
         assert_eq!((code, &*path), (ErrorCode::InvalidRequest, "on_unknown_revocation"));
-        assert!(text.contains("the issuer two does not leave accept to the request"), "{text}");
+        assert!(text.contains("the issuer two does not let a request accept"), "{text}");
     }
 }
 

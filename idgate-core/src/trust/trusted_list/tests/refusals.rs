@@ -353,7 +353,7 @@ fn a_payload_without_exactly_the_outer_lote_is_refused() {
     refused(&change(|payload| *payload = json!([])), "lacks the outer LoTE");
     refused(&change(|payload| payload["LoTE"] = json!(1)), "lacks the outer LoTE");
     let beside = change(|payload| payload["signature"] = json!({}));
-    refused(&beside, "has members beside the outer LoTE");
+    refused(&beside, "has members in addition to the outer LoTE");
     let empty = change(|payload| payload["LoTE"] = json!({}));
     refused(&empty, "lacks its ListAndSchemeInformation");
 }
