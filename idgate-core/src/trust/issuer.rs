@@ -340,7 +340,7 @@ impl fmt::Debug for Issuer {
     }
 }
 
-/// The error of [`Trust::new`]: the issuer, the field and the fault.
+/// The error of [`Trust::new`](super::Trust::new): the issuer, the field and the fault.
 ///
 /// ```
 /// # #[cfg(feature = "rustcrypto")] {
