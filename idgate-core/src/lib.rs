@@ -10,8 +10,8 @@
 //!
 //! # Getting started
 //!
-//! Is this person 18? With the feature `os-entropy`, and with `serde` to read claims, this is a complete
-//! program:
+//! Is this person 18? With the feature `os-entropy`, and with `serde` to read claims, this is a
+//! complete program:
 //!
 #![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]

@@ -134,7 +134,7 @@ struct Costs {
     connect_timeout: Duration,
     /// Bytes read from the socket in total, including TLS.
     received: u64,
-    /// What the kernel may buffer before we read it; `None`: its default.
+    /// Bytes that the kernel may buffer before we read them; `None`: its default.
     receive_buffer: Option<u32>,
 }
 

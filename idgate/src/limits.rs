@@ -1,4 +1,4 @@
-//! The size, count and time limits for what a source or a receiver may cost; each has its reason.
+//! Limits on the size, number and time of exchanges with sources and receivers, with their reasons.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ use crate::tls::UnusableRoots;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, Default)]
-#[must_use = "give it to Fetcher::new"]
+#[must_use = "pass it to Fetcher::new"]
 pub struct FetchOptions {
     allowed: Vec<Cidr>,
     roots: Option<Vec<u8>>,

@@ -73,7 +73,7 @@ fn spread(drawn: u64, most: u64) -> u64 {
     drawn.checked_rem(most).unwrap_or(0)
 }
 
-/// The limit on what renewals may take of the hosts and of this machine.
+/// The limits on the load that renewals put on hosts and on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     since: UnixMillis,

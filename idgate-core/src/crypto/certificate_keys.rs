@@ -78,7 +78,10 @@ impl RsaKey {
         if n.bits_vartime() < MIN_RSA_BITS {
             return None;
         }
-        #[allow(deprecated, reason = "its successor is not in rc.19, which a peer in tests/ pins")]
+        #[allow(
+            deprecated,
+            reason = "its successor is not in rc.19, which another crate in tests/ pins"
+        )]
         let key = RsaPublicKey::new_with_max_size(n, e, MAX_RSA_BITS).ok()?;
         Some(Self(Box::new(key)))
     }

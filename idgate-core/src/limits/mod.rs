@@ -4,7 +4,7 @@
 
 pub(crate) mod readers;
 
-#[allow(unused_imports, reason = "shells need them all")]
+#[allow(unused_imports, reason = "shells need all of them")]
 pub(crate) use self::readers::*;
 
 /// Largest wallet answer: one presentation of the largest size, encoded for a form, or several of

@@ -148,8 +148,8 @@ pub const MAX_LIST_SERVICES: usize = 20;
 pub const MAX_LIST_SEQUENCE: u64 = (1 << 53) - 1;
 /// How far in the future the date of a trusted list may be.
 pub const LIST_CLOCK_SKEW_MS: u64 = 5 * 60 * 1000;
-/// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to H)
-/// and some days, because months differ.
+/// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to
+/// H) and some days, because months differ.
 pub const MAX_LIST_PERIOD_MS: u64 = 190 * 24 * 60 * 60 * 1000;
 /// Signers of one Master List; each is checked over the whole list. Real ones have one.
 pub const MAX_LIST_SIGNERS: usize = 4;

@@ -22,8 +22,8 @@
 //!
 //! [`Issuer::master_list`](crate::Issuer::master_list), [`Issuer::vical`](crate::Issuer::vical) and
 //! [`Issuer::trusted_list`](crate::Issuer::trusted_list) take lists of roots. When a file changes,
-//! build a new `Trust` from it with another [version](crate::Trust::with_version), and a verifier with
-//! that trust.
+//! build a new `Trust` from it with another [version](crate::Trust::with_version), and a verifier
+//! with that trust.
 //!
 //! # Verify an answer and check revocation
 //!
@@ -60,12 +60,12 @@
 //! }
 //! ```
 //!
-//! `BlockingFetcher` of the crate `idgate` is this loop with a fetcher that checks and pins addresses
-//! and caches results. Use `Fetcher` if you have your own tokio runtime.
+//! `BlockingFetcher` of the crate `idgate` is this loop with a fetcher that checks and pins
+//! addresses and caches results. Use `Fetcher` if you have your own tokio runtime.
 //!
-//! [`Verification::supply`](crate::Verification::supply) returns the source if it is authentic. Keep it
-//! until its [`fresh_until`](crate::revocation::VerifiedSource::fresh_until), and offer it to
-//! [`Verification::reuse`](crate::Verification::reuse) before you fetch.
+//! [`Verification::supply`](crate::Verification::supply) returns the source if it is authentic.
+//! Keep it until its [`fresh_until`](crate::revocation::VerifiedSource::fresh_until), and offer it
+//! to [`Verification::reuse`](crate::Verification::reuse) before you fetch.
 //!
 //! # Ask with the Digital Credentials API
 //!
@@ -101,9 +101,9 @@
 //! }
 //! ```
 //!
-//! The session also has links, for browsers that do not support the API. The first answer settles the
-//! session. `verification_details` has the page that asked as `origin`. This is the value that the
-//! holder signed; it is never taken from unsigned parts of the answer.
+//! The session also has links, for browsers that do not support the API. The first answer settles
+//! the session. `verification_details` has the page that asked as `origin`. This is the value that
+//! the holder signed; it is never taken from unsigned parts of the answer.
 //!
 //! # Keep a session in your own database
 //!
@@ -161,9 +161,9 @@
 //! ```
 //!
 //! A result that must survive a restart has its own
-//! [snapshot](crate::session::SessionResult::to_bytes). Store it in another place, under another key,
-//! and erase it at [`redact_at`](crate::session::SessionResult::redact_at). Snapshots have versions:
-//! an earlier version is read, and a later one is refused, never misread.
+//! [snapshot](crate::session::SessionResult::to_bytes). Store it in another place, under another
+//! key, and erase it at [`redact_at`](crate::session::SessionResult::redact_at). Snapshots have
+//! versions: an earlier version is read, and a later one is refused, never misread.
 //!
 //! # Show a result to the person
 //!

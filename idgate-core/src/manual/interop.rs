@@ -17,19 +17,22 @@
 //!
 //! Wallets in use send each of these, and accepting them weakens no check:
 //!
-//! - `vp_token` as a string or as an array, or with DCQL a bare string in place of an array with one
-//!   element; `presentation_submission` as an object or as its text; the body as a form or as JSON.
+//! - `vp_token` as a string or as an array, or with DCQL a bare string in place of an array with
+//!   one element; `presentation_submission` as an object or as its text; the body as a form or as
+//!   JSON.
 //! - A single presentation at `$` or at `$[0]`; several mdocs in one DeviceResponse, all at `$`.
 //! - The label `vc+sd-jwt` or `dc+sd-jwt` in the submission, for either `typ` of the credential.
-//! - `openid4vp://`, `eudi-openid4vp://` and `haip-vp://` links: [`Scheme`](crate::request::Scheme).
+//! - `openid4vp://`, `eudi-openid4vp://` and `haip-vp://` links:
+//!   [`Scheme`](crate::request::Scheme).
 //!
 //! # Where the verifier is strict
 //!
 //! - Base64url with padding, JSON with duplicate members and CBOR with trailing bytes are refused.
-//! - A plain presentation is refused where an encrypted answer is expected, and the other way round.
-//! - Outside of drafts, device MACs are refused. Several documents in one DeviceResponse are refused
-//!   there unless the trust entry allows them.
-//! - `aud` of a key binding JWT is one string: the `client_id` exactly as sent. Through a browser it
-//!   is `origin:` and the page's origin, whether the request was signed or not.
+//! - A plain presentation is refused where an encrypted answer is expected, and the other way
+//!   round.
+//! - Outside of drafts, device MACs are refused. Several documents in one DeviceResponse are
+//!   refused there unless the trust entry allows them.
+//! - `aud` of a key binding JWT is one string: the `client_id` exactly as sent. Through a browser
+//!   it is `origin:` and the page's origin, whether the request was signed or not.
 //! - An unknown status mechanism counts as an unknown status: the credential is refused, unless the
 //!   trust entry says `off`.

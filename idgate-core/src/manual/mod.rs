@@ -1,5 +1,4 @@
-//! How the parts of this crate are used together, and what a program gets from that. These pages
-//! have no API of their own.
+//! How to use the parts of this crate together. These pages contain no API.
 
 pub mod defaults;
 pub mod embedding;

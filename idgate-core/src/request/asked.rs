@@ -20,7 +20,7 @@ use crate::request::object::Object;
 /// assert!(Request::of([adult]).check().is_ok());
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a credential is asked for in a Request"]
+#[must_use = "add it to a Request"]
 pub struct Credential(Object);
 
 impl Credential {

@@ -73,7 +73,8 @@ impl PresentationRequest {
         credentials.iter().enumerate().all(is_distinct)
     }
 
-    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}], ? "readerAuthAll": [+ COSE_Sign1]}`
+    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}], ? "readerAuthAll": [+
+    /// COSE_Sign1]}`
     fn device_request(&self, reader: Option<Reader<'_>>) -> Result<Vec<u8>, SignerUnavailable> {
         let registration = reader.and_then(|reader| reader.registration);
         let items = |asked| encoded_cbor(&items_request(asked, registration));

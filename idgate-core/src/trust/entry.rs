@@ -46,7 +46,7 @@ pub struct TrustEntry {
     /// The claims that requests in the legacy form ask for.
     pub default_claims: Vec<String>,
     /// The paths of SD-JWT VC claims that are not top-level members of the payload under their
-    /// name. Not for sessions of `draft` alone.
+    /// name. Not for sessions with only `draft`.
     pub claim_paths: Vec<(String, ClaimPath)>,
     /// Issuer keys of SD-JWT VC.
     pub keys: Vec<TrustedKey>,

@@ -1,5 +1,6 @@
-//! The mark of sample certificates: a certificate policy that `idgate sandbox` puts into the roots and signers of
-//! its issuers. Live sessions trust no certificate that has it, wherever it comes from.
+//! The mark of sample certificates: a certificate policy that `idgate sandbox` puts into the roots
+//! and signers of its issuers. Live sessions trust no certificate that has it, wherever it comes
+//! from.
 
 use x509_parser::oid_registry::OID_X509_EXT_CERTIFICATE_POLICIES;
 

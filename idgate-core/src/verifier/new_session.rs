@@ -15,7 +15,7 @@ use crate::request::{RegistrationCertificate, VerifierInfo};
 /// let shop = NewSession::live().tenant(TenantId::new("shop"));
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "give it to Verifier::create_session"]
+#[must_use = "pass it to Verifier::create_session"]
 pub struct NewSession {
     pub(super) mode: Mode,
     pub(super) tenant: TenantId,

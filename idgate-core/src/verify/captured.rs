@@ -147,8 +147,8 @@ pub(super) enum KnownEncryption<'h> {
     Hpke { encryption_info: &'h str },
 }
 
-/// Those of `kinds`, in their order, that are possible with what is known of the answer. Through a
-/// browser there is one for each origin that the page may have.
+/// Those of `kinds`, in their order, that are possible for an answer with these known facts.
+/// Through a browser there is one for each origin that the page may have.
 pub(super) fn handovers<'h>(
     kinds: &[TranscriptKind],
     encryption: KnownEncryption<'h>,

@@ -12,8 +12,8 @@ pub const SCHEDULE_MS: [u64; 8] =
 /// `None`: give up.
 ///
 /// `retry_after_ms` is the receiver's `Retry-After`, clamped between the step of the schedule and
-/// twice the step. Without it the step varies by 20 % in either direction, so that notifications that
-/// failed together are not retried together.
+/// twice the step. Without it the step varies by 20 % in either direction, so that notifications
+/// that failed together are not retried together.
 ///
 /// # Errors
 /// `entropy` failed.

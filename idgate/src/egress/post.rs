@@ -10,7 +10,8 @@ use url::Url;
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
 use crate::limits::{MAX_RECEIVED_BYTES, MAX_RECEIVER_BODY_BYTES, WEBHOOK_CONNECT_TIME};
 
-/// What the kernel may buffer in addition, for a peer that never stops sending; Linux doubles it.
+/// Bytes that the kernel may buffer in addition, for a peer that never stops sending; Linux doubles
+/// it.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
 /// Ports that only HTTPS services use.

@@ -357,7 +357,11 @@ async fn one_list_in_several_scopes_costs_one_fetch() {
     let issued = listed(0, &uri, NOW);
     let (test, live) = ((&issued, Mode::Test), (&issued, Mode::Live));
     let by = (&fetcher, &trust);
-    assert_eq!(presented(by, test, NOW).await, (true, None), "live sources serve no test");
+    assert_eq!(
+        presented(by, test, NOW).await,
+        (true, None),
+        "live sources are not used in test mode"
+    );
     let at = NOW.plus(HOUR_MS * 7 / 8);
     source.give(&sign(list(&uri, 0, at)));
     assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(1, 0, 0));

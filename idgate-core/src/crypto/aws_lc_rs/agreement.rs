@@ -1,4 +1,4 @@
-//! ECDH and HMAC of AWS-LC.
+//! ECDH and HMAC from AWS-LC.
 
 use ::aws_lc_rs::agreement::{
     self, ECDH_P256, ECDH_P384, ECDH_P521, PrivateKey, UnparsedPublicKey,

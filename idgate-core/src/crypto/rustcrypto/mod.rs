@@ -1,4 +1,4 @@
-//! The portable back end: ECDSA and SHA-2 of the RustCrypto crates, pure Rust on any target.
+//! The portable back end: ECDSA and SHA-2 from the RustCrypto crates, pure Rust on any target.
 
 mod agreement;
 mod content;

@@ -1,5 +1,5 @@
-//! Status list tokens as JWT (draft 5.1): `typ` `statuslist+jwt`, signed by a key of the trust entry
-//! or by a certificate in `x5c`.
+//! Status list tokens as JWT (draft 5.1): `typ` `statuslist+jwt`, signed by a key of the trust
+//! entry or by a certificate in `x5c`.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -33,8 +33,8 @@ use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
 use crate::trust::snapshot::SameTrust;
 
-/// The place of a credential's status: `status_list` of its `status` (draft 6), or `identifier_list`
-/// (ISO/IEC 18013-5 second edition 12.3.6).
+/// The place of a credential's status: `status_list` of its `status` (draft 6), or
+/// `identifier_list` (ISO/IEC 18013-5 second edition 12.3.6).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StatusListReference {
     /// Place in the list.

@@ -31,7 +31,11 @@ fn a_key_of_pkcs_8_signs_under_the_did_or_under_its_certificate() {
     let renewed = CertificateBuilder::issuer_root(name, &key, 1_796_000_000_000).self_sign(&key);
     let [first, second] =
         [&identity, &renewed].map(|one| signer.clone().certified(&one.der).unwrap());
-    assert_ne!(first.key_id(), second.key_id(), "a session knows a certificate from its renewal");
+    assert_ne!(
+        first.key_id(),
+        second.key_id(),
+        "a session distinguishes a certificate from its renewal"
+    );
     assert!(signer.certified(b"no certificate").is_err());
 }
 

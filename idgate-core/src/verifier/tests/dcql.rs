@@ -430,7 +430,10 @@ fn a_tenants_own_certificate_signs_for_the_tenant() {
         .build()
         .unwrap();
     let mut new = NewSession::live().tenant(tenant());
-    assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
+    assert!(
+        create_as(&verifier, asking(&[]), new.clone()).is_err(),
+        "the certificate is only for its tenant"
+    );
     new.signer = Some("theirs".into());
     let session =
         create_as(&verifier, asking(&[Profile::Haip, Profile::Draft]), new.clone()).unwrap();
@@ -445,7 +448,7 @@ fn a_tenants_own_certificate_signs_for_the_tenant() {
 fn an_object_is_fetched_only_by_the_id_of_its_offer() {
     let verifier = inline(options(&[Profile::V1_0, Profile::Haip]));
     let session = create(&verifier, asking(&[Profile::V1_0, Profile::Haip]));
-    assert_eq!(session.phase(), &Phase::Pending, "one of them is in the tenant's hands");
+    assert_eq!(session.phase(), &Phase::Pending, "the tenant already has one of them");
     let haip = session.offers().nth(1).unwrap();
     fetch(&verifier, &session, haip, None, 4);
     for to in [session.id().as_str(), "off_0", "", "dc_api"] {

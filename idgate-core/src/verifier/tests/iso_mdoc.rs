@@ -149,7 +149,8 @@ fn registered(claim: &str) -> RegistrationCertificate {
     RegistrationCertificate::import(&[header, claims, "c2ln".into()].join("."), None, NOW).unwrap()
 }
 
-/// The version of the DeviceRequest, its registration certificate, and whether it is signed as a whole.
+/// The version of the DeviceRequest, its registration certificate, and whether it is signed as a
+/// whole.
 fn edition(verifier: &Verifier, session: &Session) -> (String, Option<Vec<u8>>, bool) {
     let requests = verifier.dc_api_requests(session, NOW).unwrap();
     let (_, data) = requests.iter().last().unwrap();

@@ -215,7 +215,7 @@ async fn a_list_behind_a_redirect_to_another_host_decides() {
         [0, 1].map(|idx| Flow::new(&[(idx, &url)]).reason(&fetcher, NOW.0))
     });
     assert_eq!(reasons.await, [None, Some(Reason::CredentialRevoked)]);
-    assert_eq!((source.connections(), other.connections()), (1, 1), "remembered under its own");
+    assert_eq!((source.connections(), other.connections()), (1, 1), "cached under its own name");
 }
 
 #[tokio::test]

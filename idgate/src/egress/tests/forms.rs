@@ -133,7 +133,7 @@ async fn a_bomb_ends_at_the_limit_and_takes_no_memory_beyond_it() {
     let room = Room::of(limit);
     let fetched = egress.fetch(&server.url(), "*/*", limit, &room).await;
     assert_eq!(fetched.unwrap_err(), EgressError::TooLarge);
-    assert!(room.take(limit).is_ok(), "all of it is given back");
+    assert!(room.take(limit).is_ok(), "all of it is released");
     // Memory is reserved for the inflated body, not for the received bytes.
     let fetched = egress.fetch(&server.url(), "*/*", limit, &Room::of(limit / 2)).await;
     assert_eq!(fetched.unwrap_err(), EgressError::OwnFault);

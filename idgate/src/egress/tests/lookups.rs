@@ -92,8 +92,8 @@ async fn lookups_without_a_permit_are_limited() {
     assert!(given_up.join_all().await.into_iter().all(|late| late));
     assert_eq!(post(&egress).await.unwrap(), Err(EgressError::OwnFault));
     let sibling = egress.sibling(Vec::new());
-    assert!(post(&sibling).await.is_err(), "another way out has its own");
-    assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "who has a turn may");
+    assert!(post(&sibling).await.is_err(), "another egress has its own limit");
+    assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "a caller with a permit may");
     silence.end();
     let is_asked = async || matches!(post(&egress).await, Ok(Err(EgressError::DnsFailed)));
     until("names are looked up again", is_asked).await;

@@ -1,4 +1,4 @@
-//! What the trust store must have for a request to be accepted, and the limits for long requests.
+//! The requirements of a request on the trust store, and the limits for long requests.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::x509::Identity;

@@ -136,7 +136,7 @@ fn a_ca_between_signer_and_root_is_checked_like_the_signer() {
         let needs: Vec<_> = inquiry.needs().collect();
         assert_eq!(needs, [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
         supply(&mut inquiry, &crl_need(CRL_URI), signer.map(Vec::as_slice));
-        assert!(settled(&inquiry).is_err(), "the CA was not asked");
+        assert!(settled(&inquiry).is_err(), "the CA was not checked");
         supply(&mut inquiry, &crl_need(OTHER_CRL_URI), ca.map(Vec::as_slice));
         assert_eq!(settled(&inquiry), expected);
     }

@@ -181,7 +181,7 @@ fn the_signer_of_a_list_is_checked_by_its_own_crl() {
         let token = certified_list(&own_crl, 7);
         supply_mdoc(&mut inquiry, &mdoc_list_need(), Some(&token), &entry());
         assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI)]);
-        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown), "it was not asked yet");
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown), "it was not fetched yet");
         supply_mdoc(&mut inquiry, &crl_need(CRL_URI), what.as_deref(), &entry());
         assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
     }

@@ -161,14 +161,22 @@ fn a_source_that_answers_wrongly_is_refused() {
 fn a_source_that_is_unavailable_without_a_cause_is_refused() {
     assert_eq!(told(Supplied::Unavailable), REFUSED);
     let entry = accepting(RevocationPolicy::IfPublished);
-    assert_eq!(settled(&open(list_at(0), &entry).unwrap()), REFUSED, "nor one that was not asked");
+    assert_eq!(
+        settled(&open(list_at(0), &entry).unwrap()),
+        REFUSED,
+        "nor one that was not fetched"
+    );
 }
 
 #[test]
 fn a_list_not_signed_by_the_issuer_is_refused() {
     assert_eq!(told_of_token(&list_of(1).sign(&signing_key("other"))), REFUSED);
     let over = list_of(1).with("exp", json!(NOW_SECS - 600));
-    assert_eq!(told_of_token(&over.sign(&signing_key("other"))), REFUSED, "nor one that is over");
+    assert_eq!(
+        told_of_token(&over.sign(&signing_key("other"))),
+        REFUSED,
+        "nor one that has expired"
+    );
 }
 
 #[test]

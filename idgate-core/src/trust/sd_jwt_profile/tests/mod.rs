@@ -70,7 +70,7 @@ fn any_other_certificate_is_accepted_if_the_entry_requires_nothing() {
 fn a_certificate_needs_one_of_the_usages_that_the_entry_requires() {
     assert_eq!(verdict(&[OWN], &[OWN]), Ok(()));
     assert_eq!(verdict(&[OTHER, OWN], &["1.2.3.6", OWN]), Ok(()));
-    assert_eq!(verdict(&[ANY_USE, OWN], &[OWN]), Ok(()), "it names the very one");
+    assert_eq!(verdict(&[ANY_USE, OWN], &[OWN]), Ok(()), "it names exactly that usage");
     assert_eq!(verdict(&[SERVER_AUTH], &[SERVER_AUTH]), Ok(()), "the operator says so");
     for usages in [&[OTHER][..], &["1.2.3"], &["1.2.3.4.1"], &[SERVER_AUTH], &[]] {
         assert_eq!(verdict(usages, &[OWN]), Err(NOT_DEMANDED), "{usages:?}");

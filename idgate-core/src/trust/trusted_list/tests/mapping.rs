@@ -88,7 +88,7 @@ fn an_entry_with_a_list_accepts_only_types_that_it_names() {
     entry.take_list(&list, &ListTerms::default());
     assert!(!entry.accepts_doc_type("any"));
     entry.forget_lists();
-    assert!(entry.accepts_doc_type("any"), "whoever vouches now is the operator's own");
+    assert!(entry.accepts_doc_type("any"), "only the operator's own material is left");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() 
                 list.with(provider("P", "NTRLU-1", "LU", std::slice::from_ref(service)))
             });
             let list = import_made(&twice).unwrap();
-            assert_eq!(list.providers.len(), 1, "an entity that comes twice is one");
+            assert_eq!(list.providers.len(), 1, "an entity that occurs twice is merged");
             assert!(nothing(&public_entry(&list)));
         }
     }

@@ -87,7 +87,7 @@ fn a_snapshot_searches_only_relevant_entries_with_the_same_outcome() {
             ]
         };
         assert_eq!(counts(placed), [usize::from(is_known); 7]);
-        assert_eq!(counts(&copy), [PROVIDERS; 7], "a copy may be changed, and is looked through");
+        assert_eq!(counts(&copy), [PROVIDERS; 7], "a copy may change, so it is searched in full");
     }
 }
 

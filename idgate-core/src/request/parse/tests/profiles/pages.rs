@@ -72,7 +72,7 @@ fn retry_uri_is_known_only_if_there_are_pages() {
         said.ends_with("is for a page, and there is none; leave it out, or enable pages"),
         "{said}"
     );
-    // In both forms and every profile, even with `draft` alone.
+    // In both forms and every profile, even if only `draft` is enabled.
     for spoken in [SpokenProfiles::new(ALL), SpokenProfiles::default()] {
         let spoken = spoken.with_page_fields(PageFields::On);
         for body in [&body, &legacy(json!({"retry_uri": "https://shop.example/again"}))] {
