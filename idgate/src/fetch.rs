@@ -314,7 +314,7 @@ fn warn_of_missing_number(source: &VerifiedSource) {
     {
         let url = Url::parse(uri).ok();
         let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        tracing::warn!(host, "a CRL without CRLNumber was taken");
+        tracing::warn!(host, "a CRL without CRLNumber was accepted");
     }
 }
 

@@ -98,7 +98,7 @@ impl SessionResult {
     /// Reads the bytes of [`SessionResult::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are not of a version that can be read.
+    /// [`SnapshotError`]: the bytes have no version that can be read.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::decode(bytes).ok_or(SnapshotError)
     }

@@ -82,7 +82,7 @@ mod tests {
 
     /// A pending session in the inline profile.
     const INLINE: &str = include_str!("snapshot/version_1_inline.json");
-    /// A created session in the jar profile, with the private key of its answer.
+    /// A session in phase CREATED in the jar profile, with the private key of its answer.
     const JAR: &str = include_str!("snapshot/version_1_jar.json");
 
     #[test]

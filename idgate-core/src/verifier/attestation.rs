@@ -35,7 +35,7 @@ impl Verifier {
     /// `signer` is that of the [`NewSession`](crate::verifier::NewSession).
     ///
     /// # Errors
-    /// The request names a profile that this verifier does not speak.
+    /// The request names a profile that this verifier does not support.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn attest(
         &self,

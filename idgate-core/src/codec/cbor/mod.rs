@@ -41,7 +41,7 @@ pub(crate) enum CborError {
     Syntax,
     /// Bytes after the item.
     TrailingBytes,
-    /// A map has a key twice (RFC 8949 5.6).
+    /// A map has a repeated key (RFC 8949 5.6).
     DuplicateKey,
     /// A map key that is neither an integer nor a string.
     KeyType,
