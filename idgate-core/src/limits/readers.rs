@@ -167,8 +167,8 @@ pub const MAX_SUBJECT_CLAIM_PATHS: usize = 10;
 pub const MAX_CREDENTIAL_SETS: usize = 10;
 /// Options of one credential set; each is compared with the received credentials.
 pub const MAX_SET_OPTIONS: usize = 10;
-/// Transaction data of a request; each is hashed once per presentation. Nobody would approve more
-/// at a time.
+/// Transaction data of a request; each is hashed once per presentation. More would be too many to
+/// approve at a time.
 pub const MAX_TRANSACTION_DATA: usize = 10;
 /// Same-subject groups of a request: more than ten credentials can usefully form.
 pub const MAX_GROUPS: usize = 50;
