@@ -1,11 +1,11 @@
-//! Claims as the types of a caller.
+//! Reading claims as the caller's types.
 
 use alloc::string::String;
 use core::fmt;
 
 use serde::Deserialize;
 
-/// Claims that do not have the form that was asked for. The text has names of claims, and no values.
+/// Claims that do not have the expected form. The text has names of claims and no values.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClaimsError(String);
 
@@ -23,15 +23,15 @@ impl fmt::Display for ClaimsError {
 
 impl core::error::Error for ClaimsError {}
 
-/// Reads claims without saying what they are: texts of serde quote values.
+/// Reads claims without quoting them: error texts of serde contain values.
 pub(crate) fn read_claims<'c, T: Deserialize<'c>>(claims: &'c str) -> Result<T, ClaimsError> {
     serde_json::from_str(claims).map_err(|error| {
         let text = alloc::string::ToString::to_string(&error);
         let said = text.split(" at line ").next().unwrap_or_default();
-        // It names a member of `T`. Every other text may quote the issuer's data.
+        // This text names a member of `T`. Every other text may quote the issuer's data.
         ClaimsError(match said.starts_with("missing field `") {
             true => alloc::format!("the claims do not fit: {said}"),
-            false => "the claims do not fit: one has another type than is read".into(),
+            false => "the claims do not fit: one has a different type than expected".into(),
         })
     })
 }

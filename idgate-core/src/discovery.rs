@@ -1,6 +1,6 @@
-//! What the gateway publishes about itself: its `did:web`, and its signing keys as a DID document
-//! (DID Core 5, did:web 3.2) and as a JWK set (RFC 7517 5). Both name the same keys, and nothing
-//! private: they are made of public keys only.
+//! The documents that the gateway publishes about itself: its `did:web` and its signing keys, as a
+//! DID document (DID Core 5, did:web 3.2) and as a JWK set (RFC 7517 5). Both have the same keys,
+//! and only public ones.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,17 +13,16 @@ use crate::codec::{base64url, origin};
 use crate::crypto::{CryptoProvider, EcKey, PublicKey};
 use crate::error::ConfigError;
 
-/// Where a wallet finds the [DID document](crate::Verifier::did_document_json) (did:web 3.2).
+/// The path of the [DID document](crate::Verifier::did_document_json) (did:web 3.2).
 pub const DID_DOCUMENT_PATH: &str = "/.well-known/did.json";
-/// Where anybody finds the [keys that sign](crate::Verifier::jwks_json).
+/// The path of the JWK set with the [keys that sign](crate::Verifier::jwks_json).
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
-/// A signing key as it is published: the one in use, or an earlier one that sessions were made
-/// with.
+/// A published signing key: the current one, or an earlier one that sessions were created with.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedKey {
-    /// The DID URL of its verification method: also the `kid` of what it signs.
+    /// The DID URL of its verification method, which is also the `kid` of signatures by this key.
     pub id: String,
     /// The key.
     pub key: PublicKey,
@@ -36,7 +35,8 @@ impl PublishedKey {
     }
 }
 
-/// The `did:web` of the gateway at `base_url`, as `did:web:gateway.example%3A8443` (did:web 3.1).
+/// Returns the `did:web` of the gateway at `base_url`, for example `did:web:gateway.example%3A8443`
+/// (did:web 3.1).
 ///
 /// # Errors
 /// `base_url` is not an origin that a gateway may have.
@@ -54,13 +54,13 @@ pub fn did_web(base_url: &str) -> Result<String, ConfigError> {
     Ok(did)
 }
 
-/// The DID URL of `key` in the document of `did`: the fragment is the thumbprint (RFC 7638), so
-/// that no two keys share one.
+/// Returns the DID URL of `key` in the document of `did`. The fragment is the thumbprint (RFC
+/// 7638), so that no two keys share one.
 pub fn key_id(provider: &CryptoProvider, did: &str, key: &PublicKey) -> String {
     [did, "#", &base64url::encode(&key.thumbprint(provider))].concat()
 }
 
-/// The DID document of `did`.
+/// Returns the DID document of `did`.
 pub fn did_document_json(did: &str, keys: &[PublishedKey]) -> String {
     #[derive(Serialize)]
     struct Document<'k> {
@@ -101,7 +101,7 @@ pub fn did_document_json(did: &str, keys: &[PublishedKey]) -> String {
     })
 }
 
-/// The JWK set of the gateway's signing keys.
+/// Returns the JWK set of the gateway's signing keys.
 pub fn jwks_json(keys: &[PublishedKey]) -> String {
     #[derive(Serialize)]
     struct Set<'k> {

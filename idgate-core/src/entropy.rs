@@ -1,20 +1,21 @@
-//! Randomness is handed in: the core never makes its own. The feature `os-entropy` has a source to hand in.
+//! The source of randomness, which is always an argument: the core has none of its own. The feature
+//! `os-entropy` adds one that callers can pass.
 
 use core::fmt;
 
 /// A source of cryptographically secure random bytes.
 pub trait Entropy {
-    /// Fills `out` completely, or fails; a partly filled buffer is never used.
+    /// Fills `out` completely or fails; a partly filled buffer is never used.
     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable>;
 }
 
-/// The source of randomness failed. The operator must act.
+/// The error when the source of randomness fails. The operator must act.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EntropyUnavailable;
 
 impl EntropyUnavailable {
-    /// For implementors of [`Entropy`].
+    /// Creates the error, for implementations of [`Entropy`].
     pub const fn new() -> Self {
         Self
     }
@@ -34,7 +35,7 @@ impl fmt::Display for EntropyUnavailable {
 
 impl core::error::Error for EntropyUnavailable {}
 
-/// The random source of the operating system, for callers to hand in.
+/// The operating system's random source, which callers pass as an argument.
 ///
 /// ```
 /// use idgate_core::{Entropy, OsEntropy};

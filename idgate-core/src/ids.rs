@@ -1,4 +1,4 @@
-//! Identifiers as types of their own: parsed where they enter, never mixed up afterwards.
+//! Identifiers as distinct types: parsed on entry, so that they cannot be mixed up later.
 
 mod claim_path;
 
@@ -22,7 +22,7 @@ macro_rules! text_ids {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is.
+            /// Wraps the text without checks.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -44,17 +44,17 @@ macro_rules! text_ids {
 text_ids! {
     /// The public handle of a session: `ses_` and 22 base62 characters.
     SessionId;
-    /// The handle of an offer beside a session's own: `off_` and 22 base62 characters.
+    /// The handle of an additional offer of a session: `off_` and 22 base62 characters.
     OfferId;
-    /// The tenant that owns a session; the wire calls it `client_id`.
+    /// The tenant that owns a session; on the wire it is `client_id`.
     TenantId;
     /// The name of a trust entry.
     IssuerId;
     /// The OAuth `client_id` of a request: the audience that a holder's proof must name.
     ClientIdentifier;
-    /// An mdoc document type, as `org.iso.18013.5.1.mDL`.
+    /// An mdoc document type, for example `org.iso.18013.5.1.mDL`.
     DocType;
-    /// An mdoc namespace, as `org.iso.18013.5.1`.
+    /// An mdoc namespace, for example `org.iso.18013.5.1`.
     NameSpace;
 }
 
@@ -71,7 +71,8 @@ pub enum CredentialFormat {
 }
 
 impl CredentialFormat {
-    /// From its name in a request: `vc+sd-jwt`, or `dc+sd-jwt`, which means the same; or `mso_mdoc`.
+    /// Parses the name in a request: `vc+sd-jwt`, or `dc+sd-jwt`, which means the same; or
+    /// `mso_mdoc`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -81,7 +82,7 @@ impl CredentialFormat {
         }
     }
 
-    /// Its name in answers.
+    /// The name of the format in answers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SdJwtVc => "vc+sd-jwt",
@@ -98,7 +99,7 @@ macro_rules! secret_ids {
         pub(crate) struct $name(zeroize::Zeroizing<String>);
 
         impl $name {
-            /// Takes the text as it is.
+            /// Wraps the text without checks.
             pub(crate) fn new(text: impl Into<String>) -> Self {
                 Self(zeroize::Zeroizing::new(text.into()))
             }
@@ -108,7 +109,7 @@ macro_rules! secret_ids {
                 &self.0
             }
 
-            /// 256 fresh bits as base64url: every OpenID4VP version accepts the characters.
+            /// 256 fresh bits as base64url: every OpenID4VP version allows these characters.
             pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
                 let mut bytes = zeroize::Zeroizing::new([0u8; 32]);
                 entropy.fill(&mut *bytes)?;
@@ -152,7 +153,7 @@ impl OfferId {
     }
 }
 
-/// `prefix` and 22 base62 characters that carry 128 random bits.
+/// Returns `prefix` and 22 base62 characters with 128 random bits.
 pub fn random_id(prefix: &str, entropy: &mut dyn Entropy) -> Result<String, EntropyUnavailable> {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut bytes = [0u8; 16];

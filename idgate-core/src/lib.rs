@@ -1,5 +1,5 @@
 //! idgate-core decides whether a wallet's answer is genuine. Bytes, time and entropy go in; a
-//! verdict comes out. It starts nothing, waits for nothing, logs nothing.
+//! verdict comes out. The library starts no threads, never blocks and writes no logs.
 //!
 //! ```text
 //!  wallet bytes ─┐                       ┌─> claims, only inside VerifiedCredential
@@ -10,7 +10,8 @@
 //!
 //! # Getting started
 //!
-//! Is this person 18? With the feature `os-entropy`, and `serde` to read claims, this is a whole program:
+//! Is this person 18? With the feature `os-entropy`, and with `serde` to read claims, this is a
+//! complete program:
 //!
 #![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
@@ -61,7 +62,8 @@
 //! }
 //! ```
 //!
-//! What wallets that hold something come to, with the sample wallet of this repository:
+//! With the sample wallet of this repository, an answer from a wallet that holds a credential is
+//! verified, and one from a thief is refused:
 //!
 //! ```
 //! # #[cfg(feature = "rustcrypto")] {
@@ -113,29 +115,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a program has to do around this, and why, is in the [`manual`]: [how to do common
-//! things](manual::howto), [what it defends against](manual::threats), [what it does by
-//! default](manual::defaults), [the embedder's part](manual::embedding), [which standards and wallets
-//! it talks to](manual::interop).
+//! The [`manual`] says what your program must do around the library, and why: [common
+//! tasks](manual::howto), [threats](manual::threats), [defaults](manual::defaults), [the embedder's
+//! part](manual::embedding), [standards and wallets](manual::interop).
 //!
 //! # Where to look
 //!
-//! [`Verifier`] makes sessions and takes answers, [`Session`] is what your database keeps,
-//! [`Trust`] says who is believed, [`verify`] has the steps and the verdict. One captured presentation without a
-//! session goes to [`Trust::verify`].
-//! [`webhook`] verifies notifications. The remaining modules are the parts that these are made of.
+//! - [`Verifier`] creates sessions and takes answers.
+//! - [`Session`] is the value that your database stores.
+//! - [`Trust`] has the trusted issuers. [`Trust::verify`] verifies one captured presentation without a
+//!   session.
+//! - [`verify`] has the steps and the verdict.
+//! - [`webhook`] verifies notifications.
+//!
+//! The other modules have the types that these use.
 //!
 //! # Features
 //!
 //! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
 //! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
-//! - `os-entropy`: `OsEntropy`, the random source of the operating system, to be handed in.
-//! - `shell`: the parts that only a program around the whole library needs, for example the gateway or the C ABI.
-//!   They promise nothing: a patch release may change them.
-//! - `internals`, `counting`: for the tests and benches of this repository alone. Nothing of them is kept.
+//! - `os-entropy`: `OsEntropy`, the operating system's random source, which you pass as an argument.
+//! - `shell`: the parts that only a program around the whole library needs, for example the gateway or
+//!   the C ABI. They are unstable: a patch release may change them.
+//! - `internals`, `counting`: for the tests and benches of this repository only. Both are unstable.
 //!
-//! Both providers may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
-//! providers and never change a verdict. Without either, bring a [`CryptoProvider`] of your own.
+//! Both providers may be enabled: a [`Verifier`] uses the [`CryptoProvider`] that it is built with.
+//! Features add providers and never change a verdict. Without either, bring your own
+//! [`CryptoProvider`].
 
 #![warn(missing_docs)]
 #![cfg_attr(
@@ -215,9 +221,9 @@ pub use self::verify::{
 
 #[cfg(test)]
 mod tests {
-    /// What is hidden in a documentation's example is missing for whoever copies it.
+    /// Hidden lines would be missing for readers who copy the example.
     #[test]
-    fn the_first_example_hides_nothing() {
+    fn the_first_example_has_no_hidden_lines() {
         let text = include_str!("lib.rs");
         let (_, example) = text.split_once("doc = \"```ignore\")]").unwrap();
         let (example, _) = example.split_once("//! ```").unwrap();

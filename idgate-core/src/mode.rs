@@ -1,17 +1,17 @@
-//! Whether a session counts.
+//! Live or test.
 
-/// Live, or a test.
+/// The mode of a session: live or test.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // a third mode would be a break anyway
 pub enum Mode {
-    /// For real. Material and keys for tests do not serve it.
+    /// A session that counts. Test material and test keys are not accepted.
     Live,
-    /// For trying things out.
+    /// A session for testing.
     Test,
 }
 
 impl Mode {
-    /// Whether it is for real.
+    /// Whether the session is live.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Live)
     }

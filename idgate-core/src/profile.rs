@@ -1,14 +1,14 @@
-//! The profiles of OpenID4VP. One request speaks one of them (decisions 20).
+//! The profiles of OpenID4VP. Each request uses one of them (decisions 20).
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A profile of OpenID4VP, by the name that tenants and operators use for it.
+/// A profile of OpenID4VP, by the name that tenants and operators use.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum Profile {
-    /// `draft`: `presentation_definition`, as wallets of drafts 18 to 24 read it.
+    /// `draft`: `presentation_definition`, as wallets of drafts 18 to 24 expect it.
     #[serde(rename = "draft")]
     Draft,
     /// `1.0`: OpenID4VP 1.0 with `dcql_query`.
@@ -20,16 +20,16 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// All of them, oldest first.
+    /// All profiles, oldest first.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const ALL: [Self; 3] = [Self::Draft, Self::V1_0, Self::Haip];
 
-    /// From its name.
+    /// Returns the profile with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Its name: `draft`, `1.0` or `haip`.
+    /// Returns the name: `draft`, `1.0` or `haip`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_stored_ones_and_lead_back() {
+    fn names_are_the_stored_ones_and_round_trip() {
         for profile in Profile::ALL {
             assert_eq!(Profile::from_name(profile.name()), Some(profile));
             let stored = serde_json::to_value(profile).unwrap();

@@ -1,4 +1,4 @@
-//! Answers to wallets over HTTP, written once for every program.
+//! HTTP replies to wallets, written once for all programs.
 
 use alloc::string::{String, ToString as _};
 use core::fmt;
@@ -11,7 +11,7 @@ use crate::request::RequestObjectJwt;
 use crate::verifier::RequestObject;
 use crate::verify::Decision;
 
-/// An answer to a wallet over HTTP.
+/// An HTTP reply to a wallet.
 #[derive(Clone, Eq, PartialEq)]
 #[must_use = "the wallet waits for its answer"]
 #[non_exhaustive]
@@ -20,14 +20,14 @@ pub struct HttpReply {
     pub status: u16,
     /// The `Content-Type`.
     pub content_type: &'static str,
-    /// The `Retry-After`, in seconds, where the wallet may come again.
+    /// The `Retry-After` header in seconds, if the wallet may try again.
     pub retry_after: Option<u32>,
-    /// The body. It may carry a response code or a nonce: keep it out of logs.
+    /// The body. It may contain a response code or a nonce: keep it out of logs.
     pub body: String,
 }
 
 const JSON: &str = "application/json";
-/// Load is often over after a second, and a person waits that long.
+/// Load is often over after a second, and the person is waiting.
 const RETRY_AFTER_SECS: u32 = 1;
 
 #[derive(Serialize)]
@@ -37,12 +37,13 @@ struct Refusal<'r> {
 }
 
 impl HttpReply {
-    /// 200 with a body of JSON.
+    /// A reply with status 200 and a JSON body.
     pub fn json(body: String) -> Self {
         Self { status: 200, content_type: JSON, retry_after: None, body }
     }
 
-    /// A refusal: an object of `error`, the code, and `message`, a sentence for the log of a wallet's developer.
+    /// A refusal: an object with `error`, the code, and `message`, a sentence for a wallet
+    /// developer's log.
     pub fn refusal(code: ErrorCode, message: &str) -> Self {
         let status = code.http_status();
         let body = json_text(&Refusal { error: code.as_str(), message });
@@ -50,12 +51,12 @@ impl HttpReply {
         Self { status, content_type: JSON, retry_after, body }
     }
 
-    /// 503: you cannot decide or store now. The wallet may come again.
+    /// A reply with status 503, for when you cannot decide or store now. The wallet may try again.
     pub fn try_again() -> Self {
         Self::refusal(ErrorCode::TemporarilyUnavailable, "try again later")
     }
 
-    /// Every header but the length, by lower-case name.
+    /// All headers except the length, with lower-case names.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, String)> {
         let always = [("cache-control", "no-store"), ("content-type", self.content_type)];
         let always = always.into_iter().map(|(name, value)| (name, value.into()));
@@ -63,7 +64,7 @@ impl HttpReply {
     }
 }
 
-/// Never the body.
+/// Omits the body, which may contain secrets.
 impl fmt::Debug for HttpReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HttpReply({}, {} bytes)", self.status, self.body.len())
@@ -71,8 +72,8 @@ impl fmt::Debug for HttpReply {
 }
 
 impl Decision {
-    /// The answer to the wallet, once the transition is committed: 200, or 400 `invalid_presentation`, the same
-    /// whatever the reason.
+    /// The reply to the wallet, to be sent after the transition is committed: 200, or 400
+    /// `invalid_presentation`, the same for every reason.
     pub fn reply(&self) -> HttpReply {
         match self.reply.body() {
             Some(body) => HttpReply::json(body),
@@ -84,7 +85,7 @@ impl Decision {
 }
 
 impl NotAnAnswer {
-    /// The answer to the wallet.
+    /// The reply to the wallet.
     pub fn reply(&self) -> HttpReply {
         match self {
             Self::Entropy(_) => HttpReply::try_again(),
@@ -94,7 +95,7 @@ impl NotAnAnswer {
 }
 
 impl RequestObject {
-    /// The answer to the wallet, once the transition, if there is one, is committed.
+    /// The reply to the wallet, to be sent after the transition, if there is one, is committed.
     pub fn reply(&self) -> HttpReply {
         let body = self.jwt.as_str().into();
         HttpReply { content_type: RequestObjectJwt::MEDIA_TYPE, ..HttpReply::json(body) }
@@ -102,7 +103,7 @@ impl RequestObject {
 }
 
 impl NotFetched {
-    /// The answer to the wallet.
+    /// The reply to the wallet.
     pub fn reply(&self) -> HttpReply {
         match self {
             Self::Signer(_) => HttpReply::try_again(),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_ours_is_503_without_its_text() {
+    fn our_own_fault_is_503_without_its_text() {
         let signer = crate::crypto::SignerUnavailable::new("the token is locked");
         let none = crate::entropy::EntropyUnavailable::new();
         for reply in [NotFetched::Signer(signer).reply(), NotAnAnswer::Entropy(none).reply()] {

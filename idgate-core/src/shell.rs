@@ -1,6 +1,6 @@
-//! The parts that only a program around the whole library needs: the gateway, the C ABI, and the benches and tests of this
-//! repository. **It promises nothing**: a patch release may change or remove any of it. An application takes the
-//! crate's root.
+//! The parts that only a program around the whole library needs: the gateway, the C ABI, and the
+//! benches and tests of this repository. **They are unstable**: a patch release may change or
+//! remove any of them. Applications use the crate's root.
 
 #[cfg(feature = "internals")]
 pub use crate::codec::is_strict_cbor;
@@ -57,7 +57,7 @@ pub use crate::verify::expected::ExpectedSdJwtVc;
 pub use crate::verify::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use crate::verify::proof::{DisclosedClaims, VerifiedCredential};
 
-/// Every limit, of which [`limits`](crate::limits) has those that an application plans with.
+/// All limits; [`limits`](crate::limits) has only those that an application plans with.
 pub mod limits {
     pub use crate::limits::readers::*;
     pub use crate::limits::*;
@@ -75,7 +75,7 @@ pub mod discovery {
     };
 }
 
-/// Notifications from the sender's side, and each of their two signatures.
+/// The sender's side of notifications, and each of their two signatures.
 pub mod webhook {
     pub use crate::webhook::notification::Notification;
     pub use crate::webhook::schedule::{SCHEDULE_MS, next_attempt};

@@ -1,10 +1,11 @@
-//! Time as a value: milliseconds since 1970-01-01 UTC, and their RFC 3339 text.
+//! Time as a value: milliseconds since 1970-01-01 UTC, and the RFC 3339 text.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since the Unix epoch. The core takes it as an argument and never reads a clock.
+/// A time in milliseconds since the Unix epoch. The core takes it as an argument and never reads a
+/// clock.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
@@ -12,29 +13,29 @@ use serde::{Deserialize, Serialize};
 pub struct UnixMillis(pub u64);
 
 impl UnixMillis {
-    /// From whole seconds; saturates.
+    /// Creates the time from whole seconds; saturates.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
-    /// Whole seconds since the epoch, as in a NumericDate (RFC 7519 2).
+    /// Returns whole seconds since the epoch, as in a NumericDate (RFC 7519 2).
     pub const fn as_secs(self) -> u64 {
         self.0 / 1000
     }
 
-    /// This instant plus `ms` milliseconds; saturates.
+    /// Returns this time plus `ms` milliseconds; saturates.
     #[must_use]
     pub const fn plus(self, ms: u64) -> Self {
         Self(self.0.saturating_add(ms))
     }
 
-    /// This instant minus `ms` milliseconds; saturates at the epoch.
+    /// Returns this time minus `ms` milliseconds; saturates at the epoch.
     #[must_use]
     pub const fn minus(self, ms: u64) -> Self {
         Self(self.0.saturating_sub(ms))
     }
 
-    /// Milliseconds from `earlier` to here, 0 when `earlier` is later.
+    /// Returns the milliseconds from `earlier` to this time, or 0 if `earlier` is later.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -87,11 +88,11 @@ impl UnixMillis {
     }
 }
 
-/// The last instant that RFC 3339 can write: issuers mean "never" by what lies behind it.
+/// The last time that RFC 3339 can express. Issuers use later values to mean "never".
 const LAST: u64 = 253_402_300_799_999;
 
-/// RFC 3339 in UTC with milliseconds and `Z`, the only form that leaves this library. Later than
-/// the year 9999 reads as its end.
+/// Formats as RFC 3339 in UTC with milliseconds and `Z`, the only form that leaves this library.
+/// Times after the year 9999 print as its last millisecond.
 impl fmt::Display for UnixMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.0.min(LAST);
@@ -108,7 +109,7 @@ impl fmt::Display for UnixMillis {
     }
 }
 
-/// Days since 1970-01-01 of a proleptic Gregorian date; `None` when the date does not exist.
+/// Returns days since 1970-01-01 for a proleptic Gregorian date; `None` if the date does not exist.
 pub(crate) fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
     const LENGTHS: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));

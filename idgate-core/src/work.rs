@@ -1,6 +1,7 @@
-//! Counts what the readers of strangers' bytes do, for tests that judge what an input costs without a
-//! clock. A step is about a nanosecond of a release build. Each loop counts its own turns, when it ends,
-//! so that work done twice is counted twice. Without the feature `counting` nothing is counted.
+//! Counts the work of the readers of untrusted bytes, for tests that measure the cost of an input
+//! without a clock. A step is about a nanosecond of a release build. Each loop adds its iterations
+//! when it ends, so that repeated work is counted each time. Without the feature `counting` nothing
+//! is counted.
 
 #[cfg(feature = "counting")]
 use core::cell::Cell;
@@ -10,7 +11,7 @@ std::thread_local! {
     static STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts `count` steps of this thread.
+/// Adds `count` steps to this thread's count.
 #[inline]
 pub(crate) fn steps(count: usize) {
     #[cfg(feature = "counting")]
@@ -19,13 +20,13 @@ pub(crate) fn steps(count: usize) {
     let _ = count;
 }
 
-/// Counts a comparison of two texts, each of `bytes` at most.
+/// Adds a comparison of two texts of at most `bytes` bytes each.
 #[inline]
 pub(crate) fn comparison(bytes: usize) {
     steps(2 + bytes / 16);
 }
 
-/// The steps of this thread so far.
+/// Returns this thread's step count so far.
 #[cfg(feature = "counting")]
 pub fn counted() -> u64 {
     STEPS.get()

@@ -1,9 +1,9 @@
-//! Which addresses outgoing connections may go to: the public ones, by denying every range with a
-//! special purpose (IANA registries), for what is not listed here is routed.
+//! The addresses that outgoing connections may use: public ones. Every range with a special purpose
+//! (IANA registries) is denied; all other addresses are routed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 ranges that are not public, and the metadata address of a cloud that is.
+/// IPv4 ranges that are not public, and a cloud's metadata address, which is.
 const DENIED_V4: [(Ipv4Addr, u32); 19] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -26,11 +26,11 @@ const DENIED_V4: [(Ipv4Addr, u32); 19] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// The only IPv6 range that is routed. Everything that embeds an IPv4 address but 6to4 and Teredo
-/// lies outside of it.
+/// The only routed IPv6 range. Every form that embeds an IPv4 address is outside of it, except 6to4
+/// and Teredo.
 const ROUTED_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What of it is not public: protocol assignments with Teredo, documentation, 6to4.
+/// The parts of it that are not public: protocol assignments with Teredo, documentation, 6to4.
 const DENIED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -38,7 +38,7 @@ const DENIED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether `address` is one of the public internet.
+/// Whether `address` is on the public internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => !DENIED_V4.iter().any(|range| contains_v4(*range, v4)),
@@ -56,8 +56,8 @@ fn contains_v6((network, prefix): (Ipv6Addr, u32), address: Ipv6Addr) -> bool {
     (network.to_bits() ^ address.to_bits()).leading_zeros() >= prefix
 }
 
-/// First and last address of each denied range, and the neighbours that are public; `-` where
-/// the neighbour is denied as well.
+/// First and last address of each denied range, and the public neighbours; `-` if the neighbour is
+/// denied as well.
 #[cfg(test)]
 const DENIED: &str = "
     -               0.0.0.0         0.255.255.255   1.0.0.0
@@ -87,7 +87,7 @@ const DENIED: &str = "
     3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 4000:: ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff -
 ";
 
-/// Addresses at the edges of every range, and whether they are denied.
+/// Addresses at the boundaries of every range, and whether they are denied.
 #[cfg(test)]
 pub(super) fn corpus() -> Vec<(IpAddr, bool)> {
     let edges = |line: &'static str| {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_begin_and_end_where_they_do() {
+    fn denied_ranges_have_the_right_boundaries() {
         assert_eq!(corpus().len(), 25 * 4 - 6);
         for (address, is_denied) in corpus() {
             assert_eq!(is_public(address), !is_denied, "{address}");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_within_addresses_are_not_public() {
+    fn embedded_addresses_are_not_public() {
         for text in [
             "::1",
             "::7f00:1",

@@ -1,10 +1,10 @@
-//! The time of the system.
+//! The system time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::UnixMillis;
 
-/// The time now. A clock before 1970 reads 1970.
+/// The current time. A clock before 1970 reads 1970.
 #[allow(
     clippy::disallowed_methods,
     reason = "this crate has IO, and its callers no clock of their own"

@@ -1,4 +1,4 @@
-//! From an answer to the stored verdict, with everything that has to be fetched on the way.
+//! Takes an answer to its stored verdict, and fetches everything that it needs.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -25,16 +25,16 @@ use crate::flights::{Allowance, Asked};
 use crate::questions::Questions;
 use crate::store::{Committed, Store};
 
-/// Why there is no decision.
+/// The reason why there is no decision.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NotDecided<E> {
-    /// The session takes no answer any more: it was settled meanwhile, or is being settled.
+    /// The session takes no more answers: it was settled in the meantime, or is being settled.
     Response(NotAnAnswer),
     /// The store failed.
     Store(E),
-    /// A source could not be asked by a fault of our own. The hold was given back, so that the same answer is
-    /// taken again: tell the wallet to come back.
+    /// A source could not be fetched because of a fault of this machine. The hold was released, so
+    /// that the same answer is accepted again: ask the wallet to try again.
     NotAsked(NotAsked),
 }
 
@@ -51,15 +51,16 @@ impl<E: fmt::Display> fmt::Display for NotDecided<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
 
 impl Fetcher {
-    /// Takes a verification to its decision, and stores that. Before the first fetch it stores the hold; it fetches
-    /// all needs of a round at once, and uses again what it knows.
+    /// Takes a verification to its decision, and stores it. Before the first fetch it stores the
+    /// hold. It fetches all needs of a round in parallel, and uses cached sources.
     ///
-    /// Reply to the wallet once this is done. Run it to its end, on a task of its own: a wallet that hangs up drops the
-    /// handler of its request, and a decision that is dropped leaves the session VERIFYING until its lease is over.
-    /// It computes between its awaits: signatures, and lists that are inflated.
+    /// Reply to the wallet after this returns. Run it to its end, on its own task: if a wallet
+    /// disconnects, the handler of its request is dropped, and a dropped decision leaves the
+    /// session VERIFYING until its lease is over. It computes between its awaits: it checks
+    /// signatures and inflates lists.
     ///
     /// # Errors
-    /// There is no decision. The hold, if there was one, is given back.
+    /// There is no decision. The hold, if there was one, is released.
     pub async fn decide<S: Store>(
         self: &Arc<Self>,
         mut verification: Verification<'_>,
@@ -72,7 +73,7 @@ impl Fetcher {
             unwound(polled).await
         };
         match decided {
-            // It is settled, or the session went on without this answer.
+            // The session is settled, or it continued without this answer.
             Ok(done @ (Ok(_) | Err(NotDecided::Response(_)))) => done,
             Ok(failed) => {
                 give_back(store, held.as_ref()).await;
@@ -85,7 +86,7 @@ impl Fetcher {
         }
     }
 
-    /// The session as it is `held` comes back, too, once it is.
+    /// Also returns the session of the hold, once there is one, in `held`.
     async fn decide_holding<S: Store>(
         self: &Arc<Self>,
         verification: &mut Verification<'_>,
@@ -105,7 +106,7 @@ impl Fetcher {
             if self.recall_for(verification, &needs, &scope, clock::now()) {
                 continue;
             }
-            // That of a second round changes nothing.
+            // The hold of a second round changes nothing.
             if held.is_none() {
                 stored(store, &hold).await?;
                 *held = Some(hold.session);
@@ -115,9 +116,9 @@ impl Fetcher {
         }
     }
 
-    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the status that it needs. It
-    /// computes between its awaits. Where this machine could not ask a source, the refusal has
-    /// [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
+    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the
+    /// status that it needs. It computes between its awaits. If this machine could not fetch a
+    /// source, the refusal has [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
     ///
     /// # Errors
     /// The first check that failed.
@@ -158,7 +159,7 @@ impl Fetcher {
     }
 }
 
-/// Polls to the end, or to a panic, which goes on once the caller has tidied up.
+/// Polls to the end, or to a panic, which resumes after the caller has cleaned up.
 async fn unwound<T>(
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
 ) -> Result<T, Box<dyn Any + Send>> {
@@ -176,7 +177,8 @@ async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotD
     }
 }
 
-/// Ends a hold without a verdict, unless the session went on meanwhile. If the store fails, the lease ends it.
+/// Ends a hold without a verdict, unless the session has continued in the meantime. If the store
+/// fails, the lease ends the hold.
 async fn give_back<S: Store>(store: &S, held: Option<&Session>) {
     if let Some(released) = held.and_then(|held| held.released(clock::now())) {
         let _ = store.commit(&released).await;

@@ -1,4 +1,4 @@
-//! What comes of a need.
+//! The result of a fetch.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use idgate_core::revocation::SourceFault;
 
 use crate::egress::{Body, EgressError};
 
-/// What came of a need.
+/// The result of a fetch.
 #[derive(Clone)]
 pub(crate) enum Delivery {
     /// A body.
     Body(Fetched),
-    /// The source, or the way to it, is out of order: it decides (`revocation_unknown`).
+    /// The source, or the network path to it, fails: this decides (`revocation_unknown`).
     Nothing(SourceFault),
-    /// The answer that the source is asked for has caused as many requests as one may. Others that wait
-    /// for the same ask again.
+    /// The answer for which the source is fetched has used up its requests. Other answers that wait
+    /// for the same source fetch it again.
     Spent,
-    /// We could not ask: there was no permit or no file descriptor.
+    /// We could not fetch: there was no permit or no file descriptor.
     NotAsked,
 }
 
 impl Delivery {
-    /// Of an exchange that came to nothing.
+    /// The result of a failed exchange.
     pub(crate) fn of(error: EgressError) -> Self {
         Self::Nothing(match error {
             EgressError::OwnFault => return Self::NotAsked,
@@ -45,12 +45,12 @@ impl Delivery {
     }
 }
 
-/// A body, counted while it is held.
+/// A body that counts against the limit while it is held.
 #[derive(Clone)]
 pub(crate) struct Fetched(Arc<(Body, Arc<OwnedSemaphorePermit>)>);
 
 impl Fetched {
-    /// `permit` is one of all fetches.
+    /// `permit` is one of those shared by all fetches.
     pub(crate) fn new(body: Body, permit: Arc<OwnedSemaphorePermit>) -> Self {
         Self(Arc::new((body, permit)))
     }

@@ -1,6 +1,6 @@
-//! Fetches under way: whoever needs a source that is being fetched already waits for that fetch, which
-//! ends when nobody waits for it any more. What one waits for is told apart: a turn to fetch is the
-//! gateway's to give, an answer is the source's.
+//! Fetches in progress. A caller that needs a source that is already being fetched waits for that
+//! fetch, which is cancelled when no caller waits any more. Two kinds of waiting are distinguished:
+//! for a permit, which the gateway gives, and for an answer, which the source gives.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,29 +19,30 @@ use super::questions::Questions;
 #[cfg(any(test, feature = "internals"))]
 use crate::limits::MAX_REQUESTS;
 
-/// What the fetches of one answer may still take, whatever rounds they come in.
+/// The remaining time and requests for the fetches of one answer, over all rounds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Allowance {
-    /// For turns: our own want, and no part of what a source may take.
+    /// For permits: a shortage of our own, which does not reduce a source's time.
     pub(super) turns: Duration,
-    /// For sources to answer, from the first look at their names (decisions 7).
+    /// For sources to answer, from the first look-up of their names (decisions 7).
     pub(super) sources: Duration,
-    /// Requests, redirects included: no more than an answer may name sources (decisions 33).
+    /// Requests, including redirects: no more than the sources that an answer may name (decisions
+    /// 33).
     pub(super) requests: usize,
 }
 
-/// How far a fetch is.
+/// The progress of a fetch.
 pub(super) enum Stage {
-    /// It has no turn yet.
+    /// It has no permit yet.
     Waiting,
-    /// The source is being asked.
+    /// The source is being fetched.
     Asking,
-    /// It is over.
+    /// It has ended.
     Landed(Delivery),
 }
 
-/// What is fetched, and the issuers whose credentials ask for it: turns are theirs, and nobody waits
-/// for those of others.
+/// A source to fetch, and the issuers whose credentials need it. The permits are those of the
+/// issuers, so that no caller waits for those of others.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Asked {
     pub(super) need: Need,
@@ -59,7 +60,7 @@ impl Asked {
     }
 }
 
-/// All fetches under way, by what they are for.
+/// All fetches in progress, by source.
 #[derive(Clone, Default)]
 pub(super) struct Flights(Arc<Mutex<HashMap<Asked, Arc<Flight>>>>);
 
@@ -69,17 +70,17 @@ struct Flight {
     task: AbortHandle,
 }
 
-/// A place on a flight; the last one to leave takes it off the board and ends it.
+/// A place on a flight; the last one to leave removes the flight and cancels it.
 pub(super) struct Boarded {
     flights: Flights,
     asked: Asked,
     flight: Arc<Flight>,
-    /// Whether it was made for this place.
+    /// Whether the flight was started for this place.
     is_own: bool,
 }
 
 impl Allowance {
-    /// What there is when each round has left something: as little as the least.
+    /// The remainder after parallel rounds: the least of each.
     pub(super) fn least(self, other: Self) -> Self {
         Self {
             turns: self.turns.min(other.turns),
@@ -91,21 +92,21 @@ impl Allowance {
 
 #[cfg(any(test, feature = "internals"))]
 impl Allowance {
-    /// With these numbers, for tests.
+    /// An allowance with these values, for tests.
     pub const fn of(turns: Duration, sources: Duration) -> Self {
         Self { turns, sources, requests: MAX_REQUESTS }
     }
 }
 
 impl Flights {
-    /// How many places are taken on all flights.
+    /// The number of places on all flights.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn passengers(&self) -> usize {
         let board = self.board_of_all();
         board.values().map(|flight| flight.passengers.load(Ordering::Relaxed)).sum()
     }
 
-    /// A place on the flight for what is `asked` that is under way, or on the one that `fly` makes.
+    /// A place on the flight in progress for `asked`, or on a new one that `fly` starts.
     pub(super) fn board<F>(
         &self,
         asked: &Asked,
@@ -126,33 +127,34 @@ impl Flights {
                 (flight, true)
             }
         };
-        // Changes under the lock of the board only.
+        // Changed only under the lock of all flights.
         flight.passengers.fetch_add(1, Ordering::Relaxed);
         drop(board);
         Boarded { flights: self.clone(), asked: asked.clone(), flight, is_own }
     }
 
-    /// A panic elsewhere leaves the map whole: every change is one call.
+    /// A panic elsewhere leaves the map consistent: every change is one call.
     fn board_of_all(&self) -> MutexGuard<'_, HashMap<Asked, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Flight {
-    /// What has landed is not news: whoever comes now asks again.
+    /// A landed flight is not reused: a later caller fetches again.
     fn is_under_way(&self) -> bool {
         !self.task.is_finished() && !matches!(*self.stage.borrow(), Stage::Landed(_))
     }
 }
 
 impl Boarded {
-    /// Whether the flight was made for this place, and did not go already.
+    /// Whether the flight was started for this place, and was not in progress before.
     pub(super) fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// What comes of it, and what that leaves of `allowed`. It is nothing of the source's when its
-    /// time is over, and not asked when no turn came or the fetch broke off.
+    /// Waits for the result, and returns it with the remainder of `allowed`. If the source's time
+    /// is over, it counts as no answer from the source. If no permit came or the fetch broke off,
+    /// it counts as not asked.
     pub(super) async fn ride(self, allowed: Allowance) -> (Delivery, Allowance) {
         let mut left = allowed;
         let mut stage = self.flight.stage.clone();
@@ -208,7 +210,7 @@ mod tests {
         Asked { need, issuers: vec![IssuerId::new("issuer")] }
     }
 
-    /// Flies as it is told from outside.
+    /// A flight that is controlled from outside.
     fn told() -> (watch::Sender<u8>, impl FnOnce(watch::Sender<Stage>) -> BoxFuture) {
         let (tell, mut told) = watch::channel(0);
         let fly = |stage: watch::Sender<Stage>| -> BoxFuture {
@@ -225,8 +227,7 @@ mod tests {
     type BoxFuture = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
     #[tokio::test]
-    async fn a_turn_that_does_not_come_is_our_own_want_and_an_answer_that_does_not_is_the_sources()
-    {
+    async fn a_missing_permit_is_our_own_fault_and_a_missing_answer_the_sources() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let first = flights.board(&asked(), fly);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flight_ends_with_its_last_passenger_and_with_none_before() {
+    async fn a_flight_ends_only_with_its_last_passenger() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let first = flights.board(&asked(), fly);
@@ -252,12 +253,12 @@ mod tests {
         assert_eq!(flights.board_of_all().len(), 1);
         drop(second);
         assert!(flights.board_of_all().is_empty());
-        // Nobody listens any more.
+        // No receiver is left.
         in_time("its flight ends", tell.closed()).await;
     }
 
     #[tokio::test]
-    async fn what_has_landed_or_broken_off_is_asked_again() {
+    async fn landed_and_broken_flights_are_fetched_again() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let landed = flights.board(&asked(), fly);

@@ -1,4 +1,4 @@
-//! Choices for the way out.
+//! Options for outgoing connections.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::fetch::Fetcher;
 use crate::range::Cidr;
 use crate::tls::UnusableRoots;
 
-/// Choices for fetching. The default reaches public addresses and trusts the roots of the operating system.
+/// Options for fetching. The default reaches public addresses and trusts the roots of the operating
+/// system.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,20 +17,21 @@ use crate::tls::UnusableRoots;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, Default)]
-#[must_use = "give it to Fetcher::new"]
+#[must_use = "pass it to Fetcher::new"]
 pub struct FetchOptions {
     allowed: Vec<Cidr>,
     roots: Option<Vec<u8>>,
 }
 
 impl FetchOptions {
-    /// Lets sources be in that range of addresses that are not public, for example a status list in your own network.
+    /// Allows sources in this range of non-public addresses, for example a status list in your own
+    /// network.
     pub fn allow(mut self, range: Cidr) -> Self {
         self.allowed.push(range);
         self
     }
 
-    /// Trusts these roots for TLS too: certificates in PEM.
+    /// Also trusts these roots for TLS: certificates in PEM.
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
         self
@@ -41,10 +43,10 @@ impl FetchOptions {
 }
 
 impl Fetcher {
-    /// A fetcher that remembers nothing yet.
+    /// Creates a fetcher with an empty cache.
     ///
     /// # Errors
-    /// The roots have no certificate that can be used.
+    /// The roots contain no usable certificate.
     pub fn new(options: FetchOptions) -> Result<Arc<Self>, UnusableRoots> {
         Ok(Arc::new(Self::over(options.egress()?)))
     }

@@ -1,6 +1,6 @@
-//! Who may fetch now: so many in all, so many for the credentials of one issuer, and so many of these
-//! at one host. So a host that does not answer holds up nobody who asks another, and an issuer with
-//! many such hosts holds up nobody but its own.
+//! Permits for fetches: a number in total, a number for the credentials of one issuer, and of these
+//! a number at one host. So a host that does not answer delays only callers of that host, and an
+//! issuer with many such hosts delays only its own credentials.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,45 +22,45 @@ pub(super) struct Permits {
     shares: Mutex<HashMap<Share, Arc<Semaphore>>>,
 }
 
-/// Whom a fetch is for, and where it goes.
+/// The issuers that a fetch is for, and its host.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Place {
-    /// The trust entries whose credentials named the host: of one, unless several name the same list.
+    /// The trust entries whose credentials named the host: one, unless several name the same list.
     issuers: Vec<IssuerId>,
-    /// Without its port: who has a host has all of its ports. Where it redirects to, the fetch goes on in
-    /// the same turn.
+    /// Without its port, because the owner of a host controls all its ports. After a redirect the
+    /// fetch continues with the same permit.
     host: String,
 }
 
 impl Place {
     pub(super) fn of(need: &Need, issuers: Vec<IssuerId>) -> Self {
         let url = Url::parse(need.uri()).ok();
-        // What cannot be asked anyway is one place.
+        // URLs that cannot be fetched anyway share one place.
         let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
         Self { issuers, host }
     }
 }
 
-/// Whose turns are counted together. A host's are counted for each issuer apart: who waits for the
-/// issuer's share meanwhile keeps nobody else from the host.
+/// The fetches that are counted together. A host's are counted for each issuer separately: a caller
+/// that waits for its issuer's share does not block others from the host.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Share {
     issuers: Vec<IssuerId>,
     of: Of,
 }
 
-/// What is counted.
+/// The counted resource.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Of {
-    /// All their fetches.
+    /// All fetches of the issuers.
     Issuers,
     /// Those at this host.
     Host(String),
-    /// The units of memory of their large bodies.
+    /// The units of memory for their large bodies.
     Bodies,
 }
 
-/// Held while a host is asked, or its name looked up.
+/// Held while a host is contacted, or its name is looked up.
 pub(super) struct PlacePermit {
     _of_its_host: OwnedSemaphorePermit,
     _of_its_issuer: OwnedSemaphorePermit,
@@ -68,7 +68,7 @@ pub(super) struct PlacePermit {
 }
 
 impl PlacePermit {
-    /// Where a large body finds room.
+    /// The memory for a large body.
     pub(super) fn room(&self) -> &Room {
         &self.room
     }
@@ -80,13 +80,14 @@ impl Permits {
         Self { in_all, room, shares: Mutex::default() }
     }
 
-    /// How many are taken, and how many there are.
+    /// The number of used permits, and the total.
     pub(super) fn used(&self) -> (usize, usize) {
         (FETCHES.saturating_sub(self.in_all.available_permits()), FETCHES)
     }
 
-    /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits
-    /// for a slow host takes nothing from others. The second is to be kept as long as the body is.
+    /// Waits for a permit of the host, then for one of the issuer, and only then for one of the
+    /// total, so that a caller that waits for a slow host takes nothing from others. The second one
+    /// must be kept as long as the body.
     pub(super) async fn acquire(
         &self,
         place: Place,
@@ -105,10 +106,10 @@ impl Permits {
     }
 
     fn of(&self, share: Share, permits: usize) -> Arc<Semaphore> {
-        // A panic elsewhere leaves the map whole: every change is one call.
+        // A panic elsewhere leaves the map consistent: every change is one call.
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         if shares.len() > MAX_IDLE_PARTIES {
-            // Whoever holds a permit, or waits for one, holds the semaphore.
+            // A caller that holds or waits for a permit also holds the semaphore.
             shares.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
         shares.entry(share).or_insert_with(|| Arc::new(Semaphore::new(permits))).clone()
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_is_forgotten_when_nobody_asks_it() {
+    async fn a_host_is_removed_when_no_fetch_uses_it() {
         let permits = Permits::new();
         let held = permits.acquire(place("issuer", "held.example")).await.unwrap();
         for number in 0..3 * MAX_IDLE_PARTIES {

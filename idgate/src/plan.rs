@@ -1,4 +1,4 @@
-//! When a copy is fetched again, and how many may be: by the time and the entropy that are given.
+//! When a copy is fetched again, and how many renewals may run, from given times and entropy.
 
 use idgate_core::UnixMillis;
 
@@ -7,33 +7,35 @@ use crate::limits::{
     RENEWAL_BYTES, RENEWAL_WINDOW_MS, RENEWALS,
 };
 
-/// For so long a copy need not be fetched again.
+/// The time for which a copy need not be fetched again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: UnixMillis,
     pub(crate) to: UnixMillis,
 }
 
-/// When a copy is fetched again.
+/// The renewal of a copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plan {
-    /// `None`: never, or it is not drawn yet.
+    /// `None`: never, or not drawn yet.
     at: Option<UnixMillis>,
     is_drawn: bool,
-    /// How often in a row nothing came of it.
+    /// The number of consecutive failures.
     failures: u32,
-    /// Whether the copy before was over at the same moment: its issuer makes the next one then.
+    /// Whether the previous copy ended at the same moment: its issuer then makes the next one at
+    /// that moment.
     repeats_end: bool,
 }
 
 impl Plan {
-    /// Of a copy that came in place of another.
+    /// The plan for a copy that replaces another.
     pub(crate) fn after(before: Span, own: Span) -> Self {
         Self { repeats_end: before.to == own.to, ..Self::default() }
     }
 
-    /// When the copy is due: in the last three eighths of its span, and never in the last eighth, unless the
-    /// trust is another one by `changed_at`: nothing serves under that yet.
+    /// The time when the copy is due: in the last three eighths of its span, but not in the last
+    /// eighth. If the trust was replaced at `changed_at`, it is due at once, because nothing is
+    /// cached for the new trust.
     pub(crate) fn at(
         &mut self,
         span: Span,
@@ -56,7 +58,7 @@ impl Plan {
         self.at
     }
 
-    /// Nothing came: it is tried again after a pause, and each pause is twice the one before.
+    /// After a failure: tries again after a pause, which doubles each time.
     pub(crate) fn put_off(&mut self, now: UnixMillis, draw: u64) {
         let doubled = 2_u64.saturating_pow(self.failures);
         let pause = FIRST_RENEWAL_PAUSE_MS.saturating_mul(doubled).min(LONGEST_RENEWAL_PAUSE_MS);
@@ -66,12 +68,12 @@ impl Plan {
     }
 }
 
-/// A part of `most` that `drawn` chooses.
+/// A part of `most` chosen by `drawn`.
 fn spread(drawn: u64, most: u64) -> u64 {
     drawn.checked_rem(most).unwrap_or(0)
 }
 
-/// The share of the hosts and of this machine that renewals may take.
+/// The limits on the load that renewals put on hosts and on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     since: UnixMillis,
@@ -80,9 +82,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// How many fetches may still begin now.
+    /// The number of fetches that may start now.
     pub(crate) fn left(&mut self, now: UnixMillis) -> usize {
-        // A clock that was set back must not hold them up.
+        // A clock that was set back must not block them.
         if now < self.since || now >= self.since.plus(RENEWAL_WINDOW_MS) {
             *self = Self { since: now, ..Self::default() };
         }
@@ -92,7 +94,7 @@ impl Budget {
         }
     }
 
-    /// So many began, and brought so many bytes.
+    /// Counts fetches that have started, and the bytes that they returned.
     pub(crate) fn spend(&mut self, fetches: usize, bytes: usize) {
         self.fetches = self.fetches.saturating_add(fetches);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_holds_no_renewal_up() {
+    fn a_clock_that_was_set_back_does_not_block_renewals() {
         let mut budget = Budget::default();
         assert_eq!(budget.left(NOW), RENEWALS);
         budget.spend(RENEWALS, 0);

@@ -1,6 +1,6 @@
-//! Fetching ahead: sources in use are fetched again before their copies are over, at times that no
-//! presentation decides (ARF 3.0, VCR_15). So presentations wait for no host, and a host does not learn
-//! from the fetch when a person presents.
+//! Fetching ahead: sources in use are fetched again before their copies expire, at times that do
+//! not depend on a presentation (ARF 3.0, VCR_15). So presentations do not wait for a host, and a
+//! host cannot tell from a fetch when a person presents.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -18,33 +18,35 @@ use crate::fetch::{Fetcher, lock};
 use crate::flights::{Allowance, Asked};
 use crate::limits::RENEWALS_AT_ONCE;
 
-/// How many sources were fetched ahead, by what came of it.
+/// The number of sources that were fetched ahead, by outcome.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Renewals {
     /// A later copy came.
     pub renewed: u64,
-    /// Nothing came. The last good copy serves on, and the source is asked again later.
+    /// Nothing came. The last good copy remains in use, and the source is tried again later.
     pub failed: u64,
-    /// An answer came that is not authentic, or is over. The same follows.
+    /// The answer was not authentic, or expired. The consequences are the same.
     pub refused: u64,
 }
 
 impl Renewals {
-    /// All of them; 0: nothing is due, or the budget is spent.
+    /// The total; 0: nothing is due, or the budget is spent.
     pub const fn count(&self) -> u64 {
         self.renewed.saturating_add(self.failed).saturating_add(self.refused)
     }
 }
 
 impl Fetcher {
-    /// Fetches the sources again that are due at `now`, up to four at once, and judges them under `trust`, which
-    /// may have changed meanwhile. Call it every few seconds, and again at once while it did something.
+    /// Fetches the sources that are due at `now` again, up to four in parallel, and judges them
+    /// under `trust`, which may have changed. Call it every few seconds, and again immediately
+    /// while the result is not 0.
     ///
-    /// A source is due before its copy is over: by an eighth to three eighths of the time for which that
-    /// serves. `entropy` draws when, so that gateways do not come to a host together. It is renewed for a day after the
-    /// last presentation that needed it. Copies that serve less than a minute are left to presentations.
-    /// There are 60 renewals a minute at most, and none once these brought 64 MiB.
+    /// A source is due before its copy expires, by an eighth to three eighths of the copy's
+    /// lifetime. `entropy` draws the time, so that gateways do not contact a host at the same
+    /// moment. It is renewed for a day after the last presentation that needed it. Copies that live
+    /// less than a minute are left to presentations. There are at most 60 renewals a minute, and no
+    /// more after they have fetched 64 MiB in it.
     pub async fn renew_due(
         self: &Arc<Self>,
         trust: &Trust,
@@ -57,7 +59,7 @@ impl Fetcher {
             0 => Vec::new(),
             _ => {
                 let mut cache = lock(&self.cache);
-                // Sources of issuers that the operator removed are of no use.
+                // Sources of issuers that the operator removed are no longer needed.
                 cache.retain(|scope| scope.is_trusted(trust));
                 cache.due(now, most, is_other, || drawn(entropy))
             }
@@ -108,7 +110,8 @@ impl Fetcher {
     }
 }
 
-/// Judges `body` for each scope that has a copy of its need, on another thread: a list may inflate to megabytes.
+/// Judges `body` for each scope that has a copy for its need, on another thread: a list may inflate
+/// to megabytes.
 async fn judge(
     trust: &Trust,
     due: Due,
@@ -123,7 +126,7 @@ async fn judge(
         };
         kept.into_iter().map(of_scope).collect()
     });
-    // A panic of the readers is a mistake of ours; what is kept stays.
+    // A panic of the readers is a bug of ours; the cached copies remain.
     (need, judging.await.unwrap_or_default())
 }
 

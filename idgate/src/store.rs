@@ -1,11 +1,11 @@
-//! Where an embedder keeps sessions.
+//! The embedder's storage for sessions.
 
 use std::error::Error;
 use std::future::Future;
 
 use idgate_core::{Session, Transition};
 
-/// Where sessions are kept: a table with a row for each, keyed by its id and by the ids of its offers.
+/// Storage for sessions: a table with a row for each, keyed by its id and by the ids of its offers.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -47,18 +47,18 @@ use idgate_core::{Session, Transition};
 /// }
 /// ```
 pub trait Store: Send + Sync {
-    /// Why the store failed.
+    /// The error of the store.
     type Error: Error + Send + Sync + 'static;
 
-    /// The session with that handle: its id, or the id of one of its offers ([`Session::handles`]).
-    /// `None`: there is none.
+    /// Loads the session with this handle: its id, or the id of one of its offers
+    /// ([`Session::handles`]). `None`: there is none.
     fn load(
         &self,
         handle: &str,
     ) -> impl Future<Output = Result<Option<Session>, Self::Error>> + Send;
 
-    /// Stores `transition.session` if the revision that is stored still is `transition.from`, 0 for a session
-    /// that is new; then carries out `transition.effects`. Both in one transaction.
+    /// Stores `transition.session` if the stored revision is still `transition.from`, which is 0
+    /// for a new session; then carries out `transition.effects`. Both in one transaction.
     fn commit(
         &self,
         transition: &Transition,
@@ -71,6 +71,6 @@ pub trait Store: Send + Sync {
 pub enum Committed {
     /// It is stored.
     Stored,
-    /// Another revision is stored, or the session is gone: nothing was changed.
+    /// Another revision is stored, or the session is gone; nothing was changed.
     LostRace,
 }

@@ -1,4 +1,4 @@
-//! A TLS server on loopback under a root of its own, for tests.
+//! A TLS loopback server with its own root, for tests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub(crate) struct TlsLoopback {
     last_head: Arc<Mutex<String>>,
 }
 
-#[allow(clippy::disallowed_methods)] // certificates are of today
+#[allow(clippy::disallowed_methods)] // certificates are valid now
 fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     u64::try_from(since.as_millis()).unwrap()
@@ -89,7 +89,7 @@ impl TlsLoopback {
         *self.answer.lock().unwrap() = answer(status, headers, body);
     }
 
-    /// The last request, or how it begins.
+    /// The last request, or its beginning.
     pub(crate) fn last_head(&self) -> String {
         self.last_head.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! One handler for the routes of OpenID4VP that wallets use.
+//! A handler for the OpenID4VP routes that wallets use.
 
 #[cfg(feature = "tower")]
 mod service;
@@ -29,15 +29,15 @@ use crate::fetch::Fetcher;
 use crate::limits::MAX_HANDLE_BYTES;
 use crate::store::{Committed, Store};
 
-/// The four routes that wallets use, for a service of your own:
+/// The four routes that wallets use, for your own service:
 ///
 /// - `GET` and `POST /v1/oid4vp/request/{handle}`: a signed request,
 /// - `POST /v1/oid4vp/response/{handle}`: an answer,
 /// - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
 ///
-/// Serve them at the root of the verifier's base URL, without a login. The sessions are your own to create and to read.
-/// Cheap to clone. It runs on tokio, and each answer on a task of its own: a wallet that hangs up does not leave its
-/// session half verified.
+/// Serve them at the root of the verifier's base URL, without a login. You create and read the
+/// sessions yourself. Cheap to clone. It runs on tokio, and each answer on its own task: if a
+/// wallet disconnects, its session is not left half verified.
 pub struct Wallets<S>(Arc<Inner<S>>);
 
 struct Inner<S> {
@@ -60,13 +60,14 @@ impl<S> std::fmt::Debug for Wallets<S> {
 
 const REQUESTS: &str = "/v1/oid4vp/request/";
 const RESPONSES: &str = "/v1/oid4vp/response/";
-/// A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does.
+/// A fetch is retried if another one was faster: that one made the session PENDING, and nothing
+/// else does.
 const TRIES: usize = 3;
-/// An answer above this size computes for longer than other work of the runtime should wait.
+/// A larger answer computes for longer than other tasks of the runtime should wait.
 const LARGE_ANSWER_BYTES: usize = 64 * 1024;
 
 impl<S: Store + 'static> Wallets<S> {
-    /// The routes of `verifier`, with sessions in `store`.
+    /// Creates the routes of `verifier`, with sessions in `store`.
     pub fn new(verifier: Verifier, fetcher: Arc<Fetcher>, store: S) -> Self {
         let verifier = RwLock::new(Arc::new(verifier));
         Self(Arc::new(Inner { verifier, fetcher, store }))
@@ -77,7 +78,8 @@ impl<S: Store + 'static> Wallets<S> {
         self.0.verifier()
     }
 
-    /// Replaces the verifier, for example to change trust. Answers that began with the former one end with it.
+    /// Replaces the verifier, for example to change trust. Answers in progress finish with the
+    /// previous one.
     pub fn set_verifier(&self, verifier: Verifier) {
         let mut held = self.0.verifier.write().unwrap_or_else(PoisonError::into_inner);
         *held = Arc::new(verifier);
@@ -88,8 +90,8 @@ impl<S: Store + 'static> Wallets<S> {
         &self.0.store
     }
 
-    /// Serves one request of a wallet, whose body is at most
-    /// [`MAX_RESPONSE_BYTES`](idgate_core::limits::MAX_RESPONSE_BYTES) long. Another path is 404.
+    /// Serves one request of a wallet, whose body has at most
+    /// [`MAX_RESPONSE_BYTES`](idgate_core::limits::MAX_RESPONSE_BYTES). Other paths are 404.
     pub async fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (head, body) = request.into_parts();
         let (path, method) = (head.uri.path(), &head.method);
@@ -103,7 +105,8 @@ impl<S: Store + 'static> Wallets<S> {
         }
         if let Some(handle) = path.strip_prefix(REQUESTS).filter(|handle| is_handle(handle)) {
             return response(match *method {
-                // Not HEAD: a look at a link does not fetch the request, and the session would say so.
+                // Not HEAD: a preview of a link must not count as a fetch, which changes the
+                // session.
                 Method::GET => self.0.request_object(handle, Ok(Asked::get(handle))).await,
                 Method::POST => {
                     self.0.request_object(handle, Asked::post(handle, content_type, &body)).await
@@ -126,7 +129,7 @@ impl<S: Store + 'static> Wallets<S> {
         }
     }
 
-    /// The bytes of a body that are of use for this request: none, unless a session waits for them.
+    /// How many bytes of a body this request can use: none, unless a session waits for them.
     #[cfg(feature = "tower")]
     async fn room(&self, head: &http::request::Parts) -> usize {
         let path = head.uri.path();
@@ -142,7 +145,8 @@ impl<S: Store + 'static> Wallets<S> {
         }
     }
 
-    /// Takes an answer that a page of yours got from its browser: the JSON text of `DigitalCredential.toJSON()`.
+    /// Takes an answer that your page received from its browser: the JSON text of
+    /// `DigitalCredential.toJSON()`.
     pub async fn dc_api(&self, session_id: &str, body: Bytes) -> HttpReply {
         let (inner, id) = (Arc::clone(&self.0), session_id.to_owned());
         let size = body.len();
@@ -185,7 +189,7 @@ impl<S: Store> Inner<S> {
         match self.fetcher.decide(verification, &self.store).await {
             Ok(decision) => {
                 if let Some(error) = decision.report.error() {
-                    // Names the check and its clause, never what was presented.
+                    // Logs the check and its clause, never the presentation.
                     tracing::info!(session = %session.id(), %error, "refused");
                 }
                 decision.reply()
@@ -238,7 +242,7 @@ impl<S: Store> Inner<S> {
 }
 
 impl<E> NotDecided<E> {
-    /// The answer to the wallet.
+    /// The reply to the wallet.
     pub fn reply(&self) -> HttpReply {
         match self {
             Self::Response(error) => error.reply(),
@@ -247,8 +251,8 @@ impl<E> NotDecided<E> {
     }
 }
 
-/// Runs an answer to its end, whether or not the wallet waits for it. While a large one computes, other work leaves its
-/// thread; while it waits, it has none.
+/// Runs an answer to its end, whether or not the wallet waits for it. While a large answer
+/// computes, other tasks leave its thread; while it waits, it occupies none.
 async fn on_a_task(
     size: usize,
     work: impl Future<Output = HttpReply> + Send + 'static,
@@ -261,12 +265,12 @@ async fn on_a_task(
         false => work.as_mut().poll(context),
     });
     tokio::spawn(polled).await.unwrap_or_else(|_| {
-        tracing::error!("an answer was not decided: something panicked");
+        tracing::error!("an answer was not decided because of a panic");
         HttpReply::refusal(ErrorCode::InternalError, "a fault of this service")
     })
 }
 
-/// Whether a path may end with it: what ids are made of, and no more than they have.
+/// Whether a path may end with this text: the characters of ids, and no more of them than ids have.
 fn is_handle(text: &str) -> bool {
     let is_of_ids = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_HANDLE_BYTES).contains(&text.len()) && text.bytes().all(is_of_ids)
@@ -276,7 +280,7 @@ fn no_such_path() -> HttpReply {
     HttpReply::refusal(ErrorCode::NotFound, "there is nothing at this path")
 }
 
-/// A document that anybody may read, from pages too.
+/// A document that is public, also for pages.
 fn public(document: String) -> Response<Bytes> {
     let mut response = response(HttpReply::json(document));
     let headers = response.headers_mut();

@@ -13,20 +13,20 @@ use crate::work;
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct NotBase64Url;
 
-/// The text of `bytes`.
+/// Returns `bytes` as base64url.
 pub fn encode(bytes: &[u8]) -> String {
     work::steps(4 + bytes.len());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Writes the text of `bytes` into `out` and returns it; `None` when `out` is too small.
+/// Writes `bytes` as base64url into `out` and returns that text; `None` if `out` is too small.
 pub fn encode_into<'o>(bytes: &[u8], out: &'o mut [u8]) -> Option<&'o str> {
     work::steps(4 + bytes.len());
     let len = URL_SAFE_NO_PAD.encode_slice(bytes, out).ok()?;
     core::str::from_utf8(out.get(..len)?).ok()
 }
 
-/// The bytes of `text`.
+/// Decodes `text`.
 ///
 /// # Errors
 /// The text is not strict base64url.
@@ -35,7 +35,7 @@ pub fn decode(text: &str) -> Result<Vec<u8>, NotBase64Url> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| NotBase64Url)
 }
 
-/// Appends the bytes of `text` to `out`.
+/// Decodes `text` and appends the bytes to `out`.
 ///
 /// # Errors
 /// The text is not strict base64url; `out` may then hold a part of it.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_would_encode_differently() {
+    fn refuses_text_that_would_encode_differently() {
         for bad in ["QQ==", "QR", "Q", "QQ\n", "Q Q", "QUI+", "QUI/", "é"] {
             assert_eq!(decode(bad), Err(NotBase64Url), "{bad}");
         }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_its_alphabet() {
+    fn recognises_its_alphabet() {
         assert!(is_alphabet("azAZ09-_"));
         for bad in ["", "a.", "a=", "a+", "a/", "a ", "a~", "é"] {
             assert!(!is_alphabet(bad), "{bad}");

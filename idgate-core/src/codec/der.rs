@@ -1,5 +1,5 @@
 //! DER, one element at a time, over borrowed bytes (X.690 8.1, 10.1): definite lengths in their
-//! shortest form, tags of one byte. What an element means is for its reader to say.
+//! shortest form, tags of one byte. Callers interpret the elements.
 
 use crate::work;
 
@@ -32,7 +32,7 @@ pub(crate) struct Tlv<'a> {
     pub(crate) raw: &'a [u8],
 }
 
-/// Reads elements that stand one after another.
+/// Reads consecutive elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Self { rest: input }
     }
 
-    /// The elements inside of the one `tag` element that `input` consists of.
+    /// The elements inside the only element of `input`, which must have this tag.
     pub(crate) fn within(input: &'a [u8], tag: u8) -> Option<Self> {
         let mut outer = Self::new(input);
         let inner = outer.element(tag)?;
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The same number in fewer bytes.
+/// The number without leading zeros.
 pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     work::steps(zeros);

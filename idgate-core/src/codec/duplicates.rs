@@ -1,11 +1,11 @@
-//! Whether one of many keys stands twice: sorted, not hashed, so that it is n log n whatever a stranger
-//! sends, and by numbers, which is several times as fast as by text.
+//! Finds duplicates among many keys. Keys are sorted, not hashed, so that the cost is n log n for
+//! any input. Comparing numbers is several times as fast as comparing text.
 
 use alloc::vec::Vec;
 
 use crate::work;
 
-/// The first eight bytes as a number; zeros stand for those that are not there.
+/// The first eight bytes as a number, padded with zeros.
 pub(super) fn head(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     for (to, from) in first.iter_mut().zip(bytes) {
@@ -14,8 +14,8 @@ pub(super) fn head(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Whether two of `keys` are one. Each comes with a number that equal ones share, and the place that
-/// `whole` finds it by when the number does not decide.
+/// Whether two of `keys` are equal. Each comes with a number that is the same for equal keys, and
+/// with the place that `whole` takes when the number does not decide.
 pub(super) fn any<K: Ord>(mut keys: Vec<(u64, u32)>, whole: impl Fn(u32) -> K) -> bool {
     keys.sort_unstable_by(|a, b| {
         work::comparison(0);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_one_number_are_told_apart() {
+    fn keys_with_the_same_number_are_distinguished() {
         assert!(!is_any(&[]) && !is_any(&["a"]) && !is_any(&["", "\0", "a", "a\0", "b"]));
         assert!(!is_any(&["12345678", "123456789", "12345678a", "1234567"]));
         assert!(is_any(&["b", "a", "b"]) && is_any(&["", "a", ""]));

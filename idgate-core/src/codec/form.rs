@@ -1,6 +1,6 @@
-//! `application/x-www-form-urlencoded` as RFC 6749 wants it: percent-decoding that must be valid
-//! and give UTF-8, and at most [`MAX_FORM_PARAMETERS`] of them. Lenient decoders would let two parties
-//! read one body differently.
+//! `application/x-www-form-urlencoded` by RFC 6749: percent-decoding must be valid and give UTF-8,
+//! and there may be at most [`MAX_FORM_PARAMETERS`] parameters. With lenient decoders two parties
+//! could read one body differently.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,17 +9,18 @@ use alloc::vec::Vec;
 use crate::limits::MAX_FORM_PARAMETERS;
 use crate::work;
 
-/// A body that is not well-formed.
+/// The error for a body that is not well-formed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct NotAForm;
 
-/// Some tools end a body with one of these. A form encodes them, so as they are they belong to no value.
+/// Some tools add one of these at the end of a body. A form encodes them, so unencoded ones belong
+/// to no value.
 pub const LINE_BREAKS: [char; 2] = ['\r', '\n'];
 
-/// The message about such a body.
+/// The message for such a body.
 pub const LINE_BREAK_BEHIND: &str =
-    "a line break (CR or LF) stands behind the form; send the body without it";
+    "a line break (CR or LF) follows the form; send the body without it";
 
 /// The pairs of `body` in order. A pair without `=` has an empty value.
 ///
@@ -39,8 +40,8 @@ pub fn pairs(body: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, s
     )
 }
 
-/// Appends `name=value` to a query. A space is `%20`, never `+`: wallets differ in what they take
-/// `+` for, and all agree on this.
+/// Appends `name=value` to a query. A space is `%20`, never `+`: wallets interpret `+` differently,
+/// and all agree on `%20`.
 pub(crate) fn push_pair(query: &mut String, name: &str, value: &str) {
     if !query.is_empty() {
         query.push('&');
@@ -53,7 +54,7 @@ pub(crate) fn push_pair(query: &mut String, name: &str, value: &str) {
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, NotAForm> {
-    // Each character is looked at, and a second time where one is decoded.
+    // Each character is read once, and again if something is decoded.
     work::steps(text.len());
     if !text.contains(['%', '+']) {
         return Ok(Cow::Borrowed(text));
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_in_a_query_is_no_plus() {
+    fn a_space_in_a_query_is_never_a_plus() {
         let mut query = String::new();
         push_pair(&mut query, "a", "x  y+z&é");
         push_pair(&mut query, "b", "");

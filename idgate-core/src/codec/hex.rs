@@ -1,4 +1,4 @@
-//! Hexadecimal digits, for people and as results have hashes.
+//! Hexadecimal digits, for people and for hashes in results.
 
 use alloc::string::String;
 use core::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Strict codecs: what re-encodes differently is refused.
+//! Strict codecs: input that would be encoded differently is refused.
 
 pub mod base64url;
 pub(crate) mod cbor;

@@ -7,8 +7,8 @@ use url::{Host, Url};
 use crate::codec::base64url;
 use crate::limits::{MAX_HOST_LABEL_BYTES, MAX_HOST_NAME_BYTES, MAX_ORIGIN_BYTES};
 
-/// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
-/// nobody listens in.
+/// A base URL must be an origin, because every link is the origin and a path. Plain http is for
+/// loopback only, where the connection cannot be intercepted.
 pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
     let Some((_, authority)) = base_url.split_once("://") else {
         return Err("must be absolute, for example https://verifier.example");
@@ -37,12 +37,12 @@ pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// What [`is_host_name`] demands.
+/// The rule of [`is_host_name`].
 pub const HOST_NAME_RULE: &str = "must name a host: letters, digits and hyphens with dots between";
 
-/// Whether this is the name of a host (RFC 1123 2.1): labels of letters, digits and hyphens with dots between, and
-/// maybe one dot at its end. A URL may have more characters in its host, and such a host would say something
-/// else in a header that lists origins, for example `*`.
+/// Whether this is a host name (RFC 1123 2.1): labels of letters, digits and hyphens separated by
+/// dots, optionally with a final dot. Hosts in URLs may have other characters, which would have a
+/// different meaning in a header that lists origins, for example `*`.
 pub fn is_host_name(name: &str) -> bool {
     let is_label = |label: &str| {
         matches!(label.len(), 1..=MAX_HOST_LABEL_BYTES)
@@ -52,7 +52,7 @@ pub fn is_host_name(name: &str) -> bool {
     name.len() <= MAX_HOST_NAME_BYTES && name.split('.').all(is_label)
 }
 
-/// The host of a URL, unless it is an address.
+/// The host name of a URL; none if it is an address.
 pub(crate) fn host_name(url: &str) -> Option<String> {
     match Url::parse(url).ok()?.host()? {
         Host::Domain(name) => Some(name.into()),

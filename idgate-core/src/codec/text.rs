@@ -1,4 +1,4 @@
-//! Characters that are more than text.
+//! Special characters in text.
 
 /// Whether the character changes the direction of the text around it (Unicode `Bidi_Control`).
 pub fn is_bidi_control(c: char) -> bool {

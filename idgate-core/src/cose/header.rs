@@ -1,4 +1,4 @@
-//! The headers of a COSE message (RFC 9052 3): what is protected, and what is only carried along.
+//! The headers of a COSE message (RFC 9052 3), protected and unprotected.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -12,8 +12,8 @@ const ALG: i64 = 1;
 const CRIT: i64 = 2;
 const X5CHAIN: i64 = 33;
 
-/// Both header buckets of a message. Unknown labels are left alone, and so are values of
-/// `undefined`, which wallets write.
+/// Both header buckets of a message. Unknown labels are ignored, and so are values of `undefined`,
+/// which wallets write.
 #[derive(Clone, Debug)]
 pub(crate) struct Headers<'t, 'a> {
     protected: Cow<'a, [u8]>,
@@ -22,10 +22,10 @@ pub(crate) struct Headers<'t, 'a> {
 }
 
 impl<'t, 'a> Headers<'t, 'a> {
-    /// From the first two elements of a message.
+    /// Reads the first two elements of a message.
     ///
     /// # Errors
-    /// A bucket is not a map, `alg` stands outside the protected one, or `crit` demands something.
+    /// A bucket is not a map, `alg` is outside the protected one, or `crit` requires a header.
     pub(super) fn read(
         protected: Value<'t, 'a>,
         unprotected: Value<'t, 'a>,
@@ -36,7 +36,7 @@ impl<'t, 'a> Headers<'t, 'a> {
             return Err(CoseError("the unprotected header is not a map"));
         }
         if unprotected.get_label(ALG).is_some() {
-            return Err(CoseError("alg stands in the unprotected header"));
+            return Err(CoseError("alg is in the unprotected header"));
         }
         let alg = read_protected(&protected)?;
         Ok(Self { protected, alg, unprotected })
@@ -47,7 +47,7 @@ impl<'t, 'a> Headers<'t, 'a> {
         &self.protected
     }
 
-    /// `alg`, when it is an integer.
+    /// `alg`, if it is an integer.
     pub(crate) fn alg(&self) -> Option<i64> {
         self.alg
     }
@@ -56,7 +56,7 @@ impl<'t, 'a> Headers<'t, 'a> {
     /// of several.
     ///
     /// # Errors
-    /// There is none, or it holds something but certificates.
+    /// There is none, or it contains something other than certificates.
     pub(crate) fn x5chain(&self) -> Result<Vec<Cow<'a, [u8]>>, CoseError> {
         const BAD: CoseError = CoseError("x5chain is neither a byte string nor an array of them");
         let chain = self.unprotected.get_label(X5CHAIN);
@@ -91,9 +91,9 @@ fn read_protected(bytes: &[u8]) -> Result<Option<i64>, CoseError> {
     Ok(header.get_label(ALG).and_then(Value::as_i64))
 }
 
-/// The algorithm of a COSE label, as registered by RFC 9053 2.1 (-7, -35, -36) and, tied to one
-/// curve, by RFC 9864 2.1 (-9, -51, -52). An ECDSA label without a curve is taken with the curve
-/// that 18013-5 table 22 pairs with it.
+/// The algorithm of a COSE label, as registered by RFC 9053 2.1 (-7, -35, -36) and, with a fixed
+/// curve, by RFC 9864 2.1 (-9, -51, -52). For an ECDSA label without a curve, 18013-5 table 22
+/// gives the curve.
 pub(crate) fn alg_of_label(label: i64) -> Option<Alg> {
     match label {
         -7 | -9 => Some(Alg::Es256),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn alg_stands_in_the_protected_header_only() {
+    fn alg_must_be_in_the_protected_header() {
         assert_eq!(alg(b"\x82\x43\xa1\x01\x26\xa0"), Ok(Some(-7)));
         assert_eq!(alg(b"\x82\x43\xa1\x01\x05\xa0"), Ok(Some(5)));
         assert_eq!(alg(b"\x82\x44\xa1\x01\x38\x22\xa0"), Ok(Some(-35)));
@@ -132,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_undefined_headers_are_left_alone() {
+    fn unknown_and_undefined_headers_are_ignored() {
         assert_eq!(alg(b"\x82\x43\xa1\x01\x26\xa2\x04\xf7\x61x\x01"), Ok(Some(-7)));
     }
 
     #[test]
-    fn crit_and_what_is_no_map_are_refused() {
+    fn crit_and_headers_that_are_not_maps_are_refused() {
         for bad in [
             &b"\x82\x47\xa2\x01\x26\x02\x81\x18\x63\xa0"[..],
             b"\x82\x41\x80\xa0",

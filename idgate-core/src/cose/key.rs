@@ -1,5 +1,5 @@
 //! COSE_Key of type EC2 (RFC 9053 7.1.1): public keys on the three curves. A compressed point (a
-//! boolean `y`) is refused: 18013-5 9.1.5.2 wants both coordinates in a device key.
+//! boolean `y`) is refused: 18013-5 9.1.5.2 requires both coordinates in a device key.
 
 use super::{CoseError, alg_of_label};
 use crate::codec::cbor::Value;
@@ -13,10 +13,10 @@ const Y: i64 = -3;
 const D: i64 = -4;
 const EC2: i64 = 2;
 
-/// The public key in a COSE_Key. Whether its point lies on its curve is checked at every use.
+/// Reads the public key in a COSE_Key. Every use of the key checks that its point is on its curve.
 ///
 /// # Errors
-/// It is private, of another type or curve, or its coordinates have another length.
+/// The key is private, of another type or curve, or its coordinates have a wrong length.
 pub(crate) fn public_key(key: Value<'_, '_>) -> Result<PublicKey, CoseError> {
     if key.entries().is_none() {
         return Err(CoseError("the COSE_Key is not a map"));

@@ -7,7 +7,7 @@ use super::sign1::{authenticated, four, read_payload};
 use super::{CoseError, Headers};
 use crate::codec::cbor::Value;
 
-/// The tag that a COSE_Mac0 may carry.
+/// The optional tag of a COSE_Mac0.
 const TAG: u64 = 17;
 
 /// HMAC 256/256 (RFC 9053 3.1): SHA-256, a tag of 32 bytes.
@@ -29,7 +29,7 @@ impl<'t, 'a> Mac0<'t, 'a> {
     /// Reads the array of four, with or without tag 17.
     ///
     /// # Errors
-    /// It has another shape, or headers that cannot be used.
+    /// The value has another structure, or its headers cannot be used.
     pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
         let [protected, unprotected, payload, tag] = four(value, TAG)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl<'t, 'a> Mac0<'t, 'a> {
         })
     }
 
-    /// What is authenticated: the MAC_structure (RFC 9052 6.3) over `payload`, without external
+    /// The authenticated bytes: the MAC_structure (RFC 9052 6.3) over `payload`, without external
     /// data.
     pub(crate) fn mac_structure(&self, payload: &[u8]) -> Vec<u8> {
         authenticated("MAC0", self.headers.protected(), payload)
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_structure_is_no_mac() {
+    fn a_signature_structure_is_not_a_mac() {
         for bad in
             [&b"\xd2\x84\x43\xa1\x01\x05\xa0\xf6\x41T"[..], b"\x84\x43\xa1\x01\x05\xa0\xf6\xf6"]
         {

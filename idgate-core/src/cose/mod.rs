@@ -1,4 +1,4 @@
-//! COSE (RFC 9052, RFC 9053) as far as mdoc, VICAL and CWT use it: one signer, one MAC, EC2 keys.
+//! COSE (RFC 9052, RFC 9053) as far as mdoc, VICAL and CWT need it: one signer, one MAC, EC2 keys.
 
 mod header;
 mod key;

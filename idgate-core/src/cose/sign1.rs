@@ -7,7 +7,7 @@ use super::{CoseError, Headers};
 use crate::codec::cbor::{Value, Writer};
 use crate::crypto::{RequestSigner, SignerUnavailable, sign_es256};
 
-/// The tag that a COSE_Sign1 may carry.
+/// The optional tag of a COSE_Sign1.
 const TAG: u64 = 18;
 /// `{1: -7}`
 const PROTECTED_ES256: &[u8] = &[0xa1, 0x01, 0x26];
@@ -30,7 +30,7 @@ impl<'t, 'a> Sign1<'t, 'a> {
     /// Reads the array of four, with or without tag 18.
     ///
     /// # Errors
-    /// It has another shape, or headers that cannot be used.
+    /// The value has another structure, or its headers cannot be used.
     pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
         let [protected, unprotected, payload, signature] = four(value, TAG)?;
         Ok(Self {
@@ -42,17 +42,17 @@ impl<'t, 'a> Sign1<'t, 'a> {
         })
     }
 
-    /// What is signed: the Sig_structure (RFC 9052 4.4) over `payload`, without external data.
+    /// The signed bytes: the Sig_structure (RFC 9052 4.4) over `payload`, without external data.
     pub(crate) fn sig_structure(&self, payload: &[u8]) -> Vec<u8> {
         authenticated("Signature1", self.headers.protected(), payload)
     }
 }
 
-/// A COSE_Sign1 by ES256 with its payload detached, and the certificates of the signer in `x5chain`
-/// (RFC 9360 2).
+/// Signs a COSE_Sign1 with ES256. The payload is detached, and the signer's certificates are in
+/// `x5chain` (RFC 9360 2).
 ///
 /// # Errors
-/// The key cannot be used now, or gives something else than an ES256 signature.
+/// The key cannot be used now, or the result is not an ES256 signature.
 pub(crate) fn sign_detached(
     signer: &dyn RequestSigner,
     payload: &[u8],
@@ -69,7 +69,7 @@ pub(crate) fn sign_detached(
     Ok(message.null().bytes(&signature).finish())
 }
 
-/// The elements of a message of four.
+/// The four elements of a message.
 pub(super) fn four<'t, 'a>(
     value: Value<'t, 'a>,
     tag: u64,

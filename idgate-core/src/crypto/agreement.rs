@@ -8,20 +8,20 @@ use zeroize::Zeroizing;
 use crate::crypto::key::{Curve, InvalidKey, PublicKey};
 use crate::crypto::provider::CryptoProvider;
 
-/// A private key for ECDH, wiped when dropped. It is not known to be a scalar of its curve until
+/// A private key for ECDH, wiped when dropped. Whether it is a scalar of its curve is checked when
 /// it is used.
 #[derive(Clone)]
 pub struct EcdhPrivateKey {
     curve: Curve,
-    // Behind a pointer: a session is moved a lot, and every move leaves the old bytes behind.
+    // Behind a pointer: sessions are moved often, and every move would leave the old bytes behind.
     scalar: Zeroizing<Box<[u8]>>,
 }
 
 impl EcdhPrivateKey {
-    /// From the scalar, big-endian, of the curve's full length.
+    /// Creates a key from the scalar, big-endian, of the curve's full length.
     ///
     /// # Errors
-    /// It has another length.
+    /// The scalar has a wrong length.
     pub fn from_scalar(curve: Curve, scalar: &[u8]) -> Result<Self, InvalidKey> {
         if scalar.len() != curve.coordinate_len() {
             return Err(InvalidKey);
@@ -46,17 +46,17 @@ impl fmt::Debug for EcdhPrivateKey {
     }
 }
 
-/// What both sides of an ECDH know: the x coordinate, of the curve's full length (SEC 1 3.3.1).
+/// The shared secret of an ECDH: the x coordinate, of the curve's full length (SEC 1 3.3.1).
 pub struct SharedSecret {
     bytes: Zeroizing<[u8; 66]>,
     len: usize,
 }
 
 impl SharedSecret {
-    /// From a provider's output.
+    /// Creates a secret from a provider's output.
     ///
     /// # Errors
-    /// It is longer than a coordinate of any curve.
+    /// The output is longer than a coordinate of any curve.
     pub fn new(x: &[u8]) -> Result<Self, InvalidKey> {
         let mut bytes = Zeroizing::new([0; 66]);
         bytes.get_mut(..x.len()).ok_or(InvalidKey)?.copy_from_slice(x);
@@ -75,7 +75,7 @@ impl fmt::Debug for SharedSecret {
     }
 }
 
-/// Agrees on secrets and authenticates with them.
+/// Key agreement, and message authentication with the agreed keys.
 pub trait KeyAgreement: fmt::Debug + Send + Sync {
     /// ECDH (SEC 1 3.3.1).
     ///
@@ -88,7 +88,7 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
         public: &PublicKey,
     ) -> Result<SharedSecret, InvalidKey>;
 
-    /// The public half of `private` (SEC 1 3.2.1).
+    /// Returns the public half of `private` (SEC 1 3.2.1).
     ///
     /// # Errors
     /// `private` is not a scalar of its curve.
@@ -99,7 +99,7 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
 }
 
 impl CryptoProvider {
-    /// One key of 32 bytes by HKDF with SHA-256 (RFC 5869 2).
+    /// Derives one key of 32 bytes with HKDF and SHA-256 (RFC 5869 2).
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn hkdf_sha256(
         &self,

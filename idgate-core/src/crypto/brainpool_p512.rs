@@ -1,6 +1,6 @@
-//! brainpoolP512r1 (RFC 5639 3.7), which no released crate has: its domain parameters over the arithmetic that
-//! bp256 and bp384 are made of (`docs/decisions/0024-brainpool-p512r1.md`). Signatures are verified with it,
-//! and nothing secret is computed.
+//! brainpoolP512r1 (RFC 5639 3.7), which no released crate supports: its domain parameters, with
+//! the arithmetic that bp256 and bp384 use (`docs/decisions/0024-brainpool-p512r1.md`). It only
+//! verifies signatures, and computes nothing secret.
 
 #![allow(unreachable_pub, reason = "the macros of the crates below make public types")]
 
@@ -63,11 +63,11 @@ impl PrimeCurveParams for BrainpoolP512r1 {
 }
 
 impl ecdsa::EcdsaCurve for BrainpoolP512r1 {
-    // X.509 knows no rule about which of the two values of s is to be taken.
+    // X.509 does not say which of the two values of s must be used.
     const NORMALIZE_S: bool = false;
 }
 
-/// Numbers modulo p, which coordinates are.
+/// Numbers modulo p: coordinates.
 mod field {
     use primefield::bigint::U512;
     use primefield::ff::PrimeField as _;
@@ -100,7 +100,7 @@ mod field {
     impl BatchInvert for FieldElement {}
 }
 
-/// Numbers modulo the order of the group, which points are multiplied by.
+/// Numbers modulo the order of the group: factors for points.
 mod scalar {
     use primefield::bigint::U512;
     use primefield::ff::PrimeField as _;

@@ -1,4 +1,5 @@
-//! Keys that sign certificates, CRLs and lists, and never credentials: RSA and the brainpool curves.
+//! Keys that sign only certificates, CRLs and lists, never credentials: RSA and the brainpool
+//! curves.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,13 +20,13 @@ use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::provider::InvalidSignature;
 use crate::limits::{MAX_RSA_BITS, MIN_RSA_BITS};
 
-/// Verifies the signatures of keys that only certificates, CRLs and lists are signed with. Messages
-/// come as their hash, which the provider's own hasher made.
+/// Verifies signatures by keys that sign only certificates, CRLs and lists. It gets the hash of a
+/// message, which the provider's own hasher computed.
 pub trait CertificateVerifier: fmt::Debug + Send + Sync {
     /// RSASSA-PKCS1-v1_5 and RSASSA-PSS (RFC 8017 8).
     ///
     /// # Errors
-    /// The signature is not this key's over what has this hash.
+    /// The signature was not made by this key over data with this hash.
     fn verify_rsa(
         &self,
         key: &RsaKey,
@@ -37,7 +38,7 @@ pub trait CertificateVerifier: fmt::Debug + Send + Sync {
     /// ECDSA on a brainpool curve (RFC 5639); `signature` is an ECDSA-Sig-Value in DER.
     ///
     /// # Errors
-    /// The signature is not this key's over what has this hash.
+    /// The signature was not made by this key over data with this hash.
     fn verify_brainpool(
         &self,
         key: &BrainpoolKey,
@@ -48,25 +49,26 @@ pub trait CertificateVerifier: fmt::Debug + Send + Sync {
 
 /// A scheme of RSA signatures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_enums)] // there are these two (RFC 8017 8)
+#[allow(clippy::exhaustive_enums)] // there are exactly these two (RFC 8017 8)
 pub enum RsaScheme {
     /// RFC 8017 8.2
     Pkcs1(HashAlg),
     /// RFC 8017 8.1, with MGF1 over the same hash
     Pss {
-        /// Of the message and of the mask.
+        /// The hash for the message and for the mask.
         hash: HashAlg,
-        /// In bytes.
+        /// The length of the salt in bytes.
         salt_len: usize,
     },
 }
 
-/// An RSA key of an allowed size.
+/// An RSA key of an accepted size.
 #[derive(Clone, Debug)]
 pub struct RsaKey(Box<RsaPublicKey>);
 
 impl RsaKey {
-    /// From modulus and exponent; `None`: it has not 2048 to 8192 bits, or no sane exponent.
+    /// Creates a key from modulus and exponent; `None`: it does not have 2048 to 8192 bits, or its
+    /// exponent is not sensible.
     pub(super) fn new(modulus: &[u8], exponent: &[u8]) -> Option<Self> {
         if modulus.len() > MAX_RSA_BITS / 8 || exponent.len() > 8 {
             return None;
@@ -76,7 +78,10 @@ impl RsaKey {
         if n.bits_vartime() < MIN_RSA_BITS {
             return None;
         }
-        #[allow(deprecated, reason = "its successor is not in rc.19, which a peer in tests/ pins")]
+        #[allow(
+            deprecated,
+            reason = "its successor is not in rc.19, which another crate in tests/ pins"
+        )]
         let key = RsaPublicKey::new_with_max_size(n, e, MAX_RSA_BITS).ok()?;
         Some(Self(Box::new(key)))
     }
@@ -97,7 +102,7 @@ impl RsaKey {
     }
 }
 
-/// A key on a brainpool curve; its point lies there.
+/// A key on a brainpool curve; its point is on the curve.
 #[derive(Clone, Debug)]
 pub struct BrainpoolKey(Brainpool);
 
@@ -109,25 +114,25 @@ enum Brainpool {
 }
 
 impl BrainpoolKey {
-    /// On brainpoolP256r1, from an uncompressed point.
+    /// Creates a key on brainpoolP256r1 from an uncompressed point.
     pub(super) fn p256r1(point: &[u8]) -> Option<Self> {
         let key = VerifyingKey::from_sec1_bytes(point).ok()?;
         Some(Self(Brainpool::P256r1(Box::new(key))))
     }
 
-    /// On brainpoolP384r1, from an uncompressed point.
+    /// Creates a key on brainpoolP384r1 from an uncompressed point.
     pub(super) fn p384r1(point: &[u8]) -> Option<Self> {
         let key = VerifyingKey::from_sec1_bytes(point).ok()?;
         Some(Self(Brainpool::P384r1(Box::new(key))))
     }
 
-    /// On brainpoolP512r1, from an uncompressed point.
+    /// Creates a key on brainpoolP512r1 from an uncompressed point.
     pub(super) fn p512r1(point: &[u8]) -> Option<Self> {
         let key = VerifyingKey::from_sec1_bytes(point).ok()?;
         Some(Self(Brainpool::P512r1(Box::new(key))))
     }
 
-    /// The curve (RFC 5639 3).
+    /// The name of the curve (RFC 5639 3).
     pub const fn curve(&self) -> &'static str {
         match self.0 {
             Brainpool::P256r1(_) => "brainpoolP256r1",
@@ -146,7 +151,7 @@ impl BrainpoolKey {
     }
 }
 
-/// By the RustCrypto crates: what both providers of this crate use.
+/// Verification by the RustCrypto crates, which both providers of this crate use.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs)] // it has no state
 pub struct PortableCertificateVerifier;
@@ -229,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_implementation_gets_the_numbers_of_a_key() {
+    fn keys_expose_their_numbers_to_other_implementations() {
         let modulus = [&[0xff; 256][..]].concat();
         let key = RsaKey::new(&modulus, &[1, 0, 1]).unwrap();
         assert_eq!((key.modulus(), key.exponent(), key.bits()), (modulus, [1, 0, 1].into(), 2048));

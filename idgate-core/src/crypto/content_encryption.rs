@@ -1,5 +1,5 @@
-//! Content encryption of JOSE (RFC 7518 5) and the key derivation before it (RFC 7518 4.6.2).
-//! It only ever opens: the verifier encrypts nothing.
+//! Content encryption of JOSE (RFC 7518 5) and its key derivation (RFC 7518 4.6.2). Only
+//! decryption: the verifier encrypts nothing.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -23,7 +23,8 @@ pub enum ContentEncryption {
     A128CbcHs256,
 }
 
-/// Encrypted content does not open. There is no detail, on purpose: it would be an oracle.
+/// The error for encrypted content that does not decrypt. There is no detail, because details would
+/// be an oracle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct DecryptionFailed;
@@ -37,14 +38,14 @@ impl fmt::Display for DecryptionFailed {
 impl core::error::Error for DecryptionFailed {}
 
 impl ContentEncryption {
-    /// Every algorithm, in the order in which wallets are offered them.
+    /// All algorithms, in the order in which wallets are offered them.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const ALL: [Self; 3] = [Self::A128Gcm, Self::A256Gcm, Self::A128CbcHs256];
 
-    /// Those that HAIP demands, in the order in which its wallets are offered them.
+    /// The algorithms that HAIP requires, in the order in which its wallets are offered them.
     pub(crate) const GCM: [Self; 2] = [Self::A256Gcm, Self::A128Gcm];
 
-    /// Its JOSE name.
+    /// Returns the JOSE name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::A128Gcm => "A128GCM",
@@ -53,7 +54,7 @@ impl ContentEncryption {
         }
     }
 
-    /// Length of its key in bytes.
+    /// Returns the length of the key in bytes.
     pub const fn key_len(self) -> usize {
         match self {
             Self::A128Gcm => 16,
@@ -62,13 +63,15 @@ impl ContentEncryption {
     }
 }
 
-/// Opens what block ciphers closed.
+/// Decryption with block ciphers.
 pub trait ContentCipher: fmt::Debug + Send + Sync {
-    /// AES GCM with a tag of 128 bits (RFC 7518 5.3), in place: `sealed` is the ciphertext and the
-    /// tag behind it, and begins with the plaintext afterwards. Returns the plaintext's length.
+    /// Decrypts AES GCM with a tag of 128 bits (RFC 7518 5.3) in place: `sealed` is the ciphertext
+    /// followed by the tag, and begins with the plaintext afterwards. Returns the plaintext's
+    /// length.
     ///
     /// # Errors
-    /// The tag is not the one of key, `iv`, `aad` and ciphertext, or the key has not 16 or 32 bytes.
+    /// The tag does not fit key, `iv`, `aad` and ciphertext, or the key does not have 16 or 32
+    /// bytes.
     fn open_gcm(
         &self,
         key: &[u8],
@@ -77,11 +80,12 @@ pub trait ContentCipher: fmt::Debug + Send + Sync {
         sealed: &mut [u8],
     ) -> Result<usize, DecryptionFailed>;
 
-    /// AES-128 CBC with PKCS #7 padding (RFC 7518 5.2.2.2), in place; returns the plaintext's
-    /// length. It authenticates nothing: only for what a MAC has authenticated.
+    /// Decrypts AES-128 CBC with PKCS #7 padding (RFC 7518 5.2.2.2) in place; returns the
+    /// plaintext's length. It authenticates nothing: use it only for data that a MAC has
+    /// authenticated.
     ///
     /// # Errors
-    /// The length is not one of blocks, or the padding is wrong.
+    /// The length is not a multiple of the block size, or the padding is wrong.
     fn open_cbc(
         &self,
         key: &[u8; 16],
@@ -90,7 +94,7 @@ pub trait ContentCipher: fmt::Debug + Send + Sync {
     ) -> Result<usize, DecryptionFailed>;
 }
 
-/// A ciphertext with what authenticates it.
+/// A ciphertext with its authentication data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealed<'s> {
     pub(crate) iv: &'s [u8],
@@ -125,7 +129,7 @@ impl CryptoProvider {
         Ok(bytes)
     }
 
-    /// The tag in constant time, and only then the padding (RFC 7518 5.2.2.2).
+    /// Checks the tag in constant time, and only then the padding (RFC 7518 5.2.2.2).
     fn open_cbc_hs256(
         &self,
         key: &[u8],
@@ -149,7 +153,7 @@ impl CryptoProvider {
     }
 
     /// The content encryption key of direct key agreement, by the Concat KDF (RFC 7518 4.6.2). One
-    /// round of SHA-256 gives as many bits as any `enc` here wants.
+    /// round of SHA-256 gives enough bits for every `enc` here.
     pub(crate) fn concat_kdf(
         &self,
         secret: &SharedSecret,
@@ -160,7 +164,7 @@ impl CryptoProvider {
         let len = |bytes: &[u8]| u32::try_from(bytes.len()).ok().map(u32::to_be_bytes);
         let algorithm = enc.name().as_bytes();
         let key_bits = u32::try_from(enc.key_len()).ok()?.checked_mul(8)?.to_be_bytes();
-        // `concat` allocates once, so that no copy of the secret stays behind.
+        // `concat` allocates once, so that no copy of the secret remains.
         let input: Zeroizing<Vec<u8>> = Zeroizing::new(
             [
                 &1u32.to_be_bytes()[..],

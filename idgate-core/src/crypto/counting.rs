@@ -1,4 +1,4 @@
-//! AWS-LC's provider, with what each call does counted as steps.
+//! AWS-LC's provider, with the work of each call counted as steps.
 
 use core::cell::Cell;
 
@@ -10,16 +10,16 @@ use crate::crypto::{
 };
 use crate::work::steps;
 
-/// A verification, an agreement: about what they take on P-256.
+/// The approximate cost of a verification or an agreement on P-256.
 const ASYMMETRIC: usize = 60_000;
-/// A point is looked for on its curve.
+/// The cost of checking that a point is on its curve.
 const POINT: usize = 8_000;
-/// RSA of 2048 bits and the brainpool curves have no assembler.
+/// RSA of 2048 bits and the brainpool curves have no assembly code.
 const PORTABLE: usize = 500_000;
-/// The start of a hash, before its first byte.
+/// The fixed cost of a hash.
 const HASH: usize = 100;
 
-/// Verifies and hashes as AWS-LC's provider does, and counts what that takes.
+/// Verifies and hashes as AWS-LC's provider does, and counts the work.
 pub const PROVIDER: CryptoProvider = CryptoProvider {
     name: OWN.name,
     verifiers: &[&Verifier(Alg::Es256), &Verifier(Alg::Es384), &Verifier(Alg::Es512)],
@@ -33,7 +33,8 @@ std::thread_local! {
     static VERIFIED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The signatures of ES256, ES384 and ES512 that this thread verified so far, those of certificates among them.
+/// The ES256, ES384 and ES512 signatures that this thread verified so far, including those on
+/// certificates.
 pub fn verified() -> usize {
     VERIFIED.get()
 }
@@ -146,7 +147,7 @@ impl CertificateVerifier for Counting {
         hash: &HashValue,
         signature: &[u8],
     ) -> Result<(), InvalidSignature> {
-        // Multiplications of numbers that are twice as long take four times as long.
+        // Multiplying numbers of twice the length takes four times as long.
         let lengths = usize::try_from(key.bits() / 1024).unwrap_or(usize::MAX);
         steps(PORTABLE / 4 * lengths * lengths);
         OWN.certificate_verifier.verify_rsa(key, scheme, hash, signature)

@@ -2,7 +2,7 @@
 
 use subtle::ConstantTimeEq;
 
-/// Whether both are equal. Takes the same time for any two inputs of the same lengths.
+/// Whether both are equal. Takes the same time for any two inputs of given lengths.
 pub fn eq(a: &[u8], b: &[u8]) -> bool {
     bool::from(a.ct_eq(b))
 }

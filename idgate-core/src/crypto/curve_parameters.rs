@@ -1,6 +1,6 @@
-//! Which curve an EC key is on: by name (RFC 5480 2.1.1.1), or by explicit domain parameters that
-//! are exactly those of a known curve (SEC 1 C.2, RFC 3279 2.3.5). Explicit parameters are never
-//! used as they stand: whoever chooses the generator can forge signatures (CVE-2020-0601).
+//! The curve of an EC key: by name (RFC 5480 2.1.1.1), or by explicit domain parameters that are
+//! exactly those of a known curve (SEC 1 C.2, RFC 3279 2.3.5). Explicit parameters are never used
+//! directly: an attacker who chooses the generator can forge signatures (CVE-2020-0601).
 
 use crate::codec::der::{self, Reader, without_leading_zeros};
 
@@ -15,17 +15,17 @@ pub(super) enum NamedCurve {
     BrainpoolP512r1,
 }
 
-/// Why a key's curve cannot be used.
+/// The reason why a key's curve cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CurveError {
     Malformed,
     Unknown,
-    /// A curve that exists but is not supported.
+    /// A known curve that is not supported.
     Unsupported(&'static str),
 }
 
 impl NamedCurve {
-    /// From the parameters of an id-ecPublicKey AlgorithmIdentifier.
+    /// Reads the parameters of an id-ecPublicKey AlgorithmIdentifier.
     pub(super) fn from_parameters(parameters: &[u8]) -> Result<Self, CurveError> {
         let mut reader = Reader::new(parameters);
         let tlv = reader.next().filter(|_| reader.is_empty()).ok_or(CurveError::Malformed)?;
@@ -240,7 +240,7 @@ const KNOWN: [DomainParameters; 6] = [
     },
 ];
 
-/// The primes of RFC 5639 curves that are recognised only to be named.
+/// The primes of RFC 5639 curves that are recognised only to name them in errors.
 const UNSUPPORTED_PRIMES: [(&str, CurveError); 2] = [
     ("d7c134aa264366862a18302575d1d787b09f075797da89f57ec8c0ff", BRAINPOOL_P224R1),
     (
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn one_other_parameter_makes_it_another_curve() {
+    fn one_changed_parameter_makes_it_another_curve() {
         for known in &KNOWN {
             for part in 0..6 {
                 let mut given = parts(known);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_curve() {
+    fn anything_else_is_not_a_curve() {
         let whole = explicit(&parts(&KNOWN[0]));
         for len in 0..whole.len() {
             assert!(NamedCurve::from_parameters(&whole[..len]).is_err(), "{len}");

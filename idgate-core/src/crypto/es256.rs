@@ -22,10 +22,10 @@ pub struct Es256Key {
 }
 
 impl Es256Key {
-    /// A fresh key.
+    /// Generates a key.
     ///
     /// # Errors
-    /// There is no entropy.
+    /// There is no entropy, or it gives no scalar.
     pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
         let mut scalar = Zeroizing::new([0; 32]);
         for _ in 0..MAX_KEY_DRAWS {
@@ -37,12 +37,12 @@ impl Es256Key {
         Err(EntropyUnavailable::new())
     }
 
-    /// From the scalar, big-endian, 32 bytes.
+    /// Creates a key from the scalar, big-endian, 32 bytes.
     ///
     /// # Errors
-    /// It is not a scalar of P-256.
+    /// The bytes are not a scalar of P-256.
     pub fn from_scalar(scalar: &[u8]) -> Result<Self, InvalidKey> {
-        // `from_slice` would take a shorter text for one with leading zeros.
+        // `from_slice` would accept a shorter scalar as one with leading zeros.
         let scalar: &[u8; 32] = scalar.try_into().map_err(|_| InvalidKey)?;
         let signing = SigningKey::from_slice(scalar).map_err(|_| InvalidKey)?;
         let point = signing.verifying_key().to_sec1_point(false);
@@ -50,10 +50,10 @@ impl Es256Key {
         Ok(Self { signing, public })
     }
 
-    /// From a PEM file: `PRIVATE KEY` (PKCS #8, RFC 5208) or `EC PRIVATE KEY` (SEC 1 C.4).
+    /// Reads a PEM file: `PRIVATE KEY` (PKCS #8, RFC 5208) or `EC PRIVATE KEY` (SEC 1 C.4).
     ///
     /// # Errors
-    /// It is not the file of one private key on P-256, or it is encrypted.
+    /// The file does not contain exactly one private key on P-256, or it is encrypted.
     pub fn from_pem(pem: &[u8]) -> Result<Self, KeyFileError> {
         let text = core::str::from_utf8(pem).map_err(|_| KeyFileError("is not PEM"))?;
         if text.contains("ENCRYPTED") {
@@ -85,20 +85,20 @@ impl Es256Key {
         sha256_of_public(self.public.to_jwk_json(None).as_bytes())
     }
 
-    /// The raw signature r‖s of `message` (RFC 7518 3.4). The secret number of each signature comes
-    /// from key and message (RFC 6979), so that no randomness is needed.
+    /// Returns the raw signature r‖s of `message` (RFC 7518 3.4). The secret number of each
+    /// signature derives from key and message (RFC 6979), so no randomness is needed.
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         let signature: Signature = self.signing.sign(message);
         signature.to_bytes().into()
     }
 }
 
-/// Hashes public bytes into the name of a signer, which has its name before it meets a provider.
+/// Hashes public bytes into the name of a signer, which needs its name before there is a provider.
 pub(crate) fn sha256_of_public(data: &[u8]) -> [u8; 32] {
     Sha256::digest(data).into()
 }
 
-/// Never the key.
+/// Omits the key.
 impl fmt::Debug for Es256Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Es256Key")
@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_what_the_entropy_gave() {
+    fn the_key_is_the_bytes_of_the_entropy() {
         let key = Es256Key::generate(&mut CountingEntropy::default()).unwrap();
         assert_eq!(*key.expose_scalar(), [1; 32]);
         assert_eq!(format!("{key:?}"), "Es256Key");
     }
 
     #[test]
-    fn a_source_that_only_gives_zeros_is_given_up() {
+    fn a_source_of_only_zeros_fails() {
         struct Zeros(u8);
         impl Entropy for Zeros {
             fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {

@@ -1,4 +1,4 @@
-//! Hash algorithms by their names in "Named Information" (RFC 9901 4.1.1), and their values.
+//! Hash algorithms by their "Named Information" names (RFC 9901 4.1.1), and hash values.
 
 use core::fmt;
 
@@ -20,7 +20,7 @@ pub enum HashAlg {
 }
 
 impl HashAlg {
-    /// From its name, as `sha-256`; case-sensitive.
+    /// Returns the algorithm with this name, for example `sha-256`; case-sensitive.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -42,7 +42,7 @@ impl HashAlg {
     }
 }
 
-/// A digest, on the stack.
+/// A digest, stored on the stack.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct HashValue {
     bytes: [u8; 64],
@@ -50,7 +50,7 @@ pub struct HashValue {
 }
 
 impl HashValue {
-    /// From a provider's output; longer input than any hash is cut.
+    /// Creates a digest from a provider's output; input longer than any hash is cut.
     pub fn new(value: &[u8]) -> Self {
         let mut bytes = [0; 64];
         let len = value.len().min(64);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_no_algorithm_but_the_three() {
+    fn other_algorithms_are_unknown() {
         assert_eq!(HashAlg::from_name("sha-384"), Some(HashAlg::Sha384));
         for other in
             ["", "SHA-256", "sha256", "sha-1", "sha-256-128", "sha3-256", "md5", "sha-256 "]

@@ -1,6 +1,6 @@
-//! Hybrid public key encryption (RFC 9180) as ISO/IEC TS 18013-7 Annex C uses it: base mode,
-//! DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, one message without associated data. It only
-//! ever opens: the verifier encrypts nothing.
+//! Hybrid public key encryption (RFC 9180) as used by ISO/IEC TS 18013-7 Annex C: base mode,
+//! DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, one message without associated data. Only
+//! decryption: the verifier encrypts nothing.
 
 use alloc::vec::Vec;
 
@@ -12,20 +12,20 @@ use crate::crypto::key::{Curve, PublicKey};
 use crate::crypto::provider::CryptoProvider;
 
 const VERSION: &[u8] = b"HPKE-v1";
-/// `suite_id` inside of the KEM, and outside (RFC 9180 4.1, 5.1).
+/// `suite_id` inside the KEM and outside it (RFC 9180 4.1, 5.1).
 const KEM: &[u8] = b"KEM\x00\x10";
 const SUITE: &[u8] = b"HPKE\x00\x10\x00\x01\x00\x01";
 const MODE_BASE: u8 = 0;
 
-/// What sender and recipient agreed on, before it is bound to what it is for (RFC 9180 4.1).
+/// The shared secret of sender and recipient, before it is bound to its purpose (RFC 9180 4.1).
 pub(crate) struct HpkeSecret(Zeroizing<[u8; 32]>);
 
 impl CryptoProvider {
-    /// Agrees with the sender whose ephemeral key is `enc`; `public` is the half of `private` that it
-    /// encrypted to (RFC 9180 4.1, Decap).
+    /// Agrees with the sender, whose ephemeral key is `enc`; the sender encrypted to `public`, the
+    /// public half of `private` (RFC 9180 4.1, Decap).
     ///
     /// # Errors
-    /// `enc` is not an uncompressed point on P-256, or `private` not a key on it.
+    /// `enc` is not an uncompressed point on P-256, or `private` is not a key on it.
     pub(crate) fn hpke_decap(
         &self,
         private: &EcdhPrivateKey,
@@ -40,11 +40,11 @@ impl CryptoProvider {
         Ok(HpkeSecret(expanded))
     }
 
-    /// Opens the first message that was sealed for `info` (RFC 9180 5.1, 5.2): the ciphertext with the
-    /// tag behind it.
+    /// Decrypts the first message that was sealed for `info` (RFC 9180 5.1, 5.2): the ciphertext
+    /// followed by the tag.
     ///
     /// # Errors
-    /// It was sealed by somebody else, or for something else.
+    /// The message was sealed by another sender, or for another purpose.
     pub(crate) fn hpke_open(
         &self,
         secret: &HpkeSecret,
@@ -59,7 +59,7 @@ impl CryptoProvider {
         self.open_content(ContentEncryption::A128Gcm, key, sealed)
     }
 
-    /// Key and nonce of the first message, each at the front of what is returned.
+    /// Key and nonce of the first message, each at the front of its array.
     fn key_schedule(
         &self,
         secret: &HpkeSecret,
@@ -81,12 +81,12 @@ impl CryptoProvider {
         label: &[u8],
         secret: &[u8],
     ) -> Zeroizing<[u8; 32]> {
-        // `concat` allocates once, so that no copy of the secret stays behind.
+        // `concat` allocates once, so that no copy of the secret remains.
         let input = Zeroizing::new([VERSION, suite, label, secret].concat());
         Zeroizing::new(self.agreement.hmac_sha256(salt, &input))
     }
 
-    /// One block of HKDF gives as much as is ever wanted here; the first `len` bytes of it count.
+    /// One block of HKDF is always enough here; only its first `len` bytes count.
     fn labeled_expand(
         &self,
         suite: &[u8],
@@ -142,7 +142,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_step_is_that_of_other_software() {
+    fn every_step_matches_other_software() {
         for provider in PROVIDERS {
             let (private, public) = recipient(provider);
             let sender = PublicKey::from_sec1(Curve::P256, &bytes(ENC)).unwrap();
@@ -166,7 +166,7 @@ pub(crate) mod tests {
 
     /// RFC 9180 A.3.1, up to the first message, which has associated data there.
     #[test]
-    fn every_step_is_that_of_the_rfc() {
+    fn every_step_matches_the_rfc() {
         const ENC: &str = "04a92719c6195d5085104f469a8b9814d5838ff72b60501e2c4466e5e67b325ac98536d7b61a\
             1af4b78e5b7f951c0900be863c403ce65c9bfcb9382657222d18c4";
         const SEALED: &str = "5ad590bb8baa577f8619db35a36311226a896e7342a6d836d8b7bcd2f20b6c7f9076ac232e\
@@ -224,7 +224,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_sealed_for_something_else_stays_closed() {
+    fn messages_sealed_for_another_purpose_do_not_open() {
         for provider in PROVIDERS {
             let (enc, info, sealed) = (bytes(ENC), bytes(TRANSCRIPT), bytes(SEALED));
             assert!(open(provider, &enc, &info, &sealed).is_some());

@@ -1,4 +1,4 @@
-//! Keys that sign certificates, CRLs and lists, as certificates have them.
+//! Keys in certificates that sign certificates, CRLs and lists.
 
 use alloc::format;
 use alloc::string::String;
@@ -17,12 +17,12 @@ pub(crate) enum IssuerKey {
     Brainpool(BrainpoolKey),
     Rsa {
         key: RsaKey,
-        /// The key says that it makes RSASSA-PSS signatures only (RFC 4055 1.2).
+        /// The key is only for RSASSA-PSS signatures (RFC 4055 1.2).
         pss_only: bool,
     },
 }
 
-/// A certificate's key that cannot be used; the text says why.
+/// The error for a certificate's key that cannot be used; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct UnusableKey(pub(crate) &'static str);
 
@@ -39,11 +39,11 @@ const BAD_POINT: UnusableKey = UnusableKey("is not an uncompressed point on its 
 const BAD_RSA: UnusableKey = UnusableKey("is not an RSA key of 2048 to 8192 bits");
 
 impl IssuerKey {
-    /// From SubjectPublicKeyInfo (RFC 5280 4.1.2.7). That a point lies on a NIST curve is for the
-    /// provider to say when it verifies.
+    /// Reads SubjectPublicKeyInfo (RFC 5280 4.1.2.7). The provider checks that a point is on a NIST
+    /// curve when it verifies.
     ///
     /// # Errors
-    /// It is malformed, or of a kind or curve that is not supported.
+    /// The bytes are malformed, or the kind or curve of the key is not supported.
     pub(crate) fn from_spki(spki: &[u8]) -> Result<Self, UnusableKey> {
         let mut spki = Reader::within(spki, der::SEQUENCE).ok_or(MALFORMED)?;
         let algorithm = spki.element(der::SEQUENCE).ok_or(MALFORMED)?.content;
@@ -62,7 +62,7 @@ impl IssuerKey {
         }
     }
 
-    /// The key, if it is of a kind that credentials are signed with.
+    /// The key, if credentials may be signed with this kind of key.
     pub(crate) fn nist(&self) -> Option<&PublicKey> {
         match self {
             Self::Nist(key) => Some(key),
@@ -70,7 +70,7 @@ impl IssuerKey {
         }
     }
 
-    /// Its kind for people, as `RSA 4096`.
+    /// The kind of the key for people, for example `RSA 4096`.
     pub(crate) fn kind(&self) -> String {
         match self {
             Self::Nist(key) => key.curve().name().into(),

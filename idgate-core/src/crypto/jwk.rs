@@ -2,8 +2,8 @@
 //! (RFC 7638).
 //!
 //! Only public keys are read: a private member is refused, so that a leaked key is noticed and not
-//! used. `alg`, `use` and `key_ops` may be absent; when present they must allow verification with
-//! the algorithm of the curve. Other members are ignored (RFC 7517 4).
+//! used. `alg`, `use` and `key_ops` may be absent; if present they must allow verification with the
+//! algorithm of the curve. Other members are ignored (RFC 7517 4).
 
 use alloc::string::String;
 use core::fmt;
@@ -15,7 +15,7 @@ use crate::codec::json::{Tape, Text, Value, json_text};
 use crate::crypto::key::{Curve, PublicKey};
 use crate::crypto::provider::CryptoProvider;
 
-/// A public EC key with the members that choose it.
+/// A public EC key with the members that select it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Jwk {
@@ -54,10 +54,10 @@ const BAD_KEY_OPS: JwkError = JwkError("has key_ops without verify");
 const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 impl Jwk {
-    /// A public key from a JSON object.
+    /// Reads a public key from a JSON object.
     ///
     /// # Errors
-    /// It is not a public EC key on a known curve, it carries a private member, or its `alg`, `use`
+    /// The value is not a public EC key on a known curve, has a private member, or its `alg`, `use`
     /// or `key_ops` do not allow verification.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
@@ -66,10 +66,10 @@ impl Jwk {
         Ok(Self { key, kid: kid.map(|kid| kid.into_owned()) })
     }
 
-    /// A public key from JSON text.
+    /// Reads a public key from JSON text.
     ///
     /// # Errors
-    /// As [`Jwk::from_json`].
+    /// Those of [`Jwk::from_json`].
     pub fn parse(text: &[u8]) -> Result<Self, JwkError> {
         let mut tape = Tape::default();
         let id = tape.parse(text).map_err(|_| NOT_JSON)?;
@@ -78,10 +78,10 @@ impl Jwk {
 }
 
 impl PublicKey {
-    /// The key in a JWK that verifies signatures: one rule for issuers and holders.
+    /// Reads the key of a JWK that verifies signatures, by the same rule for issuers and holders.
     ///
     /// # Errors
-    /// As [`PublicKey::from_jwk`], or `alg`, `use` or `key_ops` do not allow verification.
+    /// Those of [`PublicKey::from_jwk`], or `alg`, `use` or `key_ops` do not allow verification.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_signing_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let key = Self::from_jwk(value)?;
@@ -89,10 +89,10 @@ impl PublicKey {
         Ok(key)
     }
 
-    /// The key in a JWK, whatever else the JWK says of it: the place gives the purpose.
+    /// Reads the key of a JWK without checking its use, where the context gives the purpose.
     ///
     /// # Errors
-    /// It is not a public EC key on a known curve, or it carries a private member.
+    /// The value is not a public EC key on a known curve, or has a private member.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let members = value.members().ok_or(NOT_OBJECT)?;
@@ -102,7 +102,8 @@ impl PublicKey {
         Self::from_public_members(value)
     }
 
-    /// The public half of a JWK that may be private, for whoever holds the private half.
+    /// Reads the public half of a JWK that may have private members, for a caller that holds the
+    /// private half.
     pub(crate) fn from_public_members(value: Value<'_, '_>) -> Result<Self, JwkError> {
         text(value, "kty").filter(|kty| kty.is("EC")).ok_or(NOT_EC)?;
         let crv = text(value, "crv").ok_or(BAD_CURVE)?;
@@ -110,7 +111,8 @@ impl PublicKey {
         public_key(value, curve)
     }
 
-    /// The key as a JWK of its required members in lexicographic order, with `kid` when given.
+    /// Returns the key as a JWK with its required members in lexicographic order, and with `kid` if
+    /// given.
     pub fn to_jwk_json(&self, kid: Option<&str>) -> String {
         #[derive(Serialize)]
         struct Members<'a> {
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_json_object() {
+    fn refuses_text_that_is_not_a_json_object() {
         for (text, expected) in [
             ("", NOT_JSON),
             ("{", NOT_JSON),
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_kid_that_is_no_string() {
+    fn refuses_a_kid_that_is_not_a_string() {
         for kid in ["1", "null", "[]", "{}", "true"] {
             assert_eq!(with(&format!(r#""kid":{kid},"#)).err(), Some(BAD_KID), "{kid}");
         }
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_what_it_reads() {
+    fn a_written_key_reads_back() {
         let key = with("").unwrap().key;
         let json = key.to_jwk_json(Some("did:web:a#\"1\""));
         let back = Jwk::parse(json.as_bytes()).unwrap();

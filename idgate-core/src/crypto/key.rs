@@ -20,17 +20,17 @@ pub enum Alg {
 }
 
 impl Alg {
-    /// Every algorithm, weakest curve first.
+    /// All algorithms, weakest curve first.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const ALL: [Self; 3] = [Self::Es256, Self::Es384, Self::Es512];
 
-    /// From its JOSE name; case-sensitive.
+    /// Returns the algorithm with this JOSE name; case-sensitive.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|alg| alg.name() == name)
     }
 
-    /// Its JOSE name.
+    /// Returns the JOSE name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
@@ -59,17 +59,17 @@ pub enum Curve {
 }
 
 impl Curve {
-    /// Every curve, weakest first.
+    /// All curves, weakest first.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const ALL: [Self; 3] = [Self::P256, Self::P384, Self::P521];
 
-    /// From its JWK name (RFC 7518 6.2.1.1).
+    /// Returns the curve with this JWK name (RFC 7518 6.2.1.1).
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|curve| curve.name() == name)
     }
 
-    /// Its JWK name.
+    /// Returns the JWK name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P256 => "P-256",
@@ -78,7 +78,7 @@ impl Curve {
         }
     }
 
-    /// Length of a coordinate in bytes.
+    /// Returns the length of a coordinate in bytes.
     pub const fn coordinate_len(self) -> usize {
         match self {
             Self::P256 => 32,
@@ -87,7 +87,7 @@ impl Curve {
         }
     }
 
-    /// The algorithm that keys of this curve sign with.
+    /// Returns the algorithm that keys of this curve sign with.
     pub const fn alg(self) -> Alg {
         match self {
             Self::P256 => Alg::Es256,
@@ -97,15 +97,15 @@ impl Curve {
     }
 }
 
-/// A public key: curve and uncompressed point. That the point lies on the curve is checked by the
-/// provider at every use.
+/// A public key: curve and uncompressed point. The provider checks at every use that the point is
+/// on the curve.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct PublicKey {
     curve: Curve,
     sec1: [u8; 133],
 }
 
-/// Bytes that are not a public key of a known curve.
+/// The error for bytes that are not a public key of a known curve.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct InvalidKey;
@@ -119,10 +119,10 @@ impl fmt::Display for InvalidKey {
 impl core::error::Error for InvalidKey {}
 
 impl PublicKey {
-    /// From affine coordinates, each of the curve's full length.
+    /// Creates a key from affine coordinates, each of the curve's full length.
     ///
     /// # Errors
-    /// A coordinate has another length.
+    /// A coordinate has a wrong length.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_coordinates(curve: Curve, x: &[u8], y: &[u8]) -> Result<Self, InvalidKey> {
         let len = curve.coordinate_len();
@@ -136,10 +136,10 @@ impl PublicKey {
         Ok(Self { curve, sec1 })
     }
 
-    /// From an uncompressed point (SEC 1 2.3.4).
+    /// Creates a key from an uncompressed point (SEC 1 2.3.4).
     ///
     /// # Errors
-    /// It has another length or form.
+    /// The point has a wrong length or form.
     pub fn from_sec1(curve: Curve, point: &[u8]) -> Result<Self, InvalidKey> {
         let coordinates = point.strip_prefix(&[4]).ok_or(InvalidKey)?;
         let (x, y) = coordinates.split_at_checked(curve.coordinate_len()).ok_or(InvalidKey)?;

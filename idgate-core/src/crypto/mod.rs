@@ -1,5 +1,6 @@
-//! Cryptography behind one struct of static parts: a [`CryptoProvider`] verifies and hashes; it
-//! holds no keys, makes no randomness, and says no more than "invalid".
+//! Cryptography behind one struct of static parts. A [`CryptoProvider`] verifies, agrees on keys,
+//! decrypts and hashes. It holds no keys, generates no randomness, and reports failures without
+//! details.
 
 mod agreement;
 mod brainpool_p512;

@@ -1,5 +1,5 @@
-//! The parts of a provider: what verifies signatures and hashes is a trait here, what agrees on keys
-//! and decrypts stands with its values.
+//! The parts of a provider. The traits for verifying and hashing are here; those for key agreement
+//! and decryption are next to their types.
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ use crate::crypto::content_encryption::ContentCipher;
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::key::{Alg, InvalidKey, PublicKey};
 
-/// The parts that verification needs. Swap one with struct update syntax.
+/// The cryptography that verification needs. To replace a part, use struct update syntax.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // made by struct update in other crates
+#[allow(clippy::exhaustive_structs)] // other crates create it by struct update
 pub struct CryptoProvider {
-    /// Name for reports, as `aws-lc-rs`.
+    /// The name for reports, for example `aws-lc-rs`.
     pub name: &'static str,
-    /// At most one per algorithm.
+    /// Verifiers, at most one per algorithm.
     pub verifiers: &'static [&'static dyn SignatureVerifier],
     /// Hashing.
     pub hasher: &'static dyn Hasher,
@@ -28,16 +28,16 @@ pub struct CryptoProvider {
 }
 
 impl CryptoProvider {
-    /// The verifier for `alg`, if this provider has one.
+    /// Returns the verifier for `alg`, if this provider has one.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn verifier(&self, alg: Alg) -> Option<&'static dyn SignatureVerifier> {
         self.verifiers.iter().copied().find(|verifier| verifier.alg() == alg)
     }
 
-    /// Verifies with the algorithm that belongs to the key's curve: the key chooses, never a token.
+    /// Verifies with the algorithm of the key's curve: the key decides, never a token.
     ///
     /// # Errors
-    /// The signature is not this key's over `message`, or this provider lacks the algorithm.
+    /// The signature was not made by this key over `message`, or this provider lacks the algorithm.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn verify(
         &self,
@@ -48,8 +48,8 @@ impl CryptoProvider {
         self.verifier(key.alg()).ok_or(InvalidSignature)?.verify(key, message, signature)
     }
 
-    /// Whether `key` can verify anything: its point lies on its curve (SEC 1 3.2.2). Meant for
-    /// the moment a key is trusted; `CryptoProvider::verify` looks again at every use.
+    /// Checks that `key` can verify signatures: its point is on its curve (SEC 1 3.2.2). Call it
+    /// when a key becomes trusted; `CryptoProvider::verify` checks again at every use.
     ///
     /// # Errors
     /// The point is not on the curve, or this provider lacks the algorithm.
@@ -63,7 +63,7 @@ impl CryptoProvider {
         self.hasher.hash(alg, data)
     }
 
-    /// The SHA-256 digest of `data`.
+    /// Returns the SHA-256 digest of `data`.
     pub(crate) fn sha256(&self, data: &[u8]) -> [u8; 32] {
         let digest = self.hash(HashAlg::Sha256, data);
         let mut sha256 = [0; 32];
@@ -79,11 +79,11 @@ pub trait SignatureVerifier: fmt::Debug + Send + Sync {
     /// The algorithm.
     fn alg(&self) -> Alg;
 
-    /// `signature` is raw r‖s of the curve's length (RFC 7518 3.4). Anything else is invalid, and
-    /// so is a key of another curve, or beside its curve.
+    /// Verifies `signature`, raw r‖s of the curve's length (RFC 7518 3.4). Any other form is
+    /// invalid, and so is a key of another curve or with a point that is not on its curve.
     ///
     /// # Errors
-    /// The signature is not this key's over `message`.
+    /// The signature was not made by this key over `message`.
     fn verify(
         &self,
         key: &PublicKey,
@@ -91,11 +91,11 @@ pub trait SignatureVerifier: fmt::Debug + Send + Sync {
         signature: &[u8],
     ) -> Result<(), InvalidSignature>;
 
-    /// The same as certificates have it (RFC 5758 3.2): the hash is named beside the curve, and
-    /// `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
+    /// Verifies a signature as certificates have it (RFC 5758 3.2): the hash is named in addition
+    /// to the curve, and `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
     ///
     /// # Errors
-    /// The signature is not this key's over `message`.
+    /// The signature was not made by this key over `message`.
     fn verify_x509(
         &self,
         key: &PublicKey,
@@ -104,20 +104,20 @@ pub trait SignatureVerifier: fmt::Debug + Send + Sync {
         signature: &[u8],
     ) -> Result<(), InvalidSignature>;
 
-    /// Whether `key` is a point on the curve of this algorithm (SEC 1 3.2.2).
+    /// Checks that `key` is a point on the curve of this algorithm (SEC 1 3.2.2).
     ///
     /// # Errors
-    /// It belongs to another curve, or to none.
+    /// The key is for another curve, or its point is not on the curve.
     fn check_key(&self, key: &PublicKey) -> Result<(), InvalidKey>;
 }
 
 /// Computes digests.
 pub trait Hasher: fmt::Debug + Send + Sync {
-    /// The digest of `data`.
+    /// Returns the digest of `data`.
     fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue;
 }
 
-/// The signature does not verify. There is no detail, on purpose.
+/// The error for a signature that does not verify. There is intentionally no detail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct InvalidSignature;

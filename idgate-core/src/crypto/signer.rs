@@ -1,4 +1,4 @@
-//! Who signs Request Objects: a key in software, or whatever stands behind [`RequestSigner`].
+//! Signers of Request Objects: a software key, or any implementation of [`RequestSigner`].
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,32 +9,32 @@ use core::fmt;
 use crate::crypto::es256::Es256Key;
 use crate::crypto::key::{Alg, PublicKey};
 
-/// Signs Request Objects (RFC 9101), and DeviceRequests for browsers (ISO/IEC 18013-5 9.1.4) where it has
-/// a certificate. The key may live in an HSM.
+/// Signs Request Objects (RFC 9101) and, if it has a certificate, DeviceRequests for browsers
+/// (ISO/IEC 18013-5 9.1.4). The key may be in an HSM.
 pub trait RequestSigner: fmt::Debug + Send + Sync {
     /// The algorithm. Request Objects are signed with ES256.
     fn alg(&self) -> Alg;
 
-    /// The name that sessions keep of who signs their requests. Of a signer without a certificate it
-    /// is the DID URL of the key's verification method, as `did:web:gateway.example#key`: the `kid`
+    /// The signer's name, which sessions store. For a signer without a certificate it is the DID
+    /// URL of the key's verification method, for example `did:web:gateway.example#key`: the `kid`
     /// of every object, and of the key in both published documents.
     fn key_id(&self) -> &str;
 
-    /// The certificate of the key and those between it and the root, in DER, leaf first and without
-    /// the root (OpenID4VP 5.9.3, HAIP 1.0 5). A signer that has one signs what goes by `x509_san_dns`
-    /// and `x509_hash`, and reader authentication under any name.
+    /// The key's certificate and those between it and the root, in DER, leaf first and without the
+    /// root (OpenID4VP 5.9.3, HAIP 1.0 5). A signer with a certificate signs requests under
+    /// `x509_san_dns` and `x509_hash`, and reader authentication under any client identifier.
     fn certificate_chain(&self) -> &[Vec<u8>] {
         &[]
     }
 
-    /// The public half, which a verifier shows in its DID document and its JWK set, and compares with the certificate.
-    /// `None`: you publish it yourself.
+    /// The public half. A verifier publishes it in its DID document and its JWK set, and compares
+    /// it with the certificate. `None`: you publish it yourself.
     fn published_key(&self) -> Option<PublicKey> {
         None
     }
 
-    /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`: of a JWS, or of a COSE_Sign1, which is
-    /// CBOR, once for each document that is asked for.
+    /// Returns the raw signature r‖s (RFC 7518 3.4) of `signing_input`: that of a JWS, or that of a
+    /// COSE_Sign1, which is CBOR. There is one COSE_Sign1 for each requested document.
     ///
     /// # Errors
     /// The key cannot be used now.
@@ -63,10 +63,10 @@ impl<S: RequestSigner + ?Sized> RequestSigner for Arc<S> {
     }
 }
 
-/// The raw signature of 64 bytes that ES256 has.
+/// Signs with ES256, and checks that the raw signature has 64 bytes.
 ///
 /// # Errors
-/// The key cannot be used now, or gives something else.
+/// The key cannot be used now, or the signature has another length.
 pub(crate) fn sign_es256(
     signer: &dyn RequestSigner,
     signing_input: &[u8],
@@ -81,13 +81,14 @@ pub(crate) fn sign_es256(
     Ok(signature)
 }
 
-/// The signing key could not be used. The operator must act; the text says why.
+/// The error for a signing key that cannot be used. The operator must act; the text says why.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SignerUnavailable(pub Cow<'static, str>);
 
 impl SignerUnavailable {
-    /// For implementors of [`RequestSigner`]; `why` is for the operator's log.
+    /// Creates the error, for implementations of [`RequestSigner`]; `why` is for the operator's
+    /// log.
     pub fn new(why: impl Into<Cow<'static, str>>) -> Self {
         Self(why.into())
     }
@@ -101,7 +102,8 @@ impl fmt::Display for SignerUnavailable {
 
 impl core::error::Error for SignerUnavailable {}
 
-/// A file of a key or of certificates that cannot be used; the text says why, never what is in it.
+/// The error for a file of a key or of certificates that cannot be used; the text says why, and
+/// never quotes the file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct KeyFileError(pub &'static str);
@@ -114,7 +116,7 @@ impl fmt::Display for KeyFileError {
 
 impl core::error::Error for KeyFileError {}
 
-/// A key in memory that signs.
+/// A signer with a key in memory.
 ///
 /// ```no_run
 /// # fn example(key: &[u8], chain: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
@@ -131,13 +133,14 @@ pub struct SoftwareSigner {
 }
 
 impl SoftwareSigner {
-    /// Signs with `key` under the DID URL `key_id`; [`SoftwareSigner::under_did`] makes one.
+    /// Signs with `key` under the DID URL `key_id`; [`SoftwareSigner::under_did`] derives the DID
+    /// URL.
     pub fn new(key: Es256Key, key_id: impl Into<String>) -> Self {
         Self { key, key_id: key_id.into(), certificate_chain: Vec::new() }
     }
 
-    /// With the certificate of the key and those between it and the root, as
-    /// [`RequestSigner::certificate_chain`] has them.
+    /// Adds the key's certificate and those between it and the root, in the form of
+    /// [`RequestSigner::certificate_chain`].
     #[must_use]
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn with_certificate_chain(mut self, chain: Vec<Vec<u8>>) -> Self {
@@ -154,7 +157,7 @@ impl SoftwareSigner {
         &self.key
     }
 
-    /// The public half, to be published.
+    /// The public half, for publication.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn public_key(&self) -> &PublicKey {
         self.key.public_key()

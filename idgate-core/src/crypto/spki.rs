@@ -1,5 +1,6 @@
 //! Public keys as SubjectPublicKeyInfo (RFC 5480 2), in DER and in PEM (RFC 7468 13). Only named
-//! curves and uncompressed points: everything before the point is a constant of its curve.
+//! curves and uncompressed points are supported, so everything before the point is a constant of
+//! its curve.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::crypto::key::{Curve, PublicKey};
 
-/// A key file that holds no usable public key; the text says why.
+/// The error for a key file without a usable public key; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SpkiError(pub &'static str);
@@ -30,16 +31,16 @@ const NOT_SPKI: SpkiError =
 const NOT_PEM: SpkiError = SpkiError("is not one PEM block with the label PUBLIC KEY");
 
 impl PublicKey {
-    /// The key as DER SubjectPublicKeyInfo (RFC 5480 2).
+    /// Returns the key as DER SubjectPublicKeyInfo (RFC 5480 2).
     pub fn spki_der(&self) -> Vec<u8> {
         [spki_prefix(self.curve()), self.sec1()].concat()
     }
 
-    /// A key from DER SubjectPublicKeyInfo with a named curve and an uncompressed point. Whether
-    /// the point lies on the curve is for [`CryptoProvider::check_key`] to say.
+    /// Reads DER SubjectPublicKeyInfo with a named curve and an uncompressed point.
+    /// [`CryptoProvider::check_key`] checks that the point is on the curve.
     ///
     /// # Errors
-    /// It is a private key, or no such public key.
+    /// The bytes are a private key, or not such a public key.
     ///
     /// [`CryptoProvider::check_key`]: crate::crypto::CryptoProvider::check_key
     pub fn from_spki_der(der: &[u8]) -> Result<Self, SpkiError> {
@@ -52,10 +53,10 @@ impl PublicKey {
         Self::from_coordinates(curve, x, y).map_err(|_| NOT_SPKI)
     }
 
-    /// A key from a PEM file with one block `PUBLIC KEY` (RFC 7468 13) and nothing else.
+    /// Reads a PEM file with one block `PUBLIC KEY` (RFC 7468 13) and nothing else.
     ///
     /// # Errors
-    /// As [`PublicKey::from_spki_der`], or the text is not such a PEM file.
+    /// Those of [`PublicKey::from_spki_der`], or the text is not such a PEM file.
     pub fn from_pem(text: &str) -> Result<Self, SpkiError> {
         if text.contains("PRIVATE KEY-----") {
             return Err(PRIVATE);
@@ -70,8 +71,8 @@ impl PublicKey {
     }
 }
 
-/// All of the SubjectPublicKeyInfo before the point: its header, the AlgorithmIdentifier of
-/// id-ecPublicKey with the named curve, and the header of the BIT STRING with no unused bits.
+/// The SubjectPublicKeyInfo before the point: its header, the AlgorithmIdentifier of id-ecPublicKey
+/// with the named curve, and the header of the BIT STRING with no unused bits.
 const fn spki_prefix(curve: Curve) -> &'static [u8] {
     match curve {
         Curve::P256 => {
@@ -162,7 +163,7 @@ elBXyH9ORGBUOlZBTIk=
 
     #[test]
     fn refuses_private_keys_and_says_so() {
-        // The beginnings of PKCS#8 and SEC 1 keys, with long and short length.
+        // The first bytes of PKCS#8 and SEC 1 keys, with long and short lengths.
         for der in [
             &b"\x30\x81\x87\x02\x01\x00\x30\x13"[..],
             b"\x30\x77\x02\x01\x01\x04\x20",

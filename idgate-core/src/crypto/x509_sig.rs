@@ -1,5 +1,5 @@
-//! Signatures on certificates, CRLs and CMS (RFC 5758, RFC 4055): ECDSA and RSA with SHA-2.
-//! SHA-1 and everything unknown has no value here, so it cannot be accepted.
+//! Signatures on certificates, CRLs and CMS (RFC 5758, RFC 4055): ECDSA and RSA with SHA-2. SHA-1
+//! and unknown algorithms have no value here, so they cannot be accepted.
 
 use crate::codec::der::{self, Reader};
 use crate::crypto::certificate_keys::RsaScheme;
@@ -7,7 +7,7 @@ use crate::crypto::hash::HashAlg;
 use crate::crypto::issuer_key::IssuerKey;
 use crate::crypto::provider::{CryptoProvider, InvalidSignature};
 
-/// What an AlgorithmIdentifier of a signature says.
+/// The AlgorithmIdentifier of a signature.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum SignatureAlgorithm {
     /// RFC 5758 3.2
@@ -16,16 +16,16 @@ pub(crate) enum SignatureAlgorithm {
     RsaPkcs1(HashAlg),
     /// RFC 4055 3.1, with MGF1 over the same hash
     RsaPss {
-        /// Of the message and of the mask.
+        /// The hash for the message and for the mask.
         hash: HashAlg,
-        /// In bytes.
+        /// The length of the salt in bytes.
         salt_len: usize,
     },
 }
 
 impl SignatureAlgorithm {
-    /// From the content of an OBJECT IDENTIFIER and the parameters as a whole element; `None`
-    /// for SHA-1 and all that is not known.
+    /// Reads the content of an OBJECT IDENTIFIER and the parameters as a whole element; `None` for
+    /// SHA-1 and unknown algorithms.
     pub(crate) fn new(oid: &[u8], parameters: Option<&[u8]>) -> Option<Self> {
         match oid {
             ECDSA_WITH_SHA256 => Some(Self::Ecdsa(HashAlg::Sha256)),
@@ -39,7 +39,7 @@ impl SignatureAlgorithm {
         }
     }
 
-    /// From a whole AlgorithmIdentifier.
+    /// Reads a whole AlgorithmIdentifier.
     pub(crate) fn from_identifier(identifier: &[u8]) -> Option<Self> {
         let mut identifier = Reader::within(identifier, der::SEQUENCE)?;
         let oid = identifier.element(der::OID)?.content;
@@ -49,10 +49,10 @@ impl SignatureAlgorithm {
 }
 
 impl IssuerKey {
-    /// Whether this key made `signature` over `message`.
+    /// Verifies that this key made `signature` over `message`.
     ///
     /// # Errors
-    /// It did not, or the algorithm is not one of this key.
+    /// The signature does not verify, or the algorithm does not fit this key.
     pub(crate) fn verify(
         &self,
         provider: &CryptoProvider,
@@ -93,7 +93,7 @@ const SHA512_WITH_RSA: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0d";
 const RSASSA_PSS: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a";
 const MGF1: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x08";
 
-/// The hash that the content of an OBJECT IDENTIFIER names (RFC 5754 2); never SHA-1.
+/// The hash that an OBJECT IDENTIFIER names (RFC 5754 2), from its content; never SHA-1.
 pub(crate) fn hash_from_oid(oid: &[u8]) -> Option<HashAlg> {
     match oid {
         b"\x60\x86\x48\x01\x65\x03\x04\x02\x01" => Some(HashAlg::Sha256),
@@ -103,7 +103,7 @@ pub(crate) fn hash_from_oid(oid: &[u8]) -> Option<HashAlg> {
     }
 }
 
-/// RSASSA-PSS-params (RFC 4055 3.1). The defaults of both hashes are SHA-1, so both must be there.
+/// RSASSA-PSS-params (RFC 4055 3.1). The default of both hashes is SHA-1, so both must be present.
 fn pss(mut parameters: Reader<'_>) -> Option<SignatureAlgorithm> {
     let hash = parameters.element(der::context(0))?.content;
     let hash = hash_from_oid(Reader::new(hash).enter(der::SEQUENCE)?.element(der::OID)?.content)?;
@@ -168,7 +168,7 @@ mod tests {
     const MGF1_OID: &str = "1.2.840.113549.1.1.8";
 
     #[test]
-    fn sha2_is_accepted_and_nothing_else_is() {
+    fn only_sha2_is_accepted() {
         let ecdsa = |last: &str| identifier(&[&oid(&format!("1.2.840.10045.4.{last}"))]);
         assert_eq!(ecdsa("3.2"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha256)));
         assert_eq!(ecdsa("3.3"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha384)));

@@ -1,4 +1,4 @@
-//! The checks by name and clause.
+//! The checks with their names and clauses.
 
 use core::fmt;
 
@@ -10,20 +10,20 @@ macro_rules! checks {
         pub enum Check { $($(#[doc = concat!($title, " (", $clause, ")")] $variant,)*)* }
 
         impl Check {
-            /// Every check, in the order in which they are made.
+            /// All checks, in the order in which they are made.
             pub const ALL: &'static [Self] = &[$($(Self::$variant,)*)*];
 
-            /// What it belongs to.
+            /// The part of an answer that the check belongs to.
             pub const fn group(self) -> &'static str {
                 match self { $($(Self::$variant => $group,)*)* }
             }
 
-            /// What must hold.
+            /// The rule of the check: what must hold.
             pub const fn title(self) -> &'static str {
                 match self { $($(Self::$variant => $title,)*)* }
             }
 
-            /// The clause that it implements, in whatever profile.
+            /// The clause that the check implements, in every profile.
             pub const fn clause(self) -> &'static str {
                 match self { $($(Self::$variant => $clause,)*)* }
             }
@@ -33,13 +33,13 @@ macro_rules! checks {
 
 checks! {
     "answer" {
-        Submission: "the answer maps onto the request", "OpenID4VP 8.1, 8.6; in draft Presentation Exchange 2 6, too";
-        Limits: "the answer stays within its bounds", "idgate limits";
+        Submission: "the answer matches the request", "OpenID4VP 8.1, 8.6; in draft Presentation Exchange 2 6, too";
+        Limits: "the answer is within its limits", "idgate limits";
     }
     "text" {
         SdJwtShape: "issuer JWT, disclosures and key binding JWT are separable", "RFC 9901 4";
         IssuerJwt: "the issuer JWT is strict JSON in strict base64url", "RFC 7515 7.1, RFC 9901 4.1";
-        KeyBindingPresent: "a key binding JWT is there", "RFC 9901 7.3 step 1";
+        KeyBindingPresent: "a key binding JWT is present", "RFC 9901 7.3 step 1";
     }
     "issuer" {
         CredentialType: "typ is that of an SD-JWT VC", "SD-JWT VC 2.2.1";
@@ -51,15 +51,15 @@ checks! {
     }
     "disclosures" {
         DisclosureFormat: "each disclosure is well-formed for its place", "RFC 9901 4.2, 7.1 step 3";
-        DigestPlaces: "digests stand only where they may", "RFC 9901 4.2.4";
+        DigestPlaces: "digests are only in permitted places", "RFC 9901 4.2.4";
         DisclosedName: "disclosed names are new and not reserved", "RFC 9901 7.1 step 3";
         DigestsUnique: "no digest or disclosure appears twice", "RFC 9901 7.1 step 4";
         NeverDisclosed: "security claims are not selectively disclosed", "SD-JWT VC 2.2.2.3";
         AllReferenced: "the issuer signed every disclosure's digest", "RFC 9901 7.1 step 5";
     }
     "validity" {
-        Expiry: "exp is ahead", "RFC 7519 4.1.4";
-        NotBefore: "nbf and iat are past", "RFC 7519 4.1.5, 4.1.6";
+        Expiry: "exp is in the future", "RFC 7519 4.1.4";
+        NotBefore: "nbf and iat are in the past", "RFC 7519 4.1.5, 4.1.6";
         CredentialAudience: "aud of the credential, if any, includes the verifier", "RFC 9901 7.1 step 6";
     }
     "holder" {
@@ -72,38 +72,38 @@ checks! {
         Audience: "aud is this verifier", "RFC 9901 7.3 step 5f, OpenID4VP 14.8";
         Nonce: "nonce is this request's", "RFC 9901 7.3 step 5f, OpenID4VP 14.1";
         SdHash: "sd_hash covers this presentation", "RFC 9901 4.3.1, 7.3 step 5g";
-        TransactionData: "the holder agreed to the transaction as asked", "OpenID4VP 8.4, B.3.3";
+        TransactionData: "the holder approved the requested transaction", "OpenID4VP 8.4, B.3.3";
     }
     "device response" {
-        DeviceResponse: "the DeviceResponse is strict CBOR of its shape", "ISO/IEC 18013-5 8.3.2.1.2.2";
-        ResponseStatus: "version is 1.x, status is 0, no error for what was asked", "ISO/IEC 18013-5 8.3.2.1.2.3";
-        DocType: "one document of the requested type is there", "ISO/IEC 18013-5 8.3.2.1.2.2";
+        DeviceResponse: "the DeviceResponse is strict CBOR with the right structure", "ISO/IEC 18013-5 8.3.2.1.2.2";
+        ResponseStatus: "version is 1.x, status is 0, no error for the requested document", "ISO/IEC 18013-5 8.3.2.1.2.3";
+        DocType: "one document of the requested type is present", "ISO/IEC 18013-5 8.3.2.1.2.2";
     }
     "document signer" {
         IssuerAuth: "issuerAuth is a COSE_Sign1 with its certificates", "ISO/IEC 18013-5 9.1.2.4";
         CertificatePath: "the certificates lead to a trusted root", "ISO/IEC 18013-5 9.3.3, HAIP 1.0 6.1.1, RFC 5280 6";
-        CertificateValidity: "the signer's certificate and those above it are within their dates", "RFC 5280 6.1.3";
-        CertificateProfile: "each certificate keeps the profile", "RFC 5280 4.2; for mdoc ISO/IEC 18013-5 Annex B";
+        CertificateValidity: "the signer's certificate and those above it are within their validity periods", "RFC 5280 6.1.3";
+        CertificateProfile: "each certificate follows the profile", "RFC 5280 4.2; for mdoc ISO/IEC 18013-5 Annex B";
         MsoAlg: "alg fits the document signer's key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 2.1";
         MsoSignature: "the document signer signed the MSO", "ISO/IEC 18013-5 9.3.1, RFC 9052 4.4";
     }
     "mobile security object" {
-        Mso: "the MSO is version 1.0 of its shape", "ISO/IEC 18013-5 9.1.2.4";
+        Mso: "the MSO has version 1.0 and the right structure", "ISO/IEC 18013-5 9.1.2.4";
         DigestAlgorithm: "digestAlgorithm is an accepted hash", "ISO/IEC 18013-5 9.1.2.5";
-        MsoDocType: "the MSO is of the document's type", "ISO/IEC 18013-5 9.3.1";
-        IssuerSignedItems: "each item is well-formed and there once", "ISO/IEC 18013-5 8.3.2.1.2.2";
+        MsoDocType: "the MSO has the document's type", "ISO/IEC 18013-5 9.3.1";
+        IssuerSignedItems: "each item is well-formed and occurs once", "ISO/IEC 18013-5 8.3.2.1.2.2";
         ValueDigests: "the issuer signed the digest of every item", "ISO/IEC 18013-5 9.3.1";
         ValidityInfo: "signed, validFrom and validUntil hold", "ISO/IEC 18013-5 9.3.1";
         IssuingCountry: "issuing country and jurisdiction are the signer's", "ISO/IEC 18013-5 9.3.1";
     }
     "device" {
         DeviceKey: "the MSO holds the device's public key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 7.1.1";
-        DeviceAuth: "there is one device signature or MAC, of a fitting algorithm", "ISO/IEC 18013-5 9.1.3";
+        DeviceAuth: "there is one device signature or MAC, with a suitable algorithm", "ISO/IEC 18013-5 9.1.3";
         SessionTranscript: "the device's key authenticated this session", "ISO/IEC 18013-5 9.1.3.4, OpenID4VP B.2.6";
-        KeyAuthorizations: "the device signed only what it may", "ISO/IEC 18013-5 9.1.2.4";
+        KeyAuthorizations: "the device signed only what it is allowed to", "ISO/IEC 18013-5 9.1.2.4";
     }
     "request" {
-        ClaimsPresent: "every requested claim is there", "OpenID4VP 14.9";
+        ClaimsPresent: "every requested claim is present", "OpenID4VP 14.9";
         ClaimFilters: "every claim meets its filter", "OpenID4VP 1.0 6.4.1; in draft Presentation Exchange 2 5.2.2";
         SameSubject: "credentials of a group are about one person", "idgate same_subject_groups";
     }

@@ -1,5 +1,5 @@
-//! The one table of stable codes. Append-only; used unchanged as `error`, `reason`,
-//! `AuditEntry.error_code`, metric label and in the bindings.
+//! The table of stable codes. Codes are only ever added. The API's `error` and `reason`,
+//! `AuditEntry.error_code`, metric labels and the bindings use them unchanged.
 
 use alloc::borrow::Cow;
 use core::fmt;
@@ -12,7 +12,7 @@ macro_rules! codes {
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
         impl $name {
-            /// Every code, in the order of the table.
+            /// All codes, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The stable text of this code.
@@ -48,7 +48,7 @@ macro_rules! codes {
 }
 
 impl ErrorCode {
-    /// The status of HTTP that goes with it.
+    /// The HTTP status that goes with this code.
     pub const fn http_status(self) -> u16 {
         match self {
             Self::InvalidApiKey | Self::InvalidAdminToken => 401,
@@ -82,17 +82,17 @@ impl ErrorCode {
 }
 
 codes! {
-    /// The `error` member of an API answer: who called, and what to mend.
+    /// The `error` member of an API answer: what the caller must correct.
     ErrorCode {
         /// A session request, or another body, breaks a rule; the message names the field.
         InvalidRequest => "invalid_request",
         /// The body is not strict JSON.
         InvalidJson => "invalid_json",
-        /// A member that the interface does not have.
+        /// A member that the interface does not define.
         UnknownField => "unknown_field",
-        /// No trust entry of that name, or it cannot serve what was asked.
+        /// There is no trust entry of that name, or it cannot serve the request.
         UnknownIssuer => "unknown_issuer",
-        /// A credential format that the gateway does not verify.
+        /// A credential format that the gateway does not support.
         UnsupportedFormat => "unsupported_format",
         /// A pagination cursor that was not issued for this list, or is too old.
         InvalidCursor => "invalid_cursor",
@@ -104,17 +104,17 @@ codes! {
         InvalidScopes => "invalid_scopes",
         /// An expiry that is past or not UTC.
         InvalidExpiry => "invalid_expiry",
-        /// No usable API key in the request.
+        /// The request has no usable API key.
         InvalidApiKey => "invalid_api_key",
-        /// No usable admin token in the request.
+        /// The request has no usable admin token.
         InvalidAdminToken => "invalid_admin_token",
-        /// The key is good but lacks the scope.
+        /// The API key is valid but lacks the scope.
         InsufficientScope => "insufficient_scope",
-        /// No such object for this caller.
+        /// There is no such object for this caller.
         NotFound => "not_found",
-        /// The path exists, the method does not.
+        /// The path exists but does not allow the method.
         MethodNotAllowed => "method_not_allowed",
-        /// A wallet answer for a session that cannot take one.
+        /// A wallet answer for a session that can no longer take one.
         SessionNotPending => "session_not_pending",
         /// A wallet answer that is not well-formed.
         InvalidResponse => "invalid_response",
@@ -134,37 +134,38 @@ codes! {
         InternalError => "internal_error",
         /// The metrics store failed or was slow.
         MetricsUnavailable => "metrics_unavailable",
-        /// The client has as many of these as it may.
+        /// The client has reached the limit for this kind of object.
         QuotaExceeded => "quota_exceeded",
-        /// A profile of OpenID4VP that the gateway does not speak, or cannot at the moment.
+        /// An OpenID4VP profile that the gateway does not support, or cannot serve at the moment.
         UnsupportedProfile => "unsupported_profile",
     }
 }
 
 codes! {
-    /// Why a session ended FAILED or EXPIRED: `reason` for the tenant, `error_code` in the audit log.
+    /// The reason why a session ended FAILED or EXPIRED: `reason` for the tenant, `error_code` in
+    /// the audit log.
     Reason {
         /// The issuer's signature does not verify with a trusted key.
         IssuerSignatureInvalid => "issuer_signature_invalid",
-        /// The credential names another issuer than the trusted one.
+        /// The credential names a different issuer than the trusted one.
         UntrustedIssuer => "untrusted_issuer",
         /// The certificate chain does not lead to a trusted root, or breaks its profile.
         ChainInvalid => "chain_invalid",
-        /// A certificate of the chain is outside its dates.
+        /// A certificate of the chain is outside its validity period.
         CertificateExpired => "certificate_expired",
         /// A certificate of the chain is revoked.
         CertificateRevoked => "certificate_revoked",
-        /// The status of the credential or its signer could not be established.
+        /// The status of the credential or its signer could not be determined.
         RevocationUnknown => "revocation_unknown",
-        /// The credential's time is over.
+        /// The credential has expired.
         CredentialExpired => "credential_expired",
-        /// The credential's time has not begun.
+        /// The credential is not yet valid.
         CredentialNotYetValid => "credential_not_yet_valid",
         /// The issuer revoked the credential.
         CredentialRevoked => "credential_revoked",
         /// The issuer suspended the credential.
         CredentialSuspended => "credential_suspended",
-        /// No proof that the presenter holds the credential's key.
+        /// There is no proof that the presenter holds the credential's key.
         HolderBindingMissing => "holder_binding_missing",
         /// The proof of the holder's key does not verify.
         HolderBindingInvalid => "holder_binding_invalid",
@@ -172,21 +173,21 @@ codes! {
         NonceMismatch => "nonce_mismatch",
         /// The proof, or the credential, is meant for another verifier.
         AudienceMismatch => "audience_mismatch",
-        /// The proof was made outside the session's time.
+        /// The proof was made outside the session's lifetime.
         KbJwtStale => "kb_jwt_stale",
-        /// The proof covers another presentation.
+        /// The proof covers a different presentation.
         SdHashMismatch => "sd_hash_mismatch",
         /// Disclosed data that the issuer did not sign.
         DigestMismatch => "digest_mismatch",
         /// The device's proof does not verify.
         DeviceAuthInvalid => "device_auth_invalid",
-        /// The document is of another type than asked for.
+        /// The document has a different type than the request asks for.
         DocTypeMismatch => "doc_type_mismatch",
-        /// The credential is of another type than the trust entry accepts.
+        /// The credential has a different type than the trust entry accepts.
         TypeMismatch => "type_mismatch",
-        /// An algorithm that does not fit the trusted key, or that nobody accepts.
+        /// An algorithm that does not fit the trusted key, or that is not accepted at all.
         AlgorithmNotAllowed => "algorithm_not_allowed",
-        /// A requested claim was not disclosed, or nothing in it was.
+        /// A requested claim, or everything in it, was not disclosed.
         ClaimMissing => "claim_missing",
         /// A disclosed claim does not meet the session's filter.
         ClaimFilterMismatch => "claim_filter_mismatch",
@@ -196,56 +197,58 @@ codes! {
         SubmissionMismatch => "submission_mismatch",
         /// A presentation that cannot be read.
         MalformedPresentation => "malformed_presentation",
-        /// A presentation beyond the work that one answer may cause.
+        /// A presentation that exceeds the work that one answer may cause.
         LimitExceeded => "limit_exceeded",
         /// The wallet answered with an error.
         WalletError => "wallet_error",
-        /// Nobody answered in time.
+        /// No answer came in time.
         SessionExpired => "session_expired",
-        /// The holder did not agree to the transaction as asked.
+        /// The holder did not approve the transaction as requested.
         TransactionDataMismatch => "transaction_data_mismatch",
         /// The operator revoked the client that asked.
         ClientRevoked => "client_revoked",
-        /// The person cancelled, on the page that showed the request.
+        /// The person cancelled on the page that showed the request.
         Cancelled => "cancelled",
     }
 }
 
 codes! {
-    /// What a wallet says that presents nothing (OpenID4VP 8.5): `wallet_error` beside the reason of
-    /// that name. Wallets say more than the standard knows; their own words are never kept.
+    /// The error of a wallet that presents nothing (OpenID4VP 8.5): the member `wallet_error`,
+    /// which accompanies the reason of the same name. Wallets send more codes than the standard
+    /// defines; their own words are never kept.
     WalletError {
-        /// No credential, no consent, or the person is not authenticated: not to be told apart.
+        /// No credential, no consent, or the person is not authenticated; these cannot be told
+        /// apart.
         AccessDenied => "access_denied",
-        /// The wallet finds the request at fault.
+        /// The wallet considers the request invalid.
         InvalidRequest => "invalid_request",
         /// The wallet does not accept the client identifier.
         InvalidClient => "invalid_client",
-        /// The wallet has none of the formats.
+        /// The wallet supports none of the formats.
         VpFormatsNotSupported => "vp_formats_not_supported",
-        /// The wallet does not know the request_uri_method.
+        /// The wallet does not support the request_uri_method.
         InvalidRequestUriMethod => "invalid_request_uri_method",
         /// The wallet does not accept the transaction data.
         InvalidTransactionData => "invalid_transaction_data",
         /// The wallet cannot be opened.
         WalletUnavailable => "wallet_unavailable",
-        /// The wallet does not know the scope.
+        /// The wallet does not support the scope.
         InvalidScope => "invalid_scope",
         /// The wallet could not fetch the request.
         InvalidRequestUri => "invalid_request_uri",
-        /// The wallet finds the Request Object at fault.
+        /// The wallet considers the Request Object invalid.
         InvalidRequestObject => "invalid_request_object",
-        /// The wallet takes no request by reference.
+        /// The wallet does not support requests by reference.
         RequestUriNotSupported => "request_uri_not_supported",
         /// The wallet failed.
         ProcessingError => "processing_error",
-        /// Something else.
+        /// Any other error.
         Other => "other",
     }
 }
 
 impl WalletError {
-    /// What `error` of a wallet's answer comes to.
+    /// Maps `error` of a wallet's answer to a code.
     pub fn of(error: &str) -> Self {
         Self::parse(error).unwrap_or(Self::Other)
     }

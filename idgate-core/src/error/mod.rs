@@ -1,5 +1,5 @@
-//! Errors, split by who must act. Texts are for people and never carry claim values, tokens, keys
-//! or nonces; programs read the codes of [`ErrorCode`] and [`Reason`].
+//! Errors, grouped by who must act. Texts are for people and never contain claim values, tokens,
+//! keys or nonces; programs read the codes of [`ErrorCode`] and [`Reason`].
 
 pub(crate) mod check;
 mod code;
@@ -17,17 +17,17 @@ pub use self::remedy::Remedy;
 use crate::crypto::SignerUnavailable;
 use crate::entropy::EntropyUnavailable;
 
-/// The operator configured something that cannot work.
+/// A configuration that cannot work; the operator must change it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The gateway's base URL cannot be used; the text says why.
     BaseUrl(&'static str),
-    /// It is not the origin of a page; the text says why.
+    /// The text is not the origin of a page; the message says why.
     PageOrigin(&'static str),
-    /// The profiles cannot be spoken; the text says why.
+    /// The profiles cannot be used; the text says why.
     Profiles(&'static str),
-    /// Trust material that cannot be used; the text says why.
+    /// The trust material cannot be used; the text says why.
     TrustMaterial(Cow<'static, str>),
     /// The provider lacks something that verification needs.
     Provider(&'static str),
@@ -50,22 +50,23 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// The tenant's session request breaks a rule.
+/// A session request that breaks a rule; the tenant must change it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RequestError {
-    /// What kind of mistake it is.
+    /// The kind of mistake.
     pub code: ErrorCode,
-    /// The field, as `credentials[0].claims[2]`; empty for the body as a whole.
+    /// The path of the field, for example `credentials[0].claims[2]`; empty for the body as a
+    /// whole.
     pub path: String,
-    /// The rule that is broken and what to do.
+    /// The broken rule and the remedy.
     pub rule: Cow<'static, str>,
-    /// The remedy as a value, where the tenant alone cannot mend the request.
+    /// The remedy as a value, where the tenant alone cannot correct the request.
     pub remedy: Option<Remedy>,
 }
 
 impl RequestError {
-    /// A mistake at `path`.
+    /// Creates an error at `path`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn new(
         code: ErrorCode,
@@ -75,7 +76,7 @@ impl RequestError {
         Self { code, path: path.into(), rule: rule.into(), remedy: None }
     }
 
-    /// The same, whose rule ends with this remedy.
+    /// Adds the remedy that the rule ends with.
     #[must_use]
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn with_remedy(mut self, remedy: Remedy) -> Self {
@@ -84,7 +85,7 @@ impl RequestError {
         self
     }
 
-    /// The rule without the remedy, for a program that has words of its own for it.
+    /// The rule without the remedy, for a program with its own words for the remedy.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn fault(&self) -> &str {
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
@@ -104,13 +105,13 @@ impl fmt::Display for RequestError {
 
 impl core::error::Error for RequestError {}
 
-/// Why creating a session failed.
+/// The reason why a session could not be created.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// The tenant must mend the request.
+    /// The tenant must correct the request.
     Request(RequestError),
-    /// The operator must mend the random source.
+    /// The operator must fix the random source.
     Entropy(EntropyUnavailable),
 }
 
@@ -137,27 +138,27 @@ impl fmt::Display for CreateError {
 
 impl core::error::Error for CreateError {}
 
-/// A wallet's answer that changes nothing: there is nothing to store.
+/// An answer that leaves the session unchanged. There is nothing to store.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum NotAnAnswer {
     /// The session is settled, expired or being verified.
     SessionClosed,
-    /// `state` is not the session's.
+    /// `state` differs from the session's.
     StateMismatch,
     /// The answer is not well-formed; the text says what is wrong, never what was sent.
     Malformed(&'static str),
-    /// The encrypted answer does not decrypt with the session's key. There is no detail, on
-    /// purpose: it would be an oracle.
+    /// The encrypted answer does not decrypt with the session's key. There is no detail, because
+    /// details would be an oracle.
     DecryptionFailed,
     /// The answer is over [`crate::limits::MAX_RESPONSE_BYTES`].
     TooLarge,
-    /// The operator must mend the random source.
+    /// The operator must fix the random source.
     Entropy(EntropyUnavailable),
 }
 
 impl NotAnAnswer {
-    /// The `error` code of the answer to the wallet.
+    /// Returns the `error` code of the reply to the wallet.
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::SessionClosed => ErrorCode::SessionNotPending,
@@ -187,7 +188,7 @@ impl fmt::Display for NotAnAnswer {
 
 impl core::error::Error for NotAnAnswer {}
 
-/// Why there is no Request Object. Nothing changed.
+/// The reason why there is no Request Object. The session is unchanged.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum NotFetched {
@@ -199,12 +200,12 @@ pub enum NotFetched {
     Malformed(&'static str),
     /// The form is over [`crate::limits::MAX_FETCH_FORM_BYTES`].
     TooLarge,
-    /// The operator must mend the signer.
+    /// The operator must fix the signer.
     Signer(SignerUnavailable),
 }
 
 impl NotFetched {
-    /// The `error` code of the answer to the wallet.
+    /// Returns the `error` code of the reply to the wallet.
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::NotFetchable => ErrorCode::NotFound,
@@ -229,8 +230,10 @@ impl fmt::Display for NotFetched {
 
 impl core::error::Error for NotFetched {}
 
-/// A presentation that was evaluated and refused. The wallet learns only that it was refused; the
-/// tenant reads [`VerifyError::reason`]; the operator sees which [`Check`] failed.
+/// A presentation that was evaluated and refused.
+///
+/// The wallet learns only that it was refused. The tenant reads [`VerifyError::reason`], and the
+/// operator sees which [`Check`] failed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct VerifyError {
@@ -238,7 +241,7 @@ pub struct VerifyError {
     pub reason: Reason,
     /// The check that failed, with its clause.
     pub check: Check,
-    /// What exactly was wrong, for operators; never what was sent.
+    /// What exactly is wrong, for operators; never contains the input.
     pub detail: &'static str,
 }
 

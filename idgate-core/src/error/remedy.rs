@@ -5,9 +5,9 @@ use core::fmt;
 
 use crate::profile::Profile;
 
-/// A remedy that the program around the verifier has, and the tenant alone has not. Its text is the end of
-/// [`RequestError::rule`](super::RequestError::rule). A program with other words for it, for example with an
-/// option of its command line, reads the value.
+/// A remedy that the program around the verifier can apply, and the tenant cannot. Its text is the
+/// end of [`RequestError::rule`](super::RequestError::rule). A program with its own words for it,
+/// for example the name of a command-line option, uses the value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -19,21 +19,21 @@ pub enum Remedy {
     UpdateTrustedList,
     /// The profile needs a certificate.
     AddCertificate,
-    /// The certificate that the rule names has to be renewed.
+    /// The certificate that the rule names must be renewed.
     RenewCertificate,
-    /// The verifier needs a signer that fits the profile: one with a key, or with a certificate that is in
-    /// force and names its host.
+    /// The verifier needs a signer that fits the profile: one with a key, or with a certificate
+    /// that is in force and names its host.
     AddSigner,
-    /// The verifier needs a certificate in force for readerAuth (ISO/IEC 18013-5 9.1.4), or does without the
-    /// request of ISO/IEC TS 18013-7 Annex C.
+    /// The verifier needs a certificate in force for readerAuth (ISO/IEC 18013-5 9.1.4), or must
+    /// omit the request of ISO/IEC TS 18013-7 Annex C.
     AddReaderCertificate,
-    /// The request has to name one of these profiles, which the verifier speaks.
+    /// The request must name one of these profiles, which the verifier supports.
     ChooseProfile(Vec<Profile>),
-    /// The profile has to be enabled.
+    /// The profile must be enabled.
     EnableProfile,
-    /// Requests to browsers have to be enabled.
+    /// Requests to browsers must be enabled.
     EnableDcApi,
-    /// Pages for people have to be enabled.
+    /// Pages for people must be enabled.
     EnablePages,
 }
 

@@ -1,4 +1,4 @@
-//! Credential formats. They do not know each other; `verify` is the only place that knows both.
+//! Credential formats. They are independent of each other; only `verify` uses both.
 
 pub(crate) mod mdoc;
 pub(crate) mod sd_jwt_vc;

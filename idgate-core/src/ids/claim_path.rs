@@ -1,4 +1,4 @@
-//! Claims path pointers (OpenID4VP 7): where in the payload of an SD-JWT VC a claim stands.
+//! Claims path pointers (OpenID4VP 7): the place of a claim in the payload of an SD-JWT VC.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,9 +11,9 @@ use crate::limits::{MAX_CLAIM_NAME_CHARS, MAX_DEPTH};
 /// Member names of SD-JWT itself: never names of claims (RFC 9901 4.2.1).
 pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 
-/// Member names, and `null` for every element of an array: `["address","locality"]`,
-/// `["nationalities",null]`. Never empty, and it begins with a name. There are no numbers: elements
-/// that the holder hides move the others, so that a place in an array means nothing.
+/// A path of member names, with `null` for every element of an array: `["address","locality"]`,
+/// `["nationalities",null]`. It is never empty and begins with a name. Numbers are not allowed:
+/// hidden elements shift the others, so that an index has no meaning.
 ///
 /// ```
 /// use idgate_core::ClaimPath;
@@ -27,17 +27,17 @@ pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 pub struct ClaimPath(Vec<Option<String>>);
 
 impl ClaimPath {
-    /// From its JSON text.
+    /// Parses the JSON text.
     ///
     /// # Errors
-    /// The rule that it breaks, as `must be an array of member names and null`.
+    /// The rule that the path breaks, for example `must be an array of member names and null`.
     pub fn from_json(text: &str) -> Result<Self, &'static str> {
         let mut tape = Tape::default();
         let id = tape.parse(text.as_bytes()).map_err(|_| "must be valid JSON")?;
         Self::from_value(tape.value(id))
     }
 
-    /// From a JSON value.
+    /// Parses a JSON value.
     pub(crate) fn from_value(value: Value<'_, '_>) -> Result<Self, &'static str> {
         const RULE: &str = "must be an array of member names and null";
         let mut components = Vec::new();
@@ -54,18 +54,18 @@ impl ClaimPath {
         Self::try_from(components)
     }
 
-    /// Of claim names that were looked at already, outermost first.
+    /// Builds the path from claim names that were already checked, outermost first.
     pub(crate) fn of_claims<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         Self(names.into_iter().map(|name| Some(String::from(name))).collect())
     }
 
-    /// What it is made of; `None` is every element of an array.
+    /// The components of the path; `None` is every element of an array.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn components(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
         self.0.iter().map(Option::as_deref)
     }
 
-    /// Whether what it selects is an array of whatever was found.
+    /// Whether the path can select several values, which are returned as an array.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn selects_several(&self) -> bool {
         self.0.iter().any(Option::is_none)
@@ -94,7 +94,7 @@ impl TryFrom<Vec<Option<String>>> for ClaimPath {
     }
 }
 
-/// Its JSON text.
+/// The JSON text of the path.
 impl core::fmt::Display for ClaimPath {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| core::fmt::Error)?)
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_names_and_null_are_taken_and_keep_their_text() {
+    fn paths_of_names_and_null_are_accepted_and_keep_their_text() {
         for text in [r#"["a"]"#, r#"["a","b",null,"c"]"#, r#"["http://x.example/é \"q\""]"#] {
             let path = ClaimPath::from_json(text).unwrap();
             assert_eq!(path.to_string(), text);
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_refused_because_hidden_elements_move_the_others() {
+    fn numbers_are_refused_because_hidden_elements_shift_the_others() {
         for text in [r#"["nationalities",1]"#, r#"["a",0]"#, r#"["a",1.5]"#, r#"[0]"#] {
             assert!(ClaimPath::from_json(text).unwrap_err().contains("numbers"), "{text}");
         }
     }
 
     #[test]
-    fn what_is_not_an_array_of_names_and_null_is_refused() {
+    fn values_other_than_arrays_of_names_and_null_are_refused() {
         for text in [r#""a""#, "{}", "null", r#"["a",true]"#, r#"["a",["b"]]"#, r#"["a",{}]"#] {
             assert!(ClaimPath::from_json(text).unwrap_err().contains("array of"), "{text}");
         }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_bounded_and_never_those_of_the_format() {
+    fn names_are_limited_and_never_reserved() {
         for name in ["", "_sd", "_sd_alg", "...", &"é".repeat(MAX_CLAIM_NAME_CHARS + 1)] {
             let text = serde_json::to_string(&["a", name]).unwrap();
             assert!(ClaimPath::from_json(&text).is_err(), "{name}");

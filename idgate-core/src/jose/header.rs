@@ -1,13 +1,13 @@
-//! JOSE headers of signed tokens (RFC 7515 4). Keys that a header brings or points to (`jwk`, `jku`,
-//! `x5u`) are not read: trusted keys and roots decide. `x5c` has a file of its own; it counts by the
-//! roots and certificates of a trust entry alone.
+//! JOSE headers of signed tokens (RFC 7515 4). Keys in a header, or that it points to (`jwk`,
+//! `jku`, `x5u`), are not read: trusted keys and roots decide. `x5c` has its own file; it counts
+//! only through the roots and certificates of a trust entry.
 
 use core::fmt;
 
 use crate::codec::json::{Text, Value};
 use crate::crypto::Alg;
 
-/// The members of a header that verification looks at.
+/// The header members that verification uses.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub(crate) struct Header<'a> {
@@ -25,8 +25,8 @@ pub(crate) struct Header<'a> {
 pub(crate) enum HeaderError {
     /// Not an object, `alg` is missing, or `alg`, `typ` or `kid` is not a string.
     Malformed,
-    /// It demands an extension by `crit` or `b64`, and none is understood (RFC 7515 4.1.11,
-    /// RFC 7797 3).
+    /// It requires an extension by `crit` or `b64`; none is supported (RFC 7515 4.1.11, RFC 7797
+    /// 3).
     UnknownCritical,
 }
 
@@ -42,10 +42,10 @@ impl fmt::Display for HeaderError {
 impl core::error::Error for HeaderError {}
 
 impl<'a> Header<'a> {
-    /// The header from its JSON object. Members that are not looked at are ignored.
+    /// Reads the header from its JSON object. Unused members are ignored.
     ///
     /// # Errors
-    /// It is malformed, or it demands an extension.
+    /// The header is malformed, or requires an extension.
     pub(crate) fn from_json(value: Value<'_, 'a>) -> Result<Self, HeaderError> {
         let (mut alg, mut typ, mut kid) = (None, None, None);
         for (name, value) in value.members().ok_or(HeaderError::Malformed)? {
@@ -61,20 +61,20 @@ impl<'a> Header<'a> {
         Ok(Self { alg: alg.ok_or(HeaderError::Malformed)?, typ, kid })
     }
 
-    /// The algorithm that the token claims, if it is a known one. To be compared with the trusted
-    /// key's, never to choose by.
+    /// The algorithm that the token claims, if it is known. Compare it with the trusted key's, and
+    /// never choose by it.
     pub(crate) fn alg(&self) -> Option<Alg> {
         Alg::ALL.into_iter().find(|alg| self.alg.is(alg.name()))
     }
 
-    /// Whether `typ` is present and one of `expected`, as [`typ_is`] compares.
+    /// Whether `typ` is present and one of `expected`, compared like [`typ_is`].
     pub(crate) fn has_typ(&self, expected: &[&str]) -> bool {
         self.typ.is_some_and(|typ| typ_is(&typ.unescape(), expected))
     }
 }
 
-/// Whether a `typ` is one of `expected`. Media types do not distinguish case, and `application/`
-/// may stand before a name that has no slash (RFC 7515 4.1.9).
+/// Whether a `typ` is one of `expected`. Media types are case-insensitive, and `application/` may
+/// precede a name without a slash (RFC 7515 4.1.9).
 pub(crate) fn typ_is(text: &str, expected: &[&str]) -> bool {
     const PREFIX: &str = "application/";
     let name = match text.split_at_checked(PREFIX.len()) {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_no_algorithm_but_the_three() {
+    fn other_algorithms_are_unknown() {
         for name in [
             "none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512", "RS256", "PS256",
             "EdDSA", "Ed25519", "ES256K", "es256", "ES256 ", "ECDH-ES",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_hostile_kid_as_it_is() {
+    fn keeps_a_hostile_kid_unchanged() {
         let long = "k".repeat(64 << 10);
         for kid in [r#"'\"; --"#, r"\u0000", "../../etc/passwd", "https://a/key", &long] {
             let text = format!(r#"{{"alg":"ES256","kid":"{kid}"}}"#);

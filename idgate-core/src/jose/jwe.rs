@@ -1,6 +1,6 @@
-//! Compact JWE by ECDH-ES in direct agreement (RFC 7516 7.1, RFC 7518 4.6). It opens what was
-//! encrypted to one key that was offered, with an `enc` that was offered; every other JWE fails,
-//! and every failure is the same (OpenID4VP 8.3).
+//! Compact JWE by ECDH-ES in direct agreement (RFC 7516 7.1, RFC 7518 4.6). It decrypts a JWE only
+//! with the offered key and an offered `enc`; every other JWE fails, and all failures are the same
+//! (OpenID4VP 8.3).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,20 +14,20 @@ use crate::crypto::{
 };
 use crate::limits::{MAX_JWE_HEADER_CHARS, MAX_JWE_IV_BYTES};
 
-/// Who may have been encrypted to, and how: what the request offered.
+/// The recipient and the algorithms that the request offered.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // these three are what a request offers
+#[allow(clippy::exhaustive_structs)] // a request offers exactly these three
 pub struct JweRecipient<'k> {
     /// The private half of the offered key.
     pub key: &'k EcdhPrivateKey,
-    /// The `kid` of the offered key. A JWE without `kid` can only mean this key; another `kid` is
-    /// refused.
+    /// The `kid` of the offered key. A JWE without `kid` can only mean this key; a different `kid`
+    /// is refused.
     pub kid: &'k str,
     /// The offered `enc` values.
     pub enc: &'k [ContentEncryption],
 }
 
-/// An opened JWE.
+/// A decrypted JWE.
 #[non_exhaustive]
 pub struct OpenedJwe {
     /// The plaintext, wiped when dropped.
@@ -38,7 +38,7 @@ pub struct OpenedJwe {
     pub apv: Option<Vec<u8>>,
 }
 
-/// Never the plaintext.
+/// Omits the plaintext.
 impl fmt::Debug for OpenedJwe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpenedJwe({} bytes)", self.payload.len())
@@ -46,10 +46,10 @@ impl fmt::Debug for OpenedJwe {
 }
 
 impl JweRecipient<'_> {
-    /// Opens `text`.
+    /// Decrypts `text`.
     ///
     /// # Errors
-    /// It is not a compact JWE, it was not encrypted to this recipient as offered, or its tag is
+    /// The text is not a compact JWE, was not encrypted to this recipient as offered, or its tag is
     /// wrong.
     pub fn open(
         &self,
@@ -78,7 +78,7 @@ impl JweRecipient<'_> {
         Ok(OpenedJwe { payload, apu: header.apu, apv: header.apv })
     }
 
-    /// The protected header, when it is one for this recipient.
+    /// The protected header, if it is for this recipient.
     fn header(&self, text: &str) -> Option<Header> {
         if text.len() > MAX_JWE_HEADER_CHARS {
             return None;
@@ -98,8 +98,8 @@ impl JweRecipient<'_> {
         })
     }
 
-    /// `alg` is ECDH-ES, nothing demands an extension, compression or a password, and the key is
-    /// ours (RFC 7516 4.1).
+    /// `alg` is ECDH-ES, no extension, compression or password is required, and the key is ours
+    /// (RFC 7516 4.1).
     fn is_for_us(&self, header: Value<'_, '_>) -> bool {
         const REFUSED: [&str; 4] = ["crit", "zip", "p2s", "p2c"];
         let Some(mut members) = header.members() else { return false };
@@ -127,8 +127,8 @@ fn party_info(header: Value<'_, '_>, name: &str) -> Option<Option<Vec<u8>>> {
     }
 }
 
-/// The parts of a compact JWE but the encrypted key, which direct agreement leaves empty
-/// (RFC 7518 4.6).
+/// The parts of a compact JWE except the encrypted key, which is empty in direct agreement (RFC
+/// 7518 4.6).
 struct CompactJwe<'a> {
     header: &'a str,
     iv: &'a str,

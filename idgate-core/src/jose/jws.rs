@@ -1,5 +1,5 @@
-//! Compact JWS (RFC 7515 7.1): three parts of text, split and checked without copying them. JSON
-//! serializations are not read, so that no unprotected header exists.
+//! Compact JWS (RFC 7515 7.1): three parts of text, split and checked without copying. JSON
+//! serializations are not supported, so there is never an unprotected header.
 
 use core::fmt;
 
@@ -18,11 +18,11 @@ pub(crate) struct CompactJws<'a> {
     pub(crate) payload: &'a str,
     /// The signature in base64url.
     pub(crate) signature: &'a str,
-    /// What is signed: header, dot, payload (RFC 7515 5.2).
+    /// The signed text: header, dot, payload (RFC 7515 5.2).
     pub(crate) signing_input: &'a str,
 }
 
-/// Text that is not a compact JWS: three parts of base64url characters, none of them empty,
+/// The error for text that is not a compact JWS: three non-empty parts of base64url characters,
 /// separated by dots.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
@@ -37,10 +37,10 @@ impl fmt::Display for JoseError {
 impl core::error::Error for JoseError {}
 
 impl<'a> CompactJws<'a> {
-    /// Splits `text` in linear time. Whether each part decodes is seen when it is decoded.
+    /// Splits `text` in linear time. Each part is checked fully only when it is decoded.
     ///
     /// # Errors
-    /// It is not a compact JWS.
+    /// The text is not a compact JWS.
     pub(crate) fn split(text: &'a str) -> Result<Self, JoseError> {
         let (signing_input, signature) = text.rsplit_once('.').ok_or(JoseError)?;
         let (header, payload) = signing_input.split_once('.').ok_or(JoseError)?;
@@ -59,8 +59,8 @@ impl fmt::Debug for CompactJws<'_> {
     }
 }
 
-/// Decodes a signature into `out`; `None` when the text is not strict base64url or longer than
-/// any signature, which is seen before decoding.
+/// Decodes a signature into `out`; `None` if the text is not strict base64url or is longer than any
+/// signature. The length is checked before decoding.
 pub(crate) fn decode_signature<'o>(
     text: &str,
     out: &'o mut [u8; MAX_JWS_SIGNATURE_BYTES],

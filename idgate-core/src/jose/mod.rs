@@ -1,6 +1,6 @@
-//! JOSE: compact JWS (RFC 7515) and compact JWE (RFC 7516). It reads what arrives and leaves the
-//! choice of keys and of algorithms to the caller, who takes both from the trusted key, or from what
-//! the request offered.
+//! JOSE: compact JWS (RFC 7515) and compact JWE (RFC 7516). It parses, and leaves the choice of
+//! keys and algorithms to the caller, which takes them from the trusted key or from the request's
+//! offer.
 
 mod header;
 mod jwe;

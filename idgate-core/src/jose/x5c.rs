@@ -1,4 +1,4 @@
-//! The certificates of a header's `x5c` (RFC 7515 4.1.6), decoded and not looked into.
+//! The certificates in a header's `x5c` (RFC 7515 4.1.6), decoded from base64 but not parsed.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::codec::json::Value;
 use crate::limits::MAX_CERTIFICATES;
 
-/// An `x5c` that cannot be used.
+/// The errors for an `x5c` that cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum X5cError {
     /// Not an array of one or more certificates in standard base64.
@@ -17,10 +17,11 @@ pub(crate) enum X5cError {
     TooMany,
 }
 
-/// The certificates of the header's `x5c`, leaf first; `None`: it has no such member.
+/// Returns the certificates in the header's `x5c`, leaf first; `None` if the header has no such
+/// member.
 ///
 /// # Errors
-/// It has one that cannot be used: base64 is the standard one with its padding, not base64url.
+/// The member cannot be used. It must be standard base64 with padding, not base64url.
 pub(crate) fn x5c(header: Value<'_, '_>) -> Result<Option<Vec<Vec<u8>>>, X5cError> {
     let Some(member) = header.get("x5c") else { return Ok(None) };
     let mut chain = Vec::new();
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_list_of_standard_base64_is_malformed() {
+    fn values_other_than_lists_of_standard_base64_are_malformed() {
         for x5c in [
             "null",
             "[]",
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_ten_at_most() {
+    fn at_most_ten_certificates_are_accepted() {
         let many = |count: usize| {
             let certificates: Vec<String> = vec![r#""AA==""#.into(); count];
             read(&format!(r#"{{"x5c":[{}]}}"#, certificates.join(",")))

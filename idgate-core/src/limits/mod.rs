@@ -1,40 +1,41 @@
-//! The limits that an embedder plans with: how long bodies may be, and how long things last. Every other cap on what an
-//! attacker can cause is a budget of a reader, and the [`manual`](crate::manual::threats) has what they come to.
+//! The limits that an embedder plans with: maximum body sizes and durations. The other limits bound
+//! the work that an attacker can cause; the [`manual`](crate::manual::threats) says how they
+//! protect.
 
 pub(crate) mod readers;
 
-#[allow(unused_imports, reason = "shells need them all")]
+#[allow(unused_imports, reason = "shells need all of them")]
 pub(crate) use self::readers::*;
 
-/// Largest wallet answer: one presentation of the largest size, encoded for a form, or several
-/// of the usual size.
+/// Largest wallet answer: one presentation of the largest size, encoded for a form, or several of
+/// the usual size.
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
-/// Largest body of a session creation; a hundred claims with filters stay far below.
+/// Largest body that creates a session; a hundred claims with filters need far less.
 pub const MAX_CREATE_BYTES: usize = 64 * 1024;
-/// Largest form of a wallet that posts for a Request Object. `wallet_metadata` may be long.
+/// Largest form in a wallet's POST for a Request Object. `wallet_metadata` may be long.
 pub const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
 /// Shortest time to live of a session (specification 8).
 pub const MIN_TTL_MS: u64 = 60_000;
 /// Longest time to live of a session (specification 8).
 pub const MAX_TTL_MS: u64 = 86_400_000;
-/// Time to live when the request names none: long enough to find a phone.
+/// Time to live of a session when the request has none: long enough to find a phone.
 pub const DEFAULT_TTL_MS: u64 = 300_000;
-/// Longest text of why a tenant asks, in each language (decisions 41).
+/// Longest text of a tenant's purpose, in each language (decisions 41).
 pub(crate) const MAX_PURPOSE_CHARS: usize = 300;
-/// How long claims and verification details are readable (specification 3).
+/// How long claims and verification details stay readable (specification 3).
 pub const CLAIMS_RETENTION_MS: u64 = 30_000;
-/// How long a session may stay in VERIFYING while status sources are asked.
+/// How long a session may stay in VERIFYING while status sources are fetched.
 pub const VERIFYING_LEASE_MS: u64 = 20_000;
-/// Status lists and CRLs that one answer may have fetched: two for each presentation.
+/// Most status lists and CRLs that one answer may cause to be fetched: two for each presentation.
 pub const MAX_STATUS_URIS: usize = 20;
-/// Largest answer of a status source. The largest national CRLs stay below.
+/// Largest answer of a status source. The largest national CRLs are smaller.
 pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
 /// Largest trusted list in JSON. 2000 providers with two certificates each take 6 MiB.
 pub const MAX_TRUSTED_LIST_BYTES: usize = 8 * 1024 * 1024;
-/// Largest trusted list in XML. The largest national list stays below.
+/// Largest trusted list in XML. The largest national list is smaller.
 pub const MAX_XML_LIST_BYTES: usize = 16 * 1024 * 1024;
-/// How far the clocks of a webhook's sender and receiver may be apart, either way: five minutes
-/// (specification 6).
+/// Largest difference between the clocks of a webhook's sender and receiver, in either direction:
+/// five minutes (specification 6).
 pub const WEBHOOK_TOLERANCE_MS: u64 = 300_000;
-/// Tolerated clock difference on token times; none is given to certificates.
+/// Tolerated clock difference for token times; there is no tolerance for certificates.
 pub const CLOCK_SKEW_MS: u64 = 60_000;

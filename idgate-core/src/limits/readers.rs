@@ -1,72 +1,72 @@
-//! Every size and count cap of readers in one place: work that an attacker can cause has a budget, and each
-//! number carries its reason.
+//! The size and count limits of all readers in one place. They bound the work that an attacker can
+//! cause, and each has its reason.
 
 /// Parameters of one form. OpenID4VP has five; others are ignored (RFC 6749 3.1).
 pub const MAX_FORM_PARAMETERS: usize = 64;
 /// Presentations in one answer: the most credentials a session may ask for.
 pub const MAX_PRESENTATIONS: usize = 10;
-/// Largest single presentation. A portrait in a PID is under 100 KiB.
+/// Largest single presentation. A portrait in a PID has less than 100 KiB.
 pub const MAX_PRESENTATION_BYTES: usize = 512 * 1024;
-/// Disclosures in one SD-JWT. Real ones have tens; processing is linear up to here.
+/// Disclosures in one SD-JWT. Real ones have tens; processing is linear up to this limit.
 pub const MAX_DISCLOSURES: usize = 4000;
 /// Namespaces of one mdoc, and of the errors that it reports. Real ones have two.
 pub const MAX_NAME_SPACES: usize = 32;
 /// Elements of one namespace that an mdoc reports as missing: more than any document type has. Each
-/// requested element is looked up among them.
+/// requested element is searched among them.
 pub const MAX_REPORTED_ERRORS: usize = 256;
 /// Nesting of JSON and CBOR. Real credentials nest five deep.
 pub const MAX_DEPTH: usize = 32;
-/// Values of JSON in one presentation, one body or one token. A value takes a byte or two of text and
-/// 24 of memory, so that this, and not the size of the text, bounds the memory of what is not
-/// authenticated: 768 KiB. An SD-JWT of 4000 disclosures has 20,000.
+/// JSON values in one presentation, one body or one token. A value takes a byte or two of text and
+/// 24 bytes of memory. So this limit, and not the size of the text, bounds the memory for
+/// unauthenticated input: 768 KiB. An SD-JWT with 4000 disclosures has 20,000 values.
 pub const MAX_JSON_VALUES: usize = 32 * 1024;
-/// The same in one answer of a wallet, plain or decrypted, or in one submission: ten credentials take
-/// fewer than two hundred.
+/// JSON values in one answer of a wallet, plain or decrypted, or in one submission: ten credentials
+/// take fewer than two hundred.
 pub const MAX_ANSWER_VALUES: usize = 4096;
-/// Bytes of member names with escapes in one text of JSON: each is resolved before it is compared with
-/// the others. Those who write JSON in ASCII escape the few names that are not.
+/// Bytes of member names with escapes in one JSON text: each is resolved before it is compared with
+/// the others. Encoders that write ASCII-only JSON escape only the few names with other characters.
 pub const MAX_ESCAPED_NAME_BYTES: usize = 16 * 1024;
-/// Items of CBOR, or chunks of strings, in one document. An item takes a byte and 40 of memory:
-/// 320 KiB. An mdoc of 4000 elements has fewer.
+/// CBOR items, or chunks of strings, in one document. An item takes a byte of input and 40 bytes of
+/// memory: 320 KiB. An mdoc of 4000 elements has fewer.
 pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
-/// The same for a VICAL, where a certificate takes about 35, and the values of a trusted list, where a
+/// CBOR items of a VICAL, where a certificate takes about 35, and values of a trusted list, where a
 /// provider takes about 100.
 pub const MAX_LIST_NODES: usize = 512 * 1024;
-/// Requests that one session holds: there are three profiles, and browsers.
+/// Requests in one session: there are three profiles, and the browser's request.
 pub const MAX_OFFERS: usize = 4;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;
-/// Elements of one array in a session request: none has a use for more, and each carries its path.
+/// Elements of one array in a session request: no use needs more, and each carries its path.
 pub const MAX_REQUEST_ELEMENTS: usize = 1000;
-/// Claims per credential request: keeps the request URI readable by a wallet.
+/// Claims per credential request: keeps the request URI short enough for wallets.
 pub const MAX_CLAIMS: usize = 100;
 /// Length of a credential id in characters.
 pub const MAX_CREDENTIAL_ID_CHARS: usize = 128;
-/// Characters of a member name of the caller's that an error repeats: enough to find it again.
+/// Characters of a caller's member name that an error repeats: enough to find the name.
 pub const MAX_SHOWN_NAME_CHARS: usize = 64;
-/// Origins of pages in one session request: an answer may be verified once for each.
+/// Page origins in one session request: an answer may be verified once for each.
 pub const MAX_DC_API_ORIGINS: usize = 5;
-/// Length of such an origin: the longest host name, a scheme and a port.
+/// Length of a page origin: the longest host name, a scheme and a port.
 pub const MAX_ORIGIN_BYTES: usize = 300;
-/// The name of a host, and each of its labels (RFC 1035 2.3.4).
+/// Length of a host name in bytes (RFC 1035 2.3.4).
 pub const MAX_HOST_NAME_BYTES: usize = 253;
-/// See [`MAX_HOST_NAME_BYTES`].
+/// Length of one label of a host name in bytes (RFC 1035 2.3.4).
 pub const MAX_HOST_LABEL_BYTES: usize = 63;
-/// Length of `redirect_uri` in characters: what browsers reliably follow.
+/// Length of `redirect_uri` in characters: the length that browsers reliably follow.
 pub const MAX_REDIRECT_URI_CHARS: usize = 2000;
 /// Length of a claim filter's `pattern` in characters; bounds the compiled automaton.
 pub const MAX_PATTERN_CHARS: usize = 256;
-/// Characters of all patterns in one session request, each counted as
-/// [`MIN_PATTERN_COST_CHARS`] at least. Each is compiled once to see that it can be, in 1 ms or, with
-/// many Unicode classes, 30 µs per character: a creation stays below 50 ms.
+/// Characters of all patterns in one session request, where each counts as at least
+/// [`MIN_PATTERN_COST_CHARS`]. Each is compiled once as a check, in 1 ms or, with many Unicode
+/// classes, 30 µs per character: a creation stays below 50 ms.
 pub const MAX_PATTERNS_CHARS: usize = 2048;
-/// What a short pattern counts; so there are at most 32.
+/// The minimum cost of a pattern in characters; so there are at most 32 patterns.
 pub const MIN_PATTERN_COST_CHARS: usize = 64;
-/// Size of a compiled pattern in bytes: nested repetitions multiply, whatever the length of the
-/// text, and the time to compile grows with the size.
+/// Size of a compiled pattern in bytes. Nested repetitions multiply regardless of the length of the
+/// text, and compile time grows with the size.
 pub const MAX_PATTERN_BYTES: usize = 128 * 1024;
 /// Longest disclosed text that a pattern is matched against, in bytes; a longer one does not match.
-/// Names, numbers and dates are what patterns are for; a portrait would cost seconds.
+/// Patterns are for names, numbers and dates; matching a portrait would take seconds.
 pub const MAX_PATTERN_TEXT_BYTES: usize = 4096;
 /// Length of an inline request behind `openid4vp://` in bytes. Proxies and wallets commonly refuse
 /// URIs and headers beyond 16 KiB, and a QR code holds less than 3 KiB.
@@ -74,65 +74,68 @@ pub const MAX_QR_CODE_URL_BYTES: usize = 16 * 1024;
 /// Length of a `wallet_nonce` in characters; a copy of it goes into the Request Object.
 pub const MAX_WALLET_NONCE_CHARS: usize = 256;
 /// Length of the protected header of an encrypted answer in characters. It holds a key, two nonces
-/// and names: below 1 KiB in every wallet seen.
+/// and names: below 1 KiB in every known wallet.
 pub const MAX_JWE_HEADER_CHARS: usize = 8192;
 /// Longest initialisation vector of a JWE in bytes: a block of AES (RFC 7518 5.2.2.1).
 pub const MAX_JWE_IV_BYTES: usize = 16;
 /// Longest signature of a JWS in bytes: r‖s on P-521 (RFC 7518 3.4).
 pub const MAX_JWS_SIGNATURE_BYTES: usize = 132;
-/// How often random bytes are drawn for a private key. Bytes that are not a scalar come once in 2^32
-/// draws, so a source that fails this often is broken.
+/// How often random bytes are drawn for a private key. Random bytes are not a valid scalar once in
+/// 2^32 draws, so a source that fails this often is broken.
 pub const MAX_KEY_DRAWS: usize = 4;
 /// Largest inflated status list: 2^25 credentials of a whole byte each.
 pub const MAX_STATUS_LIST_BYTES: usize = 32 * 1024 * 1024;
-/// Days for which a status list token without `exp` counts after its `iat`, unless a trust entry
-/// says otherwise: lists are renewed daily, and one that nobody renews must end some time.
+/// Default age in days up to which a status list token without `exp` is accepted after its `iat`; a
+/// trust entry can change it. Lists are renewed daily, and a list that is no longer renewed must
+/// expire at some time.
 pub const DEFAULT_STATUS_MAX_AGE_DAYS: u32 = 7;
-/// Items of CBOR in the claims of an identifier list: 250,000 identifiers of revoked mdocs take two each,
-/// and the other claims have room. An item takes 40 bytes of memory while the list is read.
+/// CBOR items in the claims of an identifier list: 250,000 identifiers of revoked mdocs take two
+/// each, and the rest is for the other claims. An item takes 40 bytes of memory while the list is
+/// read.
 pub const MAX_IDENTIFIER_LIST_ITEMS: usize = 2 * 250_000 + 64;
-/// Length of the header of a status list token in characters, which is read before its signature.
-/// Ten certificates of the largest size seen take 42 KiB.
+/// Length of the header of a status list token in characters; it is read before the signature is
+/// checked. Ten certificates of the largest known size take 42 KiB.
 pub const MAX_STATUS_HEADER_CHARS: usize = 64 * 1024;
-/// Certificates in one x5chain. A document signer stands under its root; ten is beyond any chain.
+/// Certificates in one x5chain. A document signer is directly below its root; ten is more than any
+/// chain needs.
 pub const MAX_CERTIFICATES: usize = 10;
-/// Roots that a query names by their key identifiers: a Master List has hundreds, and naming them all
-/// would say nothing.
+/// Roots that a query names by their key identifiers. A Master List has hundreds, and a query that
+/// names them all would be useless.
 pub const MAX_AKI_VALUES: usize = 10;
 /// Largest certificate. The largest of 520 in the ICAO Master List of July 2025 has 2.3 KiB.
 pub const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
 /// Signature checks for one path. An honest chain needs one or two, a root under key rollover a few
 /// more.
 pub const MAX_PATH_SIGNATURE_CHECKS: u32 = 16;
-/// Presented certificates that are tried as issuers for one path. An honest chain has one or two;
-/// whoever sends more has each looked at by a root's key, and eight cost less than three times what
-/// a good answer does.
+/// Presented certificates that are tried as issuers for one path. An honest chain has one or two.
+/// Each further one costs a signature check with a root's key, and eight cost less than three times
+/// as much as a good answer.
 pub const MAX_PATH_ISSUERS: u32 = 8;
 /// Longest validity of a document signer: 457 days (ISO/IEC 18013-5 Annex B.1.4).
 pub const MAX_SIGNER_LIFETIME_MS: u64 = 457 * 24 * 60 * 60 * 1000;
-/// Document signers in one of the two generations that a trust snapshot remembers. A country has tens
-/// of them at a time.
+/// Document signers in each of the two generations that a trust snapshot remembers. A country has
+/// tens of them at a time.
 pub const MAX_KNOWN_SIGNERS: usize = 256;
 /// Largest certificate of a document signer that is remembered: real ones are below 2 KiB, and all
-/// that is known takes a few MiB at most.
+/// remembered ones take a few MiB at most.
 pub const MAX_KNOWN_SIGNER_BYTES: usize = 8 * 1024;
-/// Smallest RSA key, in bits: smaller ones are within reach of factoring.
+/// Smallest RSA key, in bits: smaller ones can be factored.
 pub const MIN_RSA_BITS: u32 = 2048;
-/// Largest RSA key, in bits: larger ones cost an attacker's victim too much.
+/// Largest RSA key, in bits: verification with larger ones is too expensive.
 pub const MAX_RSA_BITS: usize = 8192;
 /// Extensions of one certificate, one CRL or one entry of a CRL. Each is compared with the others.
-/// The ICAO Master List has ten at most.
+/// The ICAO Master List has at most ten.
 pub const MAX_EXTENSIONS: usize = 32;
 /// URIs in the issuing distribution point of one CRL; each is compared with those of a certificate.
 /// Real ones have one or two.
 pub const MAX_CRL_SCOPE_URIS: usize = 32;
-/// Elements of DER in one certificate, also inside of its extensions, where a name takes two bytes.
-/// The ICAO Master List has 163 at most.
+/// DER elements in one certificate, including those in its extensions, where a name takes two
+/// bytes. The ICAO Master List has at most 163.
 pub const MAX_CERTIFICATE_ELEMENTS: usize = 1024;
-/// Largest distinguished name, as it comes and without case and compatibility forms. The ICAO Master
-/// List has 297 bytes at most.
+/// Largest distinguished name, as received and after folding case and compatibility forms. The ICAO
+/// Master List has at most 297 bytes.
 pub const MAX_NAME_BYTES: usize = 1024;
-/// Characters of a contact in a registration certificate, which a page shows whole.
+/// Characters of a contact in a registration certificate, which a page shows in full.
 pub const MAX_CONTACT_CHARS: usize = 512;
 /// Certificates in one Master List or VICAL. The ICAO Master List has 520.
 pub const MAX_LISTED_CERTIFICATES: usize = 8192;
@@ -140,16 +143,17 @@ pub const MAX_LISTED_CERTIFICATES: usize = 8192;
 pub const MAX_LIST_PROVIDERS: usize = 2000;
 /// Services of one provider in a trusted list. Real ones have two.
 pub const MAX_LIST_SERVICES: usize = 20;
-/// Greatest number of a trusted list: up to here every reader of JSON has it exactly.
+/// Largest sequence number of a trusted list: every JSON reader represents numbers up to here
+/// exactly.
 pub const MAX_LIST_SEQUENCE: u64 = (1 << 53) - 1;
-/// How far ahead of the clock a trusted list may be dated.
+/// How far in the future the date of a trusted list may be.
 pub const LIST_CLOCK_SKEW_MS: u64 = 5 * 60 * 1000;
-/// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to H)
-/// and some days, because months differ.
+/// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to
+/// H) and some days, because months differ.
 pub const MAX_LIST_PERIOD_MS: u64 = 190 * 24 * 60 * 60 * 1000;
-/// Signers of one Master List, each of which is checked over the whole list. Real ones have one.
+/// Signers of one Master List; each is checked over the whole list. Real ones have one.
 pub const MAX_LIST_SIGNERS: usize = 4;
-/// Certificates beside the signers of one Master List. Real ones have two.
+/// Certificates of one Master List in addition to those of its signers. Real ones have two.
 pub const MAX_LIST_SIGNER_CERTIFICATES: usize = 32;
 /// Length of a namespace or a document type in characters. Real ones are below 40.
 pub const MAX_MDOC_NAME_CHARS: usize = 255;
@@ -159,15 +163,16 @@ pub const MIN_MDOC_RANDOM_BYTES: usize = 16;
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.
 pub const MAX_SUBJECT_CLAIM_PATHS: usize = 10;
-/// Credential sets of a request: with ten credentials there is no use for more.
+/// Credential sets of a request: ten credentials need no more.
 pub const MAX_CREDENTIAL_SETS: usize = 10;
-/// Options of one credential set; each is compared with what came.
+/// Options of one credential set; each is compared with the received credentials.
 pub const MAX_SET_OPTIONS: usize = 10;
-/// Transaction data of a request; each is hashed once per presentation. Nobody agrees to more at once.
+/// Transaction data of a request; each is hashed once per presentation. More would be too many to
+/// approve at a time.
 pub const MAX_TRANSACTION_DATA: usize = 10;
-/// Same-subject groups of a request: more than ten credentials can sensibly form.
+/// Same-subject groups of a request: more than ten credentials can usefully form.
 pub const MAX_GROUPS: usize = 50;
 /// Fewest characters of a webhook's signing secret (specification 8).
 pub const MIN_WEBHOOK_SECRET_CHARS: usize = 16;
-/// Digits of the longest timestamp of a webhook that is looked at; more than any clock shows.
+/// Digits of the longest accepted timestamp of a webhook; more than any clock shows.
 pub const MAX_WEBHOOK_TIMESTAMP_DIGITS: usize = 16;

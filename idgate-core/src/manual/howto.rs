@@ -1,9 +1,9 @@
-//! How to do what most programs need.
+//! Short guides to common tasks.
 //!
 //! # Trust an issuer
 //!
-//! An issuer of SD-JWT VC by its key, an authority of mdocs by its root. Name the types: without
-//! `vct` every credential of that issuer counts.
+//! Trust an issuer of SD-JWT VC by its key, and an issuer of mdocs by its root. Name the types:
+//! without `vct` every credential of that issuer is accepted.
 //!
 //! ```no_run
 //! use idgate_core::crypto::rustcrypto::PROVIDER;
@@ -20,11 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Lists of roots come from [`Issuer::master_list`](crate::Issuer::master_list),
-//! [`Issuer::vical`](crate::Issuer::vical) and [`Issuer::trusted_list`](crate::Issuer::trusted_list). When a file
-//! changes, make a new `Trust` of it with another [version](crate::Trust::with_version), and a verifier with that.
+//! [`Issuer::master_list`](crate::Issuer::master_list), [`Issuer::vical`](crate::Issuer::vical) and
+//! [`Issuer::trusted_list`](crate::Issuer::trusted_list) take lists of roots. When a file changes,
+//! build a new `Trust` from it with another [version](crate::Trust::with_version), and a verifier
+//! with that trust.
 //!
-//! # Answer a wallet, its revocation included
+//! # Verify an answer and check revocation
 //!
 //! ```
 //! use idgate_core::error::NotAnAnswer;
@@ -59,19 +60,21 @@
 //! }
 //! ```
 //!
-//! `BlockingFetcher` of the crate `idgate` is this loop with a fetcher that checks addresses, pins
-//! them and remembers; for a tokio runtime of your own there is `Fetcher`.
+//! `BlockingFetcher` of the crate `idgate` is this loop with a fetcher that checks and pins
+//! addresses and caches results. Use `Fetcher` if you have your own tokio runtime.
 //!
-//! [`Verification::supply`](crate::Verification::supply) gives back what turned out authentic. Keep it
-//! until its [`fresh_until`](crate::revocation::VerifiedSource::fresh_until), and offer it to
-//! [`Verification::reuse`](crate::Verification::reuse) before you fetch.
+//! [`Verification::supply`](crate::Verification::supply) returns the source if it is authentic.
+//! Keep it until its [`fresh_until`](crate::revocation::VerifiedSource::fresh_until), and offer it
+//! to [`Verification::reuse`](crate::Verification::reuse) before you fetch.
 //!
-//! # Ask through the browser of a page
+//! # Ask with the Digital Credentials API
 //!
-//! A page of yours can ask its browser for credentials (W3C Digital Credentials API, OpenID4VP A). Say
-//! in the request which pages may, pass them what [`Verifier::dc_api_requests`] gives, and bring back
-//! what the browser gave, from the page to your server and from there as [`Answer::dc_api`] to
-//! [`Verifier::begin`]. The rest is as above.
+//! Your page can ask its browser for credentials (W3C Digital Credentials API, OpenID4VP A):
+//!
+//! 1. Name the origins of your pages in the request.
+//! 2. Pass the result of [`Verifier::dc_api_requests`] to the page.
+//! 3. Send the browser's answer from the page to your server.
+//! 4. Pass it to [`Verifier::begin`] as [`Answer::dc_api`]. The rest is as above.
 //!
 //! [`Verifier::dc_api_requests`]: crate::Verifier::dc_api_requests
 //! [`Answer::dc_api`]: crate::Answer::dc_api
@@ -98,14 +101,15 @@
 //! }
 //! ```
 //!
-//! The session has links all the same, for browsers that know nothing of it: whichever is answered first
-//! settles it. Which of your pages asked stands in `verification_details` as `origin`; it is what the
-//! holder signed, and nothing that the answer says of itself.
+//! The session also has links, for browsers that do not support the API. The first answer settles
+//! the session. `verification_details` has the page that asked as `origin`. This is the value that
+//! the holder signed; it is never taken from unsigned parts of the answer.
 //!
 //! # Keep a session in your own database
 //!
-//! A row is the id, the revision and the sealed snapshot; the id is authenticated with it, so that
-//! nobody who can write to the database exchanges two rows. Any AEAD does; this is AES-256-GCM.
+//! A row is the id, the revision and the sealed snapshot. The seal authenticates the id, so that an
+//! attacker who can write to the database cannot exchange two rows. Any AEAD works; this is
+//! AES-256-GCM.
 //!
 //! ```
 //! # #[cfg(feature = "rustcrypto")] {
@@ -157,21 +161,22 @@
 //! ```
 //!
 //! A result that must survive a restart has its own
-//! [snapshot](crate::session::SessionResult::to_bytes); keep it elsewhere, under another key, and
-//! erase it at [`redact_at`](crate::session::SessionResult::redact_at). Snapshots have versions:
-//! what a later one stored is refused and never misread, what an earlier one stored is read.
+//! [snapshot](crate::session::SessionResult::to_bytes). Store it in another place, under another
+//! key, and erase it at [`redact_at`](crate::session::SessionResult::redact_at). Snapshots have
+//! versions: an earlier version is read, and a later one is refused, never misread.
 //!
 //! # Show a result to the person
 //!
-//! The session's id stands in the link, so whoever saw the QR code knows it: it must open nothing. Give
-//! each check an id of your own, keep beside it which browser asked (a random value in a cookie that is
-//! `HttpOnly`), and hand claims to that browser alone.
+//! The session's id is in the link, so everyone who saw the QR code has it: it must not give access
+//! to anything. Give each check an id of your own and store with it which browser asked (a random
+//! value in an `HttpOnly` cookie). Show claims to that browser only.
 //!
-//! # Say why
+//! # Report the reason of a refusal
 //!
-//! For the tenant: [`SessionInfo::reason`](crate::SessionInfo::reason), a code that never changes its
-//! meaning. For operators: [`Decision::report`](crate::Decision), each check with its clause. For the
-//! wallet: nothing.
+//! - To the tenant: [`SessionInfo::reason`](crate::SessionInfo::reason), a code whose meaning never
+//!   changes.
+//! - To operators: [`Decision::report`](crate::Decision), each check with its clause.
+//! - To the wallet: nothing.
 //!
 //! # Sign requests with a key in an HSM
 //!

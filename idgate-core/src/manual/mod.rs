@@ -1,5 +1,4 @@
-//! What a reader of one function cannot see: how the parts are meant to be used together, and what
-//! that is worth. There is no code in here.
+//! How to use the parts of this crate together. These pages contain no API.
 
 pub mod defaults;
 pub mod embedding;

@@ -1,8 +1,9 @@
-//! Conditions on disclosed values: a small, linear-time part of JSON Schema (decisions 4).
+//! Conditions on disclosed values: a small part of JSON Schema that runs in linear time (decisions
+//! 4).
 //!
-//! A filter is a gate, so it is stricter than JSON Schema in one point: a keyword implies the type
-//! that it speaks about. `{"minimum": 18}` refuses the string `"19"`, where JSON Schema would
-//! ignore the keyword and let every string pass.
+//! A filter is a gate, so it is stricter than JSON Schema in one point: a keyword implies its type.
+//! `{"minimum": 18}` refuses the string `"19"`, where JSON Schema would ignore the keyword and
+//! accept every string.
 
 mod dcql_values;
 
@@ -24,13 +25,14 @@ use crate::request::fields::Field;
 use crate::request::json_value::JsonValue;
 use crate::time::days_from_civil;
 
-/// Keywords that a wallet is told; it would refuse or misread the others.
+/// Keywords that are sent to wallets; a wallet would refuse or misread the others.
 const WALLET_KEYWORDS: [&str; 6] = ["type", "const", "enum", "minimum", "maximum", "pattern"];
 
-/// The filter of one claim: every rule of it must hold. `{}` has none.
+/// The filter of one claim: all its rules must hold. `{}` has none.
 #[derive(Clone)]
 pub struct ClaimFilter {
-    /// What the tenant sent, without its white space. Snapshots carry it, so that no number is ever rounded.
+    /// The tenant's JSON without its white space. Snapshots store this text, so that no number is
+    /// ever rounded.
     source: String,
     rules: Vec<Rule>,
 }
@@ -63,7 +65,7 @@ enum JsonType {
 }
 
 impl ClaimFilter {
-    /// From what a tenant sent.
+    /// Parses the tenant's JSON.
     pub(super) fn parse(field: &Field<'_, '_>) -> Result<Self, RequestError> {
         let filter = Self::read(field)?;
         if let Some(pattern) = field.member("pattern") {
@@ -78,8 +80,8 @@ impl ClaimFilter {
         Self { source: r#"{"const":true}"#.into(), rules }
     }
 
-    /// The rules, without a proof that a pattern compiles: that was found out when the filter was
-    /// sent, and every read of a session comes through here.
+    /// Reads the rules without compiling patterns. They were compiled when the filter was received,
+    /// and every read of a session calls this.
     fn read(field: &Field<'_, '_>) -> Result<Self, RequestError> {
         let mut rules = Vec::new();
         for (name, value) in field.members()? {
@@ -96,8 +98,8 @@ impl ClaimFilter {
         Ok(Self { source, rules })
     }
 
-    /// Whether a disclosed value meets every rule. A rule about numbers or strings implies its type,
-    /// unless `type` allows that type beside others: then it says nothing about those.
+    /// Whether a disclosed value meets every rule. A rule about numbers or strings implies that
+    /// type, unless `type` also allows others: then it does not apply to those.
     pub(crate) fn matches(&self, value: Value<'_, '_>) -> bool {
         let allowed = self.rules.iter().find_map(|rule| match rule {
             Rule::Type(types) => Some(types.as_slice()),
@@ -106,12 +108,12 @@ impl ClaimFilter {
         self.rules.iter().all(|rule| rule.matches(value, allowed.unwrap_or_default()))
     }
 
-    /// As the tenant sent it, as JSON text.
+    /// The tenant's JSON text.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
 
-    /// The part that a wallet is told, as JSON text; `None` when nothing is left.
+    /// The part that is sent to wallets, as JSON text; `None` if nothing is left.
     pub(crate) fn for_wallet(&self) -> Option<String> {
         let mut tape = Tape::default();
         let id = tape.parse(self.source.as_bytes()).ok()?;
@@ -153,7 +155,7 @@ impl<'de> Deserialize<'de> for ClaimFilter {
 }
 
 impl Rule {
-    /// `allowed`: the types that the filter names.
+    /// `allowed` has the types that the filter names.
     fn matches(&self, value: Value<'_, '_>, allowed: &[JsonType]) -> bool {
         let one_of = |own: &[JsonType]| own.iter().any(|own| allowed.contains(own));
         let number = |holds: &dyn Fn(Decimal) -> bool| match value.as_number() {
@@ -174,14 +176,14 @@ impl Rule {
             Self::MinLength(bound) => string(&|text| code_points(text) >= *bound),
             Self::MaxLength(bound) => string(&|text| code_points(text) <= *bound),
             Self::Pattern(pattern) => {
-                // Linear time is the product of both sizes: neither may be large.
+                // Linear time is the product of both sizes, so both are limited.
                 string(&|text| {
                     text.len() <= MAX_PATTERN_TEXT_BYTES
                         && compile(pattern).is_ok_and(|regex| regex.is_match(text))
                 })
             }
             Self::Date => string(&is_full_date),
-            // Full dates of one length: the order of the texts is the order of the days.
+            // Full dates have equal length, so texts sort like dates.
             Self::FormatMinimum(bound) => string(&|text| text >= bound.as_str()),
             Self::FormatMaximum(bound) => string(&|text| text <= bound.as_str()),
         }
@@ -289,11 +291,12 @@ fn parse_full_date(field: &Field<'_, '_>) -> Result<String, RequestError> {
     if is_full_date(&date) {
         Ok(date.into_owned())
     } else {
-        Err(field.invalid("must be a date, as 2006-01-31"))
+        Err(field.invalid("must be a date, for example 2006-01-31"))
     }
 }
 
-/// What the engine knows and ECMA-262 does not: a wallet would read the pattern differently.
+/// Syntax that the engine supports and ECMA-262 does not: a wallet would read the pattern
+/// differently.
 fn has_foreign_syntax(pattern: &str) -> bool {
     let (mut in_class, mut escaped) = (false, false);
     for (at, c) in pattern.char_indices() {
@@ -321,7 +324,7 @@ fn has_foreign_syntax(pattern: &str) -> bool {
     false
 }
 
-/// A linear-time automaton of bounded size.
+/// Compiles to a linear-time automaton of limited size.
 fn compile(pattern: &str) -> Result<regex::Regex, regex::Error> {
     RegexBuilder::new(&with_ascii_classes(pattern))
         .size_limit(MAX_PATTERN_BYTES)
@@ -330,7 +333,7 @@ fn compile(pattern: &str) -> Result<regex::Regex, regex::Error> {
 }
 
 /// `\d` and `\w` mean ASCII, as in ECMA-262, which JSON Schema refers to (6.4); the engine's own
-/// classes would let digits of every script pass.
+/// classes would accept digits of every script.
 fn with_ascii_classes(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -357,7 +360,7 @@ fn code_points(text: &str) -> u64 {
     u64::try_from(text.chars().count()).unwrap_or(u64::MAX)
 }
 
-/// RFC 3339 5.6 `full-date` of a day that exists. The calendar repeats every 400 years.
+/// RFC 3339 5.6 `full-date` of an existing day. The calendar repeats every 400 years.
 fn is_full_date(text: &str) -> bool {
     let Some((year, rest)) = text.split_once('-') else { return false };
     let Some((month, day)) = rest.split_once('-') else { return false };

@@ -1,5 +1,5 @@
-//! `client_metadata` of OpenID4VP 1.0 (5.1): three members and no more, and the key that both
-//! generations offer for the answer.
+//! `client_metadata` of OpenID4VP 1.0 (5.1): exactly three members, and the key for the answer,
+//! which drafts offer too.
 
 use alloc::string::String;
 
@@ -10,11 +10,11 @@ use crate::crypto::{Alg, ContentEncryption, EcKey, PublicKey};
 use crate::ids::CredentialFormat;
 use crate::request::presentation_request::PresentationRequest;
 
-/// The algorithms that credentials and holders may have.
+/// The algorithms for credentials and holders.
 const JOSE: [Alg; 3] = [Alg::Es256, Alg::Es384, Alg::Es512];
 
-/// The same by their numbers, on P-256, P-384 and P-521: those that leave the curve open and those of
-/// RFC 9864 that do not. Wallets compare plain numbers, so both of each pair are listed.
+/// The same algorithms as COSE numbers, on P-256, P-384 and P-521: those that do not fix the curve,
+/// and those of RFC 9864 that do. Wallets compare plain numbers, so both of each pair are listed.
 const COSE: [i64; 6] = [-7, -9, -35, -51, -36, -52];
 
 #[derive(Serialize)]
@@ -27,7 +27,8 @@ pub(crate) struct ClientMetadata {
 }
 
 impl ClientMetadata {
-    /// For the formats of `request`, and for answers that are encrypted to that key, if they are.
+    /// The metadata for the formats of `request`, and for answers encrypted to the key, if there is
+    /// one.
     pub(crate) fn new(request: &PresentationRequest, encryption_key: Option<&PublicKey>) -> Self {
         Self {
             jwks: encryption_key.map(|key| Jwks::of(key, key_id(key))),
@@ -38,12 +39,12 @@ impl ClientMetadata {
     }
 }
 
-/// The `kid` of the key of an offer: no two have the same x, and it costs no hash.
+/// The `kid` of an offer's key: no two keys have the same x, and it costs no hash.
 pub(crate) fn key_id(key: &PublicKey) -> String {
     base64url::encode(key.coordinates().0)
 }
 
-/// A set with the one key of an offer.
+/// A JWK set with the key of an offer.
 #[derive(Serialize)]
 pub(crate) struct Jwks {
     keys: [Jwk; 1],
@@ -81,7 +82,7 @@ struct SdJwtAlgs {
     holder: [Alg; 3],
 }
 
-/// Device MACs are not among them: they are refused here.
+/// Without device MACs, which are refused here.
 #[derive(Serialize)]
 struct MdocAlgs {
     issuerauth_alg_values: [i64; 6],

@@ -1,5 +1,5 @@
-//! The request that a page passes to its browser (OpenID4VP A.3). It has no `state` and names nowhere
-//! to send the answer: the page brings it back.
+//! The request that a page passes to its browser (OpenID4VP A.3). It has no `state` and no URI for
+//! the answer, because the page itself sends the answer to its server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,8 +19,8 @@ use crate::request::presentation_request::PresentationRequest;
 use crate::request::verifier_info::VerifierInfo;
 use crate::time::UnixMillis;
 
-/// What a page passes to `navigator.credentials.get` as `digital`: an object with `requests`, each a
-/// protocol and its data. It carries the nonce: keep it out of logs.
+/// The value that a page passes to `navigator.credentials.get` as `digital`: an object with
+/// `requests`, each with a protocol and its data. It contains the nonce: keep it out of logs.
 #[derive(Clone)]
 pub struct DcApiRequests(Vec<(&'static str, String)>);
 
@@ -29,18 +29,18 @@ impl DcApiRequests {
         Self(requests)
     }
 
-    /// Each protocol by its name, and its data as the JSON text of an object.
+    /// Each protocol by name, with its data as the JSON text of an object.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(protocol, data)| (*protocol, &**data))
     }
 
-    /// All of it as JSON text: `{"requests":[{"protocol":…,"data":{…}},…]}`.
+    /// Returns the whole value as JSON text: `{"requests":[{"protocol":…,"data":{…}},…]}`.
     pub fn to_json(&self) -> String {
         json_text(self)
     }
 }
 
-/// Never the requests.
+/// Omits the requests.
 impl fmt::Debug for DcApiRequests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DcApiRequests({})", self.0.len())
@@ -75,21 +75,21 @@ impl Serialize for Each<'_> {
     }
 }
 
-/// What every such request says, in plain arguments.
+/// The parameters that all these requests share.
 #[derive(Clone, Copy)]
 pub(crate) struct DcApiParameters<'r> {
     pub(crate) nonce: &'r str,
-    /// What the answer is to be encrypted to.
+    /// The key that the answer is encrypted to.
     pub(crate) encryption_key: &'r PublicKey,
-    /// What is asked for.
+    /// The tenant's request.
     pub(crate) request: &'r PresentationRequest,
-    /// Where the page may be from.
+    /// The allowed origins of the page.
     pub(crate) origins: &'r [String],
     pub(crate) issued_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
 }
 
-/// Someone who signs, and the name to sign under.
+/// A signer, and its client identifier.
 pub(crate) struct SigningIdentity<'s> {
     pub(crate) client_id: &'s str,
     pub(crate) signer: &'s dyn RequestSigner,
@@ -137,8 +137,8 @@ struct Signature {
 }
 
 impl<'r> DcApiParameters<'r> {
-    /// `openid4vp-v1-unsigned`: the browser says who asks, and a wallet ignores what the page would say
-    /// of it (OpenID4VP A.2).
+    /// `openid4vp-v1-unsigned`: the browser states who asks, and a wallet ignores a client
+    /// identifier from the page (OpenID4VP A.2).
     pub(crate) fn unsigned(self) -> String {
         json_text(&self.members())
     }
@@ -156,7 +156,8 @@ impl<'r> DcApiParameters<'r> {
         Ok(json_text(&Request { request: jws::compact(by.signer, &claims)? }))
     }
 
-    /// `openid4vp-v1-multisigned`: who asks stands in each header, all else in the payload.
+    /// `openid4vp-v1-multisigned`: the client identifier is in each header, and everything else in
+    /// the payload.
     ///
     /// # Errors
     /// One of the keys cannot be used now.
@@ -186,7 +187,7 @@ impl<'r> DcApiParameters<'r> {
             aud: None,
             iat: None,
             exp: None,
-            // The page would see at once that a wallet refuses.
+            // Without values, because the page would see immediately that a wallet refuses.
             dcql_query: DcqlQuery::without_values(self.request),
             client_metadata: ClientMetadata::new(self.request, Some(self.encryption_key)),
             verifier_info: &[],

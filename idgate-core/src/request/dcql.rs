@@ -1,5 +1,6 @@
-//! The Digital Credentials Query Language: what a wallet is asked to present (OpenID4VP 6). A member
-//! that wallets are known to refuse appears only when the tenant's request needs it.
+//! The Digital Credentials Query Language: the credentials that a wallet is asked to present
+//! (OpenID4VP 6). A member that wallets are known to refuse is included only if the tenant's
+//! request needs it.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -29,10 +30,10 @@ struct CredentialQuery<'r> {
     id: Cow<'r, str>,
     format: &'static str,
     meta: Meta<'r>,
-    /// One that fits will do (OpenID4VP 6.1.1).
+    /// A credential needs to match one of them (OpenID4VP 6.1.1).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trusted_authorities: Vec<TrustedAuthorities<'r>>,
-    /// None at all: what cannot be hidden is enough (OpenID4VP 6.4.1).
+    /// If empty, only claims that cannot be hidden are needed (OpenID4VP 6.4.1).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<ClaimQuery<'r>>,
 }
@@ -62,28 +63,28 @@ struct ClaimQuery<'r> {
 #[derive(Serialize)]
 struct SetQuery<'r> {
     options: Vec<Vec<Cow<'r, str>>>,
-    /// Absent is true (OpenID4VP 6.2).
+    /// Absent means true (OpenID4VP 6.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     required: Option<bool>,
 }
 
 impl PresentationRequest {
-    /// The `dcql_query` of this request, as JSON text: what a wallet is asked in that profile. (A
-    /// `draft` request asks with a `presentation_definition` in its place.)
+    /// Returns the `dcql_query` of this request in this profile, as JSON text. (A `draft` request
+    /// has a `presentation_definition` instead.)
     pub fn dcql_query(&self, profile: Profile) -> String {
         json_text(&DcqlQuery::new(self, profile))
     }
 }
 
 impl<'r> DcqlQuery<'r> {
-    /// The query of `request` behind a link, in that profile: with the values that filters allow where
-    /// it is without high assurance.
+    /// The query of `request` behind a link, in this profile. It contains the values that filters
+    /// allow, except in the high-assurance profile.
     pub(crate) fn new(request: &'r PresentationRequest, profile: Profile) -> Self {
         Self::naming_values(request, profile == Profile::V1_0)
     }
 
-    /// The same without values in any profile: a refusal of a wallet reveals the value that was asked
-    /// for (OpenID4VP 15.9.2). What came is judged here in any case.
+    /// The query without values, in every profile: a refusal would reveal the requested value
+    /// (OpenID4VP 15.9.2). The answer is checked against the filters anyway.
     pub(crate) fn without_values(request: &'r PresentationRequest) -> Self {
         Self::naming_values(request, false)
     }
@@ -100,17 +101,17 @@ impl<'r> DcqlQuery<'r> {
     }
 }
 
-/// What is asked for of one credential.
+/// The query for one credential.
 pub(crate) struct Asked<'q> {
-    /// As a query names it.
+    /// The format, as a query names it.
     pub(crate) format: &'static str,
-    /// Any of these will do.
+    /// The accepted types.
     pub(crate) types: Vec<&'q str>,
     pub(crate) claims: Vec<&'q ClaimPath>,
 }
 
 impl DcqlQuery<'_> {
-    /// What is asked for, credential by credential.
+    /// The queries for each credential.
     pub(crate) fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
         self.credentials.iter().map(|credential| Asked {
             format: credential.format,
@@ -155,7 +156,7 @@ impl<'r> SetQuery<'r> {
     }
 }
 
-/// The claims, with their values or without, then the claims of a group that are not among them.
+/// The claims, with or without their values, then the claims of a group that are not among them.
 fn sd_jwt_claims(asked: &CredentialRequest, values: bool) -> Vec<ClaimQuery<'_>> {
     let mut claims = Vec::with_capacity(asked.claims.len().saturating_add(4));
     for claim in &asked.claims {
@@ -170,7 +171,7 @@ fn sd_jwt_claims(asked: &CredentialRequest, values: bool) -> Vec<ClaimQuery<'_>>
     claims
 }
 
-/// What an issuer cannot hide is not asked for, and no path twice (OpenID4VP 6.1, SD-JWT VC 2.2.2.3).
+/// Omits claims that an issuer cannot hide, and repeated paths (OpenID4VP 6.1, SD-JWT VC 2.2.2.3).
 fn push_unrepeated<'r>(claims: &mut Vec<ClaimQuery<'r>>, claim: ClaimQuery<'r>) {
     let first = claim.path.components().next().flatten();
     let is_plain = first.is_some_and(|name| NEVER_DISCLOSED.contains(&name));
@@ -198,7 +199,7 @@ fn mdoc_claims(asked: &CredentialRequest) -> Vec<ClaimQuery<'_>> {
     mdoc_elements(asked).into_iter().map(claim).collect()
 }
 
-/// The elements that are asked of an mdoc, then those of a group that are not among them; each once.
+/// The requested elements of an mdoc, then those of a group that are not among them; each once.
 pub(super) fn mdoc_elements(asked: &CredentialRequest) -> Vec<&str> {
     let subject = asked.subject_claim_paths.iter().flat_map(SubjectPath::segments);
     let mut elements: Vec<&str> = Vec::with_capacity(asked.claims.len().saturating_add(3));

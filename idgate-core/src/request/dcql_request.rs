@@ -14,7 +14,7 @@ use crate::request::parameters::{RequestParameters, SELF_ISSUED};
 use crate::request::verifier_info::VerifierInfo;
 use crate::time::UnixMillis;
 
-/// Of one credential and a few claims, in bytes.
+/// The length of a typical request with one credential and a few claims, in bytes.
 const USUAL_LENGTH: usize = 2048;
 
 /// The claims of a Request Object.
@@ -90,7 +90,7 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
     query
 }
 
-/// The texts as they are hashed.
+/// The texts that are hashed.
 fn transaction_data<'c>(parameters: RequestParameters<'c>) -> Vec<&'c str> {
     parameters.request.transaction_data.iter().map(|data| &*data.encoded).collect()
 }

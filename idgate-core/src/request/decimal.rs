@@ -1,12 +1,12 @@
-//! JSON numbers by value: exact comparison beyond the 53 bits of a double, so that no two numbers
-//! of a filter and a claim are taken for equal that are not.
+//! JSON numbers by value: exact comparison beyond the 53 bits of a double, so that different
+//! numbers in a filter and a claim never compare as equal.
 
 use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
-/// A decimal number `0.digits × 10^exponent`; digits neither begin nor end with a zero, and zero
-/// has none, so that equal numbers are equal values.
+/// A decimal number `0.digits × 10^exponent`. The digits neither begin nor end with a zero, and
+/// zero has none, so that equal numbers are equal values.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Decimal {
     negative: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// From the source text of a JSON number.
+    /// Parses the source text of a JSON number.
     pub(crate) fn parse(number: &str) -> Self {
         let (negative, unsigned) = match number.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -38,7 +38,7 @@ impl Decimal {
         Self { negative, digits, exponent }
     }
 
-    /// One text for each number.
+    /// A text that is unique for each number.
     pub(crate) fn canonical(&self) -> String {
         let sign = if self.negative { "-" } else { "" };
         format!("{sign}0.{}e{}", self.digits, self.exponent)
@@ -49,7 +49,7 @@ impl Decimal {
         saturated(self.digits.len()) <= self.exponent || self.digits.is_empty()
     }
 
-    /// The number when it is a non-negative integer of 64 bits.
+    /// The number if it is a non-negative integer of 64 bits.
     pub(super) fn as_u64(&self) -> Option<u64> {
         const LONGEST: i64 = 20;
         if self.negative || !self.is_integer() || self.exponent > LONGEST {
@@ -91,7 +91,7 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// An exponent that does not fit belongs to a number next to zero: strict JSON has no larger ones.
+/// An exponent that does not fit belongs to a number close to zero: strict JSON has no larger ones.
 fn power_of_ten(text: &str) -> i64 {
     text.parse().unwrap_or(i64::MIN / 2)
 }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exponent_beyond_64_bits_is_next_to_zero() {
+    fn an_exponent_beyond_64_bits_is_close_to_zero() {
         let tiny = Decimal::parse("1e-99999999999999999999999");
         assert!(tiny > Decimal::parse("0") && tiny < Decimal::parse("1e-400"));
         assert!(!tiny.is_integer());

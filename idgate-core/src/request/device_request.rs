@@ -1,5 +1,5 @@
 //! The request of ISO/IEC TS 18013-7 Annex C, `org-iso-mdoc`, which a page passes to its browser: a
-//! DeviceRequest of ISO/IEC 18013-5 8.3.2.1.2.1, and EncryptionInfo, which says how to encrypt the answer.
+//! DeviceRequest of ISO/IEC 18013-5 8.3.2.1.2.1, and EncryptionInfo with the key for the answer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,18 +20,19 @@ const FIRST_EDITION: &str = "1.0";
 /// The version of the second edition, which has `readerAuthAll`.
 const SECOND_EDITION: &str = "1.1";
 
-/// Who signs each part of a DeviceRequest (ISO/IEC 18013-5 9.1.4).
+/// The signer of each part of a DeviceRequest (ISO/IEC 18013-5 9.1.4).
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'r> {
-    /// With a certificate.
+    /// A signer with a certificate.
     pub(crate) signer: &'r dyn RequestSigner,
-    /// Encoded; it ties the request to one origin and one EncryptionInfo.
+    /// The encoded transcript, which binds the request to one origin and one EncryptionInfo.
     pub(crate) session_transcript: &'r [u8],
-    /// The reader's registration certificate, a compact JWT. With it the request is of the second edition.
+    /// The reader's registration certificate, a compact JWT. If present, the request uses the
+    /// second edition.
     pub(crate) registration: Option<&'r str>,
 }
 
-/// EncryptionInfo in base64url: the answer is for whoever has that key. Transcripts cover this text.
+/// EncryptionInfo in base64url: the answer is encrypted to its key. Transcripts cover this text.
 pub(crate) fn encryption_info(nonce: &[u8; 32], key: &PublicKey) -> String {
     let (x, y) = key.coordinates();
     let info = Writer::with_capacity(160).array(2).text("dcapi").map(2).text("nonce").bytes(nonce);
@@ -40,7 +41,7 @@ pub(crate) fn encryption_info(nonce: &[u8; 32], key: &PublicKey) -> String {
     base64url::encode(&key.integer(-2).bytes(x).integer(-3).bytes(y).finish())
 }
 
-/// What a page passes on, as JSON text.
+/// Returns the data that a page passes on, as JSON text.
 ///
 /// # Errors
 /// The key of `reader` cannot be used now.
@@ -60,7 +61,8 @@ pub(crate) fn iso_mdoc_data(
 }
 
 impl PresentationRequest {
-    /// Whether a DeviceRequest can ask for all of it: mdocs, which are told apart by their types.
+    /// Whether a DeviceRequest can express the request: it has only mdocs, each of a different
+    /// type.
     pub(crate) fn fits_device_request(&self) -> bool {
         let credentials = &self.credentials;
         let is_distinct = |(at, asked): (usize, &CredentialRequest)| {
@@ -71,7 +73,8 @@ impl PresentationRequest {
         credentials.iter().enumerate().all(is_distinct)
     }
 
-    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}], ? "readerAuthAll": [+ COSE_Sign1]}`
+    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}], ? "readerAuthAll": [+
+    /// COSE_Sign1]}`
     fn device_request(&self, reader: Option<Reader<'_>>) -> Result<Vec<u8>, SignerUnavailable> {
         let registration = reader.and_then(|reader| reader.registration);
         let items = |asked| encoded_cbor(&items_request(asked, registration));
@@ -91,7 +94,7 @@ impl PresentationRequest {
                 device_request = device_request.text("readerAuth").raw(&signed);
             }
         }
-        // Wallets of the first edition read readerAuth alone, those of the second either.
+        // Wallets of the first edition read only readerAuth, those of the second edition either.
         if let Some(reader) = reader.filter(|reader| reader.registration.is_some()) {
             let authentication = reader_authentication_all(reader.session_transcript, &items);
             let signed = cose::sign_detached(reader.signer, &authentication)?;
@@ -101,8 +104,9 @@ impl PresentationRequest {
     }
 }
 
-/// `{"docType", "nameSpaces": {name: {element: intent to retain}}, ? "requestInfo": {"euWrprc": bstr}}`: ETSI TS
-/// 119 472-2 5.3.2 has the registration certificate in each, byte for byte the same.
+/// `{"docType", "nameSpaces": {name: {element: intent to retain}}, ? "requestInfo": {"euWrprc":
+/// bstr}}`. By ETSI TS 119 472-2 5.3.2 each has the registration certificate, byte for byte the
+/// same.
 fn items_request(asked: &CredentialRequest, registration: Option<&str>) -> Vec<u8> {
     let elements = mdoc_elements(asked);
     let items = Writer::default().map(if registration.is_some() { 3 } else { 2 });
@@ -116,14 +120,14 @@ fn items_request(asked: &CredentialRequest, registration: Option<&str>) -> Vec<u
     items.bytes(registration.as_bytes()).finish()
 }
 
-/// ReaderAuthenticationBytes; `items` is ItemsRequestBytes as it is sent.
+/// ReaderAuthenticationBytes; `items` are the ItemsRequestBytes as sent.
 fn reader_authentication(session_transcript: &[u8], items: &[u8]) -> Vec<u8> {
     let authentication = Writer::default().array(3).text("ReaderAuthentication");
     encoded_cbor(&authentication.raw(session_transcript).raw(items).finish())
 }
 
-/// ReaderAuthenticationAllBytes (ISO/IEC 18013-5 second edition 12.5), without a DeviceRequestInfo; `items` are all
-/// ItemsRequestBytes as they are sent.
+/// ReaderAuthenticationAllBytes (ISO/IEC 18013-5 second edition 12.5), without a DeviceRequestInfo;
+/// `items` are all ItemsRequestBytes as sent.
 fn reader_authentication_all(session_transcript: &[u8], items: &[Vec<u8>]) -> Vec<u8> {
     let authentication = Writer::default().array(4).text("ReaderAuthenticationAll");
     let authentication = authentication.raw(session_transcript).array(items.len());
@@ -148,7 +152,7 @@ mod tests {
     use crate::crypto::{Alg, Curve, EcdhPrivateKey, Es256Key, SoftwareSigner};
     use crate::request::fixtures;
 
-    /// Of other software: mDL, `age_over_18`, not signed.
+    /// From other software: mDL, `age_over_18`, unsigned.
     const DEVICE_REQUEST: &str = "a26776657273696f6e63312e306b646f63526571756573747381a16c6974656d7\
         352657175657374d818584ba267646f6354797065756f72672e69736f2e31383031332e352e312e6d444c6a6e61\
         6d65537061636573a1716f72672e69736f2e31383031332e352e31a16b6167655f6f7665725f3138f4";
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn encryption_info_is_that_of_other_software_but_for_its_longer_nonce() {
+    fn encryption_info_matches_other_software_except_for_its_longer_nonce() {
         let private = EcdhPrivateKey::from_scalar(Curve::P256, &bytes(RECIPIENT)).unwrap();
         let key = PROVIDER.agreement.public_key(&private).unwrap();
         let nonce = core::array::from_fn(|at| u8::try_from(at).unwrap());
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_reader_is_that_of_other_software() {
+    fn a_request_without_reader_matches_other_software() {
         assert_eq!(hex(&asking(&[licence()]).device_request(None).unwrap()), DEVICE_REQUEST);
         let data = iso_mdoc_data(&asking(&[licence()]), "gm", None).unwrap();
         let device_request = base64url::encode(&bytes(DEVICE_REQUEST));
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_signs_is_that_of_other_software() {
+    fn the_readers_signed_bytes_match_other_software() {
         let items = encoded_cbor(&items_request(&licence(), None));
         let payload = reader_authentication(&bytes(TRANSCRIPT), &items);
         assert_eq!(
@@ -222,7 +226,8 @@ mod tests {
         let signer = signer(&[b"leaf"]);
         let reader = Reader { signer: &signer, session_transcript, registration: None };
         let made = asking(&[licence()]).device_request(Some(reader)).unwrap();
-        // Before the signature all is known: the payload is detached, the certificate one byte string.
+        // The part before the signature is known: the payload is detached, the certificate is one
+        // byte string.
         let head = DEVICE_REQUEST.replacen("81a16c6974", "81a26c6974", 1);
         let head = [&*bytes(&head), b"\x6areaderAuth\x84\x43\xa1\x01\x26\xa1\x18\x21\x44leaf\xf6"];
         assert!(made.starts_with(&head.concat()));
@@ -242,7 +247,7 @@ mod tests {
         Reader { signer, session_transcript: &[0xf6], registration: None }
     }
 
-    /// As an HSM that gives DER would.
+    /// A signer that returns DER, as an HSM may.
     #[derive(Debug)]
     struct Odd(SoftwareSigner, usize);
 
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_document_is_asked_for_by_itself_and_each_element_once() {
+    fn documents_are_requested_separately_and_elements_once() {
         let other = mdoc("org.example.other", "org.example.ns", &["b", "a", "b"]);
         let made = asking(&[licence(), other]).device_request(None).unwrap();
         let mut tape = Tape::default();
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_registration_certificate_it_is_of_the_second_edition_and_signed_as_a_whole() {
+    fn a_registration_certificate_makes_it_second_edition_and_signed_as_a_whole() {
         const JWT: &str = "eyJ0eXAiOiJyYy13cnArand0In0.e30.c2ln";
         let other = mdoc("org.example.other", "org.example.ns", &["a"]);
         let (signer, session_transcript) = (signer(&[b"leaf"]), &*bytes(TRANSCRIPT));
@@ -315,7 +320,7 @@ mod tests {
         let mut tape = Tape::default();
         let made = tape.parse(&made).unwrap();
         let made = tape.value(made);
-        // ETSI TS 119 472-2 5.3.2: in each, the last member, the text as bytes.
+        // ETSI TS 119 472-2 5.3.2: in each, as the last member, the text as bytes.
         let info = [&b"\x6brequestInfo\xa1\x67euWrprc\x58\x24"[..], JWT.as_bytes()].concat();
         let requests: Vec<_> = made.get("docRequests").unwrap().elements().unwrap().collect();
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Credentials as a tenant could have written them without presets (decisions 41).
+//! Writes credentials as a tenant could have written them without presets (decisions 41).
 
 use alloc::string::String;
 
@@ -6,7 +6,7 @@ use crate::codec::json::json_text;
 use crate::request::object::{Object, text_of};
 use crate::request::presentation_request::CredentialRequest;
 
-/// A JSON array with each of them.
+/// A JSON array of the credentials.
 pub(super) fn credentials(credentials: &[CredentialRequest]) -> String {
     let mut body = Object::default();
     body.extend("credentials", credentials.iter().map(text));

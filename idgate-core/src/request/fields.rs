@@ -1,4 +1,4 @@
-//! Members of a session request by name and type; every error names the field's path.
+//! Members of a session request by name and type. Every error has the field's path.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -11,7 +11,7 @@ use crate::limits::{MAX_REQUEST_ELEMENTS, MAX_SHOWN_NAME_CHARS};
 use crate::request::decimal::Decimal;
 use crate::request::subject_path::is_claim_name;
 
-/// A value and the path that leads to it, as `credentials[0].claims[2]`; empty for the root.
+/// A value and its path, for example `credentials[0].claims[2]`; empty for the root.
 #[derive(Clone, Debug)]
 pub(super) struct Field<'t, 'a> {
     pub(super) value: Value<'t, 'a>,
@@ -23,13 +23,13 @@ impl<'t, 'a> Field<'t, 'a> {
         Self { value, path: path.into() }
     }
 
-    /// The error that this field breaks `rule`.
+    /// The error that this field violates `rule`.
     pub(super) fn invalid(&self, rule: impl Into<Cow<'static, str>>) -> RequestError {
         RequestError::new(ErrorCode::InvalidRequest, self.path.clone(), rule)
     }
 
-    /// The error that the member `name` must not be here. The path shows a name of ordinary shape,
-    /// and otherwise ends at this field.
+    /// The error that the member `name` is not allowed. The path includes the name if its
+    /// characters are ordinary, and otherwise ends at this field.
     pub(super) fn invalid_name(&self, name: &str, rule: &'static str) -> RequestError {
         let path =
             if is_claim_name(name) { self.path_of(&shortened(name)) } else { self.path.clone() };
@@ -55,7 +55,7 @@ impl<'t, 'a> Field<'t, 'a> {
         })
     }
 
-    /// Refuses members that the interface does not have.
+    /// Refuses members that the interface does not define.
     pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), RequestError> {
         for (name, _) in self.members()? {
             if !known.iter().any(|known| name.is(known)) {
@@ -71,7 +71,7 @@ impl<'t, 'a> Field<'t, 'a> {
         self.value.members().ok_or_else(|| self.invalid("must be a JSON object"))
     }
 
-    /// The elements, at most [`MAX_REQUEST_ELEMENTS`]: each carries its path.
+    /// The elements, at most [`MAX_REQUEST_ELEMENTS`], because each has its own path.
     pub(super) fn elements(&self) -> Result<Vec<Self>, RequestError> {
         let elements: Elements<'t, 'a> =
             self.value.elements().ok_or_else(|| self.invalid("must be an array"))?;
@@ -100,7 +100,7 @@ pub(super) fn member_path(path: &str, name: &str) -> String {
     if path.is_empty() { String::from(name) } else { format!("{path}.{name}") }
 }
 
-/// A name that the caller chose: enough of it to find it again.
+/// A caller's name, cut to a length that is enough to find it.
 fn shortened(name: &str) -> String {
     name.chars().take(MAX_SHOWN_NAME_CHARS).collect()
 }

@@ -21,7 +21,7 @@ use crate::trust::{Trust, TrustEntry, TrustSnapshot, TrustedKey};
 use crate::verifier::builder::WantsIdentity;
 use crate::verifier::{NewSession, Verifier, VerifierBuilder};
 
-/// When the sessions of these tests are made.
+/// The creation time of the sessions in these tests.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
 
 /// A provider for tests that never verify.
@@ -78,7 +78,7 @@ impl ContentCipher for NoCrypto {
     }
 }
 
-/// Entropy that counts, so that everything drawn differs.
+/// Entropy that counts, so that all drawn values differ.
 #[derive(Debug, Default)]
 pub(crate) struct CountingEntropy(u8);
 
@@ -94,7 +94,7 @@ fn key() -> TrustedKey {
     TrustedKey::new(PublicKey::from_coordinates(Curve::P256, &[1; 32], &[2; 32]).unwrap())
 }
 
-/// On another curve.
+/// A key on another curve.
 fn p384_key() -> TrustedKey {
     TrustedKey::new(PublicKey::from_coordinates(Curve::P384, &[1; 48], &[2; 48]).unwrap())
 }
@@ -105,8 +105,8 @@ fn entry(issuer_id: &str, keys: Vec<TrustedKey>) -> TrustEntry {
     entry
 }
 
-/// Issuers: `https://one.example` (one type, two keys, default claims), `two` (two types), `test-only`,
-/// `no-keys`, and `documents` (mdoc attributes beside a key).
+/// Issuers: `https://one.example` (one type, two keys, default claims), `two` (two types),
+/// `test-only`, `no-keys`, and `documents` (mdoc attributes and a key).
 pub(crate) fn trust() -> TrustSnapshot {
     let mut one = entry("https://one.example", vec![key(), p384_key()]);
     one.vct = vec!["urn:one".into()];
@@ -120,7 +120,7 @@ pub(crate) fn trust() -> TrustSnapshot {
     TrustSnapshot::new(7, [one, two, documents, test_only, entry("no-keys", Vec::new())])
 }
 
-/// The request that the JSON `body` makes in live mode.
+/// The request of the JSON `body` in live mode.
 #[track_caller]
 pub(crate) fn request(body: Value) -> PresentationRequest {
     PresentationRequest::parse(body.to_string().as_bytes(), &trust(), true).unwrap()
@@ -171,7 +171,7 @@ pub(crate) fn creation(request: PresentationRequest) -> Transition {
         .unwrap()
 }
 
-/// A pending live session made at [`NOW`].
+/// A pending live session created at [`NOW`].
 pub(crate) fn session(request: PresentationRequest) -> Session {
     creation(request).session
 }
@@ -186,7 +186,7 @@ pub(crate) fn jar_verifier() -> Verifier {
     builder.build().unwrap()
 }
 
-/// A created live session in the jar profile made at [`NOW`].
+/// A live session in phase CREATED in the jar profile, created at [`NOW`].
 #[cfg(feature = "rustcrypto")]
 pub(crate) fn jar_session(request: PresentationRequest) -> Session {
     let (tenant, mut entropy) = (TenantId::new("cli_1"), CountingEntropy::default());

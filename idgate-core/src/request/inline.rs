@@ -11,7 +11,7 @@ use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::request::profile::Profile;
 
-/// Of one credential and a few claims, in bytes.
+/// The length of a typical request with one credential and a few claims, in bytes.
 const USUAL_LENGTH: usize = 2048;
 
 #[derive(Serialize)]
@@ -27,8 +27,8 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
     }
 }
 
-/// That of drafts. `response_type` and `response_mode` are there because wallets
-/// refuse a request without them.
+/// The query of drafts. `response_type` and `response_mode` are included because wallets refuse a
+/// request without them.
 fn draft_query(parameters: RequestParameters<'_>) -> String {
     let RequestParameters { definition_id, request, .. } = parameters;
     let definition = PresentationDefinition::new(definition_id, request);
@@ -114,10 +114,10 @@ mod tests {
         assert_eq!(definition, expected);
     }
 
-    /// What a tenant's filter has of white space between its tokens stays behind; what stands in
-    /// its texts travels as `%20`, so that percent-only decoders read the same.
+    /// White space between the tokens of a tenant's filter is removed. White space in its texts is
+    /// sent as `%20`, so that percent-only decoders read the same.
     #[test]
-    fn an_inline_link_has_no_plus_and_no_white_space_of_the_tenants() {
+    fn an_inline_link_has_no_plus_and_none_of_the_tenants_white_space() {
         let body = "{ \"credentials\" : [ { \"format\": \"vc+sd-jwt\", \"issuer_id\": \"two\",
             \"claims\": [\"age\", \"name\"], \"claim_filters\": {
                 \"age\" : { \"type\" : [ \"integer\" ,\t\"null\" ] , \"minimum\" :\r\n 18.0 },
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// As a reader that knows percent-encoding alone.
+    /// Decodes like a reader that supports only percent-encoding.
     fn percent_decoded(text: &str) -> String {
         let mut bytes = Vec::new();
         let mut rest = text;

@@ -1,4 +1,4 @@
-//! Requests as only the tests of this repository make them.
+//! Requests that only the tests of this repository make.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use crate::request::{DcApiPages, PresentationRequest, Profile};
 
 impl PresentationRequest {
-    /// The same in these profiles, and for pages of these origins, whatever the parser would say of it.
+    /// The same request in these profiles, and for pages of these origins, without the parser's
+    /// checks.
     #[must_use]
     pub fn forced_into(mut self, profiles: &[Profile], origins: &[&str]) -> Self {
         self.profiles = profiles.to_vec();
@@ -15,7 +16,7 @@ impl PresentationRequest {
         self
     }
 
-    /// The same without the request of ISO/IEC TS 18013-7 Annex C.
+    /// The same request without that of ISO/IEC TS 18013-7 Annex C.
     #[must_use]
     pub fn without_iso_mdoc(mut self) -> Self {
         self.dc_api.iter_mut().for_each(|pages| pages.iso_mdoc = false);

@@ -1,4 +1,4 @@
-//! An owned JSON value of a filter, and its equality with a disclosed one (JSON Schema 4.2.2).
+//! An owned JSON value of a filter, and its equality with a disclosed value (JSON Schema 4.2.2).
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -19,7 +19,7 @@ pub(super) enum JsonValue {
 }
 
 impl JsonValue {
-    /// Recursion is bounded by the depth that strict JSON may have.
+    /// The recursion is limited by the depth that strict JSON may have.
     pub(super) fn from_value(value: Value<'_, '_>) -> Self {
         match value.kind() {
             Kind::Null => Self::Null,

@@ -1,4 +1,4 @@
-//! How requests are signed: by a key that a name or a certificate leads to (RFC 7515, RFC 9101 5).
+//! Signatures on requests, by a key with a name or a certificate (RFC 7515, RFC 9101 5).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ pub(super) struct Header<'k> {
     kid: Option<&'k str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x5c: Vec<String>,
-    /// Here where one of several signs (OpenID4VP A.3.2.2).
+    /// Present if there are several signatures (OpenID4VP A.3.2.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<&'k str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -28,7 +28,8 @@ pub(super) struct Header<'k> {
 }
 
 impl<'k> Header<'k> {
-    /// The key by its name, or by its certificate (RFC 7515 4.1.6: not base64url, and padded).
+    /// Identifies the key by its name, or by its certificate (RFC 7515 4.1.6: not base64url, and
+    /// padded).
     pub(super) fn of(signer: &'k dyn RequestSigner) -> Self {
         let chain = signer.certificate_chain();
         Self {
@@ -41,7 +42,7 @@ impl<'k> Header<'k> {
         }
     }
 
-    /// The same of one of several who sign, under a name of its own.
+    /// The header of one of several signatures, with its own client identifier.
     pub(super) fn named(
         signer: &'k dyn RequestSigner,
         client_id: &'k str,
@@ -51,7 +52,7 @@ impl<'k> Header<'k> {
     }
 }
 
-/// What is signed, in base64url. Strings, numbers and lists of them always have a JSON text.
+/// The signed part in base64url. Strings, numbers and lists of them can always be written as JSON.
 pub(super) fn encoded(part: &impl Serialize) -> String {
     base64url::encode(&serde_json::to_vec(part).unwrap_or_default())
 }
@@ -59,7 +60,7 @@ pub(super) fn encoded(part: &impl Serialize) -> String {
 /// The signature over `protected` and `payload`, each in base64url.
 ///
 /// # Errors
-/// The key cannot be used now, or gives something else than an ES256 signature.
+/// The key cannot be used now, or the result is not an ES256 signature.
 pub(super) fn signature(
     signer: &dyn RequestSigner,
     protected: &str,
@@ -72,7 +73,7 @@ pub(super) fn signature(
 /// A compact JWS.
 ///
 /// # Errors
-/// As of [`signature`].
+/// Those of [`signature`].
 pub(super) fn compact(
     signer: &dyn RequestSigner,
     claims: &impl Serialize,

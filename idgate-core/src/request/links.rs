@@ -1,4 +1,4 @@
-//! What the tenant shows to the person: one request behind several schemes.
+//! The links that the tenant shows to the person: one request behind several schemes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,7 +19,8 @@ pub enum Scheme {
     EudiWallet,
     /// `haip-vp://`
     Haip,
-    /// `av://`, the European age app's: of a request that it takes alone (decisions 41).
+    /// `av://`, the scheme of the European age app, for requests that only this app accepts
+    /// (decisions 41).
     Av,
 }
 
@@ -39,7 +40,7 @@ impl Scheme {
         }
     }
 
-    /// What stands before the query of the request.
+    /// The text before the query of the request.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::OpenId4Vp => "openid4vp://?",
@@ -49,21 +50,21 @@ impl Scheme {
         }
     }
 
-    /// Which of a session's requests, by their profiles, it carries (decisions 20): the schemes of
-    /// newer wallets the first that is not `draft`, the one of all wallets the `draft` one; where
-    /// there is none, the first.
+    /// The index of the session's request that this scheme carries, by profile (decisions 20). The
+    /// schemes of newer wallets carry the first request that is not `draft`, and the scheme that
+    /// all wallets support carries the `draft` one. If there is none, they carry the first.
     pub(crate) fn choice(self, profiles: &[Profile]) -> usize {
         let wants_draft = self == Self::OpenId4Vp;
         let fits = |profile: &Profile| (*profile == Profile::Draft) == wants_draft;
         profiles.iter().position(fits).unwrap_or(0)
     }
 
-    /// Those of a session, in the order of `deep_links`.
+    /// The schemes of a session, in the order of `deep_links`.
     pub(crate) fn of(suits_age_app: bool) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().chain(suits_age_app.then_some(Self::Av))
     }
 
-    /// From its key.
+    /// Returns the scheme with this key.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().chain([Self::Av]).find(|scheme| scheme.key() == key)
@@ -76,19 +77,19 @@ impl Scheme {
 pub struct Invitation {
     /// The public handle.
     pub session_id: SessionId,
-    /// false: sandbox data.
+    /// `false` for sandbox data.
     pub livemode: bool,
-    /// When the session stops accepting an answer.
+    /// The time from which the session takes no more answers.
     pub expires_at: UnixMillis,
     /// The first request, behind `openid4vp://`.
     pub qr_code_url: String,
-    /// What each of its requests speaks, and its query.
+    /// The profile of each request, and its query.
     offered: Vec<(Profile, String)>,
-    /// Whether the European age app takes its first request that is not `draft`.
+    /// Whether the European age app accepts the first request that is not `draft`.
     suits_age_app: bool,
 }
 
-/// Never the request: it carries nonce and state.
+/// Omits the request, which contains nonce and state.
 impl fmt::Debug for Invitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Invitation({})", self.session_id)
@@ -96,7 +97,7 @@ impl fmt::Debug for Invitation {
 }
 
 impl Invitation {
-    /// Of a session whose requests speak these profiles and have these queries.
+    /// The reply for a session whose requests have these profiles and queries.
     pub(crate) fn new(
         session_id: SessionId,
         livemode: bool,
@@ -114,12 +115,12 @@ impl Invitation {
         self.offered.first().map_or(Profile::Draft, |(profile, _)| *profile)
     }
 
-    /// The schemes of its links, in their order.
+    /// The schemes of the links, in their order.
     pub fn schemes(&self) -> impl Iterator<Item = Scheme> {
         Scheme::of(self.suits_age_app)
     }
 
-    /// The request that `scheme` carries.
+    /// The link to the request that `scheme` carries.
     pub fn deep_link(&self, scheme: Scheme) -> String {
         let profiles: Vec<_> = self.offered.iter().map(|(profile, _)| *profile).collect();
         let query = self.offered.get(scheme.choice(&profiles)).map(|(_, query)| &**query);
@@ -127,9 +128,9 @@ impl Invitation {
     }
 }
 
-/// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
-/// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
-/// `announces_post` adds that the wallet may POST for it (OpenID4VP 5.10).
+/// Only `client_id` and `request_uri` (RFC 9101 5): everything else is in the Request Object.
+/// Decoding gives the object's values, so a `%3A` in the DID is sent as `%253A`. `announces_post`
+/// adds that the wallet may POST for it (OpenID4VP 5.10).
 pub(crate) fn request_uri_query(
     client_id: &str,
     request_uri: &str,

@@ -1,4 +1,4 @@
-//! What a tenant asks for, and the authorization request that carries it to a wallet.
+//! A tenant's request, and the authorization request that carries it to a wallet.
 
 mod asked;
 mod claim_filter;

@@ -1,4 +1,4 @@
-//! A JSON object whose members keep the order in which they were given, each as JSON text.
+//! A JSON object whose members keep their order, each as JSON text.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,12 +9,12 @@ use serde::Serialize;
 use crate::codec::json::Tape;
 use crate::codec::json::{Value, json_text};
 
-/// Members by name, none twice.
+/// Members by name, each name once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Object(Vec<(String, String)>);
 
 impl Object {
-    /// The members of `value`, which has no name twice; none where it is not an object.
+    /// The members of `value`, which has no repeated name; none if it is not an object.
     pub(super) fn of(value: Value<'_, '_>) -> Self {
         let members = value.members().into_iter().flatten().map(|(name, value)| {
             let mut text = String::new();
@@ -38,12 +38,12 @@ impl Object {
         text
     }
 
-    /// Gives the member `name` that value, in place of one that it has.
+    /// Sets the member `name`, and replaces an existing value.
     pub(super) fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
         self.set_text(name, text_of(value));
     }
 
-    /// Appends to the array `name`, which begins where there is none.
+    /// Appends to the array `name`, which is created if it is absent.
     pub(super) fn extend(&mut self, name: &str, elements: impl IntoIterator<Item = String>) {
         let array = self.get(name).and_then(|text| text.trim_end().strip_suffix(']'));
         let mut array = String::from(array.unwrap_or("["));
@@ -57,13 +57,13 @@ impl Object {
         self.set_text(name, array);
     }
 
-    /// Appends a member to the object `name`, which begins where there is none. It takes nothing away: the parser
-    /// refuses a member that is there twice.
+    /// Appends a member to the object `name`, which is created if it is absent. It removes nothing:
+    /// the parser refuses a repeated member.
     pub(super) fn put(&mut self, name: &str, member: &str, value: &(impl Serialize + ?Sized)) {
         self.put_text(name, member, &text_of(value));
     }
 
-    /// The same with a value that is JSON text.
+    /// The same for a value that is JSON text.
     pub(super) fn put_text(&mut self, name: &str, member: &str, value: &str) {
         let object = self.get(name).and_then(|text| text.trim_end().strip_suffix('}'));
         let mut object = String::from(object.unwrap_or("{"));
@@ -94,8 +94,8 @@ impl Object {
     }
 }
 
-/// The JSON text of `value`. A value that has none becomes `null`, which no field of a request may
-/// be, so that the parser names the field.
+/// The JSON text of `value`. A value that cannot be written becomes `null`, which no field of a
+/// request allows, so that the parser names the field.
 pub(super) fn text_of(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| String::from("null"))
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_is_put_twice_or_cannot_be_read_stays_to_be_refused() {
+    fn repeated_and_unreadable_members_are_kept_for_the_parser_to_refuse() {
         let mut object = Object::default();
         object.put("filters", "age", &serde_json::json!({ "minimum": 18 }));
         object.put("filters", "age", &serde_json::json!({ "maximum": 65 }));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_json_text_is_null() {
+    fn a_value_that_cannot_be_written_is_null() {
         let no_text = alloc::collections::BTreeMap::from([((1, 2), 3)]);
         assert_eq!(text_of(&no_text), "null");
     }

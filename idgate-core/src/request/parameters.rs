@@ -1,4 +1,4 @@
-//! What every authorization request says, in plain arguments: who asks is for others to know.
+//! The parameters that every authorization request has, without those that identify the verifier.
 
 use crate::crypto::PublicKey;
 use crate::request::presentation_request::PresentationRequest;
@@ -8,7 +8,7 @@ use crate::request::verifier_info::VerifierInfo;
 /// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
 pub(super) const SELF_ISSUED: &str = "https://self-issued.me/v2";
 
-/// What an authorization request says, however it reaches the wallet.
+/// The parameters of an authorization request, in every request mode.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestParameters<'r> {
     pub(crate) profile: Profile,
@@ -16,14 +16,14 @@ pub(crate) struct RequestParameters<'r> {
     pub(crate) response_uri: &'r str,
     pub(crate) nonce: &'r str,
     pub(crate) state: &'r str,
-    /// What the answer is to be encrypted to; `None`: it comes plain.
+    /// The key that the answer is encrypted to; `None`: a plain answer.
     pub(crate) encryption_key: Option<&'r PublicKey>,
     /// The id of the presentation definition; a submission must name it.
     pub(crate) definition_id: &'r str,
-    /// What is asked for.
+    /// The tenant's request.
     pub(crate) request: &'r PresentationRequest,
-    /// Only of a request under `x509_hash`, which is never by value: wallets compare it with the
-    /// certificate.
+    /// Only for a request under `x509_hash`, which is never by value, because wallets compare it
+    /// with the certificate.
     pub(crate) verifier_info: &'r [VerifierInfo],
 }
 

@@ -1,6 +1,6 @@
-//! Presentation Exchange 2: what the wallet is asked to present (decisions 5). The shape is the
-//! one that the wallets in use accept: one format key, `limit_disclosure`, an mdoc descriptor
-//! named after its document type.
+//! Presentation Exchange 2: the credentials that the wallet is asked to present (decisions 5). The
+//! wallets in use accept this shape: one format key, `limit_disclosure`, an mdoc descriptor named
+//! after its document type.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -30,7 +30,7 @@ struct InputDescriptor<'r> {
     constraints: Constraints,
 }
 
-/// Accepted algorithms per format: also the value of `vp_formats`.
+/// Accepted algorithms per format; also the value of `vp_formats`.
 #[derive(Default, Serialize)]
 pub(crate) struct Format {
     #[serde(rename = "vc+sd-jwt", skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ struct Field {
     intent_to_retain: Option<bool>,
 }
 
-/// `$.vct` of one accepted type, or of several.
+/// `$.vct` with one accepted type, or several.
 #[derive(Serialize)]
 struct TypeFilter<'r> {
     r#type: &'static str,
@@ -85,7 +85,7 @@ impl<'r> PresentationDefinition<'r> {
 }
 
 impl Format {
-    /// What the verifier accepts in the formats of `request`.
+    /// The accepted algorithms for the formats of `request`.
     pub(crate) fn of_request(request: &PresentationRequest) -> Self {
         let asks = |format| request.credentials.iter().any(|asked| asked.format == format);
         Self {
@@ -107,7 +107,7 @@ impl Format {
 }
 
 impl SdJwtAlgs {
-    /// `alg` narrows the issuer's algorithm, not the holder's.
+    /// `alg` restricts the issuer's algorithm, not the holder's.
     fn new(alg: Option<Alg>) -> Self {
         Self { issuer: accepted(alg), holder: accepted(None) }
     }
@@ -148,7 +148,7 @@ fn sd_jwt_fields(request: &CredentialRequest) -> Vec<Field> {
     }
     for claim in &request.claims {
         let path = request.path_of_claim(claim);
-        // A filter on a list is not one on its elements.
+        // A filter on a list does not apply to its elements.
         let filter = wallet_filter(request, claim).filter(|_| !path.selects_several());
         push_unrepeated(&mut fields, json_path(&path), filter);
     }
@@ -173,7 +173,7 @@ fn type_filter(vct: &[String]) -> Option<Box<RawValue>> {
     serde_json::value::to_raw_value(&TypeFilter { r#type: "string", only, any_of }).ok()
 }
 
-/// As the tenant wrote it: no number is rounded on the way.
+/// The tenant's text, so that no number is rounded.
 fn wallet_filter(request: &CredentialRequest, claim: &str) -> Option<Box<RawValue>> {
     let (_, filter) = request.claim_filters.iter().find(|(name, _)| name == claim)?;
     RawValue::from_string(filter.for_wallet()?).ok()
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn vct_as_a_claim_is_not_asked_for_twice() {
+    fn vct_as_a_claim_is_not_requested_twice() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.claims = vec!["vct".into()];
         let fields = descriptor(&request)["constraints"]["fields"].clone();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn subject_claim_paths_of_a_group_are_asked_for_once() {
+    fn subject_claim_paths_of_a_group_are_requested_once() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.subject_claim_paths =
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_with_a_path_is_asked_for_where_it_stands() {
+    fn a_claim_with_a_path_is_requested_there() {
         let mut request = fixtures::one_credential().credentials.remove(0);
         request.vct.clear();
         request.claims = ["city", "countries"].map(String::from).into();

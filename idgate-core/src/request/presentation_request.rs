@@ -20,101 +20,103 @@ use crate::request::subject_path::SubjectPath;
 use crate::request::transaction_data::TransactionData;
 use crate::trust::UnknownRevocation;
 
-/// A request that a verifier resolved: every default is filled in, and trust serves it (specification
-/// 2, decisions 4). A program reads it and cannot change it, so that
-/// the checks still hold for it. It cannot be read out of a text either: a [`Session`](crate::Session) holds it in its
-/// snapshot.
+/// A resolved request: all defaults are filled in, and trust can serve it (specification 2,
+/// decisions 4). A program can read it but not change it, so that the checks still hold. It cannot
+/// be parsed from a text either: only the snapshot of a [`Session`](crate::Session) contains it.
 #[derive(Clone, Debug)]
 pub struct PresentationRequest {
-    /// Which of the two forms was used; it decides the shape of the claims.
+    /// The form of the request, which decides the shape of the claims.
     pub(crate) form: RequestForm,
     /// Time to live in milliseconds.
     pub(crate) ttl_ms: u64,
-    /// Where the wallet sends the person afterwards.
+    /// The URI that the wallet sends the person to after the answer.
     pub(crate) redirect_uri: Option<String>,
-    /// Where a page leads a person who wants to try again.
+    /// The URI for a person who wants to try again.
     pub(crate) retry_uri: Option<String>,
-    /// Why the tenant asks, for a page.
+    /// The tenant's purpose, for a page.
     pub(crate) purpose: Option<Purpose>,
     /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
     pub(crate) credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
     pub(crate) same_subject_groups: Vec<Vec<String>>,
-    /// The profiles to ask in, in the order of the offers; empty: the verifier's first.
+    /// The profiles, in the order of the offers; empty: the verifier's first.
     pub(crate) profiles: Vec<Profile>,
-    /// Whether its body has a field that needs another profile than `draft`, with any value.
+    /// Whether its body has a field that needs a profile other than `draft`, with any value.
     pub(crate) has_newer_fields: bool,
-    /// Which combinations of credentials will do; empty: all of them are needed.
+    /// The accepted combinations of credentials; empty: all of them are needed.
     pub(crate) credential_sets: Vec<CredentialSet>,
-    /// Whether claims need the response code; `None`: the profile decides.
+    /// Whether claims require the response code; `None`: the profile decides.
     pub(crate) same_device: Option<bool>,
     /// Whether a person may continue on a phone.
     pub(crate) handover: bool,
     /// The name of the registration certificate to send; `None`: the tenant's default.
     pub(crate) intended_use: Option<String>,
-    /// Whether every query needs a credential of its own, and not only those for the same claims.
+    /// Whether every query needs a different credential, and not only queries for the same claims.
     pub(crate) distinct_credentials: bool,
-    /// The treatment of credentials whose status list cannot be had; `None`: what their trust entries say.
+    /// The treatment of credentials whose status list cannot be fetched; `None`: their trust
+    /// entries decide.
     pub(crate) on_unknown_revocation: Option<UnknownRevocation>,
-    /// What the holder is asked to agree to.
+    /// The transactions that the holder is asked to approve.
     pub(crate) transaction_data: Vec<TransactionData>,
-    /// The pages that may pass the request to their browser; `None`: it goes by links alone.
+    /// The pages that may pass the request to their browser; `None`: only links carry it.
     pub(crate) dc_api: Option<DcApiPages>,
-    /// The use of presets, until its session is made.
+    /// The use of presets, until the session is created.
     pub(crate) presets: Presets,
 }
 
-/// How presets were used in a request (decisions 41).
+/// How a request uses presets (decisions 41).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Presets {
     /// No credential has one.
     #[default]
     Unused,
-    /// Some credentials have one, or the request names its profiles.
+    /// Some credentials have one, or the request also names its profiles.
     Used,
-    /// Every credential is a European proof of age and no profile is named: the request is made as the age app
-    /// takes it.
+    /// Every credential is a European proof of age and no profile is named: the request is made in
+    /// the form that the age app accepts.
     AgeApp,
 }
 
 /// The pages that ask through their browser (Digital Credentials API).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DcApiPages {
-    /// Their origins as browsers write them, at least one, at most [`crate::limits::MAX_DC_API_ORIGINS`].
+    /// Their origins as browsers write them, at least one, at most
+    /// [`crate::limits::MAX_DC_API_ORIGINS`].
     pub(crate) origins: Vec<String>,
-    /// Whether the request is also made for `org-iso-mdoc` (ISO/IEC TS 18013-7 Annex C), where it is for
-    /// mdocs of different types alone.
+    /// Whether there is also a request for `org-iso-mdoc` (ISO/IEC TS 18013-7 Annex C), if the
+    /// request has only mdocs of different types.
     pub(crate) iso_mdoc: bool,
-    /// Whether whoever asked has the requests as soon as the session is there. A shell whose own page takes
-    /// them later says no, and notes that with [`Session::followed`](crate::Session::followed).
+    /// Whether the caller has the requests as soon as the session is created. A shell whose own
+    /// page takes them later sets this to false, and notes the time with
+    /// [`Session::followed`](crate::Session::followed).
     pub(crate) handed_over: bool,
 }
 
 impl DcApiPages {
-    /// Pages of these origins, which have the requests as soon as the session is there, with `org-iso-mdoc`
-    /// where it fits.
+    /// Pages of these origins, which have the requests as soon as the session is created, with
+    /// `org-iso-mdoc` where possible.
     pub(crate) const fn new(origins: Vec<String>) -> Self {
         Self { origins, iso_mdoc: true, handed_over: true }
     }
 
-    /// The origin that is meant by `text`, as browsers and wallets write it, who compare it as plain text
-    /// (OpenID4VP A.2): https, or http on loopback; or `android:apk-key-hash:` and the hash of the
-    /// certificate that signs an application. What a shell stores, so that requests can name it: those
-    /// must have it exactly so.
+    /// Returns the origin in `text` in the form of browsers and wallets, which compare origins as
+    /// plain text (OpenID4VP A.2): https, or http on loopback; or `android:apk-key-hash:` and the
+    /// hash of the certificate that signs an application. A shell stores this form, and requests
+    /// must name exactly the same.
     ///
     /// # Errors
-    /// It is neither, or more than an origin.
+    /// The text is neither, or is more than an origin.
     pub fn origin(text: &str) -> Result<String, ConfigError> {
         origin::of_page(text).map_err(ConfigError::PageOrigin)
     }
 }
 
-/// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.
+/// A set of accepted combinations of credentials (OpenID4VP 6.2), with the tenant's ids.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CredentialSet {
-    /// Each is enough by itself: ids of credentials that come together.
+    /// The options, each sufficient by itself: ids of credentials that belong together.
     pub(crate) options: Vec<Vec<String>>,
-    /// Whether one of the options must come.
+    /// Whether the answer must have one of the options.
     pub(crate) required: bool,
 }
 
@@ -126,7 +128,7 @@ impl CredentialSet {
 }
 
 impl PresentationRequest {
-    /// The member of the tenant's body that says what is asked for, as refusals name it.
+    /// The member of the tenant's body that has the credentials, for refusals.
     pub(crate) const fn path(&self) -> &'static str {
         match self.form {
             RequestForm::Legacy => "issuer_id",
@@ -134,7 +136,7 @@ impl PresentationRequest {
         }
     }
 
-    /// Where the tenant's body names the issuer of the `index`-th credential.
+    /// The path of the issuer of the credential at `index`, in the tenant's body.
     pub(crate) fn path_of_issuer(&self, index: usize) -> String {
         match self.form {
             RequestForm::Legacy => "issuer_id".into(),
@@ -142,12 +144,12 @@ impl PresentationRequest {
         }
     }
 
-    /// The credentials that are asked for, in the order of the tenant.
+    /// The requested credentials, in the tenant's order.
     pub fn credentials(&self) -> &[CredentialRequest] {
         &self.credentials
     }
 
-    /// The credentials as the tenant could have written them, as JSON text, where it used a preset.
+    /// The credentials as JSON text without presets, if the tenant used a preset.
     pub fn expanded_credentials(&self) -> Option<String> {
         (self.presets != Presets::Unused).then(|| expanded::credentials(&self.credentials))
     }
@@ -162,18 +164,18 @@ impl PresentationRequest {
         !self.credentials.is_empty() && self.credentials.iter().all(is_age)
     }
 
-    /// Where the wallet sends the person afterwards.
+    /// The URI that the wallet sends the person to after the answer.
     pub fn redirect_uri(&self) -> Option<&str> {
         self.redirect_uri.as_deref()
     }
 
-    /// Where a page leads a person who wants to try again.
+    /// The URI for a person who wants to try again.
     pub fn retry_uri(&self) -> Option<&str> {
         self.retry_uri.as_deref()
     }
 
-    /// Why the tenant asks, for a page in `language` (ISO 639-1): the language of the text, which is English where
-    /// the tenant gave no other, and the text.
+    /// The tenant's purpose, for a page in `language` (ISO 639-1): the language of the text, which
+    /// is English if the tenant gave no text in `language`, and the text.
     pub fn purpose(&self, language: &str) -> Option<(&str, &str)> {
         self.purpose.as_ref()?.in_language(language)
     }
@@ -188,53 +190,54 @@ impl PresentationRequest {
         self.intended_use.as_deref()
     }
 
-    /// Whether a person may continue on a phone what began on a computer.
+    /// Whether a person may continue on a phone after starting on a computer.
     pub fn handover(&self) -> bool {
         self.handover
     }
 
-    /// Whether the tenant binds claims to the browser that comes back; `None`: the profile decides.
+    /// Whether claims require the browser that returns; `None`: the profile decides.
     pub fn same_device(&self) -> Option<bool> {
         self.same_device
     }
 
-    /// Everything that the holder is asked to agree to.
+    /// The transactions that the holder is asked to approve.
     pub fn transaction_data(&self) -> &[TransactionData] {
         &self.transaction_data
     }
 
-    /// The origins of the pages that may pass it to their browser; none: it goes by links alone.
+    /// The origins of the pages that may pass it to their browser; none: only links carry it.
     pub fn origins(&self) -> &[String] {
         self.dc_api.as_ref().map_or(&[], |pages| &pages.origins)
     }
 
-    /// Lets a page of the shell's own at that address pass the request to its browser. The page takes
-    /// the requests later, and the shell notes that with [`Session::followed`](crate::Session::followed).
+    /// Allows a page of the shell's own at this address to pass the request to its browser. The
+    /// page takes the requests later, and the shell notes the time with
+    /// [`Session::followed`](crate::Session::followed).
     ///
     /// # Errors
-    /// `page` has no origin that browsers and wallets compare; then nothing has changed.
+    /// `page` has no origin that browsers and wallets can compare; the request is then unchanged.
     pub fn ask_on_own_page(&mut self, page: &str) -> Result<(), ConfigError> {
         let origins = Vec::from([DcApiPages::origin(page)?]);
         self.dc_api = Some(DcApiPages { handed_over: false, ..DcApiPages::new(origins) });
         Ok(())
     }
 
-    /// Takes the request away from every page's browser: it goes by links alone.
+    /// Removes the request for browsers: only links carry it.
     pub fn ask_by_links_alone(&mut self) {
         self.dc_api = None;
     }
 
-    /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
+    /// The type of each requested credential, as in audit log and metrics: `vc+sd-jwt`, or
     /// `mso_mdoc:` and the document type (decisions 9).
     pub fn credential_types(&self) -> Vec<String> {
         self.credentials.iter().map(CredentialRequest::type_name).collect()
     }
 
-    /// The id of the `index`-th credential in a DCQL query: the tenant's own when it may stand there
-    /// (OpenID4VP 6.1: letters, digits, `_` and `-`), else `credential_<n>`, made unique.
+    /// The id of the credential at `index` in a DCQL query: the tenant's own if it is valid there
+    /// (OpenID4VP 6.1: letters, digits, `_` and `-`), otherwise `credential_<n>`, made unique.
     pub fn query_id(&self, index: usize) -> Cow<'_, str> {
         let own = self.credentials.get(index).map(|credential| credential.id.as_str());
-        // The characters of base64url are the ones that a query id may have.
+        // A query id may have exactly the characters of base64url.
         if let Some(own) = own.filter(|id| base64url::is_alphabet(id)) {
             return Cow::Borrowed(own);
         }
@@ -251,9 +254,9 @@ impl PresentationRequest {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RequestForm {
-    /// `issuer_id` alone: claims come back as `{claim: value}`.
+    /// Only `issuer_id`: claims are returned as `{claim: value}`.
     Legacy,
-    /// `credentials`: claims come back as `{credential id: {claim: value}}`.
+    /// `credentials`: claims are returned as `{credential id: {claim: value}}`.
     Custom,
 }
 
@@ -262,31 +265,32 @@ pub enum RequestForm {
 pub struct CredentialRequest {
     /// Unique in the request.
     pub(crate) id: String,
-    /// The format asked for.
+    /// The requested format.
     pub(crate) format: CredentialFormat,
     /// The trust entry that must have issued it.
     pub(crate) issuer_id: IssuerId,
     /// Requested claim names, without repetition.
     pub(crate) claims: Vec<String>,
-    /// Narrows the issuer's algorithm.
+    /// Restricts the issuer's algorithm.
     pub(crate) alg: Option<Alg>,
     /// mdoc only: the namespace of the claims.
     pub(crate) namespace: Option<NameSpace>,
     /// mdoc only: the document type.
     pub(crate) doc_type: Option<DocType>,
-    /// What must be equal within a same-subject group; empty outside groups.
+    /// The claims that must be equal within a same-subject group; empty outside groups.
     pub(crate) subject_claim_paths: Vec<SubjectPath>,
     /// Conditions on requested claims, by claim name.
     pub(crate) claim_filters: Vec<(String, ClaimFilter)>,
-    /// SD-JWT only: the types that the trust entry accepted when the session was made.
+    /// SD-JWT only: the types that the trust entry accepted when the session was created.
     pub(crate) vct: Vec<String>,
-    /// SD-JWT only: where requested claims stand that are not members of the payload by their name.
+    /// SD-JWT only: the paths of requested claims that are not top-level members of the payload
+    /// under their name.
     pub(crate) claim_paths: Vec<(String, ClaimPath)>,
-    /// Key identifiers of the issuer's roots for the wallet to choose by, in base64url
-    /// (OpenID4VP 6.1.1.1), as they were when the session was made; empty: it may choose freely.
+    /// Key identifiers of the issuer's roots for the wallet's choice, in base64url (OpenID4VP
+    /// 6.1.1.1), as of the creation of the session; empty: no restriction.
     pub(crate) aki: Vec<String>,
-    /// URLs of trusted lists for the wallet to choose by (OpenID4VP 6.1.1.2), as they were when the
-    /// session was made; empty: it may choose freely.
+    /// URLs of trusted lists for the wallet's choice (OpenID4VP 6.1.1.2), as of the creation of the
+    /// session; empty: no restriction.
     pub(crate) etsi_tl: Vec<String>,
 }
 
@@ -296,7 +300,7 @@ impl CredentialRequest {
         &self.id
     }
 
-    /// The format that is asked for.
+    /// The requested format.
     pub fn format(&self) -> CredentialFormat {
         self.format
     }
@@ -306,17 +310,17 @@ impl CredentialRequest {
         &self.issuer_id
     }
 
-    /// The names of the requested claims, none twice.
+    /// The names of the requested claims, each once.
     pub fn claims(&self) -> &[String] {
         &self.claims
     }
 
-    /// The types of an SD-JWT VC that the trust entry accepted when the session was made.
+    /// The types of an SD-JWT VC that the trust entry accepted when the session was created.
     pub fn vct(&self) -> &[String] {
         &self.vct
     }
 
-    /// The path of a requested claim, where the request names one.
+    /// The path of a requested claim, if the request names one.
     pub fn path_for(&self, claim: &str) -> Option<&ClaimPath> {
         self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
     }
@@ -333,14 +337,14 @@ impl CredentialRequest {
         }
     }
 
-    /// Where a requested claim of an SD-JWT VC stands: where the request says, else at the root.
+    /// The path of a requested SD-JWT VC claim: the request's, otherwise the top-level member.
     pub(crate) fn path_of_claim(&self, claim: &str) -> Cow<'_, ClaimPath> {
         let of_root = || Cow::Owned(ClaimPath::of_claims([claim]));
         self.path_for(claim).map_or_else(of_root, Cow::Borrowed)
     }
 
-    /// Whether it is for the same claims. Of two queries that one credential answers the issuer and the type are the
-    /// same, whatever names of either they give.
+    /// Whether it is for the same claims. If one credential answers two queries, issuer and type
+    /// are the same, whatever names the queries use for them.
     pub(crate) fn asks_for_the_claims_of(&self, other: &Self) -> bool {
         let claims = |asked: &Self| -> BTreeSet<ClaimPath> {
             asked.claims.iter().map(|claim| asked.path_of_claim(claim).into_owned()).collect()
@@ -348,7 +352,8 @@ impl CredentialRequest {
         self.namespace == other.namespace && claims(self) == claims(other)
     }
 
-    /// Where a value stands that is compared within a group: a claim stands where it is asked for.
+    /// The path of a value that is compared within a group; for a requested claim it is the claim's
+    /// path.
     pub(crate) fn path_of_subject(&self, path: &SubjectPath) -> Cow<'_, ClaimPath> {
         match path.segments() {
             [claim] => self.path_of_claim(claim),
@@ -356,7 +361,7 @@ impl CredentialRequest {
         }
     }
 
-    /// Its id in the presentation definition: wallets know an mdoc by its document type.
+    /// The id in the presentation definition: wallets identify an mdoc by its document type.
     pub(crate) fn descriptor_id(&self) -> &str {
         match (self.format, &self.doc_type) {
             (CredentialFormat::Mdoc, Some(doc_type)) => doc_type.as_str(),
@@ -380,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn a_query_id_is_the_tenants_where_it_may_stand_in_a_query() {
+    fn a_query_id_is_the_tenants_if_it_is_valid_there() {
         let good = ["pid", "A-z_0", "credential_1", "-"];
         assert_eq!(query_ids(&good), good);
     }
 
     #[test]
-    fn other_ids_are_numbered_and_never_meet_one_of_the_tenants() {
+    fn other_ids_are_numbered_and_never_equal_a_tenants() {
         let ids = ["p d", "é", "", "a.b", "a/b"];
         let expected = [1, 2, 3, 4, 5].map(|n| format!("credential_{n}"));
         assert_eq!(query_ids(&ids), expected);

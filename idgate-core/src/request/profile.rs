@@ -7,41 +7,42 @@ use crate::error::Remedy;
 
 pub use crate::profile::Profile;
 
-/// Whether a request may have the fields for a page that shows it to a person, `retry_uri`, `purpose` and `handover`.
+/// Whether a request may have the fields for a page, `retry_uri`, `purpose` and `handover`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PageFields {
-    /// The program has no pages, so it does not know the fields.
+    /// The program has no pages, so the fields are unknown.
     #[default]
     Unknown,
     /// Pages are switched off: the fields are refused, with the remedy.
     Off,
-    /// An address is https, or of an application.
+    /// The fields are allowed; an address is https, or of an application.
     On,
-    /// The same, and http: for development.
+    /// The same, and addresses may be http: for development.
     OnWithHttp,
 }
 
-/// Which profiles a tenant may ask for.
+/// The profiles that a tenant may ask for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SpokenProfiles {
-    /// Never empty.
+    /// The enabled profiles, never empty.
     enabled: Vec<Profile>,
     /// Profiles that cannot be used now, with the remedy.
     unready: Vec<(Profile, Remedy)>,
-    /// Whether requests go to browsers, too.
+    /// Whether requests may go to browsers.
     dc_api: bool,
     /// Whether requests may have fields for pages.
     page_fields: PageFields,
-    /// The names of the tenant's registration certificates; `None`: the program keeps none, so it does not know
-    /// `intended_use`.
+    /// The names of the tenant's registration certificates; `None`: the program stores none, and
+    /// `intended_use` is unknown.
     intended_uses: Option<Vec<String>>,
-    /// The text of a refusal where `draft` alone is enabled and a tenant asks for more.
+    /// The refusal if only `draft` is enabled and a tenant asks for another profile.
     why_draft_alone: &'static str,
 }
 
 impl SpokenProfiles {
-    /// These, all of them ready; the first is for requests that name none. None is `draft` alone.
+    /// These profiles, all ready; the first is for requests that name none. An empty list means
+    /// `draft`.
     pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         let mut enabled: Vec<Profile> = enabled.into_iter().collect();
         if enabled.is_empty() {
@@ -59,45 +60,46 @@ impl SpokenProfiles {
         }
     }
 
-    /// Of an enabled one: it cannot be used now, as without its certificate.
+    /// Marks an enabled profile as unusable now, for example without its certificate.
     #[must_use]
     pub fn without(mut self, profile: Profile) -> Self {
         self.unready.push((profile, Remedy::AddCertificate));
         self
     }
 
-    /// The same of one whose certificate has expired: wallets would refuse it.
+    /// Marks an enabled profile as unusable because its certificate has expired: wallets would
+    /// refuse it.
     #[must_use]
     pub fn with_expired(mut self, profile: Profile) -> Self {
         self.unready.push((profile, Remedy::RenewCertificate));
         self
     }
 
-    /// The same where a request may also go to the browser of a page, in any profile but `draft`: then
-    /// `dc_api` is known.
+    /// Allows requests to a page's browser, in any profile but `draft`: then `dc_api` is a known
+    /// field.
     #[must_use]
     pub fn with_dc_api(mut self) -> Self {
         self.dc_api = true;
         self
     }
 
-    /// The same where requests are shown on pages of the program's own.
+    /// Allows the fields for pages of the program's own.
     #[must_use]
     pub fn with_page_fields(mut self, fields: PageFields) -> Self {
         self.page_fields = fields;
         self
     }
 
-    /// The same where the program keeps registration certificates of the tenant, by these names: then `intended_use`
-    /// is known, and has to be one of them.
+    /// Sets the names of the tenant's registration certificates: then `intended_use` is a known
+    /// field, and must be one of them.
     #[must_use]
     pub fn with_intended_uses(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.intended_uses = Some(names.into_iter().collect());
         self
     }
 
-    /// The same with another text for refusals where `draft` alone is enabled: it says that, and how others are
-    /// enabled.
+    /// Sets the refusal for when only `draft` is enabled: it must say that, and how to enable other
+    /// profiles.
     #[must_use]
     pub fn explaining_draft_alone(mut self, text: &'static str) -> Self {
         self.why_draft_alone = text;
@@ -134,12 +136,12 @@ impl SpokenProfiles {
         self.intended_uses.as_deref()
     }
 
-    /// The text of a refusal where `draft` alone is enabled.
+    /// The refusal if only `draft` is enabled.
     pub(crate) fn why_draft_alone(&self) -> &'static str {
         self.why_draft_alone
     }
 
-    /// Whether no profile but the oldest is enabled: then a request has the oldest fields alone.
+    /// Whether `draft` is the only enabled profile: then a request has only the fields of `draft`.
     pub(crate) fn is_draft_alone(&self) -> bool {
         self.enabled.iter().all(|profile| *profile == Profile::Draft)
     }

@@ -1,4 +1,4 @@
-//! Why a tenant asks, in words for the page that shows the request to a person (decisions 41).
+//! The tenant's purpose, in words for the page that shows the request to a person (decisions 41).
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -13,20 +13,20 @@ use crate::limits::MAX_PURPOSE_CHARS;
 /// The languages of pages (ISO 639-1). The first is required.
 const LANGUAGES: [&str; 8] = ["en", "de", "fr", "es", "it", "nl", "pl", "pt"];
 
-/// Why a tenant asks, in one or more languages.
+/// The tenant's purpose, in one or more languages.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Purpose(Vec<(String, String)>);
 
 impl Purpose {
-    /// The text in `language`, or else in English, after the language that it is in.
+    /// The text in `language`, otherwise in English, preceded by its language.
     pub(super) fn in_language(&self, language: &str) -> Option<(&str, &str)> {
         let given = |language| self.0.iter().find(|(of, _)| of == language);
         let (of, text) = given(language).or_else(|| given("en"))?;
         Some((of, text))
     }
 
-    /// From an object of language to text.
+    /// Reads an object that maps languages to texts.
     pub(super) fn parse(field: &Field<'_, '_>) -> Result<Self, RequestError> {
         field.refuse_unknown(&LANGUAGES)?;
         field.required("en")?;

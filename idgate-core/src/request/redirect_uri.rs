@@ -1,4 +1,5 @@
-//! `redirect_uri`: where a wallet sends the person after its answer (OpenID4VP 8.2, decisions 4).
+//! `redirect_uri`: the URI that a wallet sends the person to after its answer (OpenID4VP 8.2,
+//! decisions 4).
 
 use alloc::string::String;
 
@@ -6,11 +7,11 @@ use url::Url;
 
 use crate::limits::MAX_REDIRECT_URI_CHARS;
 
-/// Schemes that a browser runs or reads instead of going somewhere.
+/// Schemes that a browser executes or reads instead of navigating.
 const REFUSED_SCHEMES: [&str; 3] = ["javascript", "data", "file"];
 
-/// Schemes that are not an application's own and not the web's: a link to one of them leaves no page, or opens a
-/// program of the system.
+/// Schemes that belong to neither an application nor the web: a link to one of them leads to no
+/// page, or opens a program of the system.
 const NOT_AN_APPLICATIONS: [&str; 17] = [
     "about",
     "blob",
@@ -32,13 +33,13 @@ const NOT_AN_APPLICATIONS: [&str; 17] = [
 ];
 
 /// Checks that `uri` is an absolute URI (RFC 3986 4.3, a fragment is allowed) that a wallet can
-/// follow; the error says which rule it breaks.
+/// follow; the error is the broken rule.
 pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.chars().count() > MAX_REDIRECT_URI_CHARS {
         return Err("must have at most 2000 characters");
     }
     let Some(scheme) = scheme(uri) else {
-        return Err("must be an absolute URI, as https://shop.example/done");
+        return Err("must be an absolute URI, for example https://shop.example/done");
     };
     if !has_only_uri_characters(uri) {
         return Err("must be a URI; percent-encode characters that RFC 3986 does not have");
@@ -53,12 +54,12 @@ pub(super) fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a browser goes there without TLS.
+/// Whether the URI is without TLS.
 pub(super) fn is_http(uri: &str) -> bool {
     scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
 }
 
-/// Whether a link on a page can lead there: to the web, or to an application by a scheme of its own.
+/// Whether a link on a page can lead there: to the web, or to an application by its own scheme.
 pub(super) fn is_link(uri: &str) -> bool {
     scheme(uri).map(str::to_ascii_lowercase).is_some_and(|scheme| {
         !NOT_AN_APPLICATIONS.contains(&&*scheme) && !scheme.starts_with("ms-")
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absolute_uris_are_taken() {
+    fn absolute_uris_are_accepted() {
         for good in [
             "https://shop.example/done",
             "http://127.0.0.1:9/cb?x=1&y=%20#top",
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_absolute_uri_is_refused() {
+    fn text_that_is_not_an_absolute_uri_is_refused() {
         for bad in [
             "",
             "/done",
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn uris_that_run_or_read_are_refused() {
+    fn uris_that_browsers_execute_or_read_are_refused() {
         for bad in
             ["javascript:alert(1)", "JaVaScRiPt://x", "DATA:text/html,x", "file:///etc", "File:x"]
         {

@@ -1,5 +1,5 @@
-//! A registration certificate: what a registrar attests that a relying party may ask for. Wallets
-//! compare it with the query and warn or refuse where that asks for more.
+//! A registration certificate: the registrar's statement of what a relying party may ask for.
+//! Wallets compare it with the query, and warn or refuse if the query asks for more.
 
 mod contacts;
 #[cfg(test)]
@@ -26,19 +26,19 @@ use crate::time::UnixMillis;
 const FORMAT: &str = "registration_cert";
 const TYP: &str = "rc-wrp+jwt";
 
-/// A registration certificate, read. Its signature is for wallets to verify: they know the
+/// A parsed registration certificate. Wallets verify its signature, because they know the
 /// registrars.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RegistrationCertificate {
     /// The compact JWT.
     pub text: String,
-    /// The identifier of the relying party, as in the organizationIdentifier of its access
+    /// The identifier of the relying party, the same as the organizationIdentifier of its access
     /// certificate.
     pub subject: String,
     /// When it was issued.
     pub issued_at: Option<UnixMillis>,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<UnixMillis>,
     /// The service of the relying party that it is for, `srv_id` (ARF RPRC_04a).
     service: Option<String>,
@@ -48,7 +48,7 @@ pub struct RegistrationCertificate {
     credentials: Vec<Registered>,
 }
 
-/// What may be asked for of one kind of credential.
+/// The registered claims of one kind of credential.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Registered {
     format: String,
@@ -56,17 +56,17 @@ struct Registered {
     claims: Vec<ClaimPath>,
 }
 
-/// Why a registration certificate cannot be used.
+/// The reason why a registration certificate cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RegistrationError {
-    /// It is not a compact JWT of JSON objects.
+    /// The text is not a compact JWT of JSON objects.
     NotAJwt,
-    /// Its `typ` is another one.
+    /// Its `typ` is wrong.
     Typ,
-    /// A member is missing or has another shape.
+    /// A member is missing or has the wrong form.
     Member(&'static str),
-    /// It is not issued yet.
+    /// It is not valid yet.
     NotYetValid,
     /// It has expired.
     Expired,
@@ -77,8 +77,8 @@ pub enum RegistrationError {
 }
 
 impl RegistrationCertificate {
-    /// Reads a compact JWT, and checks it for use at `now` beside an access certificate with this
-    /// organizationIdentifier, if it has one.
+    /// Reads a compact JWT and checks it for use at `now` with an access certificate that has this
+    /// organizationIdentifier, if any.
     ///
     /// # Errors
     /// It cannot be used; see [`RegistrationError`].
@@ -102,7 +102,7 @@ impl RegistrationCertificate {
         }
     }
 
-    /// Reads a compact JWT, whatever its dates.
+    /// Reads a compact JWT without checking its dates.
     ///
     /// # Errors
     /// It cannot be read; see [`RegistrationError`].
@@ -110,8 +110,8 @@ impl RegistrationCertificate {
         Self::read(text, false)
     }
 
-    /// `is_new`: the members that earlier programs did not look at have their forms, too. Without it they are left
-    /// out where they do not, so that a certificate that was taken before is not lost.
+    /// `is_new`: members that earlier programs ignored must also have the right form. Otherwise
+    /// they are omitted if they do not, so that a certificate that was accepted before is not lost.
     fn read(text: &str, is_new: bool) -> Result<Self, RegistrationError> {
         use RegistrationError::{Member, NotAJwt, Typ};
         let jws = CompactJws::split(text).map_err(|_| NotAJwt)?;
@@ -172,22 +172,23 @@ impl RegistrationCertificate {
         self.intended_use_id.as_deref()
     }
 
-    /// Where a person can turn to.
+    /// The contacts for people.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn contacts(&self) -> &Contacts {
         &self.contacts
     }
 
-    /// The text of the one among these attestations.
+    /// The text of the registration certificate among these attestations.
     pub(crate) fn among(attestations: &[VerifierInfo]) -> Option<&str> {
         let mut own = attestations.iter().filter(|one| one.format == FORMAT);
         own.next().map(|one| one.data.as_str())
     }
 
-    /// That it is for one of these services, those of the access certificate, where both name any (ARF RPRC_17a).
+    /// Checks that it is for one of these services, those of the access certificate, if both name
+    /// any (ARF RPRC_17a).
     ///
     /// # Errors
-    /// [`RegistrationError::OtherService`]: it is for another one.
+    /// [`RegistrationError::OtherService`]: it is for another service.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn check_service(&self, services: &[String]) -> Result<(), RegistrationError> {
         match &self.service {
@@ -198,14 +199,14 @@ impl RegistrationCertificate {
         }
     }
 
-    /// As an entry of `verifier_info`.
+    /// Returns it as an entry of `verifier_info`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn verifier_info(&self) -> VerifierInfo {
         VerifierInfo::new(FORMAT, self.text.as_str())
     }
 
-    /// What `request` asks for beyond it, one text for each: types that are not registered, and
-    /// claims of those that are. A registered claim covers what is inside of it.
+    /// The parts of `request` that it does not cover, one text for each: unregistered types, and
+    /// unregistered claims of registered types. A registered claim covers everything inside it.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn exceeded_by(&self, request: &PresentationRequest) -> Vec<String> {
         let mut beyond = Vec::new();
@@ -232,8 +233,8 @@ impl RegistrationCertificate {
 }
 
 impl Registered {
-    /// An entry, which resembles a credential query. Its claims are in `claim` (ETSI TS 119 475 B.2.9), in `claims`, or
-    /// in both.
+    /// Reads an entry, which resembles a credential query. Its claims are in `claim` (ETSI TS 119
+    /// 475 B.2.9), in `claims`, or in both.
     fn read(entry: Value<'_, '_>) -> Option<Self> {
         let meta = entry.get("meta")?;
         let types = match (meta.get("vct_values"), meta.get("doctype_value")) {
@@ -276,7 +277,7 @@ impl fmt::Display for RegistrationError {
                 f,
                 "has no {name} in the form of one (ETSI TS 119 475 5.2.4); ask the registrar"
             ),
-            Self::NotYetValid => f.write_str("is not valid yet; wait, or look at the clock"),
+            Self::NotYetValid => f.write_str("is not valid yet; wait, or check the clock"),
             Self::Expired => f.write_str("has expired; ask the registrar for a new one"),
             Self::OtherParty => f.write_str(
                 "is another party's: its sub is not the organizationIdentifier of the access \

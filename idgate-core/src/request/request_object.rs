@@ -14,7 +14,7 @@ use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::request::profile::Profile;
 use crate::time::UnixMillis;
 
-/// A Request Object as a compact JWS, to be served as [`RequestObjectJwt::MEDIA_TYPE`].
+/// A Request Object as a compact JWS; its media type is [`RequestObjectJwt::MEDIA_TYPE`].
 #[derive(Clone, Eq, PartialEq)]
 pub struct RequestObjectJwt(String);
 
@@ -22,7 +22,7 @@ impl RequestObjectJwt {
     /// RFC 9101 5.2.3
     pub const MEDIA_TYPE: &'static str = "application/oauth-authz-req+jwt";
 
-    /// The text. It carries nonce and state: keep it out of logs.
+    /// The text. It contains nonce and state: keep it out of logs.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -33,21 +33,21 @@ impl RequestObjectJwt {
     }
 }
 
-/// Never the request.
+/// Omits the request.
 impl fmt::Debug for RequestObjectJwt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RequestObjectJwt({} bytes)", self.0.len())
     }
 }
 
-/// What a Request Object says beside the parameters of every request.
+/// The content of a Request Object in addition to the parameters of every request.
 pub(crate) struct ObjectToSign<'r> {
     pub(crate) parameters: RequestParameters<'r>,
     pub(crate) issued_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
     /// The `kid` of the key in `draft`: its thumbprint.
     pub(crate) draft_kid: Option<String>,
-    /// Echoed (OpenID4VP 5.10).
+    /// The wallet's nonce, which the object repeats (OpenID4VP 5.10).
     pub(crate) wallet_nonce: Option<&'r str>,
 }
 
@@ -55,7 +55,7 @@ impl ObjectToSign<'_> {
     /// The object, signed.
     ///
     /// # Errors
-    /// The key cannot be used now, or gives something else than an ES256 signature.
+    /// The key cannot be used now, or the result is not an ES256 signature.
     pub(crate) fn sign(
         self,
         signer: &dyn RequestSigner,
@@ -131,7 +131,7 @@ struct Claims<'c> {
     wallet_nonce: Option<&'c str>,
 }
 
-/// Both generations of names: wallets ignore those that they do not know.
+/// The names of both generations: wallets ignore unknown ones.
 #[derive(Serialize)]
 struct ClientMetadata {
     vp_formats: Format,

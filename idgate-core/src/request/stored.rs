@@ -1,5 +1,5 @@
-//! The stored form of a resolved request. It has types of its own, so that no program reads a request
-//! out of a text: only a session's snapshot holds one.
+//! The stored form of a resolved request. It has its own types, so that no program can parse a
+//! request from a text: only a session's snapshot contains one.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -118,7 +118,7 @@ fn owned<'de, D: Deserializer<'de>>(
     Request::deserialize(deserializer).map(Cow::Owned)
 }
 
-/// serde derives nothing for a list of a type that is described elsewhere.
+/// serde cannot derive a list of a type with a remote definition.
 macro_rules! list {
     ($module:ident of $one:ty as $described:literal) => {
         mod $module {
@@ -152,7 +152,7 @@ macro_rules! list {
 list!(credentials of CredentialRequest as "Credential");
 list!(sets of CredentialSet as "Set");
 
-/// The same for one that may be absent; skipped where it is.
+/// The same for an optional member, which is skipped if absent.
 mod pages {
     use super::*;
 

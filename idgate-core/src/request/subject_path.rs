@@ -1,4 +1,4 @@
-//! Dotted claim names from the credential root, as `address.country`.
+//! Dotted claim names from the credential root, for example `address.country`.
 
 use alloc::string::String;
 use alloc::vec;
@@ -15,7 +15,7 @@ use crate::limits::MAX_DEPTH;
 pub(crate) struct SubjectPath(Vec<String>);
 
 impl SubjectPath {
-    /// From dotted names; each is a claim name, and there are no more of them than JSON may nest.
+    /// Parses dotted names; each is a claim name, and there are at most as many as JSON may nest.
     pub(crate) fn parse(dotted: &str) -> Option<Self> {
         let names: Vec<String> = dotted.split('.').map(String::from).collect();
         let fits = names.len() <= MAX_DEPTH && names.iter().all(|name| is_claim_name(name));
@@ -33,8 +33,8 @@ impl SubjectPath {
     }
 }
 
-/// `path` as JSONPath from the credential root: `$.address.country`, `$.nationalities[*]`. Dot notation
-/// ends where a name begins with a digit, or has what no plain name has: `$['18_plus']`.
+/// `path` as JSONPath from the credential root: `$.address.country`, `$.nationalities[*]`. Dot
+/// notation ends where a name begins with a digit or has other characters: `$['18_plus']`.
 pub(crate) fn json_path(path: &ClaimPath) -> String {
     let mut text = String::from("$");
     for component in path.components() {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_dotted_claim_name_is_refused() {
+    fn other_texts_than_dotted_claim_names_are_refused() {
         for bad in ["", ".", "a.", ".a", "a..b", "a b", "a-b", "a[0]", "é", "a'", "a\n"] {
             assert_eq!(SubjectPath::parse(bad), None, "{bad:?}");
         }

@@ -1,4 +1,5 @@
-//! What a holder is asked to agree to, with the presentation as the signature (OpenID4VP 8.4).
+//! The transactions that a holder is asked to approve; the presentation is the signature (OpenID4VP
+//! 8.4).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,22 +10,22 @@ use crate::codec::base64url;
 use crate::codec::json::{Tape, Value, json_text};
 use crate::crypto::HashAlg;
 
-/// One thing to agree to. The proof of one of the credentials carries its hash (OpenID4VP B.3.3).
+/// A transaction to approve. The proof of one of the credentials contains its hash (OpenID4VP
+/// B.3.3).
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TransactionData {
-    /// The base64url text exactly as the wallet gets it: the hash is over this text.
+    /// The base64url text exactly as the wallet receives it; the hash is over this text.
     pub encoded: String,
-    /// The tenant's ids of the credentials, one of which signs.
+    /// The tenant's ids of the credentials that may sign; one of them signs.
     pub credential_ids: Vec<String>,
-    /// The hash algorithms that the wallet may choose from; empty: SHA-256, which then goes without
-    /// saying.
+    /// The hash algorithms that the wallet may choose from; empty: SHA-256, which is then implied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hash_algs: Vec<HashAlg>,
 }
 
 impl TransactionData {
-    /// The JSON text of the object as the tenant asked it, with the tenant's ids.
+    /// The JSON text of the object as the tenant wrote it, with the tenant's ids.
     pub(crate) fn as_asked(&self) -> Option<String> {
         let bytes = base64url::decode(&self.encoded).ok()?;
         let mut tape = Tape::default();

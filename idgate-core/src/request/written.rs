@@ -14,8 +14,8 @@ use crate::request::profile::Profile;
 use crate::trust::UnknownRevocation;
 
 /// A request as a tenant writes it, before a verifier resolves it. It is the JSON body of
-/// `CreateSessionRequest` in the interface description; the methods here write that body, and one
-/// parser checks it, so that a fault has the same code and path whichever way the request was made.
+/// `CreateSessionRequest` in the API description. The methods here write that body, and one parser
+/// checks it, so that an error has the same code and path however the request was made.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,7 +35,7 @@ use crate::trust::UnknownRevocation;
 /// assert_eq!(refused.path, "redirect_uri");
 /// ```
 ///
-/// Profiles are values and not names, so that one that does not exist does not compile:
+/// Profiles are values and not names, so a misspelled one does not compile:
 ///
 /// ```compile_fail,E0271
 /// # use idgate_core::{Credential, Request};
@@ -44,7 +44,7 @@ use crate::trust::UnknownRevocation;
 /// # }
 /// ```
 ///
-/// Nor does serde make a request that was not checked:
+/// serde cannot create a request either, because that would skip the checks:
 ///
 /// ```compile_fail,E0277
 /// # use idgate_core::Request;
@@ -53,22 +53,22 @@ use crate::trust::UnknownRevocation;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a request asks for nothing until a session is made of it"]
+#[must_use = "a request has no effect until a session is created for it"]
 pub struct Request {
     body: Object,
     is_checked: bool,
 }
 
 impl Request {
-    /// Asks for these credentials.
+    /// Creates a request for these credentials.
     pub fn of(credentials: impl IntoIterator<Item = Credential>) -> Self {
         let mut body = Object::default();
         body.extend("credentials", credentials.into_iter().map(|asked| asked.text()));
         Self { body, is_checked: false }
     }
 
-    /// Reads a body of `CreateSessionRequest` and checks all that can be checked without trust, with
-    /// every profile.
+    /// Reads a `CreateSessionRequest` body and checks everything that can be checked without trust,
+    /// with all profiles.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
@@ -77,8 +77,8 @@ impl Request {
         Ok(Self { body, is_checked: true })
     }
 
-    /// Checks what [`Request::from_json`] checks. [`Verifier::create_session`](crate::Verifier::create_session)
-    /// does it too.
+    /// Makes the checks of [`Request::from_json`].
+    /// [`Verifier::create_session`](crate::Verifier::create_session) makes them too.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
@@ -89,34 +89,36 @@ impl Request {
         parse::check(self.to_json().as_bytes()).map(drop)
     }
 
-    /// The body as JSON text, which [`Request::from_json`] reads.
+    /// Returns the body as JSON text, which [`Request::from_json`] reads.
     pub fn to_json(&self) -> String {
         self.body.text()
     }
 
-    /// The profiles to ask in, each with a request of its own; without them the verifier's first.
+    /// Sets the profiles, each with its own request; by default the verifier's first profile.
     pub fn profiles(self, profiles: impl IntoIterator<Item = Profile>) -> Self {
         self.extended("profiles", profiles.into_iter().map(|profile| json_text(&profile)))
     }
 
-    /// Where the wallet sends the person afterwards.
+    /// Sets the URI that the wallet sends the person to after the answer.
     pub fn redirect_uri(self, uri: &str) -> Self {
         self.with("redirect_uri", uri)
     }
 
-    /// How long a wallet may take, from [`MIN_TTL_MS`](crate::limits::MIN_TTL_MS) to
-    /// [`MAX_TTL_MS`](crate::limits::MAX_TTL_MS); without it [`DEFAULT_TTL_MS`](crate::limits::DEFAULT_TTL_MS).
+    /// Sets the time for the wallet's answer, from [`MIN_TTL_MS`](crate::limits::MIN_TTL_MS) to
+    /// [`MAX_TTL_MS`](crate::limits::MAX_TTL_MS); by default
+    /// [`DEFAULT_TTL_MS`](crate::limits::DEFAULT_TTL_MS).
     pub fn ttl(self, ttl: Duration) -> Self {
         self.with("ttl_ms", &ttl.as_millis())
     }
 
-    /// The credentials with these ids must be about the same person. Each call adds a group.
+    /// Requires that the credentials with these ids are about the same person. Each call adds a
+    /// group.
     pub fn same_subject<'i>(self, ids: impl IntoIterator<Item = &'i str>) -> Self {
         self.extended("same_subject_groups", [array(ids)])
     }
 
-    /// One of these options, each the ids of credentials that come together, must come. Each call adds
-    /// a set; the profile `draft` has none (OpenID4VP 6.2).
+    /// Requires one of these options, each the ids of credentials that belong together. Each call
+    /// adds a set; the profile `draft` does not support sets (OpenID4VP 6.2).
     pub fn one_of<'i, O: IntoIterator<Item = &'i str>>(
         self,
         options: impl IntoIterator<Item = O>,
@@ -124,7 +126,7 @@ impl Request {
         self.credential_set(options, true)
     }
 
-    /// The same for a set that the wallet may leave out.
+    /// Adds an optional set, which the wallet may leave out.
     pub fn one_of_or_none<'i, O: IntoIterator<Item = &'i str>>(
         self,
         options: impl IntoIterator<Item = O>,
@@ -132,39 +134,42 @@ impl Request {
         self.credential_set(options, false)
     }
 
-    /// The origins of the pages that may pass the request to their browser (Digital Credentials API).
+    /// Sets the origins of the pages that may pass the request to their browser (Digital
+    /// Credentials API).
     pub fn dc_api<'i>(mut self, origins: impl IntoIterator<Item = &'i str>) -> Self {
         let origins: alloc::vec::Vec<_> = origins.into_iter().collect();
         self.body.put("dc_api", "origins", &origins);
         self.changed()
     }
 
-    /// Whether those pages also get the request of ISO/IEC TS 18013-7 Annex C, where it fits; without
-    /// a choice they do.
+    /// Sets whether those pages also get the request of ISO/IEC TS 18013-7 Annex C, where possible;
+    /// by default they do.
     pub fn iso_mdoc(mut self, offered: bool) -> Self {
         self.body.put("dc_api", "iso_mdoc", &offered);
         self.changed()
     }
 
-    /// Asks the holder to agree to something: an object with `type`, `credential_ids` and further
-    /// members that its type defines (OpenID4VP 5.1). Each call adds one.
+    /// Asks the holder to approve a transaction: an object with `type`, `credential_ids` and
+    /// further members that its type defines (OpenID4VP 5.1). Each call adds one.
     pub fn transaction_data(self, data: impl Serialize) -> Self {
         self.extended("transaction_data", [text_of(&data)])
     }
 
-    /// Whether claims are given only to a browser that comes back with the response code; without a
-    /// choice they are where the session offers `haip`.
+    /// Sets whether claims are released only to a browser that returns with the response code; by
+    /// default only if the session offers `haip`.
     pub fn same_device(self, same_device: bool) -> Self {
         self.with("same_device", &same_device)
     }
 
-    /// Every credential must be another one, and not only those that are asked for the same claims.
+    /// Requires a different credential for every query, and not only for queries for the same
+    /// claims.
     pub fn distinct_credentials(self) -> Self {
         self.with("distinct_credentials", &true)
     }
 
-    /// The treatment of credentials whose status list cannot be had; without it what their trust entries say. A
-    /// trust entry has to leave [`UnknownRevocation::Accept`] to the request.
+    /// Sets the treatment of credentials whose status list cannot be fetched; by default their
+    /// trust entries decide. [`UnknownRevocation::Accept`] works only if the trust entry leaves the
+    /// choice to the request.
     pub fn on_unknown_revocation(self, choice: UnknownRevocation) -> Self {
         self.with("on_unknown_revocation", &choice)
     }

@@ -1,4 +1,4 @@
-//! The answer to a DCQL query as it was captured, outside a session.
+//! A captured answer to a DCQL query, outside of a session.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -11,22 +11,22 @@ use crate::error::{NotAnAnswer, VerifyError};
 use crate::request::CredentialSet;
 use crate::session::QueryLanguage;
 
-/// A captured `vp_token` that answers a DCQL query (OpenID4VP 8.1); nothing in it is trusted.
+/// A captured `vp_token` that answers a DCQL query (OpenID4VP 8.1); its content is untrusted.
 pub struct CapturedAnswer(VpToken<'static>);
 
 impl CapturedAnswer {
-    /// From its JSON text.
+    /// Parses the JSON text.
     ///
     /// # Errors
-    /// It is not a JSON object.
+    /// The text is not a JSON object.
     pub fn parse(vp_token: &str) -> Result<Self, NotAnAnswer> {
         VpToken::from_text(Cow::Borrowed(vp_token), QueryLanguage::Dcql)
             .map(|vp_token| Self(vp_token.into_owned()))
     }
 
-    /// What came for each of the query's ids, in their order; `None`: nothing, which the query's
-    /// `credential_sets` allow. Without sets each must have come. It is judged like an answer to a
-    /// session (OpenID4VP 8.6).
+    /// Returns the presentation for each id of the query, in its order. `None`: there is none,
+    /// which the query's `credential_sets` allow; without sets each must be there. The rules are
+    /// those for an answer to a session (OpenID4VP 8.6).
     ///
     /// # Errors
     /// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and
@@ -41,7 +41,7 @@ impl CapturedAnswer {
     }
 }
 
-/// Never the presentations.
+/// Omits the presentations.
 impl fmt::Debug for CapturedAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CapturedAnswer")

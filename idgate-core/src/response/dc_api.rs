@@ -1,5 +1,5 @@
-//! The answer that a page got from its browser (OpenID4VP A.4, W3C Digital Credentials API): what
-//! `DigitalCredential.toJSON()` gives. What is refused here leaves the session unchanged.
+//! The answer that a page receives from its browser (OpenID4VP A.4, W3C Digital Credentials API):
+//! the result of `DigitalCredential.toJSON()`. A refusal here leaves the session unchanged.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,14 +12,14 @@ use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::Content;
 use crate::session::QueryLanguage;
 
-/// A well-formed body, whatever session it is for.
+/// A well-formed body; the session is not checked yet.
 pub(crate) struct DcApiAnswer<'a> {
-    /// What it says that it answers.
+    /// The protocol that the body claims to answer.
     pub(crate) protocol: Cow<'a, str>,
     pub(crate) given: Given,
 }
 
-/// What a wallet gave to the browser. Only an error may come plain, as of a wallet that cannot encrypt.
+/// The wallet's data. Only an error may be plain, because the wallet may not be able to encrypt.
 pub(crate) enum Given {
     /// The answer as a JWE.
     Encrypted(String),
@@ -27,7 +27,7 @@ pub(crate) enum Given {
 }
 
 impl<'a> DcApiAnswer<'a> {
-    /// Reads `{"protocol", "data"}`; other members are the browser's own.
+    /// Reads `{"protocol", "data"}`; other members belong to the browser.
     ///
     /// # Errors
     /// [`NotAnAnswer::TooLarge`] and [`NotAnAnswer::Malformed`].
@@ -75,7 +75,7 @@ pub(super) fn from_payload(payload: &[u8]) -> Result<Content<'static>, NotAnAnsw
     }
 }
 
-/// Applications of phones hand on the text that their system gives them.
+/// Some phone platforms give applications the data as a text.
 fn given_as_text(text: &str) -> Result<Given, NotAnAnswer> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     match tape.parse(text.as_bytes()) {
@@ -84,8 +84,8 @@ fn given_as_text(text: &str) -> Result<Given, NotAnAnswer> {
     }
 }
 
-/// `response` or `error`; unknown members are ignored (RFC 6749 3.1), but not a presentation that
-/// anybody on its way could have read.
+/// Reads `response` or `error`. Unknown members are ignored (RFC 6749 3.1), except a plain
+/// presentation, which anyone on the way could have read.
 fn given(data: Value<'_, '_>) -> Result<Given, NotAnAnswer> {
     if data.kind() != Kind::Object {
         return malformed("data must be a JSON object");
@@ -111,7 +111,7 @@ fn wallet_error(error: Value<'_, '_>) -> Result<WalletError, NotAnAnswer> {
     Ok(WalletError::of(&error))
 }
 
-/// A member that is there: serialisers write absent ones as null.
+/// A member that is present: serialisers write absent ones as null.
 fn member<'v, 'a>(object: Value<'v, 'a>, name: &str) -> Option<Value<'v, 'a>> {
     object.get(name).filter(|value| value.kind() != Kind::Null)
 }

@@ -1,5 +1,5 @@
-//! Which presentation answers which credential query (OpenID4VP 8.1, 8.6): `vp_token` names the ids of
-//! the query itself. The request as it was stored decides what must be there.
+//! Assigns presentations to credential queries (OpenID4VP 8.1, 8.6): `vp_token` names the ids of
+//! the query. The stored request decides which must be there.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,8 +12,8 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::{CredentialSet, PresentationRequest};
 
-/// What came for each credential, in the order of the request; `None`: nothing, which only a request
-/// with credential sets allows.
+/// Returns the presentation for each credential, in the order of the request; `None`: there is
+/// none, which only a request with credential sets allows.
 ///
 /// # Errors
 /// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and [`Reason::LimitExceeded`].
@@ -27,7 +27,7 @@ pub(super) fn assign<'r>(
     assign_by_id(&asked, &request.credential_sets, vp_token)
 }
 
-/// The same for what is asked for, each by its id in the query and by that in the sets.
+/// The same for requested credentials, each with its id in the query and in the sets.
 pub(super) fn assign_by_id<'r>(
     asked: &[(Cow<'_, str>, &str)],
     sets: &[CredentialSet],
@@ -65,7 +65,7 @@ fn places(
         .collect()
 }
 
-/// `multiple` is never asked for: there is one presentation to a query (OpenID4VP 6.1).
+/// The request never has `multiple`, so a query has one presentation (OpenID4VP 6.1).
 fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
     let [presentation] = presentations else {
         return Err(mismatch("an id of vp_token has no presentation, or several"));
@@ -81,9 +81,9 @@ fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
     Ok(text)
 }
 
-/// Without sets every credential must be there; with them, one option of each required set. Nothing at
-/// all is never an answer: a wallet that has nothing says so by an error. What no set names was not
-/// asked for (OpenID4VP 6.4.2).
+/// Without sets every credential must be there; with them, one option of each required set. An
+/// empty answer is never valid: a wallet that has nothing sends an error. A credential that no set
+/// names was not requested (OpenID4VP 6.4.2).
 pub(super) fn check_sets(
     ids: &[&str],
     sets: &[CredentialSet],
@@ -125,7 +125,7 @@ mod tests {
 
     const MISMATCH: Reason = Reason::SubmissionMismatch;
 
-    /// What `vp_token` comes to, for requests `pid` and `credential_2`.
+    /// The result for `vp_token`, for requests `pid` and `credential_2`.
     fn assigned(request: &PresentationRequest, vp_token: &str) -> Result<String, Reason> {
         let body = format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
         let response =
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_the_query_cannot_have_is_answered_under_its_replacement() {
+    fn an_invalid_id_is_answered_under_its_replacement() {
         let mut request = fixtures::one_credential();
         if let Some(only) = request.credentials.first_mut() {
             only.id = "p d".into();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_is_refused_before_what_stands_under_it_is_looked_at() {
+    fn an_unknown_id_is_refused_before_its_value_is_checked() {
         for more in [r#""x": ["c"]"#, r#""PID": [{}]"#, r#""": []"#] {
             let token = format!(r#"{{"pid": [{{}}], "credential_2": ["b"], {more}}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{more}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn several_presentations_where_one_was_asked_for_are_refused() {
+    fn several_presentations_for_one_query_are_refused() {
         for list in [r#"["a", "b"]"#, r#"["a", "a"]"#, r#"["a", {}]"#, "[]"] {
             let token = format!(r#"{{"pid": {list}, "credential_2": ["b"]}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{list}");
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_never_an_answer() {
+    fn an_empty_answer_is_refused() {
         assert_eq!(two("{}"), Err(MISMATCH));
         let optional = with_sets(&[(&[&["pid"], &["credential_2"]], false)]);
         assert_eq!(assigned(&optional, "{}"), Err(MISMATCH));
     }
 
     #[test]
-    fn what_no_set_names_was_not_asked_for() {
+    fn a_credential_outside_the_sets_was_not_requested() {
         let one = with_sets(&[(&[&["pid"]], true)]);
         assert_eq!(assigned(&one, r#"{"pid": ["a"]}"#).unwrap(), "a -");
         assert_eq!(assigned(&one, r#"{"pid": ["a"], "credential_2": ["b"]}"#), Err(MISMATCH));

@@ -1,5 +1,5 @@
-//! Which credentials a DeviceResponse answers that comes by itself (ISO/IEC TS 18013-7 Annex C): its
-//! documents say their types, and no two of a request are of one.
+//! Assigns the documents of a DeviceResponse without a `vp_token` to credentials (ISO/IEC TS
+//! 18013-7 Annex C). Documents have types, and no two credentials of a request have the same one.
 
 use alloc::vec::Vec;
 
@@ -11,8 +11,9 @@ use crate::ids::DocType;
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::{CredentialRequest, PresentationRequest};
 
-/// The credentials that it is to be verified as, in the order of the request: all of them, or those that
-/// came where sets allow others to be absent. That each really came is for verification to see.
+/// The credentials that the DeviceResponse is to be verified for, in the order of the request: all
+/// of them, or those that are there if sets allow others to be absent. Verification checks that
+/// each is really there.
 ///
 /// # Errors
 /// [`Reason::MalformedPresentation`], [`Reason::ClaimMissing`], [`Reason::DocTypeMismatch`] and
@@ -60,13 +61,13 @@ pub(crate) fn answered<'r>(
         if is_empty {
             return Err(no_documents());
         }
-        // As where there are no sets: which document is missing is a matter of types.
+        // The same rule as without sets: a missing document is a matter of types.
         return Err(VerifyError::new(Reason::DocTypeMismatch, Check::DocType, error.detail));
     }
     Ok(there.into_iter().map(|(asked, _)| asked).collect())
 }
 
-/// The wallet does not say of one of these that it could not give it.
+/// Checks that the wallet reports no error for one of these.
 fn check_no_error_for<'r>(
     response: &DeviceResponse<'_, '_>,
     credentials: impl IntoIterator<Item = &'r CredentialRequest>,

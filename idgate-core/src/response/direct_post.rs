@@ -1,6 +1,6 @@
-//! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3, decisions 6). What
-//! is refused here leaves the session unchanged. Which shape `vp_token` has is for the query that was
-//! sent to say, never for what came.
+//! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3, decisions 6). A
+//! refusal here leaves the session unchanged. The query that was sent decides the shape of
+//! `vp_token`, never the answer.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -17,7 +17,7 @@ use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::Answer;
 use crate::session::QueryLanguage;
 
-/// A well-formed body, whatever session it is for.
+/// A well-formed body; the session is not checked yet.
 #[derive(Debug)]
 pub(crate) enum Posted<'a> {
     /// The answer itself.
@@ -26,24 +26,24 @@ pub(crate) enum Posted<'a> {
     Encrypted(EncryptedPost<'a>),
 }
 
-/// `response`, and `state` when the wallet repeats it outside.
+/// `response`, and `state` if the wallet repeats it outside.
 pub(crate) struct EncryptedPost<'a> {
     pub(crate) response: Cow<'a, str>,
     pub(crate) state: Option<Cow<'a, str>>,
 }
 
-/// A well-formed answer, and the `state` that says to what.
+/// A well-formed answer, and the `state` of the request that it answers.
 pub(crate) struct DirectPost<'a> {
     pub(crate) state: Cow<'a, str>,
     pub(crate) answer: Content<'a>,
 }
 
-/// What a wallet answers, whichever way it comes.
+/// The content of a wallet's answer, in every response mode.
 pub(crate) enum Content<'a> {
     /// `vp_token` and, under Presentation Exchange, `presentation_submission`.
     Presentation {
         vp_token: VpToken<'a>,
-        /// JSON text of an object; `None`: `vp_token` says itself what answers what.
+        /// JSON text of an object; `None`: `vp_token` itself names the queries.
         submission: Option<String>,
     },
     /// A DeviceResponse by itself (ISO/IEC TS 18013-7 Annex C).
@@ -52,7 +52,7 @@ pub(crate) enum Content<'a> {
     Error(WalletError),
 }
 
-/// Never the tokens themselves.
+/// Omits the tokens.
 impl fmt::Debug for Content<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -63,14 +63,14 @@ impl fmt::Debug for Content<'_> {
     }
 }
 
-/// Never the state either.
+/// Omits the state as well.
 impl fmt::Debug for DirectPost<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.answer.fmt(f)
     }
 }
 
-/// Never the answer.
+/// Omits the answer.
 impl fmt::Debug for EncryptedPost<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EncryptedPost")
@@ -114,7 +114,7 @@ pub(super) fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 impl<'a> Posted<'a> {
-    /// Reads a body that answers a request with such a query.
+    /// Reads a body that answers a request in this query language.
     ///
     /// # Errors
     /// [`NotAnAnswer::TooLarge`] and [`NotAnAnswer::Malformed`].
@@ -142,7 +142,7 @@ enum MediaType {
 }
 
 impl MediaType {
-    /// Parameters as `charset` are allowed and change nothing: both types are UTF-8.
+    /// Parameters such as `charset` are allowed and ignored: both types are UTF-8.
     fn of(content_type: Option<&str>) -> Option<Self> {
         let essence = content_type?.split(';').next()?.trim_matches([' ', '\t']);
         if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
@@ -155,7 +155,7 @@ impl MediaType {
     }
 }
 
-/// Which parameters are there. Unknown ones are ignored (RFC 6749 3.1).
+/// The parameters of the body. Unknown ones are ignored (RFC 6749 3.1).
 struct Parameters<T> {
     vp_token: Option<T>,
     presentation_submission: Option<T>,
@@ -184,12 +184,13 @@ impl<T> Parameters<T> {
         }
     }
 
-    /// A presentation, an error or an encrypted answer, each with what it needs. A submission without
-    /// need is a stranger like any other (RFC 6749 3.1).
+    /// A presentation, an error or an encrypted answer, each with the parameters that it needs. A
+    /// submission that the query does not need is ignored like any unknown parameter (RFC 6749
+    /// 3.1).
     fn choose(self, query: QueryLanguage) -> Result<Kept<T>, NotAnAnswer> {
         if let Some(response) = self.response {
             if self.vp_token.is_some() || self.error.is_some() {
-                return malformed("response excludes vp_token and error beside it");
+                return malformed("response excludes vp_token and error");
             }
             return Ok(Kept::Encrypted { response, state: self.state });
         }
@@ -302,7 +303,7 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, NotAnAnsw
     }
 }
 
-/// What is wrong with a body of JSON.
+/// Describes what is wrong with a JSON body.
 pub(super) fn not_json(error: JsonError) -> NotAnAnswer {
     NotAnAnswer::Malformed(match error {
         JsonError::DuplicateName => "the body names a JSON member twice",
@@ -332,7 +333,7 @@ fn state_of<'a>(value: Value<'_, 'a>) -> Result<Cow<'a, str>, NotAnAnswer> {
     Ok(state)
 }
 
-/// An object, or a string that holds one.
+/// Reads an object, or a string that contains one.
 fn submission_from_json(value: Value<'_, '_>) -> Result<String, NotAnAnswer> {
     if let Some(text) = value.as_str() {
         return submission_from_text(&text);

@@ -1,5 +1,5 @@
-//! From a body to the answer in it, as the offer's stored profile says: plain, or encrypted to the
-//! offer's key (OpenID4VP 8.3, A.4, decisions 6). What is refused here leaves the session unchanged.
+//! Unpacks a body as the offer's stored profile says: plain, or encrypted to the offer's key
+//! (OpenID4VP 8.3, A.4, decisions 6). A refusal here leaves the session unchanged.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,31 +17,31 @@ use crate::response::direct_post::EncryptedPost;
 use crate::response::{Content, DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
 
-/// What the encryption of an answer says about the transcripts that it may have.
+/// How an answer was encrypted, which decides its possible transcripts.
 pub(crate) enum AnswerEncryption<'s> {
     /// As a JWE.
     Jwe {
-        /// RFC 7638 thumbprint, by SHA-256, of the key that it was encrypted to.
+        /// RFC 7638 thumbprint (SHA-256) of the key that the answer was encrypted to.
         jwk_thumbprint: [u8; 32],
-        /// `apu` as ISO/IEC TS 18013-7 B.4.3.3.2 uses it; `None`: the wallet does not follow it.
+        /// `apu` as defined in ISO/IEC TS 18013-7 B.4.3.3.2; `None`: the wallet does not follow it.
         mdoc_generated_nonce: Option<String>,
     },
     /// By HPKE (ISO/IEC TS 18013-7 Annex C).
     Hpke {
-        /// Of the page that it was encrypted for.
+        /// The origin of the page that the answer was encrypted for.
         origin: &'s str,
     },
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl fmt::Debug for AnswerEncryption<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AnswerEncryption")
     }
 }
 
-/// The answer in `posted`, with the offer's `state` in it. An offer with encryption takes plain
-/// errors, as of a wallet that cannot encrypt, and no plain presentation.
+/// Returns the answer in `posted`, which must have the offer's `state`. An offer with encryption
+/// accepts plain errors, because the wallet may not be able to encrypt, but no plain presentation.
 ///
 /// # Errors
 /// The offer expects another kind of answer, it does not decrypt, the plaintext is not
@@ -81,11 +81,11 @@ pub(crate) fn unpack<'p>(
     }
 }
 
-/// The answer that came through a browser. It has no `state`: the page's own session says what it
-/// answers.
+/// Returns the answer that came through a browser. It has no `state`: the page's own session says
+/// which request it answers.
 ///
 /// # Errors
-/// It does not decrypt, or the plaintext is not well-formed.
+/// The answer does not decrypt, or the plaintext is not well-formed.
 pub(crate) fn unpack_dc_api(
     provider: &CryptoProvider,
     offer: &Offer,
@@ -120,8 +120,9 @@ fn decrypt(
     Ok((payload, AnswerEncryption::Jwe { jwk_thumbprint, mdoc_generated_nonce }))
 }
 
-/// Text in `apu`; `apv`, when the wallet sends it, is the request's nonce (ISO/IEC TS 18013-7
-/// B.4.3.3.2). OpenID4VP gives them no meaning: other values leave its own transcript to try.
+/// The text in `apu`. If the wallet sends `apv`, it must be the request's nonce (ISO/IEC TS 18013-7
+/// B.4.3.3.2). OpenID4VP gives them no meaning: with other values OpenID4VP's own transcript is
+/// tried.
 fn mdoc_generated_nonce(
     apu: Option<Vec<u8>>,
     apv: Option<Vec<u8>>,

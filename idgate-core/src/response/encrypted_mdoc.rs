@@ -1,5 +1,5 @@
-//! The answer of ISO/IEC TS 18013-7 Annex C: a DeviceResponse, encrypted by HPKE for one origin. What is
-//! refused here leaves the session unchanged, and there is one error for all of it.
+//! The answer of ISO/IEC TS 18013-7 Annex C: a DeviceResponse, encrypted with HPKE for one origin.
+//! A refusal here leaves the session unchanged, and all faults have the same error.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,8 +16,8 @@ use crate::formats::mdoc::Handover;
 use crate::response::Content;
 use crate::session::BrowserOffer;
 
-/// The answer that came through a browser to the DeviceRequest of an offer. Each origin of the offer
-/// is tried, because nothing in an answer names the one that it is for.
+/// Returns the answer that came through a browser to the DeviceRequest of an offer. Each origin of
+/// the offer is tried, because the answer does not name its own.
 ///
 /// # Errors
 /// [`NotAnAnswer::DecryptionFailed`].
@@ -45,19 +45,20 @@ pub(crate) fn unpack_iso_mdoc<'s>(
     Ok((Content::DeviceResponse(device_response), Some(AnswerEncryption::Hpke { origin })))
 }
 
-/// Whom such an answer is encrypted to.
+/// The recipient of such an answer.
 pub(crate) struct HpkeRecipient<'r> {
     pub(crate) private: &'r EcdhPrivateKey,
     pub(crate) public: &'r PublicKey,
-    /// As the request had it, in base64url.
+    /// The text from the request, in base64url.
     pub(crate) encryption_info: &'r str,
 }
 
 impl HpkeRecipient<'_> {
-    /// The DeviceResponse in the text of an EncryptedResponse, and the one of `origins` that it is for.
+    /// Returns the DeviceResponse in the text of an EncryptedResponse, and the one of `origins`
+    /// that it is for.
     ///
     /// # Errors
-    /// It has another form, or was encrypted to another key or for none of them.
+    /// The text has another form, or was encrypted to another key or for another origin.
     pub(crate) fn open<'o>(
         &self,
         provider: &CryptoProvider,
@@ -101,7 +102,7 @@ mod tests {
     use crate::crypto::hpke::tests::{ENC, PLAINTEXT, RECIPIENT, SEALED, bytes};
     use crate::crypto::rustcrypto::PROVIDER;
 
-    /// Of other software, with its key and a message that it sealed for the origin below.
+    /// From other software, with its key and a message that it sealed for the origin below.
     const ENCRYPTION_INFO: &str = "gmVkY2FwaaJlbm9uY2VQAAECAwQFBgcICQoLDA0OD3JyZWNpcGllbnRQdWJsaWNLZ\
         XmkAQIgASFYIC2B7hSMb6SZde76cUrRMSMkIgTG7uH9utAnbQycn853IlggTzik5zI2WaVRAWfpPCnNHe9c5G8RAHCQAHo\
         _JyMzN7M";
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_origins_it_is_for_one() {
+    fn an_answer_is_for_one_of_several_origins() {
         let whole = response(HEAD, BETWEEN, b"");
         let origins = ["https://example.org", "https://example.com:8443", ORIGIN];
         assert_eq!(open(&whole, &origins).map(|(_, origin)| origin), Some(ORIGIN));
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_for_one_encryption_info_as_it_was_sent() {
+    fn an_answer_is_for_the_encryption_info_exactly_as_sent() {
         let whole = base64url::encode(&response(HEAD, BETWEEN, b""));
         assert!(open_text(&whole, ENCRYPTION_INFO, &[ORIGIN]).is_some());
         for other in
@@ -158,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn further_members_do_not_count() {
+    fn additional_members_are_ignored() {
         let more = response(b"\x82\x65dcapi\xa3\x61x\x01\x63enc\x58\x41", BETWEEN, b"");
         assert!(open(&more, &[ORIGIN]).is_some());
     }
 
     #[test]
-    fn what_has_another_form_is_refused() {
+    fn answers_of_another_form_are_refused() {
         for bad in [
             Vec::new(),
             b"\xf6".to_vec(),

@@ -26,7 +26,7 @@ use crate::request::PresentationRequest;
 pub(crate) use crate::request::with_response_code;
 use crate::session::QueryLanguage;
 
-/// An answer as it came in; nothing in it is trusted.
+/// A received answer; its content is untrusted.
 ///
 /// ```
 /// use idgate_core::Answer;
@@ -38,7 +38,7 @@ use crate::session::QueryLanguage;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-#[allow(clippy::exhaustive_structs)] // names cannot be exchanged, and a wallet sends no more
+#[allow(clippy::exhaustive_structs)] // named members cannot be confused, and a wallet sends no more
 pub struct Answer<'a> {
     /// The last segment of the path that the wallet posted to: the id of a session or of an offer.
     pub to: &'a str,
@@ -48,8 +48,8 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// Where an answer goes that a page brings. Its address is compared, so no text that arrives in a path equals it. Two
-/// statics never share an address.
+/// The destination of an answer that a page sends. Its address is compared, so no text that arrives
+/// in a path equals it. Two statics never share an address.
 static BROWSERS: &str = match core::str::from_utf8(&BROWSER_BYTES) {
     Ok(text) => text,
     Err(_) => "",
@@ -58,8 +58,8 @@ const _: () = assert!(!BROWSERS.is_empty(), "the bytes are a text");
 static BROWSER_BYTES: [u8; 21] = *b"the browser of a page";
 
 impl<'a> Answer<'a> {
-    /// An answer that a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, an
-    /// object with `protocol` and `data`.
+    /// An answer that a page received from its browser: the JSON text of
+    /// `DigitalCredential.toJSON()`, an object with `protocol` and `data`.
     pub fn dc_api(body: &'a [u8]) -> Self {
         Self { to: BROWSERS, content_type: None, body }
     }
@@ -68,8 +68,8 @@ impl<'a> Answer<'a> {
         core::ptr::eq(self.to, BROWSERS)
     }
 
-    /// Size and syntax, for an answer to a session that does not exist: what is wrong with the
-    /// answer itself is said first (decisions 6).
+    /// Checks size and syntax, for an answer to a session that does not exist: faults of the answer
+    /// itself are reported first (decisions 6).
     ///
     /// # Errors
     /// The answer is too large or not well-formed.
@@ -78,10 +78,10 @@ impl<'a> Answer<'a> {
         Posted::parse(self, QueryLanguage::PresentationExchange).map(drop)
     }
 
-    /// The same where sessions have these query languages: of one of them it must be.
+    /// The same if sessions have these query languages: the answer must fit one of them.
     ///
     /// # Errors
-    /// The answer is too large, or well-formed in none of them.
+    /// The answer is too large, or is well-formed in none of the languages.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), NotAnAnswer> {
         let mut refused = None;
@@ -101,8 +101,8 @@ impl core::fmt::Debug for Answer<'_> {
     }
 }
 
-/// What came for each credential of `request`, in its order; `None`: it is absent, which the request
-/// allows. Only a request with a presentation definition has a submission.
+/// Returns the presentation for each credential of `request`, in its order; `None`: it is absent,
+/// which the request allows. Only a request with a presentation definition has a submission.
 ///
 /// # Errors
 /// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and [`Reason::LimitExceeded`].

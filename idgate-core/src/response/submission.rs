@@ -1,5 +1,5 @@
-//! `presentation_submission`: which presentation answers which credential request (Presentation
-//! Exchange 2, decisions 6). Paths are compared, never run.
+//! `presentation_submission`: assigns presentations to credential requests (Presentation Exchange
+//! 2, decisions 6). Paths are compared, never evaluated.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use crate::limits::{MAX_ANSWER_VALUES, MAX_PRESENTATION_BYTES, MAX_PRESENTATIONS
 use crate::request::{CredentialFormat, CredentialRequest, PresentationRequest};
 use crate::response::VpToken;
 
-/// One presentation per requested credential, in the order of the request. Every presentation
-/// answers a request, and only documents of one mdoc response share one.
+/// Returns one presentation per requested credential, in the order of the request. Every
+/// presentation answers a request, and only documents of one mdoc response share one.
 ///
 /// # Errors
 /// [`Reason::LimitExceeded`] and [`Reason::SubmissionMismatch`].
@@ -66,7 +66,7 @@ fn tokens_within_limits<'r>(vp_token: &'r VpToken<'_>) -> Result<Vec<&'r str>, V
     Ok(tokens)
 }
 
-/// The descriptor map, once the submission is known to be about this request.
+/// The descriptor map, after the check that the submission is for this request.
 fn entries<'t, 'a>(
     submission: Value<'t, 'a>,
     definition_id: &str,
@@ -92,7 +92,7 @@ fn entries<'t, 'a>(
     Ok(entries)
 }
 
-/// The one entry of a credential, with the format that was asked for.
+/// The only entry of a credential, with the requested format.
 fn entry_of<'t, 'a>(
     credential: &CredentialRequest,
     entries: &[Value<'t, 'a>],
@@ -120,7 +120,7 @@ fn is_label(label: &str, format: CredentialFormat) -> bool {
     }
 }
 
-/// `$` when there is one presentation, `$[n]` always (OpenID4VP draft 18 to 24, 6.1).
+/// `$` if there is one presentation, `$[n]` always (OpenID4VP draft 18 to 24, 6.1).
 fn token_index(entry: Value<'_, '_>, count: usize) -> Result<usize, VerifyError> {
     let path = entry.get("path").and_then(Value::as_str);
     let index = match path.as_deref() {
@@ -144,8 +144,8 @@ fn is_plain_number(digits: &str) -> bool {
     digits == "0" || (!digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// A presentation is shared when two paths lead to it, and also when it stands in `vp_token` twice:
-/// one SD-JWT is one answer, however often it is written.
+/// A presentation is shared if two paths lead to it, and also if `vp_token` has it twice: one
+/// SD-JWT is one answer, however often it appears.
 fn refuse_shared_tokens(uses: &[Use<'_>], tokens: &[&str]) -> Result<(), VerifyError> {
     let is_mdoc = |used: &Use<'_>| used.credential.format == CredentialFormat::Mdoc;
     let shared =
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sd_jwt_labels_are_taken_and_no_other() {
+    fn only_the_two_sd_jwt_labels_are_accepted() {
         for (label, good) in [
             (json!("vc+sd-jwt"), true),
             (json!("dc+sd-jwt"), true),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_map_that_is_no_list_of_entries_is_refused() {
+    fn a_descriptor_map_that_is_not_a_list_of_entries_is_refused() {
         for map in [json!(null), json!({}), json!("$"), json!([]), json!(["$"]), json!([null])] {
             assert_eq!(assign_one(map.clone()), Err(MISMATCH), "{map}");
         }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn presentations_that_answer_nothing_are_refused() {
+    fn presentations_that_answer_no_request_are_refused() {
         let tokens = several(&["a", "b", "c"]);
         let entries = json!([entry("pid", "$[0]"), entry("credential_2", "$[1]")]);
         assert_eq!(assign_two(&tokens, entries), Err(MISMATCH));
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_that_is_no_strict_json_is_refused() {
+    fn a_submission_that_is_not_strict_json_is_refused() {
         let request = fixtures::one_credential();
         let token = VpToken::One(Cow::Borrowed("a"));
         for bad in ["", "{", "[]", "null", r#"{"definition_id":"d","definition_id":"d"}"#] {

@@ -1,4 +1,4 @@
-//! `vp_token` in the shape that each query language gives it.
+//! `vp_token` in the shape of each query language.
 
 use alloc::borrow::Cow;
 use alloc::vec;
@@ -10,22 +10,22 @@ use crate::error::NotAnAnswer;
 use crate::limits::MAX_ANSWER_VALUES;
 use crate::session::QueryLanguage;
 
-/// What is presented.
+/// The content of `vp_token`.
 pub(crate) enum VpToken<'a> {
-    /// A string; it is not empty.
+    /// A non-empty string.
     One(Cow<'a, str>),
-    /// An array of strings; neither it nor they are empty.
+    /// A non-empty array of non-empty strings.
     Several(Vec<Cow<'a, str>>),
-    /// An object: what came under each id of the query. Nothing is known of the ids, and the lists may
-    /// be empty.
+    /// An object: the presentations under each id of the query. The ids are not checked yet, and
+    /// the lists may be empty.
     Map(Vec<(Cow<'a, str>, Vec<Given<'a>>)>),
 }
 
-/// A presentation as it came; `None`: something else than a string.
+/// A received presentation; `None`: it is not a string.
 pub(crate) type Given<'a> = Option<Cow<'a, str>>;
 
 impl<'a> VpToken<'a> {
-    /// From a member of a JSON body.
+    /// Reads a member of a JSON body.
     pub(super) fn from_json(
         value: Value<'_, 'a>,
         query: QueryLanguage,
@@ -36,7 +36,7 @@ impl<'a> VpToken<'a> {
         }
     }
 
-    /// From a parameter of a form: its text is JSON, but for a single token under Presentation
+    /// Reads a form parameter. Its text is JSON, except for a single token under Presentation
     /// Exchange. Wallets put arrays into forms as JSON text, and some put quotes around a single
     /// token. No presentation begins like JSON.
     pub(super) fn from_text(text: Cow<'a, str>, query: QueryLanguage) -> Result<Self, NotAnAnswer> {
@@ -83,7 +83,7 @@ fn list<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, NotAnAnswer> {
     if tokens.is_empty() { malformed(EMPTY) } else { Ok(VpToken::Several(tokens)) }
 }
 
-/// An object. A bare value stands for an array of one: drafts 22 to 24 had it so.
+/// An object. A bare value counts as an array with one element, as in drafts 22 to 24.
 fn map<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, NotAnAnswer> {
     let Some(members) = value.members() else {
         return malformed("vp_token must be an object: the ids of the query, each with its answer");

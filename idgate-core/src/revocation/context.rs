@@ -1,4 +1,4 @@
-//! Against what sources are judged: the trust entry, and whatever vouched for the credential.
+//! The context for judging status sources: the trust entry, and the credential's trust anchor.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -16,36 +16,37 @@ use crate::trust::path::{
 };
 use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry, TrustSnapshot, UnknownRevocation};
 
-/// Against what sources are judged.
+/// The context for judging status sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatusContext<'e> {
     pub(crate) provider: &'e CryptoProvider,
     /// The trust entry that the credential was verified with.
     pub(crate) issuer: &'e TrustEntry,
-    /// The trust that the entry is of; none outside one, where nothing is remembered.
+    /// The trust that the entry belongs to; outside of a trust there is none, and nothing is
+    /// cached.
     pub(crate) trust: Option<&'e TrustSnapshot>,
     pub(crate) livemode: bool,
-    /// The word of the request on a status that cannot be had.
+    /// The request's choice for a status list that cannot be fetched.
     pub(crate) on_unknown: Option<UnknownRevocation>,
     pub(crate) now: UnixMillis,
 }
 
-/// By which rule a certificate was taken as a signer of status lists.
+/// The rule by which a certificate was accepted as a signer of status lists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum TakenBy {
-    /// As a signer of credentials may sign their lists: for what the same root, or the pinned signer
-    /// itself, vouched for, and for nothing else.
+    /// A signer of credentials may sign their lists: for credentials of the same root, or of the
+    /// same pinned signer, and for no others.
     Voucher,
-    /// By the rule for signers of status lists, which is the same below every root.
+    /// The rule for signers of status lists, which is the same below every root.
     StatusSigner,
 }
 
 impl StatusContext<'_> {
-    /// Authenticates the certificate that stands first in `chain` as a signer of status lists. What
-    /// may sign SD-JWT VCs below the root that vouched may sign their lists (HAIP 6.1), and so may a
-    /// pinned signer that vouched. The lists of mdocs, and all lists below a root that the operator
-    /// named for status lists, have signers by a rule of their own. Whether it is revoked is asked
-    /// elsewhere.
+    /// Authenticates the certificate at the start of `chain` as a signer of status lists.
+    /// Certificates that may sign SD-JWT VCs below the credential's root may sign their lists (HAIP
+    /// 6.1), and so may the pinned signer of the credential. Lists for mdocs, and all lists below a
+    /// root that the operator named for status lists, follow a separate rule. Revocation of the
+    /// certificate is checked elsewhere.
     pub(super) fn authenticate_list_signer(
         &self,
         chain: &[&[u8]],
@@ -105,8 +106,8 @@ impl StatusContext<'_> {
         self.status_signer_or(error, chain, &named, voucher)
     }
 
-    /// The same after `error`: that nothing leads to these roots either says less than what was wrong
-    /// before.
+    /// The same after `error`. If no path leads to these roots either, the earlier error is more
+    /// informative and is kept.
     fn status_signer_or(
         &self,
         error: VerifyError,
@@ -145,7 +146,7 @@ impl StatusContext<'_> {
         self.vouching_roots(voucher).chain(self.named_roots(voucher))
     }
 
-    /// The root that vouched for the credential, if one did and it still serves.
+    /// The credential's root, if it has one and it may still be used.
     fn vouching_roots<'s>(
         &'s self,
         voucher: Option<&'s Voucher>,
@@ -159,8 +160,8 @@ impl StatusContext<'_> {
         })
     }
 
-    /// The roots that the operator named for status lists, and those of the provider that a trusted list
-    /// says the credential is of.
+    /// The roots that the operator named for status lists, and those of the provider that a trusted
+    /// list names for the credential.
     fn named_roots<'s>(
         &'s self,
         voucher: Option<&'s Voucher>,
@@ -172,7 +173,7 @@ impl StatusContext<'_> {
         named.filter(move |root| self.is_of_its_provider(root.listing(), voucher))
     }
 
-    /// The signers of status lists that a trusted list names for the provider of the credential.
+    /// The signers of status lists that a trusted list names for the credential's provider.
     fn named_signers<'s>(
         &'s self,
         voucher: Option<&'s Voucher>,
@@ -184,7 +185,7 @@ impl StatusContext<'_> {
         named.filter(move |signer| self.is_of_its_provider(signer.listing(), voucher))
     }
 
-    /// What a list brings counts for the credentials of one provider, while the list does.
+    /// A listed certificate counts for the credentials of one provider, while the list is in force.
     fn is_of_its_provider(&self, listing: Option<&Listing>, voucher: Option<&Voucher>) -> bool {
         let Some(listing) = listing else { return true };
         let listed = voucher.and_then(|voucher| voucher.listed.as_ref());
@@ -203,8 +204,8 @@ impl StatusContext<'_> {
         self.issuer.signers_with(of_mdoc, leaf, self.livemode).any(vouched)
     }
 
-    /// Whether a list that was signed below `anchor_sha256`, by whoever that rule takes, counts for
-    /// what `voucher` vouched for.
+    /// Whether a list that was signed below `anchor_sha256`, by a signer accepted by this rule,
+    /// counts for credentials of `voucher`.
     pub(super) fn takes_lists_of(
         &self,
         anchor_sha256: &[u8; 32],
@@ -224,41 +225,42 @@ impl StatusContext<'_> {
     }
 }
 
-/// Whether the signers of status lists below a root that vouched have to carry a mark: below a CA of a
-/// trusted list, which may sign much else, unless it is an IACA, whose signers of status lists need none
-/// (ISO/IEC 18013-5 Table B.9).
+/// Whether signers of status lists below the credential's root must have a mark: below a CA of a
+/// trusted list, which may sign many other certificates. An IACA is an exception, because its
+/// signers of status lists need no mark (ISO/IEC 18013-5 Table B.9).
 fn marks_status_signers(root: &TrustAnchor) -> bool {
     root.listing().is_some_and(|listing| listing.list.profile != ListProfile::Iso)
 }
 
-/// A refusal because the status of a credential cannot be established.
+/// A refusal because the status of a credential cannot be determined.
 pub(super) const fn unknown(detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::RevocationUnknown, Check::Status, detail)
 }
 
-/// Whether an embedder can fetch it. Hosts and addresses are for its own filter.
+/// Whether an embedder can fetch it. The embedder itself filters hosts and addresses.
 pub(super) fn is_fetchable(uri: &str) -> bool {
     let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
     scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
 }
 
-/// What is known of the certificate that signed a credential, for its revocation.
+/// The facts about the certificate that signed a credential that are needed to check its
+/// revocation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct SignerStatus {
     /// Content bytes of its serial number.
     pub(super) serial: Vec<u8>,
-    /// The URIs of each of its CRL distribution points; none for a point that is not for all
+    /// The URIs of each of its CRL distribution points; none for a point that does not cover all
     /// reasons or names its list in another way.
     pub(super) points: Vec<Vec<String>>,
-    /// DER of the certificate that issued it, and so must have signed its CRL; unknown for a
-    /// pinned signer of which no root is trusted.
+    /// DER of the certificate that issued it, and so must have signed its CRL; unknown for a pinned
+    /// signer without a trusted root.
     pub(super) issuer: Option<Arc<[u8]>>,
-    /// The same of each CA between it and the root.
+    /// The same for each CA between it and the root.
     pub(super) intermediates: Vec<Self>,
 }
 
 impl SignerStatus {
-    /// Of the signer of an authenticated path.
+    /// The facts about the signer of an authenticated path.
     pub(crate) fn of(path: &VerifiedPath) -> Self {
         Self {
             serial: path.leaf_serial.clone(),
@@ -278,14 +280,14 @@ impl SignerStatus {
     }
 }
 
-/// What vouched for a credential: whoever signs its status list stands below the same.
+/// The trust anchor of a credential: the signer of its status list must be below the same one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Voucher {
     /// SHA-256 of the root, or of the pinned signer.
     anchor_sha256: [u8; 32],
     /// For mdocs of this type; `None`: for SD-JWT VCs.
     doc_type: Option<String>,
-    /// Whom a trusted list says that the signer is, where one vouches for it.
+    /// The provider that a trusted list names for the signer, if there is one.
     listed: Option<Arc<ListedBy>>,
 }
 
@@ -298,7 +300,7 @@ impl Voucher {
         Self { anchor_sha256, doc_type: None, listed: None }
     }
 
-    /// Whom a trusted list says that the signer is.
+    /// Sets the provider that a trusted list names for the signer.
     pub(crate) fn listed_as(mut self, listed: Option<Arc<ListedBy>>) -> Self {
         self.listed = listed;
         self

@@ -1,4 +1,4 @@
-//! A root, the certificates under it, and a trust entry, for the tests of this folder.
+//! A root, certificates below it, and a trust entry, for the tests of this folder.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -36,7 +36,7 @@ pub(crate) fn public_key(key: &SigningKey) -> PublicKey {
     Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap().key
 }
 
-/// A Name of one country and one common name.
+/// A Name with a country and a common name.
 pub(crate) fn name(common_name: &str) -> Vec<u8> {
     let attribute = |oid: &[u8], tag, text: &str| {
         tlv(0x31, &[&sequence(&[&tlv(0x06, &[oid]), &tlv(tag, &[text.as_bytes()])])])
@@ -73,7 +73,7 @@ fn key_usage(bits: [u8; 2]) -> Vec<u8> {
     extension(b"\x55\x1d\x0f", true, &tlv(0x03, &[&bits]))
 }
 
-/// A root named `name` with these bits of key usage.
+/// A root named `name` with these key usage bits.
 pub(crate) fn root_with(common_name: &str, key: &SigningKey, usage: [u8; 2]) -> Vec<u8> {
     let ca = sequence(&[&tlv(0x01, &[&[0xff]]), &tlv(0x02, &[&[0]])]);
     let extensions = [
@@ -94,12 +94,12 @@ pub(crate) fn signer(key: &SigningKey) -> Vec<u8> {
     signer_with(key, &[])
 }
 
-/// The same with more extensions.
+/// The same with additional extensions.
 pub(crate) fn signer_with(key: &SigningKey, more: &[Vec<u8>]) -> Vec<u8> {
     signer_under(("Root", &signing_key("root")), &key.public_spki(), ALL_2026, more)
 }
 
-/// The same for a key of which only the public half is known, with these dates.
+/// The same for a public key, with these dates.
 pub(crate) fn signer_of(spki: &[u8], dates: [&str; 2]) -> Vec<u8> {
     signer_under(("Root", &signing_key("root")), spki, dates, &[])
 }
@@ -115,22 +115,22 @@ pub(crate) fn signer_under(
     certificate(("Signer", spki), issuer, dates, &[&own, more].concat())
 }
 
-/// Where the certificate's CRL is.
+/// A CRL distribution point with this URI.
 pub(crate) fn crl_at(uri: &str) -> Vec<u8> {
     extension(CRL_DISTRIBUTION_POINTS, false, &distribution_points(&[uri]))
 }
 
-/// What the certificate is for.
+/// Extended key usages of the certificate.
 pub(crate) fn for_usages(usages: &[&str]) -> Vec<u8> {
     extension(EXT_KEY_USAGE, true, &ext_key_usage(usages))
 }
 
-/// The certificate is a CA's, whatever its key usage.
+/// Basic constraints of a CA, whatever the key usage.
 pub(crate) fn for_a_ca() -> Vec<u8> {
     extension(BASIC_CONSTRAINTS, true, &basic_constraints(true, None))
 }
 
-/// The root of the fixture vouched for an mDL.
+/// The root of the fixture as the anchor of an mDL.
 pub(crate) fn voucher() -> Voucher {
     Voucher::of_mdoc(anchor(&root()).sha256(), MDL)
 }
@@ -139,7 +139,7 @@ pub(crate) fn anchor(root: &[u8]) -> TrustAnchor {
     TrustAnchor::from_der(&PROVIDER, root, RootOrigin::RootFile).unwrap()
 }
 
-/// An entry with the key of seed `issuer` and the root.
+/// An entry with the issuer key of the seed `issuer` and the root.
 pub(crate) fn entry() -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
     entry.keys.push(TrustedKey::new(public_key(&signing_key("issuer"))));

@@ -1,5 +1,5 @@
-//! What is still to be asked about one credential, and what the answers made of it. A question
-//! without an answer settles as unknown.
+//! The open questions about one credential's status, and the results of the answers. A question
+//! without an answer makes the status unknown.
 
 #[cfg(feature = "internals")]
 mod internals;
@@ -27,18 +27,19 @@ use crate::trust::RevocationPolicy;
 /// The questions about one credential.
 #[derive(Clone, Debug)]
 pub(crate) struct Inquiry {
-    /// What it comes to when every question has a good answer.
+    /// The outcome if every question has a good answer.
     outcome: RevocationDetails,
     list: Option<ListQuestion>,
     signer: Option<SignerQuestion>,
-    /// Of whoever signed the credential: a list by the same hand raises no question of its own.
+    /// The status of the credential's signer: a list by the same signer raises no question of its
+    /// own.
     signer_status: Option<SignerStatus>,
 }
 
 impl Inquiry {
-    /// What a trust entry demands (decisions 3). What no source can change is refused here, before
-    /// anything is fetched. `required` is about the credential: that the certificate of its signer
-    /// is good says nothing about it.
+    /// Opens the questions that a trust entry requires (decisions 3). Refusals that no source can
+    /// change are made here, before anything is fetched. `required` is about the credential: a good
+    /// certificate of its signer is not enough.
     pub(crate) fn open(
         published: Published,
         context: &StatusContext<'_>,
@@ -73,7 +74,8 @@ impl Inquiry {
         Ok(Self { outcome, list, signer, signer_status })
     }
 
-    /// The sources that were not asked yet. Who signed a list is known once it is there.
+    /// The sources that were not requested yet. The signer of a list is known only after the list
+    /// is fetched.
     pub(crate) fn needs(&self) -> impl Iterator<Item = Need> {
         let list = self.list.iter().filter_map(ListQuestion::need);
         let points = self.signer.iter().flat_map(SignerQuestion::open_points);
@@ -81,8 +83,8 @@ impl Inquiry {
         list.chain(points.chain(of_list).map(|uri| Need::Crl { uri: uri.clone() }))
     }
 
-    /// Judges what came of `need`, if this credential asks for it. What was authenticated is given
-    /// back for later verifications.
+    /// Judges the answer to `need`, if this credential requests it. An authentic source is returned
+    /// for later verifications.
     pub(crate) fn supply(
         &mut self,
         need: &Need,
@@ -106,8 +108,8 @@ impl Inquiry {
         }
     }
 
-    /// Answers from a source that was authenticated before. `false`: it does not serve here, and
-    /// what it would have answered is still to be asked.
+    /// Answers from a source that was authenticated before. `false`: it cannot be used here, and
+    /// its question stays open.
     pub(crate) fn reuse(&mut self, source: &VerifiedSource, context: &StatusContext<'_>) -> bool {
         let (list, signer) = (&mut self.list, &mut self.signer);
         match source {
@@ -122,7 +124,7 @@ impl Inquiry {
         }
     }
 
-    /// The outcome; a refusal names the reason.
+    /// The outcome; a refusal has the reason.
     pub(crate) fn settle(&self) -> Result<RevocationDetails, VerifyError> {
         if let Some(signer) = &self.signer {
             signer.settle()?;
@@ -134,13 +136,13 @@ impl Inquiry {
         Ok(outcome)
     }
 
-    /// Whether a certificate's revocation was part of it.
+    /// Whether a certificate's revocation was checked.
     pub(crate) fn covers_signer(&self) -> bool {
         self.signer.is_some()
     }
 }
 
-/// What was not asked yet, equal ones once.
+/// The sources that were not requested yet, without duplicates.
 pub(crate) fn needs_of(inquiries: &[Inquiry]) -> Vec<Need> {
     let mut needs: Vec<Need> = inquiries.iter().flat_map(Inquiry::needs).collect();
     needs.sort_unstable();
@@ -148,8 +150,8 @@ pub(crate) fn needs_of(inquiries: &[Inquiry]) -> Vec<Need> {
     needs
 }
 
-/// The work that one answer may cause elsewhere is bounded, whatever is cached and however many
-/// rounds it takes: `asked` collects what was.
+/// Limits the sources that one answer may request, whatever is cached and however many rounds it
+/// takes; `asked` collects them.
 pub(crate) fn check_count(
     inquiries: &[Inquiry],
     asked: &mut BTreeSet<Need>,

@@ -1,7 +1,7 @@
-//! Revocation: what a credential publishes about its status, what the trust entry demands, and how
-//! an answer of a source is read. Sources are asked last of all, by the embedder: core says what it
-//! needs ([`Need`]) and judges what comes ([`Supplied`]). What cannot be established is unknown, and
-//! unknown is never good.
+//! Revocation: the status that a credential publishes, the trust entry's requirements, and the
+//! reading of status sources. The embedder fetches sources after all other checks: core returns
+//! what it needs ([`Need`]) and judges the answers ([`Supplied`]). A status that cannot be
+//! determined is unknown, and unknown never counts as good.
 
 mod context;
 #[cfg(all(test, feature = "aws-lc-rs"))]

@@ -1,21 +1,21 @@
-//! How revocation was settled, of the credential and of the certificate that signed it apart.
+//! The outcome for revocation, for the credential and for its signer's certificate separately.
 
-/// How the status of a credential was settled, in one word.
+/// The outcome for a credential's status, in one word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// The credential's own status was asked and is good, and so is its signer's certificate if
+    /// The credential's own status was checked and is good, and so is its signer's certificate if
     /// that publishes a status.
     Good,
-    /// The issuer publishes no status for the credential; the certificate of its signer was asked
+    /// The issuer publishes no status for the credential; the certificate of its signer was checked
     /// and is good.
     SignerGood,
-    /// The issuer publishes no status for it, nor for its signer.
+    /// The issuer publishes no status for the credential or its signer.
     NotPublished,
-    /// The trust entry says not to look.
+    /// The trust entry says that the status is not checked.
     Off,
-    /// The status list of the credential could not be had, and the trust entry and the request accept
-    /// that. Its signer's certificate is good, if that publishes a status.
+    /// The status list of the credential could not be fetched, and the trust entry and the request
+    /// accept that. Its signer's certificate is good, if that publishes a status.
     Unknown,
 }
 
@@ -32,17 +32,17 @@ impl Revocation {
     }
 }
 
-/// What one question about revocation came to. A bad answer is a refusal, and never comes here.
+/// The outcome for one question about revocation. A bad answer is a refusal, and has no value here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RevocationOutcome {
-    /// It was asked, and is good.
+    /// The status was checked and is good.
     Good,
-    /// There is nothing to ask.
+    /// No status is published.
     NotPublished,
-    /// The trust entry says not to look.
+    /// The trust entry says that the status is not checked.
     Off,
-    /// The list could not be had, and that is accepted. Never of a signer.
+    /// The list could not be fetched, and that is accepted. Never for a signer.
     Unknown,
 }
 
@@ -62,32 +62,33 @@ impl RevocationOutcome {
     }
 }
 
-/// How revocation was settled, of the credential and of its signer apart.
+/// The outcome for the credential and for its signer separately.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationDetails {
-    /// Of the credential: its place in a status list.
+    /// For the credential: its place in a status list.
     pub credential: RevocationOutcome,
-    /// Of the certificate that signed it, by CRL; a bare key publishes nothing.
+    /// For the certificate that signed it, by CRL; a bare key publishes nothing.
     pub signer: RevocationOutcome,
 }
 
 impl RevocationDetails {
-    /// Whatever was asked is good.
+    /// The outcome if every requested status is good.
     pub(crate) const fn asked(credential: bool, signer: bool) -> Self {
         let (credential, signer) =
             (RevocationOutcome::of(credential), RevocationOutcome::of(signer));
         Self { credential, signer }
     }
 
-    /// Nothing was to be asked of a credential whose signer has a certificate, or a bare key.
+    /// The outcome if nothing is checked, for a credential whose signer has a certificate, or a
+    /// bare key.
     pub(crate) const fn off(certified: bool) -> Self {
         let signer =
             if certified { RevocationOutcome::Off } else { RevocationOutcome::NotPublished };
         Self { credential: RevocationOutcome::Off, signer }
     }
 
-    /// Both in one word.
+    /// Both outcomes in one word.
     pub const fn summary(self) -> Revocation {
         match (self.credential, self.signer) {
             (RevocationOutcome::Off, _) => Revocation::Off,

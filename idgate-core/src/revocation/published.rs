@@ -1,33 +1,34 @@
-//! What a credential publishes about its status.
+//! The status that a credential publishes.
 
 use super::context::{SignerStatus, Voucher};
 use super::token_status_list::StatusListReference;
 use crate::codec::{cbor, json};
 
-/// What a credential publishes about its status.
+/// The status that a credential publishes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) enum PublishedStatus {
     /// No `status`.
     #[default]
     None,
-    /// A `status` of no known mechanism, or one that cannot be followed.
+    /// A `status` with no known mechanism, or one that cannot be used.
     Unknown,
     /// A place in a status list, or an identifier in an identifier list.
     List(StatusListReference),
 }
 
 impl PublishedStatus {
-    /// From the `status` member of a JWT payload (draft-ietf-oauth-status-list 6.2). Mechanisms
-    /// beside the status list are other ways to the same status, and are left alone.
+    /// Reads the `status` member of a JWT payload (draft-ietf-oauth-status-list 6.2). Mechanisms
+    /// other than the status list are alternatives for the same status, and are ignored.
     pub(crate) fn from_json(status: Option<json::Value<'_, '_>>) -> Self {
         let Some(status) = status else { return Self::None };
         let list = status.get("status_list").and_then(StatusListReference::from_json);
         list.map_or(Self::Unknown, Self::List)
     }
 
-    /// From the `status` member of an MSO (draft-ietf-oauth-status-list 6.3, ISO/IEC 18013-5 second
-    /// edition 12.3.6). If it names a status list, the identifier list is left alone, also where the
-    /// status list cannot be followed: an attacker who blocks one list must not choose the other.
+    /// Reads the `status` member of an MSO (draft-ietf-oauth-status-list 6.3, ISO/IEC 18013-5
+    /// second edition 12.3.6). If it names a status list, the identifier list is ignored, even if
+    /// the status list cannot be used: an attacker who blocks one list must not be able to choose
+    /// the other.
     pub(crate) fn from_cbor(status: Option<cbor::Value<'_, '_>>) -> Self {
         let Some(status) = status else { return Self::None };
         let list = match (status.get("status_list"), status.get("identifier_list")) {
@@ -39,13 +40,13 @@ impl PublishedStatus {
     }
 }
 
-/// Everything that can be asked about one credential.
+/// The published status of a credential and of its signer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Published {
-    /// Of the credential.
+    /// That of the credential.
     pub(crate) status: PublishedStatus,
-    /// Of the certificate that signed it; `None` with a bare key.
+    /// That of the certificate that signed it; `None` for a bare key.
     pub(crate) signer: Option<SignerStatus>,
-    /// `None` with a bare key.
+    /// `None` for a bare key.
     pub(crate) voucher: Option<Voucher>,
 }

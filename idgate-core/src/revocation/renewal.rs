@@ -1,4 +1,5 @@
-//! Later copies of sources that are known, fetched at times that no presentation decides (ARF 3.0, VCR_15).
+//! Later copies of known sources, fetched at times that do not depend on a presentation (ARF 3.0,
+//! VCR_15).
 
 use super::context::StatusContext;
 use super::source::VerifiedSource;
@@ -8,11 +9,11 @@ use crate::trust::Trust;
 use crate::trust::crl::VerifiedCrl;
 
 impl Trust {
-    /// Judges `body`, which came from the place of `known` at `now`, by the rules that `known` was judged by
-    /// and by this trust, which may be another than it was judged under. `None`: it is not authentic, or it
-    /// says nothing at that time, or is older than `known`; or the issuer is not trusted any more.
+    /// Judges `body`, which came at `now` from the place of `known`, by the rules for `known` and
+    /// by this trust, which may differ from the earlier one. `None`: it is not authentic, is not
+    /// valid at that time, or is older than `known`; or the issuer is not trusted any more.
     ///
-    /// A cache that fetches before a source is over needs no presentation for it:
+    /// A cache that fetches before a source expires needs no presentation for it:
     ///
     /// ```
     /// use idgate_core::revocation::VerifiedSource;
@@ -95,7 +96,8 @@ mod tests {
         token.sign(&signing_key("issuer")).into_bytes()
     }
 
-    /// As a presentation brought it, of a credential that a bare key signed, or a certificate.
+    /// A source as a presentation caused it, for a credential signed by a bare key or by a
+    /// certificate.
     fn known(body: &[u8], by_certificate: bool) -> VerifiedSource {
         let (entry, voucher) = (entry(), voucher());
         let signer = match by_certificate {
@@ -117,13 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_is_judged_as_the_first_one_was() {
+    fn a_later_copy_of_a_list_is_judged_like_the_first() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         let later = trust.renewed(&known, &signed(token(5, NOW_SECS + 3000)), LATER).unwrap();
         assert_eq!((status(&later, 3), status(&later, 5)), (Some(0), Some(1)));
         assert_eq!(later.need(), known.need());
         assert!(later.fresh_until() > known.fresh_until());
-        // And so is one after that.
+        // And so is the one after that.
         assert!(trust.renewed(&later, &signed(token(5, NOW_SECS + 3000)), LATER).is_some());
         let certified = |idx| {
             let list = StatusList::new(1, 8).with(idx, 1);
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_that_is_not_authentic_or_is_over_is_not_taken() {
+    fn a_later_copy_that_is_not_authentic_or_has_expired_is_refused() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         let forged = token(5, NOW_SECS).sign(&signing_key("other")).into_bytes();
         let elsewhere = signed(token(5, NOW_SECS).with("sub", json!("https://other.example")));
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_copy_does_not_take_the_place_of_a_list_or_a_crl() {
+    fn an_older_copy_does_not_replace_a_list_or_a_crl() {
         let (trust, known) = (trust([entry()]), known(&signed(token(3, NOW_SECS)), false));
         assert!(trust.renewed(&known, &signed(token(5, NOW_SECS - 60)), NOW).is_none());
         assert!(trust.renewed(&known, &signed(token(5, NOW_SECS)), NOW).is_some());
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_copy_of_a_list_is_for_the_trust_that_judges_it() {
+    fn a_later_copy_of_a_list_belongs_to_the_trust_that_judged_it() {
         let (first, body) = (trust([entry()]), signed(token(3, NOW_SECS)));
         let known = known(&body, false);
         assert!(first.renewed(&known, &body, NOW).is_some());

@@ -1,4 +1,4 @@
-//! Sources of status: what is asked for, what came, and what may serve again.
+//! Status sources: the needed source, the answer, and a source that can be reused.
 
 use alloc::string::String;
 
@@ -10,32 +10,33 @@ use crate::trust::crl::VerifiedCrl;
 const STATUS_LIST_JWT: &str = "application/statuslist+jwt";
 const STATUS_LIST_CWT: &str = "application/statuslist+cwt";
 
-/// A source to be fetched before a verdict is possible. Its URI comes from signed material only.
+/// A source that must be fetched before a verdict is possible. Its URI comes from signed material
+/// only.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Need {
-    /// A status list token (draft-ietf-oauth-status-list 8.1). Credentials of two formats that name one
-    /// list need it twice: each format has its own forms and signers.
+    /// A status list token (draft-ietf-oauth-status-list 8.1). If credentials of two formats name
+    /// one list, it is needed twice, because each format has its own token forms and signers.
     StatusList {
-        /// Where it is.
+        /// The URI of the list.
         uri: String,
-        /// Of the credentials that name it.
+        /// The format of the credentials that name it.
         format: CredentialFormat,
     },
     /// A CRL in DER (RFC 5280 5).
     Crl {
-        /// Where it is.
+        /// The URI of the CRL.
         uri: String,
     },
     /// An identifier list token of mdocs (ISO/IEC 18013-5 second edition 12.3.6).
     IdentifierList {
-        /// Where it is.
+        /// The URI of the list.
         uri: String,
     },
 }
 
 impl Need {
-    /// For the list of that kind at `uri`, which credentials of `format` name.
+    /// The need for the list of this kind at `uri`, which credentials of `format` name.
     pub(super) fn of_list(kind: ListKind, uri: &str, format: CredentialFormat) -> Self {
         let uri = uri.into();
         match kind {
@@ -44,15 +45,15 @@ impl Need {
         }
     }
 
-    /// What to fetch.
+    /// The URI to fetch.
     pub fn uri(&self) -> &str {
         match self {
             Self::StatusList { uri, .. } | Self::Crl { uri } | Self::IdentifierList { uri } => uri,
         }
     }
 
-    /// The `Accept` header to fetch it with: one media type, for there are hosts that compare the header as
-    /// a whole. The list of an SD-JWT VC is a JWT, that of an mdoc a CWT or a JWT
+    /// The `Accept` header to send: one media type, because some hosts compare the header as a
+    /// whole. The list of an SD-JWT VC is a JWT, that of an mdoc a CWT or a JWT
     /// (draft-ietf-oauth-status-list 8.1).
     pub const fn accept(&self) -> &'static str {
         match self {
@@ -63,8 +64,8 @@ impl Need {
         }
     }
 
-    /// The `Accept` header to fetch it with once more, where the host answers [`Need::accept`] with 404, 406
-    /// or 415: it does not have that form. `None`: there is no other form.
+    /// The `Accept` header for a second attempt if the host answers [`Need::accept`] with 404, 406
+    /// or 415, because it does not have that form. `None`: there is no other form.
     pub const fn accept_otherwise(&self) -> Option<&'static str> {
         match self {
             Self::StatusList { format: CredentialFormat::Mdoc, .. } => Some(STATUS_LIST_JWT),
@@ -73,43 +74,43 @@ impl Need {
     }
 }
 
-/// What came of a [`Need`].
+/// The answer to a [`Need`].
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Supplied<'a> {
     /// The body, as received.
     Bytes(&'a [u8]),
-    /// Nothing that can be used came in time.
+    /// Nothing usable came in time.
     Unavailable,
-    /// The same with its cause, which reports on refused answers name.
+    /// Nothing usable came, with the cause, which reports on refused answers name.
     Failed(SourceFault),
 }
 
-/// Why nothing that can be used came of a [`Need`].
+/// The cause of a failed fetch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum SourceFault {
-    /// The host has no address, takes no connection, or shows no good certificate.
+    /// The host has no address, accepts no connection, or has no valid certificate.
     Unreachable,
-    /// The address is malformed, or one that may not be asked.
+    /// The address is malformed or not allowed.
     NotAllowed,
-    /// The host answers with a status that brings no body.
+    /// The host answers with a status that has no usable body.
     HttpStatus,
-    /// The host leads elsewhere in a way that is not followed.
+    /// The host redirects in a way that is not followed.
     Redirect,
-    /// The body is encoded in a way that is not read.
+    /// The content coding is not supported.
     ContentCoding,
     /// The body is too large.
     TooLarge,
-    /// The answer is no HTTP, or is cut off.
+    /// The answer is not HTTP, or is cut off.
     Broken,
     /// The answer did not come in time.
     TooSlow,
 }
 
 impl SourceFault {
-    /// Whether nothing is known of the source then. Of any other fault it is known that the source is
-    /// wrong, and that is nothing to accept.
+    /// Whether the source's content is unknown after this fault. After any other fault the source
+    /// is known to be wrong, which is never accepted.
     pub(super) const fn leaves_unknown(self) -> bool {
         match self {
             Self::Unreachable | Self::HttpStatus | Self::TooSlow => true,
@@ -121,7 +122,7 @@ impl SourceFault {
         }
     }
 
-    /// The text of a report about a list.
+    /// The report's text about a list.
     pub(super) const fn of_list(self) -> &'static str {
         match self {
             Self::Unreachable => "the status list is unavailable: its host cannot be reached",
@@ -139,7 +140,7 @@ impl SourceFault {
         }
     }
 
-    /// The text of a report about a CRL.
+    /// The report's text about a CRL.
     pub(super) const fn of_crl(self) -> &'static str {
         match self {
             Self::Unreachable => "the certificate's CRL is unavailable: its host cannot be reached",
@@ -172,17 +173,17 @@ impl core::fmt::Debug for Supplied<'_> {
     }
 }
 
-/// A source that was authenticated once and may answer later verifications as well. Keep it until
-/// [`VerifiedSource::fresh_until`]; when its source is down it may serve longer, never past
+/// An authenticated source that later verifications can use as well. Keep it until
+/// [`VerifiedSource::fresh_until`]. If its host is down it may be used longer, but never after
 /// [`VerifiedSource::expires_at`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum VerifiedSource {
     /// A status list, or an identifier list.
     StatusList(VerifiedStatusList),
-    /// A CRL and where it came from.
+    /// A CRL, and the URI that it came from.
     Crl {
-        /// Where it was fetched.
+        /// The URI.
         uri: String,
         /// The list.
         crl: VerifiedCrl,
@@ -198,7 +199,7 @@ impl VerifiedSource {
         }
     }
 
-    /// Until when it need not be fetched again.
+    /// The time until which it need not be fetched again.
     pub fn fresh_until(&self) -> UnixMillis {
         match self {
             Self::StatusList(list) => list.fresh_until(),
@@ -206,7 +207,7 @@ impl VerifiedSource {
         }
     }
 
-    /// Roughly the memory that it takes, in bytes: a status list may have 32 MiB.
+    /// Roughly the memory that it takes, in bytes: a status list may take 32 MiB.
     pub fn weight(&self) -> usize {
         match self {
             Self::StatusList(list) => list.weight(),
@@ -214,7 +215,7 @@ impl VerifiedSource {
         }
     }
 
-    /// When it stops to say anything; `None`: its signer set no end.
+    /// The time from which it is no longer valid; `None`: its signer set no end.
     pub fn expires_at(&self) -> Option<UnixMillis> {
         match self {
             Self::StatusList(list) => list.expires_at(),
@@ -227,9 +228,9 @@ impl VerifiedSource {
 mod tests {
     use super::*;
 
-    /// Hosts compare the header as a whole: it is one media type, without parameters.
+    /// Hosts compare the header as a whole, so it is one media type, without parameters.
     #[test]
-    fn each_need_is_asked_for_as_one_media_type_and_an_mdocs_list_in_a_second_form() {
+    fn each_need_has_one_media_type_and_an_mdocs_list_a_second_form() {
         let list = |format| Need::StatusList { uri: "https://a.example".into(), format };
         let crl = Need::Crl { uri: "https://a.example".into() };
         for (need, first, second) in [

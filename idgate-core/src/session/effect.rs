@@ -1,26 +1,26 @@
-//! What the embedder carries out after a commit.
+//! The actions that the embedder carries out after a commit.
 
 use crate::error::{Reason, WalletError};
 use crate::session::Status;
 use crate::time::UnixMillis;
 
-/// Something to do once the transition is stored.
+/// An action to carry out after the transition is stored.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Tell listeners about a status, in this order.
+    /// Publish these status changes in this order.
     PublishStatus {
         /// The new status.
         status: Status,
-        /// Why, when FAILED or EXPIRED.
+        /// The reason, if FAILED or EXPIRED.
         reason: Option<Reason>,
-        /// What the wallet said, when that is the reason.
+        /// The wallet's error, if that is the reason.
         wallet_error: Option<WalletError>,
-        /// When.
+        /// The time of the change.
         occurred_at: UnixMillis,
     },
-    /// Look again at this instant: the session will have expired.
+    /// Check the session at this time: it will have expired.
     ExpireAt(UnixMillis),
-    /// Delete claims and verification details at this instant.
+    /// Delete claims and verification details at this time.
     RedactClaimsAt(UnixMillis),
 }

@@ -1,5 +1,5 @@
-//! The key that an offer's answer is encrypted to: fresh for each offer, stored in the session's
-//! snapshot, gone with the settlement.
+//! The key that an offer's answer is encrypted to. It is fresh for each offer, stored in the
+//! session's snapshot, and erased at the settlement.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -17,10 +17,11 @@ use crate::limits::MAX_KEY_DRAWS;
 use crate::request::{Profile, key_id};
 use crate::session::{Session, SnapshotError};
 
-/// Length of a stored key: a buffer that grows would leave a copy behind.
+/// Length of a stored key. A fixed buffer, because one that grows would leave a copy of the key
+/// behind.
 const STORED_BYTES: usize = 151;
 
-/// A key pair on P-256 for ECDH-ES; the private half is wiped when dropped.
+/// A P-256 key pair for ECDH-ES; the private half is wiped when dropped.
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(into = "Stored<'static>", try_from = "Stored<'_>")]
 pub(crate) struct EncryptionKey {
@@ -29,7 +30,7 @@ pub(crate) struct EncryptionKey {
 }
 
 impl EncryptionKey {
-    /// A fresh pair.
+    /// Generates a key pair.
     pub(crate) fn fresh(
         provider: &CryptoProvider,
         entropy: &mut dyn Entropy,
@@ -53,7 +54,7 @@ impl EncryptionKey {
         &self.public
     }
 
-    /// The `kid` of the public half in a request of that profile: in `draft` its thumbprint.
+    /// The `kid` of the public half in a request of this profile: in `draft` the thumbprint.
     pub(crate) fn kid(&self, profile: Profile, provider: &CryptoProvider) -> String {
         match profile {
             Profile::Draft => base64url::encode(&self.public.thumbprint(provider)),
@@ -63,8 +64,8 @@ impl EncryptionKey {
 }
 
 impl Session {
-    /// Takes the private keys of its offers out of the session, for an embedder that keeps them apart
-    /// from the snapshot, where they can be erased for good. Keep them sealed.
+    /// Takes the private keys of the offers out of the session, for an embedder that stores them
+    /// separately from the snapshot and can erase them permanently. Keep them sealed.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         let mut keys: Vec<_> = self.offers.keys_mut().map(|(_, key)| key.take()).collect();
@@ -77,11 +78,11 @@ impl Session {
         }
     }
 
-    /// Puts back what [`Session::take_encryption_key`] took. Only an open session that expects an
-    /// encrypted answer takes it.
+    /// Restores what [`Session::take_encryption_key`] took. Only an open session that expects an
+    /// encrypted answer accepts it.
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are not such keys, or the session takes none.
+    /// [`SnapshotError`]: the bytes are not such keys, or the session does not accept them.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn restore_encryption_key(&mut self, keys: &[u8]) -> Result<(), SnapshotError> {
         if self.settled_at().is_some() {
@@ -99,8 +100,8 @@ impl Session {
     }
 }
 
-/// One key as it is, several as a list with a place for each offer, and one for
-/// the key of `org-iso-mdoc` after that of its offer.
+/// Reads one key as it is, and several as a list with a place for each offer. The key of
+/// `org-iso-mdoc` follows that of its offer.
 fn read(keys: &[u8]) -> serde_json::Result<Vec<Option<EncryptionKey>>> {
     if keys.starts_with(b"[") {
         return serde_json::from_slice(keys);
@@ -110,20 +111,20 @@ fn read(keys: &[u8]) -> serde_json::Result<Vec<Option<EncryptionKey>>> {
 
 fn stored(keys: &(impl Serialize + ?Sized), bytes: usize) -> Option<Zeroizing<Vec<u8>>> {
     let mut stored = Zeroizing::new(Vec::with_capacity(bytes));
-    // Strings and lists of them always have a JSON text.
+    // Strings and lists of strings can always be written as JSON.
     serde_json::to_writer(&mut *stored, keys).ok()?;
     Some(stored)
 }
 
-/// Never the key.
+/// Omits the key.
 impl fmt::Debug for EncryptionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EncryptionKey(***)")
     }
 }
 
-/// The members of a private JWK (RFC 7518 6.2.2). The public half is stored too, so that nobody
-/// computes it again for each fetch and each answer.
+/// The members of a private JWK (RFC 7518 6.2.2). The public half is stored too, so that it is not
+/// computed again for each fetch and each answer.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Stored<'a> {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_the_entropy_gave_with_its_public_half() {
+    fn the_key_is_the_bytes_of_the_entropy_with_its_public_half() {
         let key = key();
         assert_eq!(key.private().expose_scalar(), [1; 32]);
         assert_eq!(PROVIDER.agreement.public_key(key.private()).as_ref(), Ok(key.public()));
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_taken_out_of_a_session_and_put_back() {
+    fn it_is_taken_out_of_a_session_and_restored() {
         let made =
             crate::request::fixtures::jar_session(crate::request::fixtures::one_credential());
         let mut apart = made.clone();
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_open_session_with_encrypted_answers_takes_a_key() {
+    fn only_an_open_session_with_encrypted_answers_accepts_a_key() {
         use crate::error::Reason;
         use crate::request::fixtures::{self, NOW};
         use crate::session::Input;
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_gives_no_scalar_is_given_up() {
+    fn a_source_that_gives_no_scalar_fails() {
         struct Same(u8, u8);
         impl Entropy for Same {
             fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {

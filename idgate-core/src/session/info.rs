@@ -1,4 +1,4 @@
-//! The facts of a session that a program shows and logs.
+//! The facts of a session that a program can show and log.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -10,57 +10,58 @@ use crate::request::{Profile, Scheme};
 use crate::session::{DcApiProtocol, Offer, Revision, Session, Status};
 use crate::time::UnixMillis;
 
-/// The facts of a session at one time, without claims.
+/// The facts of a session at a given time, without claims.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// Its id.
+    /// The id of the session.
     pub id: String,
-    /// Its owner; empty where there is one tenant alone.
+    /// The owner; empty in a program with one tenant.
     pub tenant: String,
-    /// Live, or a test.
+    /// Whether the session is live or a test.
     pub mode: Mode,
-    /// Its status; the time has been looked at.
+    /// The status at that time, with expiry taken into account.
     pub status: Status,
-    /// Why it is FAILED or EXPIRED.
+    /// The reason why the session is FAILED or EXPIRED.
     pub reason: Option<Reason>,
     /// The error that the wallet reported, where that is the reason.
     pub wallet_error: Option<WalletError>,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: UnixMillis,
-    /// When it stops to take an answer.
+    /// The time from which it takes no more answers.
     pub expires_at: UnixMillis,
-    /// When it was settled.
+    /// The time of its settlement.
     pub settled_at: Option<UnixMillis>,
-    /// The number of its commits.
+    /// The number of commits.
     pub revision: Revision,
-    /// The [`Trust::version`](crate::Trust::version) that decided, once it did.
+    /// The [`Trust::version`](crate::Trust::version) that decided; `None` before the decision.
     pub trust_version: Option<u64>,
-    /// The link of its first request, to be shown as a QR code; `None`: the session takes no answer any more.
+    /// The link of the first request, to be shown as a QR code; `None` if the session takes no more
+    /// answers.
     pub qr_code_url: Option<String>,
-    /// The same request behind each scheme of wallets; empty: the session takes no answer any more.
+    /// The same request behind each wallet scheme; empty if the session takes no more answers.
     pub deep_links: Vec<(Scheme, String)>,
-    /// Its requests that links carry, in the order of their profiles.
+    /// The requests that links carry, in the order of their profiles.
     pub offers: Vec<OfferInfo>,
-    /// The request that pages pass to their browser, if they may.
+    /// The request that pages pass to their browser, if there is one.
     pub dc_api: Option<BrowserInfo>,
 }
 
-/// A request of a session that a link carries.
+/// A request that a link carries.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct OfferInfo {
-    /// The last segment of its paths: the id of the session, or one of its own.
+    /// The last segment of its paths: the session's id, or the offer's own.
     pub handle: String,
     /// Its profile.
     pub profile: Profile,
-    /// The client identifier that it names, which is the audience of the answer (OpenID4VP 5.9).
+    /// The client identifier of the request, which is the audience of the answer (OpenID4VP 5.9).
     pub client_id: String,
-    /// Where wallets post the answer.
+    /// The URI that wallets post the answer to.
     pub response_uri: String,
-    /// Where wallets fetch it, if it goes by reference.
+    /// The URI that wallets fetch the request from, if it goes by reference.
     pub request_uri: Option<String>,
-    /// Its links, by scheme; empty: the session takes no answer any more.
+    /// The links, by scheme; empty if the session takes no more answers.
     pub deep_links: Vec<(Scheme, String)>,
 }
 
@@ -72,19 +73,20 @@ pub struct BrowserInfo {
     pub profile: Profile,
     /// The origins of the pages that may pass it on.
     pub origins: Vec<String>,
-    /// The protocols that it is offered in, in that order.
+    /// The protocols of the request, in that order.
     pub protocols: Vec<DcApiProtocol>,
 }
 
 impl SessionInfo {
-    /// The link of the request that wallets with `scheme` read best; `None`: the session takes no answer any more.
+    /// Returns the link of the request that is best for wallets with `scheme`; `None` if the
+    /// session takes no more answers.
     pub fn deep_link(&self, scheme: Scheme) -> Option<&str> {
         of_scheme(&self.deep_links, scheme)
     }
 }
 
 impl OfferInfo {
-    /// Its link behind `scheme`; `None`: the session takes no answer any more.
+    /// Returns the link behind `scheme`; `None` if the session takes no more answers.
     pub fn deep_link(&self, scheme: Scheme) -> Option<&str> {
         of_scheme(&self.deep_links, scheme)
     }
@@ -94,14 +96,14 @@ fn of_scheme(links: &[(Scheme, String)], scheme: Scheme) -> Option<&str> {
     links.iter().find(|(of, _)| *of == scheme).map(|(_, link)| &**link)
 }
 
-/// Never the links: they carry nonce and state.
+/// Omits the links, which carry nonce and state.
 impl fmt::Debug for SessionInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SessionInfo({} {})", self.id, self.status)
     }
 }
 
-/// Never the links.
+/// Omits the links.
 impl fmt::Debug for OfferInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OfferInfo({} {})", self.handle, self.profile)
@@ -109,7 +111,7 @@ impl fmt::Debug for OfferInfo {
 }
 
 impl Session {
-    /// The facts at `now`.
+    /// Returns the facts at `now`.
     pub fn info(&self, now: UnixMillis) -> SessionInfo {
         let status = self.status_at(now);
         let answerable = matches!(status, Status::Created | Status::Pending);
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_nonce_nor_state_comes_into_a_log() {
+    fn neither_nonce_nor_state_is_in_debug_output() {
         let session = fixtures::session(fixtures::one_credential());
         let info = session.info(NOW);
         let shown = format!("{info:?} {:?}", info.offers[0]);

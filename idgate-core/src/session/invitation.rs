@@ -8,7 +8,7 @@ use crate::session::{ClientIdForm, Delivery, EncryptionKey, Offer, RequestShape,
 
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
-    /// one: a settled session has no nonce and no state any more.
+    /// one: a settled session no longer has a nonce or a state.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn deep_link(&self, scheme: Scheme) -> String {
         let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
@@ -16,13 +16,14 @@ impl Session {
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
     }
 
-    /// The schemes of its links: `av` is there where the European age app takes the request behind it.
+    /// The schemes of the links. `av` is included if the European age app can answer the request.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn schemes(&self) -> impl Iterator<Item = Scheme> {
         Scheme::of(self.suits_age_app())
     }
 
-    /// Whether `av://` leads to a request for proofs of age alone, by value, unsigned and answered in plain.
+    /// Whether `av://` leads to a request for proofs of age only, by value, unsigned, with a plain
+    /// answer.
     pub(crate) fn suits_age_app(&self) -> bool {
         let profiles: Vec<_> = self.offers.linked().map(Offer::profile).collect();
         let carried = self.offers.linked().nth(Scheme::Av.choice(&profiles));
@@ -30,7 +31,8 @@ impl Session {
             && self.request.asks_age_proofs_alone()
     }
 
-    /// The request of `offer`, one of this session's that a link carries, behind `scheme`.
+    /// The link behind `scheme` to the request of `offer`, which must be one of this session's
+    /// linked offers.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn link(&self, scheme: Scheme, offer: &Offer) -> String {
         [scheme.prefix(), &self.query(offer)].concat()
@@ -53,7 +55,7 @@ impl Session {
         self.id.as_str()
     }
 
-    /// What the request of `offer` says.
+    /// The parameters of the request of `offer`.
     pub(crate) fn request_parameters<'r>(&'r self, offer: &'r Offer) -> RequestParameters<'r> {
         RequestParameters {
             profile: offer.profile(),
@@ -71,7 +73,7 @@ impl Session {
         }
     }
 
-    /// What the tenant is told about this session.
+    /// The description of this session for the tenant.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn invitation(&self) -> Invitation {
         let offered = |offer| (Offer::profile(offer), self.query(offer));

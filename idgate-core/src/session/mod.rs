@@ -1,5 +1,6 @@
-//! A session is plain data. Only `transition.rs` changes its phase; the embedder commits each
-//! [`Transition`] with a compare-and-set on [`Revision`] and carries out the effects afterwards.
+//! The session, which is plain data. Only `transition.rs` changes its phase. The embedder commits
+//! each [`Transition`] with a compare-and-set on [`Revision`] and carries out the effects
+//! afterwards.
 
 mod browser;
 mod effect;
@@ -39,7 +40,7 @@ use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
 use crate::request::{PresentationRequest, Profile, RegistrationCertificate, VerifierInfo};
 use crate::time::UnixMillis;
 
-/// Counts commits; 0 stands for "not stored yet".
+/// The number of commits; 0 means "not stored yet".
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 #[allow(clippy::exhaustive_structs)] // a plain number, and always will be
@@ -65,7 +66,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The text of the API.
+    /// Returns the name that the API uses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "CREATED",
@@ -77,7 +78,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing can happen any more but deletion.
+    /// Whether the session has ended. Only deletion can follow.
     pub const fn is_settled(self) -> bool {
         matches!(self, Self::Verified | Self::Failed | Self::Expired)
     }
@@ -97,7 +98,7 @@ pub struct Session {
     pub(crate) livemode: bool,
     pub(crate) offers: Offers,
     pub(crate) request: PresentationRequest,
-    /// What others attest of the tenant, for wallets.
+    /// Attestations about the tenant by third parties, for wallets.
     pub(crate) verifier_info: Vec<VerifierInfo>,
     pub(crate) created_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
@@ -105,7 +106,7 @@ pub struct Session {
     pub(crate) phase: Phase,
     /// Version of the trust snapshot that decided.
     pub(crate) trust_version: Option<u64>,
-    /// Never part of a snapshot: the embedder keeps it apart, for 30 seconds.
+    /// Never part of a snapshot: the embedder stores it separately, for 30 seconds.
     pub(crate) result: Option<SessionResult>,
 }
 
@@ -115,8 +116,8 @@ impl Session {
         &self.id
     }
 
-    /// The last segments of the paths that its wallets use: its id, and those of its further offers. A store finds
-    /// it by each.
+    /// The last segments of the paths that wallets use: the session's id, and those of its further
+    /// offers. A store finds the session by each.
     pub fn handles(&self) -> impl Iterator<Item = &str> {
         let offers = self.offers.iter().filter_map(|offer| offer.id().map(OfferId::as_str));
         core::iter::once(self.id.as_str()).chain(offers)
@@ -127,34 +128,34 @@ impl Session {
         &self.tenant
     }
 
-    /// false: sandbox data.
+    /// `false` for sandbox data.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn livemode(&self) -> bool {
         self.livemode
     }
 
-    /// Its requests, in the order in which the tenant listed their profiles, and last the one for
-    /// browsers.
+    /// The requests, in the order in which the tenant listed their profiles; the one for browsers
+    /// is last.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn offers(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter()
     }
 
-    /// The offer of that id; without one the session's own, which is the first. `None`: it has no
-    /// such offer that a link carries.
+    /// The offer with this id; without an id the session's own, which is the first. `None`: no
+    /// linked offer has this id.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn offer(&self, id: Option<&OfferId>) -> Option<&Offer> {
         self.offers.find(id)
     }
 
-    /// The last segment of the paths at which wallets find `offer`, one of this session's that a link
-    /// carries: the offer's own id, or that of the session.
+    /// The last segment of the paths of `offer`, which must be one of this session's linked offers:
+    /// the offer's own id, or that of the session.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn handle_of<'s>(&'s self, offer: &'s Offer) -> &'s str {
         offer.id().map_or(self.id.as_str(), OfferId::as_str)
     }
 
-    /// The offer at the path with that last segment.
+    /// The offer at the path with this last segment.
     pub(crate) fn offer_at(&self, handle: &str) -> Option<&Offer> {
         self.offers.linked().find(|offer| self.handle_of(offer) == handle)
     }
@@ -165,8 +166,8 @@ impl Session {
         self.offers.browser().map(|(offer, _)| offer)
     }
 
-    /// Takes away every origin that `may_answer` refuses: no answer of a page from there is good any more. Says
-    /// whether one is left.
+    /// Removes every origin that `may_answer` refuses: answers of pages from there are no longer
+    /// accepted. Returns whether an origin is left.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn retain_origins(&mut self, may_answer: impl Fn(&str) -> bool) -> bool {
         let mut is_one_left = false;
@@ -181,57 +182,57 @@ impl Session {
         is_one_left
     }
 
-    /// How the request of its first offer is made and the answer read.
+    /// How the first offer's request is made and its answer read.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn shape(&self) -> &RequestShape {
         self.offers.own().shape()
     }
 
-    /// The audience that a holder's proof must name, of its first offer.
+    /// The audience that a holder's proof for the first offer must name.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn client_identifier(&self) -> &ClientIdentifier {
         self.offers.own().client_identifier()
     }
 
-    /// Where the wallet posts its answer to its first offer.
+    /// The URI that the wallet posts its answer to the first offer to.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn response_uri(&self) -> &str {
         self.offers.own().response_uri()
     }
 
-    /// Where the wallet fetches the Request Object of its first offer, when it goes by reference.
+    /// The URI of the first offer's Request Object, if it goes by reference.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn request_uri(&self) -> Option<&str> {
         self.offers.own().request_uri()
     }
 
-    /// Whether an answer may come encrypted, to a key that is erased with the settlement.
+    /// Whether an answer may be encrypted, to a key that is erased at the settlement.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn takes_encrypted_answers(&self) -> bool {
         self.offers.iter().any(Offer::is_encrypted)
     }
 
-    /// What was asked for.
+    /// The credentials and claims that the tenant asked for.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn request(&self) -> &PresentationRequest {
         &self.request
     }
 
-    /// The registration certificate that goes to its wallets, if one does.
+    /// The registration certificate that goes to wallets, if there is one.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn registration(&self) -> Option<RegistrationCertificate> {
         let text = RegistrationCertificate::among(&self.verifier_info)?;
         RegistrationCertificate::parse(text).ok()
     }
 
-    /// Whether a registration certificate goes to its wallets.
+    /// Whether a registration certificate goes to wallets.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn is_registered(&self) -> bool {
         RegistrationCertificate::among(&self.verifier_info).is_some()
     }
 
-    /// Whether answers to its tenant name the profile. They do not where the request names none, has no field that
-    /// needs another than `draft`, and the session speaks `draft`.
+    /// Whether answers to the tenant name the profile. They omit it if the session uses `draft`,
+    /// and the request names no profile and has no field that needs another one.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn names_profile(&self) -> bool {
         self.request.has_newer_fields
@@ -239,23 +240,23 @@ impl Session {
             || self.offers().any(|offer| offer.profile() != Profile::Draft)
     }
 
-    /// When it was made.
+    /// The time of its creation.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn created_at(&self) -> UnixMillis {
         self.created_at
     }
 
-    /// When it stops accepting an answer.
+    /// The time from which it takes no more answers.
     pub fn expires_at(&self) -> UnixMillis {
         self.expires_at
     }
 
-    /// Counts commits.
+    /// The number of commits.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Where it stands as stored. [`Session::status_at`] also looks at the clock.
+    /// The phase as stored. [`Session::status_at`] also takes the time into account.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn phase(&self) -> &Phase {
         &self.phase

@@ -1,6 +1,6 @@
-//! A session holds one to four offers: requests of one profile each, with a nonce, a state and a key
-//! of their own, so that an answer fits exactly one. The first answer settles the session
-//! (decisions 20).
+//! The offers of a session. A session has one to four: requests of one profile each, with a nonce,
+//! a state and a key of their own, so that an answer fits exactly one. The first answer settles the
+//! session (decisions 20).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,21 +20,21 @@ use crate::session::{
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Offer {
-    /// `None`: the session's own, behind the session's id.
+    /// `None`: the session's own offer, behind the session's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<OfferId>,
     #[serde(rename = "profile")]
     pub(crate) shape: RequestShape,
     pub(crate) client_identifier: ClientIdentifier,
-    /// The `key_id` of whoever signs it, now and after renewals; `None`: nobody does, or it was
+    /// The `key_id` of the signer, now and after renewals. `None`: the request is unsigned, or was
     /// stored before signers had names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) signer: Option<String>,
     pub(crate) response_uri: String,
-    /// Where the wallet fetches the Request Object; `None`: the request travels by value.
+    /// The URI of the Request Object; `None`: the request travels by value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request_uri: Option<String>,
-    /// What the answer is encrypted to, until the settlement; `None`: answers are plain.
+    /// The key that the answer is encrypted to, until the settlement; `None`: answers are plain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) encryption_key: Option<EncryptionKey>,
     pub(crate) nonce: Nonce,
@@ -42,13 +42,13 @@ pub struct Offer {
     /// Whether the link says `request_uri_method=post` (OpenID4VP 5.10).
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(crate) announces_post: bool,
-    /// There when it goes to the browser of a page, and then no link carries it.
+    /// The part for a page's browser; if it is set, no link carries the offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) browser: Option<BrowserOffer>,
 }
 
 impl Offer {
-    /// What stands in its URIs in the place of the session's id; `None`: it is the session's own.
+    /// The id that replaces the session's id in the offer's URIs; `None`: the session's own offer.
     pub fn id(&self) -> Option<&OfferId> {
         self.id.as_ref()
     }
@@ -63,50 +63,53 @@ impl Offer {
         &self.shape
     }
 
-    /// The audience that a holder's proof must name; where it goes to a browser that of the first of
-    /// [`Offer::origins`].
+    /// The audience that a holder's proof must name; for an offer to a browser, that of the first
+    /// of [`Offer::origins`].
     pub fn client_identifier(&self) -> &ClientIdentifier {
         &self.client_identifier
     }
 
-    /// The [`crate::crypto::RequestSigner::key_id`] of whoever signs the request, when it goes by
+    /// The [`crate::crypto::RequestSigner::key_id`] of the signer, if the request goes by
     /// reference.
     pub fn signer(&self) -> Option<&str> {
         self.signer.as_deref()
     }
 
-    /// Where the wallet posts its answer; empty where it goes back through a browser.
+    /// The URI that the wallet posts its answer to; empty if the answer comes back through a
+    /// browser.
     pub fn response_uri(&self) -> &str {
         &self.response_uri
     }
 
-    /// Where the wallet fetches the Request Object, when the request goes by reference.
+    /// The URI of the Request Object, if the request goes by reference.
     pub fn request_uri(&self) -> Option<&str> {
         self.request_uri.as_deref()
     }
 
-    /// Where the pages may be from that pass it to their browser; empty: it goes by a link.
+    /// The allowed origins of pages that pass the request to their browser; empty for a linked
+    /// offer.
     pub fn origins(&self) -> &[String] {
         self.browser.as_ref().map_or(&[], |browser| &browser.origins)
     }
 
-    /// What such a page passes on, in that order.
+    /// The protocols that such a page passes on, in that order.
     pub fn protocols(&self) -> &[DcApiProtocol] {
         self.browser.as_ref().map_or(&[], |browser| &browser.protocols)
     }
 
-    /// Whether it goes to wallets under a name of that form; to a browser it may go under several.
+    /// Whether the offer goes to wallets under a client identifier of this form; an offer to a
+    /// browser may have several.
     pub fn goes_by(&self, form: ClientIdForm) -> bool {
         let identities = self.browser.iter().flat_map(|browser| &browser.identities);
         self.shape.client_id_form == form || identities.into_iter().any(|it| it.form == form)
     }
 
-    /// Whether a wallet follows a link to it.
+    /// Whether a link carries the offer.
     pub fn is_linked(&self) -> bool {
         self.shape.delivery != Delivery::Browser
     }
 
-    /// Nothing can be answered any more.
+    /// Erases the keys: no more answers are accepted.
     pub(super) fn close(&mut self) {
         self.nonce = Nonce::new("");
         self.state = State::new("");
@@ -114,12 +117,12 @@ impl Offer {
         self.browser.iter_mut().filter_map(|it| it.iso_mdoc.as_mut()).for_each(IsoMdocOffer::close);
     }
 
-    /// Whether answers are to be encrypted to a key that is gone, as it is with the settlement.
+    /// Whether answers are to be encrypted to a key that is gone, as it is after the settlement.
     pub(crate) fn lacks_key(&self) -> bool {
         self.is_encrypted() && self.encryption_key.is_none()
     }
 
-    /// Where its private keys stand, each with whether one belongs there.
+    /// The places of the private keys, each with whether it must have a key.
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = (bool, &mut Option<EncryptionKey>)> {
         let own = (self.is_encrypted(), &mut self.encryption_key);
         let iso_mdoc = self.browser.iter_mut().filter_map(|browser| browser.iso_mdoc.as_mut());
@@ -139,13 +142,13 @@ pub(crate) struct Offers {
 }
 
 impl Offers {
-    /// One offer, which is the session's own.
+    /// A single offer, which is the session's own.
     pub(crate) fn one(own: Offer) -> Self {
         Self { own, others: Vec::new() }
     }
 
-    /// `None`: there is none or there are too many, or not exactly the first one goes without an id,
-    /// or it is not one behind a link, or more than one goes to a browser.
+    /// `None` if there are no offers or too many, if not exactly the first one is without an id, if
+    /// that one is not linked, or if more than one goes to a browser.
     pub(crate) fn new(offers: Vec<Offer>) -> Option<Self> {
         let mut offers = offers.into_iter();
         let own = offers.next().filter(|own| own.id.is_none() && own.is_linked())?;
@@ -164,17 +167,17 @@ impl Offers {
         core::iter::once(&self.own).chain(&self.others)
     }
 
-    /// Those behind links.
+    /// The linked offers.
     pub(crate) fn linked(&self) -> impl Iterator<Item = &Offer> {
         self.iter().filter(|offer| offer.is_linked())
     }
 
-    /// The one for browsers.
+    /// The offer for browsers.
     pub(crate) fn browser(&self) -> Option<(&Offer, &BrowserOffer)> {
         self.iter().find_map(|offer| Some((offer, offer.browser.as_ref()?)))
     }
 
-    /// Where their private keys stand, each with whether one belongs there.
+    /// The places of the private keys, each with whether it must have a key.
     pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = (bool, &mut Option<EncryptionKey>)> {
         self.iter_mut().flat_map(Offer::keys_mut)
     }
@@ -183,7 +186,7 @@ impl Offers {
         core::iter::once(&mut self.own).chain(&mut self.others)
     }
 
-    /// The offer behind links that has that id; without one the session's own.
+    /// The linked offer with this id; without an id the session's own.
     pub(crate) fn find(&self, id: Option<&OfferId>) -> Option<&Offer> {
         self.linked().find(|offer| offer.id() == id)
     }
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_one_to_four_and_only_the_first_is_the_sessions_own() {
+    fn a_session_has_one_to_four_offers_and_the_first_is_its_own() {
         for bad in [
             vec![],
             vec![other("off_1")],

@@ -5,38 +5,38 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Reason, WalletError};
 use crate::time::UnixMillis;
 
-/// Where a session stands (decisions 8).
+/// The phase of a session (decisions 8).
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "phase")]
 #[non_exhaustive]
 pub enum Phase {
-    /// Made; no wallet has seen the request.
+    /// Created; no wallet has seen the request.
     Created,
     /// A wallet can answer.
     Pending,
-    /// An answer is good so far and its status is being asked for.
+    /// The answer has passed all checks so far, and its status is being fetched.
     Verifying {
-        /// When the lease is lost and the session is PENDING again.
+        /// When the lease ends and the session becomes PENDING again.
         lease_until: UnixMillis,
     },
     /// Answered and genuine.
     Verified {
-        /// When.
+        /// The time of the verdict.
         at: UnixMillis,
     },
     /// Answered and refused.
     Failed {
-        /// When.
+        /// The time of the verdict.
         at: UnixMillis,
-        /// Why.
+        /// The reason.
         reason: Reason,
-        /// The wallet's own error, when that is the reason.
+        /// The wallet's own error, if that is the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wallet_error: Option<WalletError>,
     },
     /// Not answered in time.
     Expired {
-        /// When.
+        /// The time of the expiry.
         at: UnixMillis,
     },
 }

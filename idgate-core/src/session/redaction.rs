@@ -18,8 +18,8 @@ use crate::request::Profile;
 use crate::session::{Session, SnapshotError, Status};
 use crate::time::UnixMillis;
 
-/// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop. Verification
-/// makes it, or [`SessionResult::from_bytes`] from what verification made; nothing else does.
+/// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop. Only
+/// verification creates it, and [`SessionResult::from_bytes`] from a stored result.
 ///
 /// ```compile_fail,E0624
 /// # use idgate_core::{UnixMillis, session::SessionResult};
@@ -32,7 +32,7 @@ pub struct SessionResult {
     verified_at: UnixMillis,
 }
 
-/// First byte of the stored form; raised when an older program could misread it.
+/// First byte of the stored form; raised when an older program could misread the form.
 const VERSION: u8 = 1;
 
 impl SessionResult {
@@ -44,7 +44,7 @@ impl SessionResult {
         }
     }
 
-    /// The claims of the credential with that id in the request, as `T` has them.
+    /// Returns the claims of the credential with this id in the request, read as `T`.
     ///
     /// ```
     /// # use idgate_core::{ClaimsError, Reader, Session, UnixMillis};
@@ -58,30 +58,30 @@ impl SessionResult {
     /// ```
     ///
     /// # Errors
-    /// The session has no credential with that id, or `T` does not fit its claims.
+    /// The session has no credential with this id, or its claims do not fit `T`.
     pub fn credential<T: DeserializeOwned>(&self, id: &str) -> Result<T, ClaimsError> {
         let all: BTreeMap<Cow<'_, str>, &RawValue> = read_claims(&self.claims)?;
         let of_id = all.get(id).ok_or_else(ClaimsError::no_credential)?;
         read_claims(of_id.get())
     }
 
-    /// A JSON object with the claims of each credential under its id (decisions 9).
+    /// Returns a JSON object with the claims of each credential under its id (decisions 9).
     pub fn claims_json(&self) -> &str {
         &self.claims
     }
 
-    /// The `verification_details` object as JSON text (decisions 9).
+    /// Returns the `verification_details` object as JSON text (decisions 9).
     pub fn details_json(&self) -> &str {
         &self.verification_details
     }
 
-    /// When the session was verified.
+    /// The time when the session was verified.
     pub fn verified_at(&self) -> UnixMillis {
         self.verified_at
     }
 
-    /// The result as bytes, for an embedder that lets it survive a restart. It holds claims, so
-    /// seal it, and erase it at [`SessionResult::redact_at`].
+    /// Returns the result as bytes, for an embedder whose results survive a restart. It contains
+    /// claims, so seal it, and erase it at [`SessionResult::redact_at`].
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let claims_len = u64::try_from(self.claims.len()).unwrap_or(u64::MAX);
         let parts: [&[u8]; 5] = [
@@ -91,14 +91,14 @@ impl SessionResult {
             self.claims.as_bytes(),
             self.verification_details.as_bytes(),
         ];
-        // One allocation of the final size: a growing buffer would leave claims behind.
+        // One allocation of the final size: a growing buffer would leave claims in memory.
         Zeroizing::new(parts.concat())
     }
 
-    /// The result from [`SessionResult::to_bytes`]'s bytes.
+    /// Reads the bytes of [`SessionResult::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are not of a version that can be read.
+    /// [`SnapshotError`]: the bytes have no version that can be read.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::decode(bytes).ok_or(SnapshotError)
     }
@@ -114,7 +114,7 @@ impl SessionResult {
         (version == VERSION).then(|| Self::new(claims, details, verified_at))
     }
 
-    /// When it must be gone from everywhere.
+    /// The time when the result must be erased everywhere.
     pub fn redact_at(&self) -> UnixMillis {
         self.verified_at.plus(CLAIMS_RETENTION_MS)
     }
@@ -124,18 +124,19 @@ impl SessionResult {
 #[derive(Clone, Copy)]
 #[allow(clippy::exhaustive_enums)] // a third reader would be a break anyway
 pub enum Reader<'a> {
-    /// The person's browser, with the `response_code` that its address has, if it has one. Where the browser has to come
-    /// back into the session that asked (HAIP 1.0 5.1), the code is the proof that it did.
+    /// The person's browser, with the `response_code` from its address, if there is one. Where the
+    /// person must return to the browser session that asked (HAIP 1.0 5.1), the code proves that
+    /// they did.
     Browser {
         /// The parameter `response_code` of the address.
         response_code: Option<&'a str>,
     },
-    /// A program of yours that shows nothing of the result to the browser that asks for it. A browser that knows the id
-    /// of the session may belong to another person than the one who answered.
+    /// A program of yours that shows no part of the result to the browser that asks for it. A
+    /// browser that has the session's id may belong to another person than the one who answered.
     Backend,
 }
 
-/// Never the code.
+/// Omits the code.
 impl fmt::Debug for Reader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -145,22 +146,22 @@ impl fmt::Debug for Reader<'_> {
     }
 }
 
-/// Why a reader gets no result.
+/// The reason why a reader gets no result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Withheld {
-    /// The session is not VERIFIED: it has none.
+    /// The session is not VERIFIED, so it has no result.
     NotVerified,
-    /// The reader brings no code, and the session needs the one of its `redirect_uri` (HAIP 1.0 5.1).
+    /// The reader has no code, and the session needs the one of its `redirect_uri` (HAIP 1.0 5.1).
     ResponseCodeMissing,
-    /// The reader brings another code.
+    /// The reader has a different code.
     ResponseCodeWrong,
-    /// The result may be read for 30 seconds, which are over.
+    /// The result was readable for 30 seconds, which are over.
     Redacted,
 }
 
 impl Withheld {
-    /// Its name in `claims_withheld`.
+    /// Returns the name in `claims_withheld`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotVerified => "not_verified",
@@ -175,8 +176,8 @@ impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotVerified => "the session is not VERIFIED",
-            Self::ResponseCodeMissing => "the browser brings no response_code",
-            Self::ResponseCodeWrong => "the response_code is another one",
+            Self::ResponseCodeMissing => "the browser has no response_code",
+            Self::ResponseCodeWrong => "the response_code is not the one of this session",
             Self::Redacted => "the result was readable for 30 seconds, which are over",
         })
     }
@@ -184,23 +185,24 @@ impl fmt::Display for Withheld {
 
 impl core::error::Error for Withheld {}
 
-/// What verification details say of the way back.
+/// The members of verification details that concern the way back.
 #[derive(Deserialize)]
 struct Named<'d> {
     #[serde(borrow)]
     response_code: Option<Cow<'d, str>>,
-    /// There when the answer came through a browser.
+    /// Present if the answer came through a browser.
     #[serde(borrow)]
     origin: Option<Cow<'d, str>>,
 }
 
 impl Session {
-    /// The result, which may be read for 30 seconds. Say who reads it.
+    /// Returns the result to `reader` while it may be read, which is for 30 seconds.
     ///
-    /// Some sessions have to end in the browser that they began in: those that offer `haip`, unless the tenant said
-    /// otherwise, and those with `same_device`. A browser reads the result of these with the code of their
-    /// `redirect_uri`. Whether a session is one of them is settled at its creation, and not by the link that a wallet
-    /// chose. An answer through the browser of a page needs no code: it is bound to the page's origin.
+    /// Some sessions must end in the browser that they began in: those with `same_device`, and
+    /// those that offer `haip` unless the tenant chose otherwise. A browser reads the result of
+    /// these with the code of their `redirect_uri`. This is decided when the session is created,
+    /// and not by the link that a wallet follows. An answer through the browser of a page needs no
+    /// code: it is bound to the page's origin.
     ///
     /// ```compile_fail,E0061
     /// # use idgate_core::{Session, UnixMillis};
@@ -210,7 +212,7 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// The reader gets none.
+    /// The reader may not read the result; [`Withheld`] says why.
     pub fn result(&self, reader: Reader<'_>, now: UnixMillis) -> Result<&SessionResult, Withheld> {
         if !self.is_verified() {
             return Err(Withheld::NotVerified);
@@ -244,12 +246,12 @@ impl Session {
         }
     }
 
-    /// Takes the result out, for an embedder that keeps it apart from the session.
+    /// Takes the result out, for an embedder that stores it separately from the session.
     pub fn take_result(&mut self) -> Option<SessionResult> {
         self.result.take()
     }
 
-    /// Puts back the result that the embedder kept apart. Only a VERIFIED session takes it.
+    /// Restores the result that the embedder stored separately. Only a VERIFIED session accepts it.
     pub fn restore_result(&mut self, result: SessionResult) {
         if self.is_verified() {
             self.result = Some(result);
@@ -294,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_stored_result_are_refused() {
+    fn bytes_that_are_not_a_stored_result_are_refused() {
         let good = result().to_bytes().to_vec();
         let altered = |at: usize, byte: u8| {
             let mut bytes = good.clone();
             bytes[at] = byte;
             bytes
         };
-        // Another version, lengths beyond the end and within a character, broken UTF-8.
+        // Another version, lengths beyond the end or inside a character, invalid UTF-8.
         let split = u8::try_from("{\"name\":\"".len() + 1).unwrap();
         for bad in [
             good[..0].to_vec(),
@@ -333,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_verified_session_takes_a_result() {
+    fn only_a_verified_session_accepts_a_result() {
         let mut pending = session(Phase::Pending);
         pending.restore_result(SessionResult::new("{}".into(), "{}".into(), NOW));
         assert!(pending.take_result().is_none());
     }
 
-    /// A session that offers these profiles, as `details` say verified.
+    /// A session that offers these profiles and was verified with `details`.
     fn verified(profiles: &[Profile], details: &str, same_device: Option<bool>) -> Session {
         let mut session = session(Phase::Verified { at: NOW });
         let own = session.offers.own().clone();
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_browser_must_come_back_the_result_is_for_whoever_brings_the_code() {
+    fn a_session_bound_to_its_browser_needs_the_code() {
         for (profile, same_device) in [
             (Profile::Haip, None),
             (Profile::Haip, Some(true)),
@@ -416,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_offers_haip_needs_the_code_whichever_offer_was_answered() {
+    fn a_session_with_haip_needs_the_code_whichever_offer_was_answered() {
         let answered_in_draft = CODE;
         let answered_in_haip = r#"{"profile":"haip","response_code":"right"}"#;
         for profiles in [[Profile::Haip, Profile::Draft], [Profile::Draft, Profile::Haip]] {

@@ -1,5 +1,5 @@
-//! How a session ended, as a value: audit entry, notification, counters, stored columns and erasures
-//! are made from it and from nothing else.
+//! The end of a session as a value. Audit entry, notification, counters, stored columns and
+//! erasures all derive from it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::session::{Session, Status};
 use crate::time::UnixMillis;
 use crate::webhook::notification::Notification;
 
-/// How a session ended. [`Session::settlement`] makes it.
+/// The end of a session, made by [`Session::settlement`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settlement<'a> {
@@ -18,11 +18,11 @@ pub struct Settlement<'a> {
     pub session: &'a Session,
     /// VERIFIED, FAILED or EXPIRED.
     pub status: Status,
-    /// When. A session that expired settled when its time was over.
+    /// The time of the settlement. A session that expired was settled when its lifetime ended.
     pub at: UnixMillis,
-    /// Why, unless VERIFIED.
+    /// The reason, unless VERIFIED.
     pub reason: Option<Reason>,
-    /// What the wallet said, when that is the reason.
+    /// The wallet's error, if that is the reason.
     pub wallet_error: Option<WalletError>,
 }
 
@@ -32,32 +32,32 @@ impl<'a> Settlement<'a> {
         self.at.since(self.session.created_at)
     }
 
-    /// Milliseconds until the verdict on an answer; `None` when there was no answer to be late with.
+    /// Milliseconds until the verdict on an answer; `None` if there was no answer.
     pub fn answered_after_ms(&self) -> Option<u64> {
         (self.status != Status::Expired).then(|| self.latency_ms())
     }
 
-    /// The type of each credential that was asked for.
+    /// The type of each requested credential.
     pub fn credential_types(&self) -> Vec<String> {
         self.session.request.credential_types()
     }
 
-    /// The trust entry of each credential that was asked for.
+    /// The trust entry of each requested credential.
     pub fn issuer_ids(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.session.request.credentials.iter().map(|credential| credential.issuer_id.as_str())
     }
 
-    /// When claims and verification details must be gone from everywhere, when there are any.
+    /// When claims and verification details must be erased everywhere, if there are any.
     pub fn redact_at(&self) -> Option<UnixMillis> {
         (self.status == Status::Verified).then(|| self.at.plus(CLAIMS_RETENTION_MS))
     }
 
-    /// Whether a key that answers were encrypted to is of no use any more, and must go.
+    /// Whether there is an encryption key that is no longer needed and must be erased.
     pub fn spends_key(&self) -> bool {
         self.session.takes_encrypted_answers()
     }
 
-    /// What the tenant is told (specification 6).
+    /// The notification for the tenant (specification 6).
     pub fn notification(&self) -> Notification<'a> {
         Notification {
             session_id: self.session.id.as_str(),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_session_has_none() {
+    fn an_open_session_has_no_settlement() {
         for phase in [Phase::Created, Phase::Pending, Phase::Verifying { lease_until: AT }] {
             assert!(session(phase).settlement().is_none());
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_wallet_said_is_part_of_it() {
+    fn the_wallets_error_is_part_of_it() {
         let wallet_error = Some(WalletError::AccessDenied);
         let declined = Phase::Failed { at: AT, reason: Reason::WalletError, wallet_error };
         let session = session(declined);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn only_encrypted_answers_leave_a_key_to_erase() {
+    fn only_encrypted_offers_leave_a_key_to_erase() {
         let mut session = session(Phase::Expired { at: AT });
         assert!(!session.settlement().unwrap().spends_key());
         for offer in session.offers.iter_mut() {

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::Profile;
 
-/// How a request is made and how its answer is read: fixed at creation and stored. Rendering a
-/// request, unpacking an answer, the expected audience and the transcript candidates look at it;
-/// verification of a credential never does. Nothing in an answer changes it.
+/// How a request is made and how its answer is read: fixed at creation and stored. Code that
+/// renders a request, unpacks an answer or chooses the audience and transcripts uses it;
+/// verification of a credential never does. The answer cannot change it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RequestShape {
-    /// What it speaks.
+    /// The profile.
     #[serde(rename = "dialect", default = "draft", skip_serializing_if = "is_draft")]
     pub profile: Profile,
-    /// How credentials are asked for.
+    /// The query language of the request.
     pub query: QueryLanguage,
     /// The form of `client_id`.
     pub client_id_form: ClientIdForm,
@@ -65,25 +65,25 @@ impl RequestShape {
         }
     }
 
-    /// The one that the European age app takes: `1.0` by value, unsigned, with plain `direct_post` (AV profile,
-    /// annex A).
+    /// The shape for the European age app: `1.0` by value, unsigned, with plain `direct_post` (AV
+    /// profile, annex A).
     pub(crate) fn of_age_app() -> Self {
         Self::v1_0_inline(ResponseEncryption::Plain)
     }
 
-    /// `1.0` by reference: signed, under a client identifier of that form.
+    /// `1.0` by reference: signed, under a client identifier of this form.
     pub fn v1_0_jar(client_id_form: ClientIdForm, response: ResponseEncryption) -> Self {
         Self { client_id_form, delivery: Delivery::RequestUri, ..Self::v1_0_inline(response) }
     }
 
-    /// `haip`: by reference, by a certificate's hash, encrypted (HAIP 1.0, 5 and 5.1).
+    /// `haip`: by reference, under a certificate's hash, encrypted (HAIP 1.0, 5 and 5.1).
     pub fn haip() -> Self {
         let v1_0 = Self::v1_0_jar(ClientIdForm::X509Hash, ResponseEncryption::EcdhEs);
         Self { profile: Profile::Haip, ..v1_0 }
     }
 
-    /// To a page's browser, encrypted: the page and its server see the answer before the verifier does.
-    /// Whoever signs it, the transcript is the same (OpenID4VP A, B.2.6.2).
+    /// To a page's browser, encrypted, because the page and its server handle the answer before the
+    /// verifier does. The transcript does not depend on the signer (OpenID4VP A, B.2.6.2).
     pub fn browser(profile: Profile) -> Self {
         Self {
             profile,
@@ -130,8 +130,8 @@ pub enum ClientIdForm {
     X509SanDns,
     /// `x509_hash:` and the hash of the signer's certificate (OpenID4VP 5.9.3)
     X509Hash,
-    /// `origin:` and the origin of the page that the browser's request comes from: no request says it,
-    /// the browser does (OpenID4VP A.4)
+    /// `origin:` and the origin of the page that passed the request to its browser. The browser
+    /// states it, and no request contains it (OpenID4VP A.4).
     Origin,
 }
 
@@ -169,10 +169,10 @@ pub enum TranscriptKind {
     /// The handover of ISO/IEC TS 18013-7, B.4.4; it needs an encrypted answer.
     #[serde(rename = "iso18013-7")]
     Iso180137,
-    /// The handover of OpenID4VP 1.0, B.2.6.2: of an answer through a browser.
+    /// The handover of OpenID4VP 1.0, B.2.6.2, for an answer through a browser.
     #[serde(rename = "openid4vp-1.0-dc-api")]
     OpenId4Vp1DcApi,
-    /// The handover of ISO/IEC TS 18013-7, C.5: of an answer to its own request through a browser.
+    /// The handover of ISO/IEC TS 18013-7, C.5, for an answer through a browser to its own request.
     #[serde(rename = "iso18013-7-annex-c")]
     Iso180137AnnexC,
 }

@@ -1,5 +1,5 @@
-//! A session as bytes for the embedder's database: versioned JSON without the result. It holds
-//! nonces, states and the private keys of encrypted answers, so seal it.
+//! A session as bytes for the embedder's database: versioned JSON without the result. It contains
+//! nonces, states and the private keys of encrypted answers, so it must be sealed.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::time::UnixMillis;
 /// Raised when an older program could misread what a newer one stores.
 const VERSION: u32 = 2;
 
-/// Room for a session with some credentials: a buffer that grows leaves copies behind.
+/// Room for a session with several credentials: a buffer that grows leaves copies in memory.
 const USUAL_BYTES: usize = 8192;
 
 /// Stored bytes that are not a session of this version or an earlier one.
@@ -33,7 +33,7 @@ impl fmt::Display for SnapshotError {
 
 impl core::error::Error for SnapshotError {}
 
-/// The stored form, in one place for both directions.
+/// The stored form, in one place for reading and writing.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Snapshot<'a> {
@@ -53,9 +53,9 @@ struct Snapshot<'a> {
 }
 
 impl Session {
-    /// The session as bytes, without its result; wiped when dropped. They hold nonces, states
-    /// and private keys of encrypted answers: seal them, as [`crate::manual::howto`] shows. Keep
-    /// [`Session::revision`] beside them in the open, for the compare-and-set.
+    /// Returns the session as bytes, without its result; they are wiped when dropped. They contain
+    /// nonces, states and private keys of encrypted answers: seal them, as [`crate::manual::howto`]
+    /// shows. Store [`Session::revision`] in the open next to them, for the compare-and-set.
     ///
     /// ```
     /// use idgate_core::Session;
@@ -108,15 +108,15 @@ impl Session {
         let mut bytes = Zeroizing::new(Vec::with_capacity(USUAL_BYTES));
         match snapshot.serialize(&mut serde_json::Serializer::new(&mut *bytes)) {
             Ok(()) => bytes,
-            // Strings, numbers and lists of them always have a JSON text.
+            // Strings, numbers and lists of them can always be written as JSON.
             Err(_) => Zeroizing::default(),
         }
     }
 
-    /// The session from [`Session::to_bytes`]'s bytes.
+    /// Reads the bytes of [`Session::to_bytes`].
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are not of a version that can be read.
+    /// [`SnapshotError`]: the bytes have no version that can be read.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::from_version_2(bytes).or_else(|| version_1::session(bytes)).ok_or(SnapshotError)
     }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_snapshot_are_refused() {
+    fn bytes_that_are_not_a_snapshot_are_refused() {
         let stored = text(&fixtures::session(fixtures::one_credential()));
         let cut = &stored[..stored.len() - 1];
         let more = stored.replacen("\"version\":2", "\"version\":2,\"more\":1", 1);

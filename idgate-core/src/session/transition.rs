@@ -1,5 +1,5 @@
-//! The only place that knows what a phase means: how a session reads while time goes by, and, in
-//! one `match` over (phase, input), what happens to it (decisions 8).
+//! The rules for a session's phase: how a session reads as time passes, and, in one `match` over
+//! (phase, input), how it changes (decisions 8).
 
 use alloc::vec::Vec;
 
@@ -10,8 +10,8 @@ use crate::session::{
 };
 use crate::time::UnixMillis;
 
-/// A session as it shall be, and what follows from it. Commit it where the stored revision still
-/// is `from`; a lost race means that another answer settled the session.
+/// A new state of a session and its effects. Commit it only if the stored revision is still `from`;
+/// a lost race means that another answer settled the session.
 ///
 /// ```
 /// #![deny(unused_must_use)]
@@ -21,7 +21,7 @@ use crate::time::UnixMillis;
 /// }
 /// ```
 ///
-/// One that is dropped is a warning, here made an error.
+/// A dropped transition causes a warning, which is an error here.
 ///
 /// ```compile_fail
 /// #![deny(unused_must_use)]
@@ -39,7 +39,7 @@ use crate::time::UnixMillis;
 /// }
 /// ```
 ///
-/// Nor can a program make one up: only transitions that the rules allow exist.
+/// A program cannot construct one: only transitions that the rules allow exist.
 ///
 /// ```compile_fail,E0639
 /// # use idgate_core::{Revision, Session, Transition};
@@ -53,30 +53,30 @@ use crate::time::UnixMillis;
 pub struct Transition {
     /// The revision that must be stored for this to apply; 0: insert.
     pub from: Revision,
-    /// The session afterwards.
+    /// The session after the transition.
     pub session: Session,
-    /// To carry out after the commit, in order.
+    /// The actions to carry out after the commit, in order.
     pub effects: Vec<Effect>,
 }
 
-/// What can happen to a session.
+/// The events that change a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     /// A person followed `/open`, or a wallet fetched the request.
     Followed,
-    /// An answer is good so far; its status must be asked for.
+    /// An answer has passed all checks so far, and its status must be fetched.
     Hold,
-    /// The process that verified died.
+    /// The process that was verifying has died.
     LeaseLost,
-    /// Whoever verified could not go on, by no fault of the answer.
+    /// The verifying process could not go on, through no fault of the answer.
     Released,
     /// An answer was evaluated and is genuine.
     Verified(SessionResult),
     /// An answer was evaluated and refused.
     Failed(Reason),
-    /// The wallet presents nothing and says why.
+    /// The wallet presents nothing and reports an error.
     Declined(WalletError),
-    /// Its time is over.
+    /// The session's lifetime is over.
     Expired,
     /// The client that asked is revoked.
     Revoked,
@@ -85,7 +85,7 @@ pub(crate) enum Input {
 }
 
 impl Phase {
-    /// Its name, whatever the clock says: [`Session::status_at`] also looks at that.
+    /// Returns the stored status; [`Session::status_at`] also takes the time into account.
     pub const fn status(&self) -> Status {
         match self {
             Self::Created => Status::Created,
@@ -97,7 +97,7 @@ impl Phase {
         }
     }
 
-    /// Until when whoever verifies may go on.
+    /// When the verifying process loses its lease.
     pub const fn lease_until(&self) -> Option<UnixMillis> {
         match self {
             Self::Verifying { lease_until } => Some(*lease_until),
@@ -106,10 +106,10 @@ impl Phase {
     }
 }
 
-/// How it reads.
+/// Reading the phase.
 impl Session {
-    /// The status at `now`: an open session whose time is over reads EXPIRED, a verification whose
-    /// lease is over reads PENDING.
+    /// Returns the status at `now`: an open session reads EXPIRED after its lifetime, and a
+    /// verification reads PENDING after its lease.
     pub fn status_at(&self, now: UnixMillis) -> Status {
         match &self.phase {
             Phase::Created | Phase::Pending | Phase::Verifying { .. } if now >= self.expiry() => {
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    /// Why it ended, when FAILED or EXPIRED at `now`.
+    /// The reason for the end, if FAILED or EXPIRED at `now`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn reason_at(&self, now: UnixMillis) -> Option<Reason> {
         match (&self.phase, self.status_at(now)) {
@@ -130,8 +130,8 @@ impl Session {
         }
     }
 
-    /// What the wallet said instead of presenting something: there when the session is FAILED with
-    /// [`Reason::WalletError`], and then only (OpenID4VP 8.5).
+    /// The wallet's error: present only if the session is FAILED with [`Reason::WalletError`]
+    /// (OpenID4VP 8.5).
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn wallet_error(&self) -> Option<WalletError> {
         match &self.phase {
@@ -142,13 +142,13 @@ impl Session {
         }
     }
 
-    /// Whether a wallet's answer can still be taken at `now`.
+    /// Whether the session takes a wallet's answer at `now`.
     pub fn accepts_response(&self, now: UnixMillis) -> bool {
         matches!(self.status_at(now), Status::Created | Status::Pending)
     }
 
-    /// When it settled. A session that expired settled when its time was over, however late that
-    /// was stored.
+    /// The time of the settlement. A session that expired was settled when its lifetime ended,
+    /// however late that was stored.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn settled_at(&self) -> Option<UnixMillis> {
         match &self.phase {
@@ -157,7 +157,7 @@ impl Session {
         }
     }
 
-    /// How it ended; `None` while it is open.
+    /// The end of the session; `None` while it is open.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn settlement(&self) -> Option<Settlement<'_>> {
         let at = self.settled_at()?;
@@ -170,15 +170,15 @@ impl Session {
         })
     }
 
-    /// The instant at which an open session expires when nothing happens before.
+    /// The time at which an open session expires if nothing happens before.
     fn expiry(&self) -> UnixMillis {
         self.phase.lease_until().map_or(self.expires_at, |lease| self.expires_at.max(lease))
     }
 }
 
-/// What happens to it.
+/// Changing the phase.
 impl Session {
-    /// Somebody followed the link: CREATED becomes PENDING. `None` when nothing changes.
+    /// A person or a wallet followed the link: CREATED becomes PENDING. `None` if nothing changes.
     #[must_use = "nothing is stored until the transition is committed"]
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn followed(&self, now: UnixMillis) -> Option<Transition> {
@@ -188,7 +188,7 @@ impl Session {
         self.apply(Input::Followed, now).ok()
     }
 
-    /// Materialises the expiry. `None` while it is not due, or when the session is settled.
+    /// Stores the expiry. `None` if it is not due, or if the session is settled.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn expired(&self, now: UnixMillis) -> Option<Transition> {
         if self.status_at(now) != Status::Expired {
@@ -197,16 +197,17 @@ impl Session {
         self.apply(Input::Expired, now).ok()
     }
 
-    /// Ends an open session whose client is revoked: FAILED with [`Reason::ClientRevoked`], or EXPIRED where its
-    /// time is over. `None` when it is settled.
+    /// Ends an open session whose client is revoked: FAILED with [`Reason::ClientRevoked`], or
+    /// EXPIRED if its lifetime is over. `None` if it is settled.
     #[must_use = "nothing is stored until the transition is committed"]
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn client_revoked(&self, now: UnixMillis) -> Option<Transition> {
         self.expired(now).or_else(|| self.apply(Input::Revoked, now).ok())
     }
 
-    /// Ends a session that still waits for an answer because the person cancelled: FAILED with
-    /// [`Reason::Cancelled`]. `None` while an answer is being verified, and when it is settled.
+    /// Ends a session that is waiting for an answer because the person cancelled: FAILED with
+    /// [`Reason::Cancelled`]. `None` while an answer is being verified, and if the session is
+    /// settled.
     #[must_use = "nothing is stored until the transition is committed"]
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn cancelled(&self, now: UnixMillis) -> Option<Transition> {
@@ -216,7 +217,7 @@ impl Session {
         self.apply(Input::Cancelled, now).ok()
     }
 
-    /// Gives up a verification whose lease is over: PENDING again, or EXPIRED.
+    /// Ends a verification whose lease is over: PENDING again, or EXPIRED.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn lease_lost(&self, now: UnixMillis) -> Option<Transition> {
         match (&self.phase, self.status_at(now)) {
@@ -226,11 +227,13 @@ impl Session {
         }
     }
 
-    /// Gives up a verification before its lease is over: PENDING again, or EXPIRED, so that the same
-    /// answer is taken later. For an embedder that cannot go on by a fault of its own (no file
-    /// descriptor, a full disk); what the outside caused goes to [`crate::Verification::supply`] as
-    /// [`crate::revocation::Supplied::Unavailable`] instead, and decides. `self` is the session of the
-    /// hold that was committed. `None` when nothing is held.
+    /// Ends a verification before its lease is over: PENDING again, so that the same answer is
+    /// accepted later, or EXPIRED. `self` is the session of the hold that was committed. `None` if
+    /// there is no hold.
+    ///
+    /// For an embedder that cannot go on because of its own fault (no file descriptor, a full
+    /// disk). External faults go to [`crate::Verification::supply`] as
+    /// [`crate::revocation::Supplied::Unavailable`] instead, and count in the decision.
     #[must_use = "nothing is stored until the transition is committed"]
     pub fn released(&self, now: UnixMillis) -> Option<Transition> {
         let Phase::Verifying { .. } = self.phase else { return None };
@@ -238,9 +241,9 @@ impl Session {
         self.apply(input, now).ok()
     }
 
-    /// The first transition of a session that was just made, in phase CREATED. A request by value
-    /// or to a browser is in the tenant's hands at once, so the session is PENDING in the same commit;
-    /// one by reference alone waits for the wallet that fetches it.
+    /// The first transition of a new session in phase CREATED. The tenant already has a request by
+    /// value or to a browser, so the session is PENDING in the same commit. A session whose
+    /// requests all go by reference waits for the wallet that fetches one.
     pub(crate) fn open(mut self) -> Transition {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
@@ -260,11 +263,11 @@ impl Session {
         Transition { from, session: self, effects }
     }
 
-    /// What `input` makes of this session. Expiry is not looked at here: an answer that arrived in
-    /// time may finish after it.
+    /// Applies `input` to this session. Expiry is not checked here: an answer that arrived in time
+    /// may finish after it.
     ///
     /// # Errors
-    /// [`NotAnAnswer::SessionClosed`]: the phase does not take this input.
+    /// [`NotAnAnswer::SessionClosed`]: the phase does not allow this input.
     pub(crate) fn apply(&self, input: Input, now: UnixMillis) -> Result<Transition, NotAnAnswer> {
         use Phase::{Created, Expired, Failed, Pending, Verified, Verifying};
         let mut result = None;
@@ -312,7 +315,7 @@ impl Session {
         Transition { from: self.revision, session, effects }
     }
 
-    /// What follows from the phase that was just entered.
+    /// The effects of the phase that was just entered.
     fn effects(&self, now: UnixMillis) -> Vec<Effect> {
         let mut effects = Vec::with_capacity(2);
         match self.settlement() {

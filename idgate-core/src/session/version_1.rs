@@ -1,4 +1,5 @@
-//! What programs stored before sessions had offers: a session and its only request in one.
+//! Reads sessions that were stored before sessions had offers: a session and its only request in
+//! one.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -81,7 +82,7 @@ mod tests {
 
     /// A pending session in the inline profile.
     const INLINE: &str = include_str!("snapshot/version_1_inline.json");
-    /// A created session in the jar profile, with the private key of its answer.
+    /// A session in phase CREATED in the jar profile, with the private key of its answer.
     const JAR: &str = include_str!("snapshot/version_1_jar.json");
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_version_1_goes_on_and_is_stored_as_version_2() {
+    fn a_session_of_version_1_continues_and_is_stored_as_version_2() {
         for stored in [INLINE, JAR] {
             let session = Session::from_bytes(stored.as_bytes()).unwrap();
             let reason = Reason::NonceMismatch;

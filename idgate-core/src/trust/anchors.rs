@@ -1,4 +1,4 @@
-//! X.509 roots, each known by its raw DER, and what is wrong with material that cannot be one.
+//! X.509 roots, identified by their raw DER, and the errors for material that cannot be a root.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -41,7 +41,7 @@ impl From<UnusableKey> for TrustMaterialError {
     }
 }
 
-/// Where a root comes from.
+/// The source of a root.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RootOrigin {
@@ -49,14 +49,14 @@ pub enum RootOrigin {
     MasterList,
     /// A VICAL (ISO/IEC 18013-5 annex C).
     Vical,
-    /// A file that the operator named.
+    /// A root file that the operator named.
     RootFile,
     /// A European trusted list (ETSI TS 119 602).
     TrustedList,
 }
 
 impl RootOrigin {
-    /// Its name, as `master_list`.
+    /// Returns the name, for example `master_list`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MasterList => "master_list",
@@ -67,26 +67,26 @@ impl RootOrigin {
     }
 }
 
-/// An X.509 root that the operator trusts: its name, its key, its dates and its pathLenConstraint
-/// count; its own signature is never looked at, so link certificates serve as well.
+/// An X.509 root that the operator trusts. Its name, key, validity period and pathLenConstraint
+/// count. Its own signature is never checked, so link certificates work as well.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TrustAnchor {
     root: Arc<Root>,
-    /// Where it comes from.
+    /// The source of the root.
     pub origin: RootOrigin,
-    /// Whether it serves test-mode sessions only.
+    /// Whether the root is for test-mode sessions only.
     pub test_only: bool,
     /// The document types that it may sign for; empty: any.
     pub doc_types: Vec<DocType>,
-    /// What a trusted list says of it.
+    /// The trusted list's statements about the root.
     pub(super) of_list: OfList,
 }
 
 struct Root {
     der: Arc<[u8]>,
     sha256: [u8; 32],
-    /// In a form in which equal names are equal bytes.
+    /// The name in a form in which equal names are equal bytes.
     name: Vec<u8>,
     subject: String,
     country: Option<String>,
@@ -102,12 +102,12 @@ struct Root {
 }
 
 impl TrustAnchor {
-    /// From a certificate in DER. Dates are not looked at here: an expired root is known, and
-    /// trusted for nothing.
+    /// Reads a certificate in DER. The validity period is not checked here: an expired root can be
+    /// read, but nothing is trusted through it.
     ///
     /// # Errors
-    /// It is not a certificate, its key is of no supported kind, or it is not a CA that signs
-    /// certificates (RFC 5280 4.2.1.3, 4.2.1.9).
+    /// The bytes are not a certificate, the key is of an unsupported kind, or it is not a CA that
+    /// signs certificates (RFC 5280 4.2.1.3, 4.2.1.9).
     pub fn from_der(
         provider: &CryptoProvider,
         der: &[u8],
@@ -137,51 +137,53 @@ impl TrustAnchor {
         Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, of_list })
     }
 
-    /// For test-mode sessions only.
+    /// Restricts the root to test-mode sessions.
     #[must_use]
     pub fn for_test_only(mut self) -> Self {
         self.test_only = true;
         self
     }
 
-    /// For these document types only; none: any.
+    /// Restricts the root to these document types; none: any.
     #[must_use]
     pub fn with_doc_types(mut self, doc_types: impl IntoIterator<Item = DocType>) -> Self {
         self.doc_types = doc_types.into_iter().collect();
         self
     }
 
-    /// Whether its certificate policies mark it as the root of a sandbox's samples.
+    /// Whether the certificate policies mark it as a root of a sandbox's samples.
     pub fn is_sample(&self) -> bool {
         self.root.is_sample
     }
 
-    /// Whether it has an issuerAltName (2.5.29.18) that is not critical and cannot be read. It is skipped.
+    /// Whether it has a non-critical issuerAltName (2.5.29.18) that cannot be read. The extension
+    /// is ignored.
     pub fn has_unreadable_issuer_alt_name(&self) -> bool {
         self.root.has_unreadable_issuer_alt_name
     }
 
-    /// Whether a signer below it may have one.
+    /// Whether a signer below it may have such an extension.
     pub(super) fn tolerates_unreadable_issuer_alt_name(&self) -> bool {
         self.test_only || self.listing().is_some()
     }
 
-    /// Whether it serves a session of this mode: test material and samples serve test sessions only.
+    /// Whether it may be used in a session of this mode: test material and samples are for test
+    /// sessions only.
     pub(super) fn serves_mode(&self, livemode: bool) -> bool {
         !(livemode && (self.test_only || self.is_sample()))
     }
 
-    /// What a trusted list says of it.
+    /// The trusted list's statements about the root.
     pub(crate) fn listing(&self) -> Option<&Listing> {
         self.of_list.get()
     }
 
-    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
+    /// The providers that a trusted list names for the root; none if it has another source.
     pub fn providers(&self) -> impl Iterator<Item = &TrustServiceProvider> {
         self.of_list.providers()
     }
 
-    /// Whether the list that it comes from vouches for it at `now`.
+    /// Whether the list that names it is in force for it at `now`; always true for other sources.
     pub fn is_in_force(&self, now: UnixMillis) -> bool {
         self.of_list.is_in_force(now)
     }
@@ -211,12 +213,12 @@ impl TrustAnchor {
         self.root.key_identifier.as_deref()
     }
 
-    /// The kind of its key, as `P-256` or `RSA 4096`.
+    /// The kind of its key, for example `P-256` or `RSA 4096`.
     pub fn key_kind(&self) -> String {
         self.root.key.kind()
     }
 
-    /// The first instant of its validity.
+    /// The start of its validity.
     pub fn not_before(&self) -> UnixMillis {
         self.root.not_before
     }
@@ -226,7 +228,7 @@ impl TrustAnchor {
         self.root.not_after
     }
 
-    /// Whether `now` lies in its dates.
+    /// Whether `now` is within its validity period.
     pub fn is_valid_at(&self, now: UnixMillis) -> bool {
         is_within(self.root.not_before, self.root.not_after, now)
     }
@@ -248,7 +250,7 @@ impl TrustAnchor {
         &self.root.key
     }
 
-    /// Whether its pathLenConstraint allows so many CAs below it (RFC 5280 4.2.1.9).
+    /// Whether its pathLenConstraint allows this many CAs below it (RFC 5280 4.2.1.9).
     pub(super) fn allows_below(&self, cas: usize) -> bool {
         self.root.path_len.is_none_or(|path_len| cas <= path_len)
     }

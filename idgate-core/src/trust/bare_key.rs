@@ -1,4 +1,4 @@
-//! Bare issuer keys of SD-JWT VC, bound to an issuer by the operator.
+//! Issuer keys of SD-JWT VC without a certificate, assigned to an issuer by the operator.
 
 use alloc::string::String;
 
@@ -10,26 +10,26 @@ use crate::crypto::PublicKey;
 pub struct TrustedKey {
     /// The key; it alone decides the algorithm.
     pub key: PublicKey,
-    /// Selects this key when a credential names it.
+    /// The key identifier by which a credential selects this key.
     pub kid: Option<String>,
-    /// Whether it serves test-mode sessions only.
+    /// Whether the key is for test-mode sessions only.
     pub test_only: bool,
 }
 
 impl TrustedKey {
-    /// A key that serves both modes.
+    /// Creates a key for both modes.
     pub fn new(key: PublicKey) -> Self {
         Self { key, kid: None, test_only: false }
     }
 
-    /// With the identifier that credentials name it by.
+    /// Sets the identifier that credentials use.
     #[must_use]
     pub fn with_kid(mut self, kid: impl Into<String>) -> Self {
         self.kid = Some(kid.into());
         self
     }
 
-    /// For test-mode sessions only.
+    /// Restricts the key to test-mode sessions.
     #[must_use]
     pub fn for_test_only(mut self) -> Self {
         self.test_only = true;

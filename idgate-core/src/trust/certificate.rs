@@ -1,5 +1,5 @@
-//! A certificate as received (RFC 5280 4.1): the signed bytes are kept, and the extensions that
-//! decide are read. Lenient towards the DER of real master lists; it verifies nothing.
+//! A certificate as received (RFC 5280 4.1). It keeps the signed bytes and reads the extensions
+//! that matter. It accepts the DER deviations of real master lists, and verifies nothing.
 
 mod bounds;
 
@@ -28,12 +28,12 @@ use crate::limits::MAX_CERTIFICATE_BYTES;
 use crate::time::UnixMillis;
 use crate::work;
 
-/// Bytes that are not a certificate, or too much of one.
+/// The bytes are not a certificate, or exceed its limits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct CertificateError {
-    /// What is wrong with it.
+    /// The fault.
     pub(crate) why: &'static str,
-    /// Whether it is beyond a limit.
+    /// Whether a limit is exceeded.
     pub(crate) is_limit: bool,
 }
 
@@ -63,9 +63,9 @@ const TOO_LARGE: CertificateError = CertificateError::limit("is larger than 16 K
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate<'a> {
     der: &'a [u8],
-    /// What is signed.
+    /// The signed part.
     tbs: &'a [u8],
-    /// The AlgorithmIdentifier outside of it.
+    /// The AlgorithmIdentifier outside the signed part.
     algorithm: &'a [u8],
     /// The content of the signature's BIT STRING.
     signature: &'a [u8],
@@ -73,11 +73,11 @@ pub(crate) struct Certificate<'a> {
 }
 
 impl<'a> Certificate<'a> {
-    /// From exactly one certificate in DER.
+    /// Reads exactly one certificate in DER.
     ///
     /// # Errors
-    /// It is not one, bytes follow it, it is beyond a limit, or it has an extension twice (RFC 5280
-    /// 4.2).
+    /// The bytes are not a certificate, or bytes follow it; it exceeds a limit, or has a repeated
+    /// extension (RFC 5280 4.2).
     pub(crate) fn parse(der: &'a [u8]) -> Result<Self, CertificateError> {
         if der.len() > MAX_CERTIFICATE_BYTES {
             return Err(TOO_LARGE);
@@ -96,7 +96,7 @@ impl<'a> Certificate<'a> {
         Ok(Self { der, tbs, algorithm, signature, parsed })
     }
 
-    /// All of it, as received.
+    /// The whole certificate as received.
     pub(crate) fn der(&self) -> &'a [u8] {
         self.der
     }
@@ -116,12 +116,12 @@ impl<'a> Certificate<'a> {
         self.parsed.tbs_certificate.raw_serial()
     }
 
-    /// The version that it says to have: 2 means v3.
+    /// The version field: 2 means v3.
     pub(crate) fn version(&self) -> u32 {
         self.parsed.tbs_certificate.version.0
     }
 
-    /// The first instant of its validity.
+    /// The start of its validity.
     pub(crate) fn not_before(&self) -> UnixMillis {
         millis(self.parsed.validity().not_before)
     }
@@ -131,7 +131,8 @@ impl<'a> Certificate<'a> {
         millis(self.parsed.validity().not_after)
     }
 
-    /// Whether `now` lies in its dates (RFC 5280 4.1.2.5): both seconds belong to them.
+    /// Whether `now` is within its validity period (RFC 5280 4.1.2.5), which includes the first and
+    /// the last second.
     pub(crate) fn is_valid_at(&self, now: UnixMillis) -> bool {
         is_within(self.not_before(), self.not_after(), now)
     }
@@ -149,16 +150,16 @@ impl<'a> Certificate<'a> {
     /// The subject's public key.
     ///
     /// # Errors
-    /// Its kind or curve is not supported.
+    /// The kind or curve of the key is not supported.
     pub(crate) fn key(&self) -> Result<IssuerKey, UnusableKey> {
         IssuerKey::from_spki(self.spki())
     }
 
-    /// Whether `issuer_key` signed it. The algorithm inside the signed part must be the one
-    /// outside (RFC 5280 4.1.1.2).
+    /// Verifies that `issuer_key` signed it. The algorithm inside the signed part must equal the
+    /// one outside (RFC 5280 4.1.1.2).
     ///
     /// # Errors
-    /// It did not, or not with an accepted algorithm.
+    /// The signature does not verify, or its algorithm is not accepted.
     pub(crate) fn verify(
         &self,
         provider: &CryptoProvider,
@@ -172,18 +173,19 @@ impl<'a> Certificate<'a> {
         issuer_key.verify(provider, algorithm, self.tbs, signature)
     }
 
-    /// Whether issuer and subject are one name, as names are compared (RFC 5280 7.1).
+    /// Whether issuer and subject are equal, compared as RFC 5280 7.1 requires.
     pub(crate) fn names_itself_as_issuer(&self) -> bool {
         self.is_named_as_issued_by(self)
     }
 
-    /// Whether it is self-issued, and its own key signed it. That costs a check of a signature by a
-    /// key that it brings itself: ask once it leads to a root, or of one's own material.
+    /// Whether it is self-issued and its own key signed it. This costs a signature check with a key
+    /// that the certificate itself brings: call it only after a path to a root is found, or for
+    /// your own material.
     pub(crate) fn is_self_signed(&self, provider: &CryptoProvider) -> bool {
         self.is_signed_by(provider, self)
     }
 
-    /// Whether `issuer` has the name of its issuer, and the key that signed it.
+    /// Whether `issuer` has the name of its issuer, and its key signed it.
     pub(crate) fn is_signed_by(&self, provider: &CryptoProvider, issuer: &Certificate<'_>) -> bool {
         self.is_named_as_issued_by(issuer)
             && issuer.key().is_ok_and(|key| self.verify(provider, &key).is_ok())
@@ -194,7 +196,7 @@ impl<'a> Certificate<'a> {
         named.is_some() && named == names::canonical(issuer.subject().as_raw())
     }
 
-    /// What it is signed with, if that is accepted.
+    /// The algorithm of its signature, if it is accepted.
     pub(crate) fn signature_algorithm(&self) -> Option<SignatureAlgorithm> {
         SignatureAlgorithm::from_identifier(self.algorithm)
     }
@@ -209,7 +211,7 @@ impl<'a> Certificate<'a> {
         self.extensions().iter().find(|extension| extension.oid == *oid)
     }
 
-    /// Basic constraints, if they are there and readable.
+    /// Basic constraints, if present and readable.
     pub(crate) fn basic_constraints(&self) -> Option<&BasicConstraints> {
         match self.parsed_extension(&OID_X509_EXT_BASIC_CONSTRAINTS)? {
             ParsedExtension::BasicConstraints(constraints) => Some(constraints),
@@ -217,7 +219,7 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// Key usage, if it is there and readable.
+    /// Key usage, if present and readable.
     pub(crate) fn key_usage(&self) -> Option<&KeyUsage> {
         match self.parsed_extension(&OID_X509_EXT_KEY_USAGE)? {
             ParsedExtension::KeyUsage(usage) => Some(usage),
@@ -225,7 +227,7 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// The content bytes of every extended key usage, if the extension is there and readable.
+    /// The content bytes of every extended key usage, if the extension is present and readable.
     pub(crate) fn extended_key_usages(&self) -> Option<Vec<&'a [u8]>> {
         let value = self.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE)?.value;
         let mut usages = Reader::within(value, der::SEQUENCE)?;
@@ -263,7 +265,8 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// Whether it has an issuerAltName that is not critical and cannot be read. Nothing acts on its content.
+    /// Whether it has a non-critical issuerAltName that cannot be read. Nothing depends on its
+    /// content.
     pub(crate) fn has_unreadable_issuer_alt_name(&self) -> bool {
         self.extension(&OID_X509_EXT_ISSUER_ALT_NAME).is_some_and(|extension| {
             !extension.critical && extension.parsed_extension().error().is_some()
@@ -291,12 +294,12 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// Whether `now` lies in the dates; `not_after` belongs to them with its whole second.
+/// Whether `now` is within the validity period; the whole second of `not_after` is included.
 pub(crate) fn is_within(not_before: UnixMillis, not_after: UnixMillis, now: UnixMillis) -> bool {
     not_before <= now && now <= not_after.plus(999)
 }
 
-/// TBSCertificate and AlgorithmIdentifier as they stand, and the signature's content.
+/// TBSCertificate and AlgorithmIdentifier as they are, and the signature's content.
 fn parts(der: &[u8]) -> Result<[&[u8]; 3], CertificateError> {
     let mut outer = Reader::new(der);
     let mut fields = outer.enter(der::SEQUENCE).ok_or(NOT_A_CERTIFICATE)?;
@@ -317,7 +320,7 @@ fn inner_algorithm(tbs: &[u8]) -> Option<&[u8]> {
     Some(reader.element(der::SEQUENCE)?.raw)
 }
 
-/// Each with each: there are 32 at most.
+/// Compares each with each other: there are at most 32.
 fn has_repeated(extensions: &[X509Extension<'_>]) -> bool {
     let mut rest = extensions;
     while let Some((first, after)) = rest.split_first() {
@@ -329,7 +332,7 @@ fn has_repeated(extensions: &[X509Extension<'_>]) -> bool {
     false
 }
 
-/// Instants before 1970 are all long past.
+/// Times before 1970 have all long passed, so they become 0.
 fn millis(time: ASN1Time) -> UnixMillis {
     u64::try_from(time.timestamp()).map_or(UnixMillis(0), UnixMillis::from_secs)
 }

@@ -1,7 +1,7 @@
 //! Certificate revocation lists (RFC 5280 5) in the profile of ISO/IEC 18013-5 Annex B: complete
-//! lists of version 2, signed by whoever issued the certificate: the root, or the last intermediate of
-//! an SD-JWT VC's chain. Indirect, delta and partial lists are refused, and so is every list with a
-//! critical extension that is not known here.
+//! lists of version 2, signed by the issuer of the certificate, which is the root or the last
+//! intermediate of an SD-JWT VC's chain. Indirect, delta and partial lists are refused, and so is
+//! every list with an unknown critical extension.
 
 mod parse;
 #[cfg(all(test, feature = "aws-lc-rs"))]
@@ -45,22 +45,22 @@ impl From<CrlError> for VerifyError {
 
 const OTHER_ISSUER: CrlError = CrlError("has another issuer");
 
-/// A CRL that its issuer signed. Whether it is current is asked at every use.
+/// A CRL with a verified issuer signature. Whether it is current is checked at every use.
 #[derive(Clone)]
 pub struct VerifiedCrl {
     issuer: CrlIssuer,
-    /// The certificate of its signer, in DER. The next one has the same signer.
+    /// The signer's certificate, in DER. The next CRL has the same signer.
     signed_by: Arc<[u8]>,
     this_update: UnixMillis,
     next_update: UnixMillis,
-    /// The distribution points that it is for; empty: for every certificate of the issuer.
+    /// The distribution points that it applies to; empty: all certificates of the issuer.
     scope: Vec<String>,
     numbered: bool,
-    /// Shared, so that a copy costs little.
+    /// Shared, so that a copy is cheap.
     serials: Arc<Serials>,
 }
 
-/// Who issues a CRL, by name and key: a root and its link certificate are one issuer.
+/// The issuer of a CRL, by name and key: a root and its link certificate are one issuer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct CrlIssuer(HashValue);
 
@@ -75,7 +75,7 @@ impl VerifiedCrl {
     /// Parses `der` and verifies that `issuer` signed it (RFC 5280 6.3.3 (f), (g)).
     ///
     /// # Errors
-    /// It is not a complete v2 CRL, or not one of this issuer.
+    /// The bytes are not a complete v2 CRL, or not one of this issuer.
     pub(crate) fn verify(
         provider: &CryptoProvider,
         der: &[u8],
@@ -91,7 +91,7 @@ impl VerifiedCrl {
         SignatureAlgorithm::new(parsed.algorithm, parsed.parameters)
             .and_then(|alg| key.verify(provider, alg, parsed.tbs, parsed.signature).ok())
             .ok_or(CrlError("is not signed by its issuer"))?;
-        // A stranger's list is not read any further than to here.
+        // An unauthenticated list is read no further than this.
         let revoked = parsed.revoked()?;
         Ok(Self {
             issuer: CrlIssuer::of(provider, issuer)
@@ -105,7 +105,7 @@ impl VerifiedCrl {
         })
     }
 
-    /// A CRL by the signer of `known`. `None`: it is not one.
+    /// Verifies a CRL by the signer of `known`. `None`: it is not one.
     pub(crate) fn verify_later(
         provider: &CryptoProvider,
         der: &[u8],
@@ -115,16 +115,16 @@ impl VerifiedCrl {
         Self::verify(provider, der, &issuer).ok()
     }
 
-    /// Whether it says something at `now`.
+    /// Whether it is in force at `now`.
     pub(crate) fn is_current(&self, now: UnixMillis) -> bool {
         is_within(self.this_update, self.next_update, now)
     }
 
-    /// A CRL that the operator supplies for one of `roots`, in DER. Out of date is not refused
-    /// here: it is asked at every use.
+    /// Reads a CRL that the operator supplies for one of `roots`, in DER. An outdated CRL is not
+    /// refused here: this is checked at every use.
     ///
     /// # Errors
-    /// It is not a complete v2 CRL, or none of the roots signed it.
+    /// The bytes are not a complete v2 CRL, or none of the roots signed it.
     pub fn from_der(
         provider: &CryptoProvider,
         der: &[u8],
@@ -141,22 +141,22 @@ impl VerifiedCrl {
         Err(refused)
     }
 
-    /// When it was made.
+    /// The time when it was issued.
     pub fn this_update(&self) -> UnixMillis {
         self.this_update
     }
 
-    /// When the next one comes: from then on this one says nothing.
+    /// The time when the next one is due: from then on this one is no longer used.
     pub fn next_update(&self) -> UnixMillis {
         self.next_update
     }
 
-    /// How many certificates it revokes.
+    /// The number of certificates that it revokes.
     pub fn revoked_count(&self) -> usize {
         self.serials.sorted.len()
     }
 
-    /// Whether it has a CRLNumber (RFC 5280 5.2.3). Many small CAs issue lists without; nothing here
+    /// Whether it has a CRLNumber (RFC 5280 5.2.3). Many small CAs omit it, and nothing here
     /// depends on it.
     pub fn is_numbered(&self) -> bool {
         self.numbered
@@ -173,12 +173,13 @@ impl VerifiedCrl {
         self.issuer == *issuer
     }
 
-    /// Whether it lists the certificate with this serial number, current or not.
+    /// Whether it lists the certificate with this serial number. Whether the CRL is current does
+    /// not matter here.
     fn lists(&self, serial: &[u8]) -> bool {
         self.serials.contains(serial)
     }
 
-    /// What it says about the certificate with this serial number and these distribution points
+    /// Checks the certificate with this serial number and these distribution points against the CRL
     /// (RFC 5280 6.3.3). No clock difference is tolerated.
     pub(crate) fn check(
         &self,
@@ -237,7 +238,7 @@ impl Serials {
         ordered.dedup();
         let mut all = Self::default();
         for serial in ordered {
-            // A CRL is bounded far below 4 GiB.
+            // A CRL is limited to far less than 4 GiB.
             let start = u32::try_from(all.bytes.len()).unwrap_or(u32::MAX);
             all.bytes.extend_from_slice(serial);
             all.sorted.push(start..u32::try_from(all.bytes.len()).unwrap_or(u32::MAX));

@@ -1,4 +1,4 @@
-//! One trusted issuer: what vouches for its credentials, and what is done about their status.
+//! A trusted issuer: its trust material, and the rules for the status of its credentials.
 
 mod places;
 
@@ -27,82 +27,85 @@ use crate::time::UnixMillis;
 /// The extended key usage of an mDL document signer (ISO/IEC 18013-5 B.1.4).
 const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
 
-/// One trusted issuer: its keys and what they may attest.
+/// A trusted issuer: its keys and the types that they may attest.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrustEntry {
     /// The name that requests use.
     pub issuer_id: IssuerId,
-    /// The value that `iss` must have when it is present; `None`: not compared.
+    /// The required value of `iss` where it is present; `None`: not compared.
     pub iss: Option<String>,
-    /// Accepted credential types; empty: any type of this issuer, but none where it follows a trusted list.
-    pub vct: Vec<String>,
-    /// Accepted mdoc document types; empty: whatever the request names, but none where it follows a
+    /// Accepted credential types. Empty: any type of this issuer, but none if the entry follows a
     /// trusted list.
+    pub vct: Vec<String>,
+    /// Accepted mdoc document types. Empty: the type that the request names, but none if the entry
+    /// follows a trusted list.
     pub doc_types: Vec<DocType>,
-    /// mdoc namespaces that a request may leave unnamed.
+    /// mdoc namespaces that a request may omit.
     pub namespaces: Vec<NameSpace>,
-    /// The claims that the legacy request form asks for.
+    /// The claims that requests in the legacy form ask for.
     pub default_claims: Vec<String>,
-    /// Where claims of its SD-JWT VCs stand that are not members of the payload by their name. Not for
-    /// sessions of `draft` alone.
+    /// The paths of SD-JWT VC claims that are not top-level members of the payload under their
+    /// name. Not for sessions with only `draft`.
     pub claim_paths: Vec<(String, ClaimPath)>,
     /// Issuer keys of SD-JWT VC.
     pub keys: Vec<TrustedKey>,
     /// X.509 roots of mdoc document signers.
     pub roots: Vec<TrustAnchor>,
-    /// mdoc document signers that are trusted by themselves.
+    /// mdoc document signers that are trusted directly.
     pub pinned_signers: Vec<PinnedSigner>,
-    /// X.509 roots of SD-JWT VC issuers, which sign with a key whose certificates stand in `x5c`.
-    /// They vouch for no mdoc, and `roots` for no SD-JWT VC.
+    /// X.509 roots of SD-JWT VC issuers, which sign with a key that has its certificates in `x5c`.
+    /// They are not trusted for mdocs, and `roots` are not trusted for SD-JWT VCs.
     pub sd_jwt_roots: Vec<TrustAnchor>,
-    /// Certificates of SD-JWT VC issuers that are trusted by themselves.
+    /// Certificates of SD-JWT VC issuers that are trusted directly.
     pub sd_jwt_signers: Vec<PinnedSigner>,
-    /// The countries (countryName) whose roots serve this entry, of either kind; empty: any.
+    /// The countries (countryName) whose roots this entry uses, of either kind; empty: any.
     pub countries: Vec<String>,
-    /// The extended key usages that make a document signer.
+    /// The accepted extended key usages of a document signer.
     pub ekus: Vec<Oid>,
-    /// The extended key usages of which the certificate of an SD-JWT VC issuer must have one (RFC 5280
+    /// The extended key usages of which an SD-JWT VC issuer's certificate must have one (RFC 5280
     /// 4.2.1.12). A certificate without extended key usage, or with anyExtendedKeyUsage alone, then
-    /// needs 2.5.29.37.0 among them. Empty: any certificate will do, but one whose extended key usages
-    /// are all for other things: serverAuth, clientAuth, codeSigning, emailProtection, timeStamping,
-    /// OCSPSigning, mdoc reader authentication.
+    /// needs 2.5.29.37.0 among them.
+    ///
+    /// Empty: any certificate is accepted, unless all its extended key usages are for other
+    /// purposes: serverAuth, clientAuth, codeSigning, emailProtection, timeStamping, OCSPSigning,
+    /// mdoc reader authentication.
     pub sd_jwt_ekus: Vec<Oid>,
-    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
-    /// credential; they vouch for nothing else. One that is limited to document types signs lists of
-    /// mdocs of these types, and never lists of SD-JWT VCs, which have no document type.
+    /// X.509 roots below which status lists may be signed, in addition to the root of the
+    /// credential; they are trusted for nothing else. A root that is limited to document types may
+    /// sign lists for mdocs of these types, and never for SD-JWT VCs, which have no document type.
     pub status_roots: Vec<TrustAnchor>,
-    /// Certificates of trusted lists that sign status lists themselves, each for the credentials of its
-    /// own provider.
+    /// Status-list signers named in trusted lists, each for the credentials of its own provider.
     pub status_signers: Vec<PinnedSigner>,
-    /// CRLs of its roots that the operator supplied; they replace the fetch.
+    /// CRLs of the roots that the operator supplied; they replace the fetch.
     pub crls: Vec<VerifiedCrl>,
-    /// What to do about revocation.
+    /// The rule for revocation.
     pub revocation: RevocationPolicy,
-    /// The treatment of a credential whose status list cannot be had.
+    /// The treatment of a credential whose status list cannot be fetched.
     pub on_unknown_revocation: OnUnknownRevocation,
-    /// How long a status list token without `exp` counts after its `iat`, in days.
+    /// How many days after its `iat` a status list token without `exp` is accepted.
     pub status_max_age_days: u32,
-    /// Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so.
+    /// Whether test-mode sessions accept an mDL whose issuing_country differs from its signer's.
+    /// The result says so.
     pub issuing_country_unbound: bool,
-    /// Whether queries in DCQL name its roots, so that wallets look only for credentials below them
+    /// Whether DCQL queries name the roots, so that wallets look only for credentials below them
     /// (OpenID4VP 6.1.1.1).
     pub aki: bool,
-    /// The URLs of trusted lists that queries in DCQL name, so that wallets look only for credentials
+    /// The URLs of trusted lists that DCQL queries name, so that wallets look only for credentials
     /// of their providers (OpenID4VP 6.1.1.2).
     pub etsi_tl: Vec<String>,
-    /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`.
+    /// How many documents an mdoc's DeviceResponse may have, in `1.0` and `haip`.
     pub device_response_documents: DeviceResponseDocuments,
-    /// Whether it took a trusted list, which may have brought nothing: then it takes no type that it does not
-    /// name, whoever vouches for it (decisions 30).
+    /// Whether the entry follows a trusted list, even one without providers. It then accepts only
+    /// types that it names, whatever its roots (decisions 30).
     pub(crate) follows_list: bool,
-    /// Where its roots and signers stand, once it is part of a snapshot.
+    /// The places of its roots and signers, after it becomes part of a snapshot.
     pub(super) places: Places,
 }
 
 impl TrustEntry {
-    /// An entry without material that accepts any type. `iss` is compared when the name is a URL
-    /// or a DID.
+    /// Creates an entry without material that accepts any type. `iss` is compared if the name is a
+    /// URL or a DID.
     pub fn new(issuer_id: IssuerId) -> Self {
         let name = issuer_id.as_str();
         let compared = name.starts_with("did:") || name.contains("://");
@@ -138,7 +141,8 @@ impl TrustEntry {
         }
     }
 
-    /// Whether a credential is accepted whose status list cannot be had, for a request that says `wish`.
+    /// Whether a credential is accepted although its status list cannot be fetched, for a request
+    /// with this `wish`.
     pub(crate) fn accepts_unknown_revocation(&self, wish: Option<UnknownRevocation>) -> bool {
         self.revocation != RevocationPolicy::Required && self.on_unknown_revocation.accepts(wish)
     }
@@ -159,33 +163,34 @@ impl TrustEntry {
         }
     }
 
-    /// The keys that serve a session of this mode: test material serves test sessions only.
+    /// The keys for a session of this mode: test material is for test sessions only.
     pub fn keys_for(&self, livemode: bool) -> impl Iterator<Item = &TrustedKey> {
         self.keys.iter().filter(move |key| !(livemode && key.test_only))
     }
 
-    /// The roots of the entry's countries that serve a session of this mode.
+    /// The roots of the entry's countries for a session of this mode.
     pub fn roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.serving(self.roots.iter(), livemode)
     }
 
-    /// The pinned document signers that serve a session of this mode.
+    /// The pinned document signers for a session of this mode.
     pub fn pinned_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.pinned_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
-    /// The roots of SD-JWT VC issuers of the entry's countries that serve a session of this mode.
+    /// The roots of SD-JWT VC issuers of the entry's countries for a session of this mode.
     pub fn sd_jwt_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.serving(self.sd_jwt_roots.iter(), livemode)
     }
 
-    /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
+    /// The pinned certificates of SD-JWT VC issuers for a session of this mode.
     pub fn sd_jwt_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.sd_jwt_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
     /// The pinned certificates of SD-JWT VC issuers whose extended key usages this entry refuses
-    /// ([`Self::sd_jwt_ekus`]), each with the reason. A credential signed by one is `chain_invalid`.
+    /// ([`Self::sd_jwt_ekus`]), each with the reason. A credential signed with one fails with
+    /// `chain_invalid`.
     pub fn refused_sd_jwt_signers(&self) -> impl Iterator<Item = (&PinnedSigner, &'static str)> {
         self.sd_jwt_signers.iter().filter_map(|signer| {
             let certificate = Certificate::parse(signer.der()).ok()?;
@@ -194,14 +199,14 @@ impl TrustEntry {
         })
     }
 
-    /// Whether an SD-JWT VC may be signed by a certificate in a session of this mode: then one with
-    /// `x5c` in its header goes by that and by nothing else.
+    /// Whether a certificate may sign an SD-JWT VC in a session of this mode. If so, a credential
+    /// with `x5c` in its header is verified by that alone.
     pub(crate) fn takes_x5c(&self, livemode: bool) -> bool {
         self.sd_jwt_roots_for(livemode).next().is_some()
             || self.sd_jwt_signers_for(livemode).next().is_some()
     }
 
-    /// Whether it has certificates for mdocs, or else for SD-JWT VCs, and all of them are a sandbox's.
+    /// Whether it has certificates for mdocs (or for SD-JWT VCs), and all of them are a sandbox's.
     pub(crate) fn has_samples_alone(&self, of_mdoc: bool) -> bool {
         let (roots, signers) = match of_mdoc {
             true => (&self.roots, &self.pinned_signers),
@@ -212,19 +217,19 @@ impl TrustEntry {
             && signers.iter().all(PinnedSigner::is_sample)
     }
 
-    /// The roots for status lists that serve a session of this mode.
+    /// The roots for status lists for a session of this mode.
     pub fn status_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.status_roots.iter().filter(move |root| root.serves_mode(livemode))
     }
 
-    /// The certificates of trusted lists that sign status lists in a session of this mode.
+    /// The status-list signers named in trusted lists, for a session of this mode.
     pub fn status_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.status_signers.iter().filter(move |signer| signer.serves_mode(livemode))
     }
 
-    /// The key identifiers of the roots that serve credentials of `doc_type`, or SD-JWT VCs when there
-    /// is none, in base64url, for the `aki` of a query. Empty: the entry does not ask for it, no root
-    /// has a key identifier, or more than [`MAX_AKI_VALUES`] have one.
+    /// The key identifiers of the roots for credentials of `doc_type`, or for SD-JWT VCs if there
+    /// is none, in base64url, for the `aki` of a query. Empty: the entry does not set `aki`, no
+    /// root has a key identifier, or more than [`MAX_AKI_VALUES`] have one.
     pub fn aki_values(&self, doc_type: Option<&DocType>, livemode: bool) -> Vec<String> {
         let roots: Vec<&TrustAnchor> = match doc_type {
             _ if !self.aki => Vec::new(),
@@ -241,8 +246,8 @@ impl TrustEntry {
         if values.len() > MAX_AKI_VALUES { Vec::new() } else { values }
     }
 
-    /// Why the entry vouches for no credential of that kind at `now` although it has what would: trusted
-    /// lists that are past their next issue, or that do not count yet. The text names a list.
+    /// Why the entry accepts no credential of that kind at `now` although it has the material: its
+    /// trusted lists are past their next update, or not in force yet. The text names a list.
     pub(crate) fn lapsed_list(
         &self,
         doc_type: Option<&DocType>,
@@ -283,11 +288,11 @@ impl TrustEntry {
                 format!("{alone}, which was due to be replaced on {until}"),
                 Some(Remedy::UpdateTrustedList),
             ),
-            None => (format!("{alone}, of which nothing counts yet"), None),
+            None => (format!("{alone}, in which no entry is in force yet"), None),
         })
     }
 
-    /// Of these roots those that serve a session of this mode.
+    /// Those of these roots that may be used in a session of this mode.
     fn serving<'e>(
         &'e self,
         roots: impl Iterator<Item = &'e TrustAnchor>,
@@ -297,7 +302,7 @@ impl TrustEntry {
         roots.filter(|root| self.includes(root))
     }
 
-    /// Of a trusted list only the providers of the entry's countries were taken, whatever their
+    /// For a trusted list, only providers of the entry's countries were imported, whatever their
     /// certificates say.
     fn includes(&self, root: &TrustAnchor) -> bool {
         let country = root.country();
@@ -306,7 +311,7 @@ impl TrustEntry {
     }
 }
 
-/// How many documents a DeviceResponse may have. HAIP 5.3.1 demands one of the wallet.
+/// How many documents a DeviceResponse may have. HAIP 5.3.1 requires one of the wallet.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -314,18 +319,18 @@ pub enum DeviceResponseDocuments {
     /// Exactly one.
     #[default]
     One,
-    /// One or more, of which docType selects.
+    /// One or more; docType selects the document.
     Any,
 }
 
 impl DeviceResponseDocuments {
-    /// From its name, as `one`.
+    /// Returns the value with this name, for example `one`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::One, Self::Any].into_iter().find(|known| known.name() == name)
     }
 
-    /// Its name.
+    /// Returns the name.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -335,22 +340,22 @@ impl DeviceResponseDocuments {
     }
 }
 
-/// What to do about the revocation status of a credential.
+/// The rule for the revocation status of a credential.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RevocationPolicy {
-    /// A published status must be checked and good; none published is reported so.
+    /// A published status must be checked and good; if none is published, the result says so.
     #[default]
     IfPublished,
     /// A credential that publishes no status is refused.
     Required,
-    /// Status is not looked at, and the result says so.
+    /// The status is not checked, and the result says so.
     Off,
 }
 
 impl RevocationPolicy {
-    /// From its name, as `if_published`.
+    /// Returns the value with this name, for example `if_published`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -361,7 +366,7 @@ impl RevocationPolicy {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IfPublished => "if_published",
@@ -413,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn aki_values_are_the_key_identifiers_of_the_roots_that_serve() {
+    fn aki_values_are_the_key_identifiers_of_the_usable_roots() {
         let mut entry = entry();
         entry.sd_jwt_roots = vec![root(1), root(1), root(2).for_test_only()];
         entry.roots = vec![root(3), root(4).with_doc_types([DocType::new("other")])];
@@ -425,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_demands_a_status_never_accepts_an_unknown_one() {
+    fn an_entry_that_requires_a_status_never_accepts_an_unknown_one() {
         use OnUnknownRevocation::{Accept, Refuse, Tenant};
         let wish = Some(UnknownRevocation::Accept);
         for (choice, accepts) in [(Refuse, false), (Accept, true), (Tenant, true)] {
@@ -438,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_without_key_identifier_give_no_aki_value() {
+    fn roots_without_key_identifier_have_no_aki_value() {
         let mut entry = entry();
         let bare = anchor(&builder(1).without(SUBJECT_KEY_IDENTIFIER), 1);
         entry.sd_jwt_roots = vec![bare.clone(), root(2)];
@@ -447,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_ten_aki_values_are_left_out() {
+    fn more_than_ten_aki_values_are_omitted() {
         let mut entry = entry();
         entry.sd_jwt_roots = (0..10).map(root).collect();
         assert_eq!(entry.aki_values(None, true).len(), MAX_AKI_VALUES);

@@ -1,4 +1,4 @@
-//! Statements about an issuer, as texts and bytes. [`Trust::new`](super::Trust::new) reads them.
+//! The description of an issuer, as texts and bytes that [`Trust::new`](super::Trust::new) reads.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -10,11 +10,11 @@ use super::list_file::ListFile;
 use super::on_unknown::OnUnknownRevocation;
 use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 
-/// One issuer that you trust: which credentials it may issue, and the keys and certificates that they
-/// are verified with.
+/// An issuer that you trust: the credentials that it may issue, and the keys and certificates that
+/// verify them.
 ///
-/// Each method adds to the ones before. [`Trust::new`](super::Trust::new) reads the material, and its error
-/// names issuer and field.
+/// Each method adds to the previous ones. [`Trust::new`](super::Trust::new) reads the material, and
+/// its error names the issuer and the field.
 ///
 /// ```
 /// use idgate_core::Issuer;
@@ -25,24 +25,24 @@ use crate::ids::{ClaimPath, DocType, IssuerId, NameSpace};
 /// ```
 #[derive(Clone)]
 pub struct Issuer {
-    /// Its words, without material.
+    /// The settings, without material.
     pub(super) entry: TrustEntry,
     pub(super) material: Vec<Material>,
-    /// Texts that are read with the material.
+    /// Texts that are parsed together with the material.
     pub(super) texts: Vec<(Field, String)>,
     pub(super) test_only: bool,
 }
 
-/// Bytes, and the field that they were given as.
+/// Bytes, and the field that they were given for.
 #[derive(Clone)]
 pub(super) struct Material {
     pub(super) field: Field,
-    /// A certificate list comes with its rules.
+    /// The rules of a certificate list.
     pub(super) list: Option<ListFile>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A method of [`Issuer`], by which an error says what is wrong.
+/// A field of [`Issuer`], which errors name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Field {
@@ -81,7 +81,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// Its name in Rust, for example `iaca_roots`. Another language has it in its own spelling.
+    /// Returns the name in Rust, for example `iaca_roots`. Other languages use their own spelling.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -105,8 +105,8 @@ impl Field {
 }
 
 impl Issuer {
-    /// An issuer by the name that requests use for it. Where the name is a URL or a DID, credentials that
-    /// have `iss` must have it there; see [`Issuer::iss`] and [`Issuer::any_iss`].
+    /// Creates an issuer with the name that requests use. If the name is a URL or a DID, an `iss`
+    /// in a credential must equal it; see [`Issuer::iss`] and [`Issuer::any_iss`].
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             entry: TrustEntry::new(IssuerId::new(id)),
@@ -118,180 +118,188 @@ impl Issuer {
 
     // Keys and certificates.
 
-    /// The public key of an SD-JWT VC issuer: a JWK, or a JWK Set (RFC 7517 5).
+    /// Adds the public key of an SD-JWT VC issuer: a JWK, or a JWK Set (RFC 7517 5).
     pub fn jwk(self, jwk_or_set: impl Into<Vec<u8>>) -> Self {
         self.with(Field::Jwk, jwk_or_set)
     }
 
-    /// The public key of an SD-JWT VC issuer, in PEM.
+    /// Adds the public key of an SD-JWT VC issuer, in PEM.
     pub fn public_key_pem(self, pem: impl Into<Vec<u8>>) -> Self {
         self.with(Field::PublicKeyPem, pem)
     }
 
-    /// X.509 roots of mdoc document signers, one or many, in PEM or DER (ISO/IEC 18013-5 B.1).
+    /// Adds X.509 roots of mdoc document signers, one or many, in PEM or DER (ISO/IEC 18013-5 B.1).
     pub fn iaca_roots(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::IacaRoots, pem_or_der)
     }
 
-    /// Certificates of mdoc document signers that are trusted without a root, in PEM or DER.
+    /// Adds certificates of mdoc document signers that are trusted without a root, in PEM or DER.
     pub fn mdoc_signers(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::MdocSigners, pem_or_der)
     }
 
-    /// X.509 roots of SD-JWT VC issuers that sign with the certificates in `x5c`, in PEM or DER.
+    /// Adds X.509 roots of SD-JWT VC issuers that sign with the certificates in `x5c`, in PEM or
+    /// DER.
     pub fn x5c_roots(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::X5cRoots, pem_or_der)
     }
 
-    /// Certificates of SD-JWT VC issuers that are trusted without a root, in PEM or DER.
+    /// Adds certificates of SD-JWT VC issuers that are trusted without a root, in PEM or DER.
     pub fn x5c_signers(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::X5cSigners, pem_or_der)
     }
 
-    /// X.509 roots below which status lists may be signed, in addition to the one of the credential.
+    /// Adds X.509 roots below which status lists may be signed, in addition to the root of the
+    /// credential.
     pub fn status_roots(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::StatusRoots, pem_or_der)
     }
 
-    /// CRLs of the roots above, in PEM or DER. They replace the fetch.
+    /// Adds CRLs of the roots above, in PEM or DER. They replace the fetch.
     pub fn crls(self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.with(Field::Crls, pem_or_der)
     }
 
-    /// The roots of a VICAL (ISO/IEC 18013-5 annex C).
+    /// Adds the roots of a VICAL (ISO/IEC 18013-5 annex C).
     pub fn vical(self, file: ListFile) -> Self {
         self.with_list(Field::Vical, file)
     }
 
-    /// The roots of an ICAO Master List (Doc 9303-12).
+    /// Adds the roots of an ICAO Master List (Doc 9303-12).
     pub fn master_list(self, file: ListFile) -> Self {
         self.with_list(Field::MasterList, file)
     }
 
-    /// The providers of a European trusted list (ETSI TS 119 602, JSON). With it the issuer takes no type of
-    /// credential that it does not name.
+    /// Adds the providers of a European trusted list (ETSI TS 119 602, JSON). The issuer then
+    /// accepts only credential types that it names.
     pub fn trusted_list(self, file: ListFile) -> Self {
         self.with_list(Field::TrustedList, file)
     }
 
     // Credentials that it may issue.
 
-    /// An SD-JWT VC type that is accepted; without one, any.
+    /// Adds an accepted SD-JWT VC type; without any, all types are accepted.
     pub fn vct(mut self, vct: impl Into<String>) -> Self {
         self.entry.vct.push(vct.into());
         self
     }
 
-    /// An mdoc document type that is accepted; without one, whatever a request names.
+    /// Adds an accepted mdoc document type; without any, the type that the request names is
+    /// accepted.
     pub fn doc_type(mut self, doc_type: impl Into<String>) -> Self {
         self.entry.doc_types.push(DocType::new(doc_type));
         self
     }
 
-    /// An mdoc namespace that a request may leave unnamed.
+    /// Adds an mdoc namespace that a request may omit.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.entry.namespaces.push(NameSpace::new(namespace));
         self
     }
 
-    /// Where a claim of its SD-JWT VCs is, if it is not a member of the payload by its name. Not for
-    /// the profile `draft`.
+    /// Sets the path of an SD-JWT VC claim that is not a top-level member of the payload under its
+    /// name. Not for the profile `draft`.
     pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimPath) -> Self {
         self.entry.claim_paths.push((claim.into(), path));
         self
     }
 
-    /// A claim that a request gets which names this issuer alone.
+    /// Adds a claim that is requested when a request names only this issuer.
     pub fn default_claim(mut self, claim: impl Into<String>) -> Self {
         self.entry.default_claims.push(claim.into());
         self
     }
 
-    /// The value that `iss` must have where a credential has one.
+    /// Sets the required value of `iss` where a credential has one.
     pub fn iss(mut self, iss: impl Into<String>) -> Self {
         self.entry.iss = Some(iss.into());
         self
     }
 
-    /// `iss` is not compared.
+    /// Accepts any value of `iss`.
     pub fn any_iss(mut self) -> Self {
         self.entry.iss = None;
         self
     }
 
-    /// A country (countryName) whose roots serve; without one, any.
+    /// Adds a country (countryName) whose roots are used; without any, all are used.
     pub fn country(mut self, country: impl Into<String>) -> Self {
         self.entry.countries.push(country.into());
         self
     }
 
-    /// The object identifier of an extended key usage that makes an mdoc document signer. The first one that
-    /// is given replaces that of the mDL (ISO/IEC 18013-5 B.1.4).
+    /// Adds the object identifier of an accepted extended key usage of an mdoc document signer. The
+    /// first call replaces that of the mDL (ISO/IEC 18013-5 B.1.4).
     pub fn mdoc_eku(mut self, oid: impl Into<String>) -> Self {
         self.texts.push((Field::MdocEku, oid.into()));
         self
     }
 
-    /// An extended key usage of which the certificate of an SD-JWT VC issuer must have one (RFC 5280 4.2.1.12).
+    /// Adds an extended key usage. The certificate of an SD-JWT VC issuer must have one of them
+    /// (RFC 5280 4.2.1.12).
     pub fn x5c_eku(mut self, oid: impl Into<String>) -> Self {
         self.texts.push((Field::X5cEku, oid.into()));
         self
     }
 
-    // How its credentials are checked and asked for.
+    // Rules for its credentials and requests.
 
-    /// The rule for revocation; without it a published status must be good.
+    /// Sets the rule for revocation; by default a published status must be good.
     pub fn revocation(mut self, policy: RevocationPolicy) -> Self {
         self.entry.revocation = policy;
         self
     }
 
-    /// The treatment of a credential whose status list cannot be had; without it the credential is refused. Not with
-    /// [`RevocationPolicy::Required`], which refuses always.
+    /// Sets the treatment of a credential whose status list cannot be fetched; by default the
+    /// credential is refused. Cannot be combined with [`RevocationPolicy::Required`], which always
+    /// refuses.
     pub fn on_unknown_revocation(mut self, choice: OnUnknownRevocation) -> Self {
         self.entry.on_unknown_revocation = choice;
         self
     }
 
-    /// How long a status list without `exp` counts after its `iat`, in days: 1 to 3650, without it 7.
+    /// Sets how many days after its `iat` a status list without `exp` is accepted: 1 to 3650, by
+    /// default 7.
     pub fn status_max_age_days(mut self, days: u32) -> Self {
         self.entry.status_max_age_days = days;
         self
     }
 
-    /// Queries name the key identifiers of its roots, so that wallets look only for credentials below them
-    /// (OpenID4VP 6.1.1.1).
+    /// Names the key identifiers of the roots in queries, so that wallets look only for credentials
+    /// below them (OpenID4VP 6.1.1.1).
     pub fn named_in_queries(mut self) -> Self {
         self.entry.aki = true;
         self
     }
 
-    /// A URL of a trusted list that queries name, so that wallets look only for credentials of its providers
-    /// (OpenID4VP 6.1.1.2).
+    /// Adds the URL of a trusted list that queries name, so that wallets look only for credentials
+    /// of its providers (OpenID4VP 6.1.1.2).
     pub fn trusted_list_url(mut self, url: impl Into<String>) -> Self {
         self.entry.etsi_tl.push(url.into());
         self
     }
 
-    /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`; without it one.
+    /// Sets how many documents an mdoc's DeviceResponse may have, in `1.0` and `haip`; by default
+    /// one.
     pub fn device_response_documents(mut self, documents: DeviceResponseDocuments) -> Self {
         self.entry.device_response_documents = documents;
         self
     }
 
-    /// Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so.
+    /// Accepts, in test-mode sessions, an mDL whose issuing_country differs from its signer's. The
+    /// result says so.
     pub fn issuing_country_unbound(mut self) -> Self {
         self.entry.issuing_country_unbound = true;
         self
     }
 
-    /// All its material serves test-mode sessions only.
+    /// Restricts all material of this issuer to test-mode sessions.
     pub fn test_only(mut self) -> Self {
         self.test_only = true;
         self
     }
 
-    /// Writes down the trusted material, each part with its length.
+    /// Writes the trusted material into `said`, each part with its length.
     pub(super) fn say(&self, said: &mut Vec<u8>) {
         let mut part = |bytes: &[u8]| {
             said.extend_from_slice(&bytes.len().to_be_bytes());
@@ -322,7 +330,7 @@ impl Issuer {
     }
 }
 
-/// Its name and how much material it has.
+/// The name and the amount of material.
 impl fmt::Debug for Issuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issuer")
@@ -332,7 +340,7 @@ impl fmt::Debug for Issuer {
     }
 }
 
-/// Trust that cannot be made: whose, which field, and why.
+/// The error of [`Trust::new`](super::Trust::new): the issuer, the field and the fault.
 ///
 /// ```
 /// # #[cfg(feature = "rustcrypto")] {
@@ -367,12 +375,12 @@ impl TrustError {
         &self.issuer
     }
 
-    /// Its field.
+    /// The field.
     pub const fn field(&self) -> Field {
         self.field
     }
 
-    /// Which of several values of the field, from 0; `None`: it has one.
+    /// The index of the value in the field, from 0; `None`: the field has one value.
     pub const fn index(&self) -> Option<usize> {
         self.index
     }

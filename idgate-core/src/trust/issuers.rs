@@ -1,4 +1,4 @@
-//! The issuers that are trusted, together with the cryptography that verifies their credentials.
+//! The trusted issuers, together with the cryptography that verifies their credentials.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -26,8 +26,8 @@ use crate::codec::json::Tape;
 use crate::crypto::{CryptoProvider, Jwk, JwkError, PublicKey};
 use crate::ids::IssuerId;
 
-/// Whom you trust: issuers and their material, read and checked, with the cryptography that verifies. Cheap to
-/// clone; replace it to change trust.
+/// The trusted issuers with their checked material, and the cryptography that verifies. It is cheap
+/// to clone; to change trust, replace it.
 ///
 /// ```
 /// # #[cfg(feature = "rustcrypto")] {
@@ -49,11 +49,13 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Reads the material of `issuers`. Its number is made of the keys, certificates and lists that may sign. A status
-    /// list that was fetched under one trust serves its clones alone.
+    /// Reads and checks the material of `issuers`. The version is derived from the keys,
+    /// certificates and lists that may sign. A status list that was fetched under one trust is
+    /// reused only by its clones.
     ///
     /// # Errors
-    /// The first field that cannot be used, by issuer and name; or two issuers have one name.
+    /// The first field that cannot be used, by issuer and field name; or two issuers have the same
+    /// name.
     pub fn new(
         provider: CryptoProvider,
         issuers: impl IntoIterator<Item = Issuer>,
@@ -74,26 +76,27 @@ impl Trust {
         Ok(Self { provider, snapshot, lists: lists.into() })
     }
 
-    /// Of entries that are kept and read elsewhere: a gateway reads each row of its database once.
+    /// Creates a trust from entries that are stored and read elsewhere: a gateway reads each row of
+    /// its database once.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn of_snapshot(provider: CryptoProvider, snapshot: Arc<TrustSnapshot>) -> Self {
         Self { provider, snapshot, lists: Arc::default() }
     }
 
-    /// The same under a number of yours. Sessions record the number that decided.
+    /// Returns the same trust with your own version. Sessions record the version that decided.
     #[must_use]
     pub fn with_version(mut self, version: u64) -> Self {
         self.snapshot = Arc::new(self.snapshot.numbered(version));
         self
     }
 
-    /// The entries that it was made of.
+    /// The entries of this trust.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn snapshot(&self) -> &Arc<TrustSnapshot> {
         &self.snapshot
     }
 
-    /// Its number.
+    /// The version.
     pub fn version(&self) -> u64 {
         self.snapshot.version()
     }
@@ -103,7 +106,7 @@ impl Trust {
         self.snapshot.entries().map(|entry| &entry.issuer_id)
     }
 
-    /// A report on each list that an issuer was given.
+    /// A report on each list that was given for an issuer.
     pub fn lists(&self) -> &[ListReport] {
         &self.lists
     }
@@ -114,14 +117,14 @@ impl Trust {
     }
 }
 
-/// The names of the issuers.
+/// Shows the names of the issuers.
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust").field("issuers", &self.issuers().collect::<Vec<_>>()).finish()
     }
 }
 
-/// A number that JavaScript can hold, of all that was said.
+/// A number for the whole material, small enough for JavaScript.
 fn number(provider: &CryptoProvider, said: &[u8]) -> u64 {
     let digest = provider.sha256(said);
     let first = digest.iter().take(7).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -130,7 +133,7 @@ fn number(provider: &CryptoProvider, said: &[u8]) -> u64 {
 
 const OTHER_CRL: &str = "has a CRL that no CA of its signer signed";
 
-/// Why one value of a field cannot be used.
+/// Why a value of a field cannot be used.
 struct Unusable(Cow<'static, str>);
 
 impl From<TrustMaterialError> for Unusable {
@@ -145,7 +148,7 @@ impl From<JwkError> for Unusable {
     }
 }
 
-/// One issuer that is being read.
+/// An issuer that is being read.
 struct Reading<'r> {
     provider: &'r CryptoProvider,
     issuer: Issuer,
@@ -175,7 +178,7 @@ impl<'r> Reading<'r> {
         }
         self.read_texts(&mut entry)?;
         let material = core::mem::take(&mut self.issuer.material);
-        // A CRL is verified with the roots, in whatever order the two are given.
+        // A CRL is verified with the roots, whichever of the two is given first.
         let (crls, others): (Vec<_>, Vec<_>) =
             material.into_iter().partition(|one| one.field == Field::Crls);
         for one in others.iter().chain(&crls) {
@@ -232,7 +235,7 @@ impl<'r> Reading<'r> {
                 entry.roots.extend(imported.roots.iter().cloned().map(|root| self.mark(root)));
                 self.report(field, &imported.certificates, imported.next_update, None);
             }
-            // No method makes any other.
+            // No method creates any other.
             _ => {}
         }
         Ok(())
@@ -275,7 +278,7 @@ impl<'r> Reading<'r> {
         Ok(())
     }
 
-    /// Revocation of the signer of a list. Without a CA there is none to ask about.
+    /// CRLs for the signer of a list. Without a CA there are none.
     fn crls_of(
         &self,
         file: &ListFile,
@@ -311,7 +314,7 @@ impl<'r> Reading<'r> {
         })
     }
 
-    /// A list whose signer is unknown is for tests.
+    /// A list with an unknown signer is accepted for tests only.
     fn unsigned<T>(&self, taken: T) -> Result<T, Unusable> {
         match self.issuer.test_only {
             true => Ok(taken),
@@ -394,7 +397,7 @@ impl<'r> Reading<'r> {
     }
 }
 
-/// Which of several values of its field it is; `None`: it is the only one.
+/// The index of the value in its field; `None`: it is the only one.
 fn place(one: &Material, all: &[Material]) -> Option<usize> {
     let mut of_field = all.iter().filter(|other| other.field == one.field);
     let index = of_field.clone().position(|other| core::ptr::eq(other, one));

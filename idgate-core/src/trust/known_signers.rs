@@ -1,8 +1,10 @@
-//! Signers whose path was validated before. The same certificate, for the same entry, format,
-//! document type and mode, comes to the same path again until one of the dates that decide is
-//! passed; that saves parsing it and one signature check. Only what passed every check is kept, and
-//! what a presenter can vary is not looked at: a presenter can neither change what is known nor
-//! crowd it out, save with certificates that a trusted root issued.
+//! A cache of signers whose path was validated before. The same certificate, for the same entry,
+//! format, document type and mode, has the same path until a relevant date passes. This saves
+//! parsing it and one signature check.
+//!
+//! Only signers that passed every check are kept, and data that a presenter can vary is not part of
+//! the key. So a presenter cannot change the cache. Nor can a presenter displace entries, except
+//! with certificates that a trusted root issued.
 
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used)]
@@ -23,11 +25,11 @@ use crate::error::VerifyError;
 use crate::limits::{MAX_CERTIFICATES, MAX_KNOWN_SIGNER_BYTES, MAX_KNOWN_SIGNERS};
 use crate::time::UnixMillis;
 
-/// The signers that one trust snapshot has met. Nothing is forgotten one by one: when the younger
-/// generation is full, the older one goes.
+/// The signers that a trust snapshot has verified. Entries are not removed one by one: when the
+/// younger generation is full, the older one is dropped.
 #[derive(Default)]
 pub(crate) struct KnownSigners {
-    // Held for a look-up or an insertion, never during a signature check.
+    // Locked for a lookup or an insertion, never during a signature check.
     generations: Mutex<Generations>,
 }
 
@@ -46,30 +48,30 @@ struct Known {
     stable: Stable,
 }
 
-/// The time around an instant in which no date of the signer or of a root is passed: within it,
-/// path validation takes the same turns.
+/// The period around a time in which no date of the signer or of a root passes: within it, path
+/// validation has the same outcome.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Stable {
     from: UnixMillis,
-    /// Included.
+    /// Inclusive.
     until: UnixMillis,
 }
 
-/// What a signer is authenticated for.
+/// The purpose that a signer is authenticated for.
 #[derive(Clone, Copy)]
 pub(crate) struct Purpose<'p> {
     pub(crate) issuer: &'p TrustEntry,
-    /// `None`: an SD-JWT VC, which has roots of its own.
+    /// `None`: an SD-JWT VC, whose roots are separate.
     pub(crate) doc_type: Option<&'p str>,
     pub(crate) livemode: bool,
 }
 
 impl Purpose<'_> {
-    /// Authenticates the signer that stands first in `chain`, from what is `known` where possible.
-    /// Then [`Self::issuer`] is always that entry of the one snapshot.
+    /// Authenticates the signer at the start of `chain`, from the cache where possible.
+    /// [`Self::issuer`] must always be the same entry of the same snapshot.
     ///
     /// # Errors
-    /// As [`authenticate_chain`].
+    /// Those of [`authenticate_chain`].
     pub(crate) fn authenticate(
         self,
         known: Option<&KnownSigners>,
@@ -117,7 +119,8 @@ impl KnownSigners {
             return Ok(path);
         }
         let path = Arc::new(purpose.path(provider, chain, now)?);
-        // Over an intermediate, what the presenter sent beside the signer counts as well.
+        // If there is an intermediate, the outcome also depends on the other certificates that the
+        // presenter sent.
         if let Some(key) = key.filter(|_| path.is_below_root) {
             let Purpose { issuer, doc_type, livemode } = purpose;
             let stable = match doc_type {
@@ -175,7 +178,7 @@ impl Stable {
         stable
     }
 
-    /// `first_of_next`: from then on a turn may be another one.
+    /// `first_of_next`: from then on the outcome may differ.
     fn end_at(&mut self, first_of_next: UnixMillis, is_past: bool) {
         if is_past {
             self.from = self.from.max(first_of_next);
@@ -189,7 +192,7 @@ impl Stable {
     }
 }
 
-/// Each part after its length, so that no two inputs are one.
+/// Each part follows its length, so that no two inputs are equal.
 fn key(provider: &CryptoProvider, leaf: &[u8], purpose: Purpose<'_>) -> Key {
     let doc_type = purpose.doc_type.unwrap_or_default();
     let parts = [purpose.issuer.issuer_id.as_str().as_bytes(), doc_type.as_bytes(), leaf];

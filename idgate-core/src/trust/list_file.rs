@@ -1,4 +1,4 @@
-//! A list of certificates as it came, with the rules that it is taken by, and the report on it.
+//! A list of certificates as received, the rules for importing it, and the report about it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -13,7 +13,7 @@ use super::trusted_list::{ListMark, TrustedList};
 use crate::ids::IssuerId;
 use crate::time::UnixMillis;
 
-/// A VICAL, an ICAO Master List or a European trusted list, and the rules that it is taken by.
+/// A VICAL, an ICAO Master List or a European trusted list, with the rules for importing it.
 ///
 /// ```
 /// use idgate_core::{Issuer, UnixMillis, trust::ListFile};
@@ -33,47 +33,50 @@ pub struct ListFile {
 }
 
 impl ListFile {
-    /// A list that is read at `now`.
+    /// Creates a list that is read at `now`.
     pub fn new(bytes: impl Into<Vec<u8>>, now: UnixMillis) -> Self {
         let (signer_ca, former) = (None, None);
         Self { bytes: bytes.into(), now, signer_ca, crls: Vec::new(), allow_stale: false, former }
     }
 
-    /// The CA below which its signer must be, in PEM or DER; for a trusted list also the signer itself.
-    /// Without it anyone could have made the list, so it is taken for a test-only issuer alone.
+    /// Sets the CA that the list's signer must be below, in PEM or DER; for a trusted list it may
+    /// also be the signer itself. Without it anyone could have made the list, so only a test-only
+    /// issuer accepts it.
     pub fn signed_below(mut self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.signer_ca = Some(pem_or_der.into());
         self
     }
 
-    /// CRLs of that CA, in PEM or DER, for a trusted list: one that is given must be good for the signer of the list.
+    /// Adds CRLs of that CA, in PEM or DER, for a trusted list. Each must be valid for the signer
+    /// of the list and not revoke it.
     pub fn crls(mut self, pem_or_der: impl Into<Vec<u8>>) -> Self {
         self.crls.push(pem_or_der.into());
         self
     }
 
-    /// Takes a VICAL or a trusted list although a newer one is due.
+    /// Accepts a VICAL or a trusted list although a newer one is due.
     pub fn allow_stale(mut self) -> Self {
         self.allow_stale = true;
         self
     }
 
-    /// Holds a trusted list to the one before: it is of that type, from that organization, and not older.
+    /// Compares a trusted list with the previous one: it must have the same type and the same
+    /// organization, and must not be older.
     pub fn after(mut self, state: &ListState) -> Self {
         self.former = Some(state.clone());
         self
     }
 }
 
-/// How large it is.
+/// Shows the size.
 impl fmt::Debug for ListFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListFile").field("bytes", &self.bytes.len()).finish_non_exhaustive()
     }
 }
 
-/// The next trusted list of an issuer is held to this ([`ListFile::after`]). Keep it as text, for the time
-/// after a restart.
+/// The state of a trusted list, which the issuer's next list is compared with
+/// ([`ListFile::after`]). Store it as text if it must survive a restart.
 ///
 /// ```
 /// use idgate_core::trust::ListState;
@@ -83,7 +86,8 @@ impl fmt::Debug for ListFile {
 pub struct ListState {
     pub(super) mark: ListMark,
     pub(super) list_type: ListType,
-    /// Of the signer of the first one: any customer of its CA could publish lists otherwise.
+    /// The organization of the first list's signer. Without it any customer of its CA could publish
+    /// lists.
     pub(super) organization: Option<String>,
 }
 
@@ -123,7 +127,7 @@ impl fmt::Display for ListState {
     }
 }
 
-/// A text that is not a [`ListState`].
+/// The error for a text that is not a [`ListState`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct NotAListState;
@@ -152,7 +156,7 @@ impl core::str::FromStr for ListState {
     }
 }
 
-/// A report on a list that an issuer was given.
+/// A report on a list that was given for an issuer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ListReport {
@@ -160,12 +164,12 @@ pub struct ListReport {
     pub issuer: IssuerId,
     /// The kind of list.
     pub field: Field,
-    /// How many certificates it brought.
+    /// The number of imported certificates.
     pub taken: usize,
-    /// Those that cannot be used: the subject (RFC 4514), and why.
+    /// Certificates that cannot be used: the subject (RFC 4514) and the reason.
     pub skipped: Vec<(String, String)>,
-    /// When a newer list is due. A trusted list no longer counts from then on.
+    /// When a newer list is due. From then on a trusted list is no longer in force.
     pub next_update: Option<UnixMillis>,
-    /// Of a trusted list: what the next one is held to.
+    /// For a trusted list: the state that the next one is compared with.
     pub state: Option<ListState>,
 }

@@ -1,5 +1,5 @@
-//! What signers below a CA of a trusted list must look like. Such a CA may sign much else, so a mark
-//! keeps its other certificates out.
+//! Rules for signers below a CA of a trusted list. Such a CA may sign many other certificates, so a
+//! mark is required that keeps these out.
 
 use super::profile::{Broken, SignerProfile, check_document_signer, check_unmarked_signer};
 use super::sd_jwt_profile::has_one_of;
@@ -9,8 +9,8 @@ use crate::trust::certificate::Certificate;
 use crate::trust::listing::{ListFacts, ListProfile, ListType};
 use crate::trust::oid::Oid;
 
-/// A signer of mdocs below a CA of a trusted list: by the profile of ISO/IEC 18013-5, or by its
-/// qcStatement (ETSI TS 119 412-6), which is given to nobody but issuers.
+/// Rules for a signer of mdocs below a CA of a trusted list: the profile of ISO/IEC 18013-5, or its
+/// qcStatement (ETSI TS 119 412-6), which only issuers receive.
 pub(crate) fn check_listed_signer(
     signer: &Certificate<'_>,
     issuer_key_identifier: Option<&[u8]>,
@@ -32,8 +32,8 @@ pub(crate) fn check_listed_signer(
     }
 }
 
-/// A signer of SD-JWT VCs below a CA of a trusted list: what marks it as an issuer. `ekus` are those of
-/// document signers, `sd_jwt_ekus` those that the operator demands of signers of SD-JWT VCs.
+/// The mark of an issuer in a signer of SD-JWT VCs below a CA of a trusted list. `ekus` are those
+/// of document signers, `sd_jwt_ekus` those that the operator requires of signers of SD-JWT VCs.
 pub(crate) fn check_listed_mark(
     signer: &Certificate<'_>,
     ekus: &[Oid],
@@ -62,9 +62,10 @@ fn has_usage_of(signer: &Certificate<'_>, ekus: &[Oid]) -> bool {
     !usages.is_empty() && usages.iter().all(is_accepted)
 }
 
-/// The qcStatement that issuers on such a list carry: QcType id-etsi-qct-pid, or QcPSB
-/// (ETSI TS 119 412-6). The Commission's lists of mDL and of proofs of age have none of their own. Those of qualified
-/// certificates do not mark a qualified provider: every customer of a qualified CA has them.
+/// Whether it has the qcStatement of issuers on such a list: QcType id-etsi-qct-pid, or QcPSB (ETSI
+/// TS 119 412-6). The Commission's lists of mDL and of proofs of age have none of their own. The
+/// qcStatements of qualified certificates do not mark a qualified provider: every customer of a
+/// qualified CA has them.
 fn has_qc_statement(signer: &Certificate<'_>, list_type: ListType) -> bool {
     let extension = signer.extensions().iter().find(|own| own.oid.as_bytes() == QC_STATEMENTS);
     let statements = extension.and_then(|own| Reader::within(own.value, der::SEQUENCE));

@@ -1,5 +1,5 @@
-//! What a trusted list says of a certificate: whose it is, for how long, and what the signers below it
-//! must look like. It goes with the certificate into the trust entry.
+//! The statements of a trusted list about a certificate: its provider, its period, and the rules
+//! for signers below it. They are stored with the certificate in the trust entry.
 
 mod kind;
 mod listed_by;
@@ -17,19 +17,19 @@ use crate::time::UnixMillis;
 use crate::trust::certificate::Certificate;
 use crate::trust::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATION_NAME};
 
-/// A provider of a trusted list, as the list has it.
+/// A provider as named in a trusted list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrustServiceProvider {
     /// `TEName`, the English one if there is one.
     pub name: String,
-    /// The registration identifiers in `TETradeName`, as organizationIdentifier has them.
+    /// The registration identifiers in `TETradeName`, in the form of organizationIdentifier.
     pub identifiers: Vec<String>,
-    /// The responsible state, as certificates write it (ISO 3166-1).
+    /// The responsible state, with the code that certificates use (ISO 3166-1).
     pub country: Option<String>,
     /// Every `TEName`.
     pub(crate) names: Vec<String>,
-    /// Tells apart what else is equal.
+    /// Distinguishes providers that are otherwise equal.
     pub(crate) place: usize,
 }
 
@@ -40,8 +40,8 @@ impl TrustServiceProvider {
         self.identifiers.first().map(String::as_str)
     }
 
-    /// Whether the subject of a certificate names it: by its organizationIdentifier, or without one
-    /// by its organizationName.
+    /// Whether the subject of a certificate names this provider: by its organizationIdentifier, or
+    /// if it has none by its organizationName.
     fn is_named_by(&self, signer: &Certificate<'_>) -> bool {
         let subject = signer.subject().as_raw();
         let identifiers = names::attribute_texts(subject, ORGANIZATION_IDENTIFIER);
@@ -58,7 +58,7 @@ impl TrustServiceProvider {
     }
 }
 
-/// As results have it: `name`, `identifier`, `country`.
+/// The form in results: `name`, `identifier`, `country`.
 impl Serialize for TrustServiceProvider {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut told = serializer.serialize_struct("TrustServiceProvider", 3)?;
@@ -69,29 +69,30 @@ impl Serialize for TrustServiceProvider {
     }
 }
 
-/// What must mark the signer of a credential below a listed CA, which may sign much else.
+/// The mark that the signer of a credential must have below a listed CA, because the CA may sign
+/// many other certificates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListProfile {
-    /// One of the entry's extended key usages; mdocs keep ISO/IEC 18013-5 B.1.4.
+    /// One of the entry's extended key usages; mdocs must follow ISO/IEC 18013-5 B.1.4.
     Iso,
-    /// The qcStatement of the kind of provider (ETSI TS 119 412-6); for mdocs, B.1.4 without its limit
-    /// on lifetimes and its issuerAltName.
+    /// The qcStatement of the kind of provider (ETSI TS 119 412-6); for mdocs, B.1.4 without its
+    /// limit on lifetimes and its issuerAltName.
     Etsi,
-    /// One of the two.
+    /// Either of the two.
     Either,
-    /// Nothing: every certificate of the CA may sign credentials.
+    /// None: every certificate of the CA may sign credentials.
     Any,
 }
 
 impl ListProfile {
-    /// From its name, as `either`.
+    /// Returns the profile with this name, for example `either`.
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [Self::Iso, Self::Etsi, Self::Either, Self::Any];
         all.into_iter().find(|known| known.name() == name)
     }
 
-    /// Its name, as `either`.
+    /// Returns the name, for example `either`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iso => "iso",
@@ -101,7 +102,7 @@ impl ListProfile {
         }
     }
 
-    /// What signers are measured by where the operator says nothing.
+    /// The default for lists of this type.
     pub const fn of(list_type: ListType) -> Self {
         match list_type {
             ListType::Mdl | ListType::Av => Self::Iso,
@@ -110,23 +111,23 @@ impl ListProfile {
     }
 }
 
-/// What all certificates of a list have in common.
+/// The facts that all certificates of a list share.
 #[derive(Debug)]
 pub(crate) struct ListFacts {
-    /// Where it comes from, for people.
+    /// The source of the list, for people.
     pub(crate) name: String,
     pub(crate) list_type: ListType,
     pub(crate) sequence: u64,
-    /// From then on it vouches for nobody; `None`: the operator lets it go on.
+    /// When the list stops being in force; `None`: the operator allows stale lists.
     pub(crate) until: Option<UnixMillis>,
     pub(crate) profile: ListProfile,
 }
 
-/// What a list says of one certificate.
+/// The statements of a list about one certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing {
     pub(crate) list: Arc<ListFacts>,
-    /// Whose it is, and from when on.
+    /// The providers, each with the time from which it counts.
     listed: Vec<(Arc<TrustServiceProvider>, UnixMillis)>,
 }
 
@@ -139,7 +140,7 @@ impl Listing {
         Self { list, listed: [(provider, from)].into() }
     }
 
-    /// The certificate is another service's, too.
+    /// Adds the entry of another service with the same certificate.
     pub(crate) fn join(&mut self, other: Self) {
         for (provider, from) in other.listed {
             match self.listed.iter_mut().find(|(known, _)| *known == provider) {
@@ -153,7 +154,7 @@ impl Listing {
         self.listed.iter().map(|(provider, _)| provider)
     }
 
-    /// Whether the list vouches for the certificate at `now`.
+    /// Whether the list is in force for the certificate at `now`.
     pub(crate) fn is_in_force(&self, now: UnixMillis) -> bool {
         !self.is_over(now) && self.listed.iter().any(|(_, from)| *from <= now)
     }
@@ -163,7 +164,7 @@ impl Listing {
         self.list.until.is_some_and(|until| until <= now)
     }
 
-    /// The instants from which on [`Self::is_in_force`] or [`Self::attribute`] may answer otherwise.
+    /// The times at which the result of [`Self::is_in_force`] or [`Self::attribute`] may change.
     pub(crate) fn turns(&self) -> impl Iterator<Item = UnixMillis> {
         self.listed.iter().map(|(_, from)| *from).chain(self.list.until)
     }
@@ -172,7 +173,7 @@ impl Listing {
         self.providers().any(|own| own == provider)
     }
 
-    /// Which provider it is that signs with `signer`, the certificate itself or one below it.
+    /// The provider that signs with `signer`, which is the certificate itself or one below it.
     pub(crate) fn attribute(&self, signer: &Certificate<'_>, now: UnixMillis) -> ListedBy {
         let current = self.listed.iter().filter(|(_, from)| *from <= now);
         let mut providers: Vec<Arc<TrustServiceProvider>> =
@@ -187,7 +188,7 @@ impl Listing {
     }
 }
 
-/// The listing of what is trusted; none where the operator alone trusts it.
+/// The listing of a trusted certificate; none if only the operator trusts it.
 #[derive(Clone, Default)]
 pub(crate) struct OfList(Option<Arc<Listing>>);
 
@@ -196,7 +197,7 @@ impl OfList {
         Self(Some(Arc::new(listing)))
     }
 
-    /// It is another service's of the list, too.
+    /// Adds the entry of another service of the list.
     pub(crate) fn join(&mut self, other: Listing) {
         if let Some(own) = &mut self.0 {
             Arc::make_mut(own).join(other);
@@ -211,7 +212,7 @@ impl OfList {
         self.0.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
     }
 
-    /// Whether the list vouches for it at `now`, if there is one.
+    /// Whether the list, if there is one, is in force for the certificate at `now`.
     pub(crate) fn is_in_force(&self, now: UnixMillis) -> bool {
         self.get().is_none_or(|listing| listing.is_in_force(now))
     }

@@ -1,6 +1,6 @@
 //! ICAO Master Lists (Doc 9303-12): CMS SignedData (RFC 5652) around a SET of certificates. The
-//! list is authenticated as a whole; then each certificate is taken by its raw DER, and one that
-//! cannot be used is listed, never fatal.
+//! list is authenticated as a whole. Then each certificate is imported by its raw DER; an unusable
+//! one is reported, and the others are imported.
 
 mod cms;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
@@ -29,24 +29,25 @@ const MASTER_LIST: &[u8] = b"\x67\x81\x08\x01\x01\x02";
 /// 2.23.136.1.1.3
 const MASTER_LIST_SIGNER: &[u8] = b"\x67\x81\x08\x01\x01\x03";
 
-/// The roots of a list, and what became of each certificate in it.
+/// The roots of a list, and the outcome for each certificate in it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportedList {
-    /// Every certificate that can be used, also those that are expired: they are known, and
-    /// trusted for nothing.
+    /// Every usable certificate, including expired ones: they are known, but nothing is trusted
+    /// through them.
     pub roots: Vec<TrustAnchor>,
     /// Every certificate, in the order of the list.
     pub certificates: Vec<ListedCertificate>,
-    /// When the list was signed, as its signer says.
+    /// When the list was signed, according to its signer.
     pub signed_at: Option<UnixMillis>,
-    /// When a newer list is due, for lists that say so.
+    /// When a newer list is due, if the list says so.
     pub next_update: Option<UnixMillis>,
-    /// Whether a CA of the operator's vouches for its signer. If not, anybody may have made it.
+    /// Whether the signer is below a CA that the operator named. If not, anyone may have made the
+    /// list.
     pub signer_is_known: bool,
 }
 
-/// One certificate of a list. As reports have it: `sha256`, `subject`, `country`, `key`, `expired`,
+/// One certificate of a list. Reports have it as `sha256`, `subject`, `country`, `key`, `expired`,
 /// `skipped_because`.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -54,32 +55,32 @@ pub struct ListedCertificate {
     /// SHA-256 of its DER.
     #[serde(serialize_with = "as_hex")]
     pub sha256: [u8; 32],
-    /// Its subject (RFC 4514); empty when it cannot be read.
+    /// Its subject (RFC 4514); empty if it cannot be read.
     pub subject: String,
     /// countryName of its subject.
     pub country: Option<String>,
-    /// The kind of its key, as `RSA 4096`; empty when it cannot be used.
+    /// The kind of its key, for example `RSA 4096`; empty if it cannot be used.
     #[serde(rename = "key")]
     pub key_kind: String,
-    /// Whether it is past its dates.
+    /// Whether it has expired.
     pub expired: bool,
-    /// What became of it.
+    /// The outcome.
     #[serde(rename = "skipped_because", serialize_with = "as_reason")]
     pub outcome: ListOutcome,
 }
 
 impl ListedCertificate {
-    /// Why it was skipped; `None`: it was not.
+    /// Why it was skipped; `None`: it was imported.
     pub fn skipped_because(&self) -> Option<&str> {
         self.outcome.why_not()
     }
 }
 
-/// What became of a certificate in a list.
+/// The outcome for a certificate in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListOutcome {
-    /// It is a root now, though one that is trusted for nothing when it is past its dates.
+    /// It became a root; if it has expired, nothing is trusted through it.
     Usable,
     /// It was skipped; the text says why.
     Unusable(String),
@@ -102,14 +103,16 @@ fn as_reason<S: Serializer>(outcome: &ListOutcome, serializer: S) -> Result<S::O
     outcome.why_not().serialize(serializer)
 }
 
-/// Reads a Master List. Its signer must lead to one of `signer_cas`, and all certificates of the path must
-/// be valid now: the time of signing is the signer's own word. Without
-/// `signer_cas` its digest and its signature are checked with a certificate that it brings along:
-/// it was not damaged, but anybody may have made it. For test material only.
+/// Reads a Master List. Its signer must lead to one of `signer_cas`, and all certificates of the
+/// path must be valid now, because the time of signing is only the signer's own claim.
+///
+/// Without `signer_cas` the digest and the signature are checked with a certificate from the list
+/// itself. This shows that the list is undamaged, but anyone may have made it. For test material
+/// only.
 ///
 /// # Errors
-/// The file is not a Master List, was changed, is not signed under `signer_cas`, or is dated ahead
-/// of `now`.
+/// The file is not a Master List, was changed, is not signed under `signer_cas`, or is dated after
+/// `now`.
 pub fn import_master_list(
     provider: &CryptoProvider,
     file: &[u8],
@@ -118,7 +121,7 @@ pub fn import_master_list(
 ) -> Result<ImportedList, TrustMaterialError> {
     let signed = SignedData::parse(file)?;
     if signed.content_type != MASTER_LIST {
-        return Err(error("is CMS, but no Master List"));
+        return Err(error("is CMS, but not a Master List"));
     }
     let signed_at = authenticate(provider, &signed, signer_cas, now)?;
     let certificates = certificates_of(signed.content)
@@ -133,7 +136,7 @@ pub fn import_master_list(
     Ok(ImportedList { roots, certificates: listed, signed_at, next_update: None, signer_is_known })
 }
 
-/// One certificate of a list, as a root if it can be one.
+/// Reads a certificate of a list as a root, if possible.
 pub(super) fn take(
     provider: &CryptoProvider,
     der: &[u8],
@@ -160,7 +163,7 @@ pub(super) fn take(
     }
 }
 
-/// A certificate of a list that is no root.
+/// A certificate of a list that is not a root.
 pub(super) fn describe(
     provider: &CryptoProvider,
     der: &[u8],
@@ -186,8 +189,8 @@ fn is_past(not_after: UnixMillis, now: UnixMillis) -> bool {
     !is_within(UnixMillis(0), not_after, now)
 }
 
-/// When it was signed, once one signer has signed it, and leads to one of `cas` if there are any to
-/// lead to.
+/// Returns the time of signing, after the check that a signer signed it and leads to one of `cas`,
+/// if there are any.
 fn authenticate(
     provider: &CryptoProvider,
     signed: &SignedData<'_>,

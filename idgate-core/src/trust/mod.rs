@@ -1,4 +1,4 @@
-//! Who is trusted, for what: an immutable snapshot that the embedder builds and shares.
+//! The trusted issuers: an immutable snapshot that the embedder builds and shares.
 
 pub(crate) mod anchors;
 pub(crate) mod bare_key;

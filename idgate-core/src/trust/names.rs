@@ -1,4 +1,4 @@
-//! Distinguished names: compared as RFC 5280 7.1 says, printed as RFC 4514 says.
+//! Distinguished names: compared by RFC 5280 7.1, printed by RFC 4514.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -25,10 +25,10 @@ pub(crate) const ORGANIZATIONAL_UNIT_NAME: &[u8] = b"\x55\x04\x0b";
 /// 2.5.4.97
 pub(crate) const ORGANIZATION_IDENTIFIER: &[u8] = b"\x55\x04\x61";
 
-/// A Name in a form in which equal names are equal bytes: text without regard to string type,
-/// case and runs of white space, everything else as it stands; the order of RDNs counts, the
-/// order inside an RDN does not. `None`: not a Name, or longer than [`MAX_NAME_BYTES`], which a
-/// short one may become: one character has a compatibility form of eighteen.
+/// The name in a form in which equal names are equal bytes. String type, case and runs of white
+/// space are ignored in text; other values are compared as they are. The order of RDNs matters, the
+/// order inside an RDN does not. `None`: not a Name, or longer than [`MAX_NAME_BYTES`]. A short
+/// name may become that long, because one character has a compatibility form of eighteen.
 pub(crate) fn canonical(name: &[u8]) -> Option<Vec<u8>> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn attribute_texts<'a>(name: &'a [u8], oid: &[u8]) -> Vec<Cow<'a, str
     texts
 }
 
-/// The name as RFC 4514 text: the last RDN first. Empty for what is not a Name.
+/// The name as RFC 4514 text, with the last RDN first. Empty if the bytes are not a Name.
 pub(crate) fn rfc4514(name: &[u8]) -> String {
     let mut rdns = Vec::new();
     if let Some(mut reader) = Reader::within(name, der::SEQUENCE) {
@@ -76,7 +76,7 @@ struct Attribute<'a> {
     value: Tlv<'a>,
 }
 
-/// The attributes of one RDN; a `None` ends what cannot be read.
+/// The attributes of one RDN; a `None` ends them at unreadable bytes.
 struct Rdn<'a>(Reader<'a>);
 
 impl<'a> Iterator for Rdn<'a> {
@@ -98,7 +98,7 @@ impl<'a> Iterator for Rdn<'a> {
     }
 }
 
-/// Lengths stand before what they measure, so no two lists of attributes give the same bytes.
+/// Lengths precede the values, so no two lists of attributes give the same bytes.
 fn canonical_attribute(attribute: &Attribute<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(attribute.oid.len() + attribute.value.raw.len() + 9);
     push_length(&mut out, attribute.oid.len());
@@ -135,7 +135,7 @@ fn text<'a>(value: &Tlv<'a>) -> Option<Cow<'a, str>> {
         UTF8 | NUMERIC | PRINTABLE | IA5 => {
             core::str::from_utf8(value.content).ok().map(Cow::Borrowed)
         }
-        // What issuers put there in practice is Latin-1.
+        // In practice, issuers put Latin-1 there.
         TELETEX => Some(value.content.iter().copied().map(char::from).collect()),
         BMP => {
             let (units, rest) = value.content.as_chunks::<2>();
@@ -147,8 +147,8 @@ fn text<'a>(value: &Tlv<'a>) -> Option<Cow<'a, str>> {
     }
 }
 
-/// Without case, compatibility forms and superfluous white space (RFC 4518 2). `None`: longer than
-/// `limit` bytes that way.
+/// The text without case, compatibility forms and superfluous white space (RFC 4518 2). `None`: the
+/// result is longer than `limit` bytes.
 fn folded(text: &str, limit: usize) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -159,7 +159,8 @@ fn folded(text: &str, limit: usize) -> Option<String> {
         if word.is_ascii() {
             out.extend(word.chars().map(|c| c.to_ascii_lowercase()));
         } else {
-            // No character takes less than a byte, so what is cut off here is over the limit below.
+            // Each character takes at least a byte, so text that is cut off here is over the limit
+            // below.
             let composed: String = word.nfkc().take(limit.saturating_add(1)).collect();
             out.push_str(&caseless::default_case_fold_str(&composed));
         }
@@ -170,13 +171,13 @@ fn folded(text: &str, limit: usize) -> Option<String> {
     Some(out)
 }
 
-/// Whether two texts are one without case, compatibility forms and superfluous white space.
+/// Whether two texts are equal, ignoring case, compatibility forms and superfluous white space.
 pub(crate) fn is_same_text(one: &str, other: &str) -> bool {
     let folded = |text| folded(text, MAX_NAME_BYTES);
     folded(one).is_some_and(|one| folded(other) == Some(one))
 }
 
-/// `CN=text`, or the type in dots and the value in hex where RFC 4514 knows no name (2.3, 2.4).
+/// `CN=text`, or the type in dots and the value in hex where RFC 4514 has no name (2.3, 2.4).
 fn attribute_text(attribute: &Attribute<'_>) -> String {
     let mut out = String::new();
     match (keyword(attribute.oid), text(&attribute.value)) {
@@ -221,7 +222,7 @@ fn push_escaped(out: &mut String, text: &str) {
             '"' | '+' | ',' | ';' | '<' | '>' | '\\' => out.extend(['\\', c]),
             '#' if at == 0 => out.push_str("\\#"),
             _ if is_edge_space => out.push_str("\\ "),
-            // A terminal would obey them.
+            // A terminal would interpret them.
             _ if c.is_control() || is_bidi_control(c) => {
                 for byte in c.encode_utf8(&mut [0; 4]).bytes() {
                     let written = write!(out, "\\{byte:02x}");
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_folds_to_more_than_1_kib_equals_none() {
+    fn a_name_that_folds_to_more_than_1_kib_equals_nothing() {
         // 18 characters, 33 bytes.
         let long = |count: usize| {
             let value = [
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_equals_none() {
+    fn bytes_that_are_not_a_name_equal_nothing() {
         let whole = cn(UTF8, "Utopia");
         for len in 0..whole.len() {
             assert_eq!(canonical(&whole[..len]), None, "{len}");

@@ -1,4 +1,4 @@
-//! Object identifiers, as operators write them and as certificates carry them.
+//! Object identifiers, as operators write them and as certificates contain them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ pub struct Oid {
 }
 
 impl Oid {
-    /// From dotted decimal, as `1.0.18013.5.1.2`: at least two arcs, each below 2^64.
+    /// Parses dotted decimal, for example `1.0.18013.5.1.2`: at least two arcs, each below 2^64.
     pub fn parse(dotted: &str) -> Option<Self> {
         let mut arcs = dotted.split('.').map(arc);
         let (first, second) = (arcs.next()??, arcs.next()??);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_oid() {
+    fn refuses_text_that_is_not_an_oid() {
         for text in [
             "",
             "1",

@@ -1,34 +1,36 @@
-//! Credentials whose status cannot be had: the operator and the request weigh that risk (ARF 3.0, VCR_14).
+//! Credentials whose status list cannot be fetched: the operator and the request decide about that
+//! risk (ARF 3.0, VCR_14).
 
 use serde::{Deserialize, Serialize};
 
-/// The treatment of a credential whose status list cannot be had: its host cannot be reached, answers too
-/// late or with an error status, or has nothing but a list that is past its end. A status
-/// that is unknown for another reason is refused.
+/// The treatment of a credential whose status list cannot be fetched: its host cannot be reached,
+/// answers too late or with an error status, or has only an expired list. A status that is unknown
+/// for another reason is always refused.
 ///
-/// A list that came and fails a check decides as ever, and so does the CRL of the credential's signer.
-/// An entry that demands a status ([`RevocationPolicy::Required`](crate::trust::RevocationPolicy::Required)) refuses always.
+/// A list that was fetched but fails a check is still decisive, and so is the CRL of the
+/// credential's signer. An entry that requires a status
+/// ([`RevocationPolicy::Required`](crate::trust::RevocationPolicy::Required)) always refuses.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OnUnknownRevocation {
-    /// It is refused.
+    /// The credential is refused.
     #[default]
     Refuse,
-    /// It is accepted, and the result says so. A request may demand a refusal.
+    /// The credential is accepted, and the result says so. A request may require refusal.
     Accept,
-    /// A request may accept it. Without its word it is refused.
+    /// A request may accept it. Without that it is refused.
     Tenant,
 }
 
 impl OnUnknownRevocation {
-    /// From its name, as `refuse`.
+    /// Returns the value with this name, for example `refuse`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Refuse, Self::Accept, Self::Tenant].into_iter().find(|known| known.name() == name)
     }
 
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Refuse => "refuse",
@@ -37,7 +39,7 @@ impl OnUnknownRevocation {
         }
     }
 
-    /// Whether it accepts the credential for a request that says `wish`.
+    /// Whether the credential is accepted for a request with this `wish`.
     pub(super) fn accepts(self, wish: Option<UnknownRevocation>) -> bool {
         match self {
             Self::Refuse => false,
@@ -47,19 +49,19 @@ impl OnUnknownRevocation {
     }
 }
 
-/// The word of a request on credentials whose status list cannot be had.
+/// A request's choice for credentials whose status list cannot be fetched.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnknownRevocation {
     /// They are refused, whatever their trust entries say.
     Refuse,
-    /// They are accepted, as far as their trust entries leave that to the request.
+    /// They are accepted if their trust entries leave that to the request.
     Accept,
 }
 
 impl UnknownRevocation {
-    /// From its name, as `refuse`.
+    /// Returns the value with this name, for example `refuse`.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "refuse" => Some(Self::Refuse),
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_may_always_refuse_and_accepts_only_what_the_entry_leaves_to_it() {
+    fn a_request_may_always_refuse_and_accepts_only_if_the_entry_allows_it() {
         use OnUnknownRevocation::{Accept, Refuse, Tenant};
         let wishes = [None, Some(UnknownRevocation::Refuse), Some(UnknownRevocation::Accept)];
         let accepts = |choice: OnUnknownRevocation| wishes.map(|wish| choice.accepts(wish));

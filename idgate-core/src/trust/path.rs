@@ -1,6 +1,7 @@
-//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, HAIP 6.1.1, RFC 5280 6.1).
-//! Candidates are found by name and key identifier and decided by signature; every root of a name is
-//! tried, within a budget of signature checks. What the presenter sends is never trusted by itself.
+//! Path validation from a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, HAIP
+//! 6.1.1, RFC 5280 6.1). Candidates are found by name and key identifier and confirmed by
+//! signature. Every root of a name is tried, within a budget of signature checks. Certificates from
+//! the presenter are never trusted by themselves.
 
 pub(super) mod search;
 mod status_signer;
@@ -28,15 +29,15 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
 
-/// Authenticates the document signer that stands first in `chain`, the DER certificates of an x5chain
-/// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer stands directly under a
-/// root; test mode takes one intermediate (decisions 7).
+/// Authenticates the document signer at the start of `chain`, the DER certificates of an x5chain
+/// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer must be directly below a
+/// root; test mode allows one intermediate (decisions 7).
 ///
 /// # Errors
 /// `limit_exceeded`: more than 10 certificates, a signer beyond the limits of a certificate, or a
-/// search beyond its budget. `untrusted_issuer`: the entry has nothing that
-/// serves this mode and document type. `certificate_expired`: a certificate of the path is outside
-/// its dates. `chain_invalid`: everything else.
+/// search beyond its budget. `untrusted_issuer`: the entry has no material for this mode and
+/// document type. `certificate_expired`: a certificate of the path is outside its validity period.
+/// `chain_invalid`: everything else.
 pub(crate) fn authenticate_chain(
     provider: &CryptoProvider,
     chain: &[&[u8]],
@@ -91,14 +92,14 @@ fn document_signer(
     verified(&signer, Anchor::Root(&path), now)
 }
 
-/// Authenticates the SD-JWT VC issuer that stands first in `chain`, the certificates of an `x5c`
-/// header: its path leads to a root for SD-JWT VC of the entry, over any intermediates, or it is
-/// pinned (HAIP 6.1.1), and its certificate is for signing SD-JWT VCs (RFC 5280 4.2.1.12). An anchor
-/// in the chain is not trusted for being there.
+/// Authenticates the SD-JWT VC issuer at the start of `chain`, the certificates of an `x5c` header.
+/// Its path leads to one of the entry's SD-JWT VC roots, over any intermediates, or it is pinned
+/// (HAIP 6.1.1), and its certificate is for signing SD-JWT VCs (RFC 5280 4.2.1.12). A root in the
+/// chain is not trusted because it is there.
 ///
 /// # Errors
-/// As [`authenticate_chain`], but for documents' types and profile. `chain_invalid`: the certificate is
-/// for other things.
+/// Those of [`authenticate_chain`], except for document types and profile. `chain_invalid`: the
+/// certificate is for other purposes.
 pub(crate) fn authenticate_sd_jwt_chain(
     provider: &CryptoProvider,
     chain: &[&[u8]],
@@ -148,11 +149,12 @@ fn sd_jwt_signer(
     Ok(path)
 }
 
-/// Authenticates a signer whose path leads to one of `roots` through at most `max_intermediates`;
-/// only one that is self-signed and a key usage without digitalSignature are refused.
+/// Authenticates a signer whose path leads to one of `roots` through at most `max_intermediates`.
+/// The only further rules: it must not be self-signed, and a key usage must include
+/// digitalSignature.
 ///
 /// # Errors
-/// As [`authenticate_chain`].
+/// Those of [`authenticate_chain`].
 #[cfg(feature = "internals")]
 pub(crate) fn authenticate_below(
     provider: &CryptoProvider,
@@ -181,7 +183,7 @@ fn signer_below<'c, 'r>(
     Ok((signer, path, root))
 }
 
-/// In live mode, replaces the error of a chain that names a sandbox's certificate by the reason for it.
+/// In live mode, replaces the error of a chain with a sandbox's certificate by the actual reason.
 fn name_sample(
     error: VerifyError,
     chain: &[&[u8]],
@@ -210,7 +212,8 @@ fn below<'p>(
     now: UnixMillis,
 ) -> Result<(VerifiedPath, &'p TrustAnchor), VerifyError> {
     let path = search.path(signer, max_intermediates)?;
-    // Not before there is a path: until then nobody shall choose what a signature check costs.
+    // Only after a path is found: before that a presenter could choose the cost of a signature
+    // check.
     if signer.is_self_signed(provider) {
         return Err(path_error("is self-signed, and is not pinned"));
     }
@@ -221,14 +224,14 @@ fn below<'p>(
     Ok((verified(signer, Anchor::Root(&path), now)?, path.root))
 }
 
-/// Whom a path from `signer` over `intermediates` may lead to.
+/// The names of the possible issuers of a path from `signer` over `intermediates`.
 fn issuers(signer: &Certificate<'_>, intermediates: &[Certificate<'_>]) -> Vec<Vec<u8>> {
     let all = core::iter::once(signer).chain(intermediates);
     all.filter_map(|one| names::canonical(one.issuer().as_raw())).collect()
 }
 
-/// Authenticates the signer of a list of roots: `signer` carries the extended key usage, and its
-/// path leads to one of `cas`, through at most two of `others`.
+/// Authenticates the signer of a list of roots: `signer` must have the extended key usage, and its
+/// path must lead to one of `cas`, through at most two of `others`.
 pub(super) fn authenticate_list_signer(
     provider: &CryptoProvider,
     signer: &Certificate<'_>,
@@ -251,8 +254,8 @@ pub(super) fn authenticate_list_signer(
     }
 }
 
-/// Path validation as RFC 5280 6.1 has it, without the profile of ISO/IEC 18013-5: what certificate
-/// test suites exercise. Whether the path is valid.
+/// Whether the path is valid by RFC 5280 6.1, without the profile of ISO/IEC 18013-5. Certificate
+/// test suites use this.
 #[cfg(feature = "internals")]
 pub fn is_valid_rfc5280_path(
     provider: &CryptoProvider,
@@ -277,13 +280,13 @@ fn split<'c, 'a>(chain: &'c [&'a [u8]]) -> Result<(&'a [u8], &'c [&'a [u8]]), Ve
     Ok((leaf, rest))
 }
 
-/// Those that can be read: the others cannot be part of a path.
+/// The readable ones: the others cannot be part of a path.
 fn parse_all<'a>(chain: &[&'a [u8]]) -> Vec<Certificate<'a>> {
     chain.iter().filter_map(|der| Certificate::parse(der).ok()).collect()
 }
 
-/// A pinned signer answers for itself, with nothing but its dates. Its issuer is only looked up
-/// for its CRL.
+/// A pinned signer is trusted directly; only its validity period is checked. Its issuer is looked
+/// up only for its CRL.
 fn pinned(
     own: &PinnedSigner,
     signer: &Certificate<'_>,
@@ -296,7 +299,7 @@ fn pinned(
     verified(signer, Anchor::Pinned { own, issuer: path.map(|path| path.issuer_der()) }, now)
 }
 
-/// The signer of that certificate, if the list that names it still does.
+/// The signer with that certificate, if the list that names it is still in force.
 fn named<'s>(
     mut signers: impl Iterator<Item = &'s PinnedSigner>,
     leaf: &[u8],
@@ -329,7 +332,7 @@ impl From<Failure> for VerifyError {
 }
 
 fn no_list_vouches() -> VerifyError {
-    untrusted("the trusted list does not vouch for anybody now: its next issue is due")
+    untrusted("the trusted list is not in force now: its next issue is due")
 }
 
 const fn untrusted(detail: &'static str) -> VerifyError {

@@ -11,11 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use super::anchors::TrustMaterialError;
 use crate::codec::der::{self, Reader};
 
-/// Every block of `label` in a PEM file, whatever text stands around it, or every element of a
-/// DER file, as `CERTIFICATE` or `X509 CRL`.
+/// Returns every block of `label` in a PEM file, whatever text surrounds it, or every element of a
+/// DER file. `label` is `CERTIFICATE` or `X509 CRL`.
 ///
 /// # Errors
-/// The file holds none, is damaged, or holds a private key.
+/// The file has none, is damaged, or has a private key.
 pub fn pem_or_der(file: &[u8], label: &str) -> Result<Vec<Vec<u8>>, TrustMaterialError> {
     let blocks = match core::str::from_utf8(file) {
         Ok(text) if text.contains("-----BEGIN ") => pem_blocks(text, label)?,

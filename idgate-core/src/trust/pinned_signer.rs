@@ -1,4 +1,4 @@
-//! Signers that are trusted without a root, each known by its raw DER.
+//! Signers that are trusted without a root, identified by their raw DER.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -24,19 +24,19 @@ pub struct PinnedSigner {
     not_after: UnixMillis,
     is_sample: bool,
     has_unreadable_issuer_alt_name: bool,
-    /// Whether it serves test-mode sessions only.
+    /// Whether it is for test-mode sessions only.
     pub test_only: bool,
     /// The document types that it may sign for; empty: any.
     pub(super) doc_types: Vec<DocType>,
-    /// What a trusted list says of it.
+    /// The trusted list's statements about the signer.
     pub(super) of_list: OfList,
 }
 
 impl PinnedSigner {
-    /// From a certificate in DER.
+    /// Reads a certificate in DER.
     ///
     /// # Errors
-    /// It is not a certificate, or its key is not on P-256, P-384 or P-521.
+    /// The bytes are not a certificate, or the key is not on P-256, P-384 or P-521.
     pub fn from_der(provider: &CryptoProvider, der: &[u8]) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
         let key = certificate.key()?;
@@ -57,7 +57,7 @@ impl PinnedSigner {
         })
     }
 
-    /// For test-mode sessions only.
+    /// Restricts the signer to test-mode sessions.
     #[must_use]
     pub fn for_test_only(mut self) -> Self {
         self.test_only = true;
@@ -93,37 +93,40 @@ impl PinnedSigner {
         self.not_after
     }
 
-    /// Whether its certificate policies mark it as a signer of a sandbox's samples.
+    /// Whether the certificate policies mark it as a signer of a sandbox's samples.
     pub fn is_sample(&self) -> bool {
         self.is_sample
     }
 
-    /// Whether it has an issuerAltName (2.5.29.18) that is not critical and cannot be read. It counts as absent.
+    /// Whether it has a non-critical issuerAltName (2.5.29.18) that cannot be read. The extension
+    /// counts as absent.
     pub fn has_unreadable_issuer_alt_name(&self) -> bool {
         self.has_unreadable_issuer_alt_name
     }
 
-    /// Whether it serves a session of this mode: test material and samples serve test sessions only.
+    /// Whether it may be used in a session of this mode: test material and samples are for test
+    /// sessions only.
     pub(super) fn serves_mode(&self, livemode: bool) -> bool {
         !(livemode && (self.test_only || self.is_sample))
     }
 
-    /// What a trusted list says of it.
+    /// The trusted list's statements about the signer.
     pub(crate) fn listing(&self) -> Option<&Listing> {
         self.of_list.get()
     }
 
-    /// Whether a trusted list names it, and so an authenticated source, not the operator alone.
+    /// Whether a trusted list names it, which is an authenticated source, and not only the
+    /// operator.
     pub fn is_listed(&self) -> bool {
         self.listing().is_some()
     }
 
-    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
+    /// The providers that a trusted list names for the signer; none if it has another source.
     pub fn providers(&self) -> impl Iterator<Item = &TrustServiceProvider> {
         self.of_list.providers()
     }
 
-    /// Whether the list that it comes from vouches for it at `now`.
+    /// Whether the list that names it is in force for it at `now`; always true for other sources.
     pub fn is_in_force(&self, now: UnixMillis) -> bool {
         self.of_list.is_in_force(now)
     }

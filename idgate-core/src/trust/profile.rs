@@ -1,6 +1,6 @@
-//! What certificates must look like: document signers keep the profile of ISO/IEC 18013-5 Annex B,
-//! roots and intermediates need what RFC 5280 asks of a CA. Each rule is a function that says what
-//! is wrong.
+//! Rules for certificates: document signers follow the profile of ISO/IEC 18013-5 Annex B; roots
+//! and intermediates meet the requirements of RFC 5280 for a CA. Each rule is a function that
+//! returns the fault.
 
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used)]
@@ -25,7 +25,7 @@ use crate::limits::MAX_SIGNER_LIFETIME_MS;
 /// A broken rule, for operators.
 pub(crate) type Broken = &'static str;
 
-/// What the rules about a document signer are measured by.
+/// The parameters of the rules for a document signer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SignerProfile<'p> {
     /// The accepted extended key usages.
@@ -34,8 +34,8 @@ pub(crate) struct SignerProfile<'p> {
     pub(crate) tolerant: bool,
 }
 
-/// The document signer's rules (Annex B.1.4), with the key identifier of its issuer and the root
-/// that its path leads to.
+/// The rules for a document signer (Annex B.1.4), with the key identifier of its issuer and the
+/// root that its path leads to.
 pub(crate) fn check_document_signer(
     signer: &Certificate<'_>,
     issuer_key_identifier: Option<&[u8]>,
@@ -44,14 +44,14 @@ pub(crate) fn check_document_signer(
 ) -> Result<(), Broken> {
     check_unmarked_signer(signer, issuer_key_identifier, root, profile.tolerant)?;
     check_signer_eku(signer, profile)?;
-    // One that cannot be read is refused above, or tolerated.
+    // An unreadable one is refused above, or tolerated.
     if !signer.has_unreadable_issuer_alt_name() {
         check_issuer_alt_name(signer, profile.tolerant)?;
     }
     check_lifetime(signer)
 }
 
-/// The same without extended key usage, issuerAltName and the limit on lifetimes.
+/// The same rules without extended key usage, issuerAltName and the limit on lifetimes.
 pub(super) fn check_unmarked_signer(
     signer: &Certificate<'_>,
     issuer_key_identifier: Option<&[u8]>,
@@ -69,15 +69,16 @@ pub(super) fn check_unmarked_signer(
     check_state(signer, root)
 }
 
-/// A root is a CA with keyCertSign, and has no restriction that is not processed here. Every use checks its dates. An
-/// issuerAltName that cannot be read is skipped: nothing acts on it (decisions 41).
+/// A root is a CA with keyCertSign, and has no restriction that is not processed here. Every use
+/// checks its validity period. An unreadable issuerAltName is ignored, because nothing depends on
+/// it (decisions 41).
 pub(crate) fn check_root(root: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions_but(root, Unreadable::IssuerAltName)?;
     check_ca(root)
 }
 
-/// The rules for extensions of every signer below `root`. An issuerAltName that cannot be read counts as absent where
-/// the root is for tests, or where a trusted list names its provider (decisions 41).
+/// The extension rules for every signer below `root`. An unreadable issuerAltName counts as absent
+/// if the root is for tests, or if a trusted list names its provider (decisions 41).
 pub(super) fn check_signer(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match root.tolerates_unreadable_issuer_alt_name() {
         true => check_extensions_but(signer, Unreadable::IssuerAltName)?,
@@ -86,13 +87,13 @@ pub(super) fn check_signer(signer: &Certificate<'_>, root: &TrustAnchor) -> Resu
     check_key_identifiers(signer)
 }
 
-/// The same for a signer that a trusted list names itself.
+/// The same rules for a signer that a trusted list names directly.
 pub(super) fn check_listed(signer: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions_but(signer, Unreadable::IssuerAltName)?;
     check_key_identifiers(signer)
 }
 
-/// What makes an intermediate CA; `below` counts the CAs under it that are not self-issued.
+/// The rules for an intermediate CA; `below` counts the CAs under it that are not self-issued.
 pub(crate) fn check_intermediate(ca: &Certificate<'_>, below: usize) -> Result<(), Broken> {
     check_below_root(ca)?;
     check_ca(ca)?;
@@ -102,14 +103,14 @@ pub(crate) fn check_intermediate(ca: &Certificate<'_>, below: usize) -> Result<(
     }
 }
 
-/// How many CAs that are not self-issued may stand below this one (RFC 5280 4.2.1.9); `None`: any.
+/// How many CAs that are not self-issued may be below this one (RFC 5280 4.2.1.9); `None`: any.
 pub(crate) fn path_len(ca: &Certificate<'_>) -> Option<usize> {
     let constraints = ca.basic_constraints()?;
     constraints.path_len_constraint.map(|path_len| usize::try_from(path_len).unwrap_or(usize::MAX))
 }
 
-/// A signer of lists, with this extended key usage among its own. Real ones have digitalSignature
-/// or nonRepudiation alone.
+/// The rules for a signer of lists, which must have this extended key usage among its own. Real
+/// ones have only digitalSignature or nonRepudiation.
 pub(crate) fn check_list_signer(signer: &Certificate<'_>, eku: &[u8]) -> Result<(), Broken> {
     check_below_root(signer)?;
     let is_for_signing = |usage: &KeyUsage| usage.digital_signature() || usage.non_repudiation();
@@ -122,8 +123,9 @@ pub(crate) fn check_list_signer(signer: &Certificate<'_>, eku: &[u8]) -> Result<
     }
 }
 
-/// A signer of status lists that names what it is for: credentials, by one of `ekus`, or their
-/// status. Without an extended key usage it is taken by its root alone (ISO/IEC 18013-5 Table B.9).
+/// The rules for a signer of status lists that names its purpose: credentials, by one of `ekus`, or
+/// their status. Without an extended key usage it is accepted because of its root alone (ISO/IEC
+/// 18013-5 Table B.9).
 pub(crate) fn check_status_signer(signer: &Certificate<'_>, ekus: &[Oid]) -> Result<(), Broken> {
     match signer.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE) {
         None => check_not_ca(signer),
@@ -131,7 +133,7 @@ pub(crate) fn check_status_signer(signer: &Certificate<'_>, ekus: &[Oid]) -> Res
     }
 }
 
-/// The same where its root may sign much else: it has to say what it is for.
+/// The same if its root may sign many other certificates: it must name its purpose.
 pub(crate) fn check_marked_status_signer(
     signer: &Certificate<'_>,
     ekus: &[Oid],
@@ -146,13 +148,13 @@ pub(crate) fn check_marked_status_signer(
     Err("has an extended key usage that is neither a document signer's nor for status lists")
 }
 
-/// Every extension that is acted on can be read, no critical one is unknown (RFC 5280 4.2), and
-/// none restricts paths: what does is not processed here, and Annex B rules it out for mdocs.
+/// Every extension that matters can be read, no critical one is unknown (RFC 5280 4.2), and none
+/// restricts paths: such restrictions are not processed here, and Annex B forbids them for mdocs.
 pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions_but(certificate, Unreadable::Nothing)
 }
 
-/// Extensions of a certificate that may be unreadable.
+/// Extensions of a certificate that are allowed to be unreadable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Unreadable {
     Nothing,
@@ -183,8 +185,8 @@ fn check_extensions_but(
     Ok(())
 }
 
-/// The same for every certificate but the root, and key identifiers that are not critical
-/// (RFC 5280 4.2.1.1, 4.2.1.2).
+/// The same for every certificate except the root. Key identifiers must not be critical (RFC 5280
+/// 4.2.1.1, 4.2.1.2).
 pub(crate) fn check_below_root(certificate: &Certificate<'_>) -> Result<(), Broken> {
     check_extensions(certificate)?;
     check_key_identifiers(certificate)
@@ -203,7 +205,7 @@ fn check_key_identifiers(certificate: &Certificate<'_>) -> Result<(), Broken> {
 const RESTRICTING: [&[u8]; 5] =
     [b"\x55\x1d\x21", b"\x55\x1d\x1e", b"\x55\x1d\x24", b"\x55\x1d\x36", b"\x55\x1d\x2e"];
 
-/// The extensions whose meaning is heeded, or that restrict nothing that is relied on here.
+/// The extensions that are processed, or that restrict nothing that this library relies on.
 const KNOWN: [X509Oid<'static>; 9] = [
     OID_X509_EXT_AUTHORITY_KEY_IDENTIFIER,
     OID_X509_EXT_SUBJECT_KEY_IDENTIFIER,
@@ -216,11 +218,11 @@ const KNOWN: [X509Oid<'static>; 9] = [
     OID_X509_EXT_CRL_DISTRIBUTION_POINTS,
 ];
 
-/// 1.3.6.1.5.5.7.3.30, which issuers write for id-kp-oauthStatusSigning until it has a number
+/// 1.3.6.1.5.5.7.3.30, which issuers use for id-kp-oauthStatusSigning until it has a number
 /// (draft-ietf-oauth-status-list 10).
 const STATUS_SIGNING: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x1e";
 
-/// keyUsage as its bits stand, digitalSignature lowest.
+/// The bits of keyUsage, with digitalSignature lowest.
 const DIGITAL_SIGNATURE: u16 = 1;
 
 fn check_ca(ca: &Certificate<'_>) -> Result<(), Broken> {

@@ -1,4 +1,4 @@
-//! Files of roots: which certificates of one can be roots, and why the others cannot.
+//! Files of roots: the certificates that can be roots, and the reasons why others cannot.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -11,25 +11,25 @@ use super::certificate::Certificate;
 use super::names;
 use crate::crypto::CryptoProvider;
 
-/// What a file of roots holds.
+/// The content of a file of roots.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RootFile {
-    /// Those that can be roots, in their order.
+    /// The certificates that can be roots, in their order.
     pub roots: Vec<TrustAnchor>,
-    /// Those that cannot.
+    /// The certificates that cannot.
     pub unusable: Vec<UnusableRoot>,
 }
 
-/// A certificate that cannot be a root; its text says which and why.
+/// A certificate that cannot be a root; the text names it and the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct UnusableRoot {
     /// Its place in the file, from 1.
     pub place: usize,
-    /// The subject as RFC 4514 text; `None`: it cannot be read.
+    /// The subject as RFC 4514 text; `None`: it is unreadable.
     pub subject: Option<String>,
-    /// Why it cannot be a root.
+    /// The reason.
     pub why: Cow<'static, str>,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for UnusableRoot {
 /// Reads a file of roots: PEM or DER, one or many.
 ///
 /// # Errors
-/// The file holds no certificate.
+/// The file has no certificate.
 pub fn read_roots(provider: &CryptoProvider, file: &[u8]) -> Result<RootFile, TrustMaterialError> {
     let mut read = RootFile { roots: Vec::new(), unusable: Vec::new() };
     for (at, der) in super::pem::pem_or_der(file, "CERTIFICATE")?.iter().enumerate() {
@@ -59,10 +59,11 @@ pub fn read_roots(provider: &CryptoProvider, file: &[u8]) -> Result<RootFile, Tr
     Ok(read)
 }
 
-/// The roots of a file: PEM or DER, one or many.
+/// Reads the roots of a file: PEM or DER, one or many.
 ///
 /// # Errors
-/// The file holds no certificate, or some that cannot be roots; the text names each, and why.
+/// The file has no certificate, or has some that cannot be roots; the text names each, with the
+/// reason.
 pub fn roots_from_file(
     provider: &CryptoProvider,
     file: &[u8],

@@ -10,9 +10,10 @@ use super::certificate::Certificate;
 use super::oid::Oid;
 use super::profile::Broken;
 
-/// Whether the certificate is for signing SD-JWT VCs. With `ekus` it has one of them; one that has
-/// no extended key usage or anyExtendedKeyUsage is for everything, and then needs 2.5.29.37.0 among
-/// `ekus`. Without `ekus` any certificate will do but one that is for other things alone.
+/// Whether the certificate is for signing SD-JWT VCs. With `ekus` it must have one of them. A
+/// certificate without extended key usage or with anyExtendedKeyUsage is for every purpose, and
+/// then needs 2.5.29.37.0 among `ekus`. Without `ekus` any certificate is accepted, unless all its
+/// usages are for other purposes.
 pub(crate) fn check_sd_jwt_usage(signer: &Certificate<'_>, ekus: &[Oid]) -> Result<(), Broken> {
     let extension = signer.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE);
     let usages = signer.extended_key_usages();

@@ -1,4 +1,4 @@
-//! Every trust entry at one moment.
+//! All trust entries at one moment.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
@@ -9,19 +9,20 @@ use super::entry::Places;
 use super::known_signers::KnownSigners;
 use crate::ids::IssuerId;
 
-/// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
-/// It remembers the signers that it met, in bounded memory: share one, also over threads.
+/// All trust entries at one moment. Reloading creates a new snapshot; a session records which one
+/// decided. It caches verified signers in bounded memory, so share one snapshot, also between
+/// threads.
 #[derive(Clone, Debug, Default)]
 pub struct TrustSnapshot {
     version: u64,
-    /// They cannot change: what is known of them stays right.
+    /// The entries cannot change, so the cached signers stay correct.
     entries: Arc<BTreeMap<IssuerId, TrustEntry>>,
     known_signers: Arc<KnownSigners>,
 }
 
 impl TrustSnapshot {
-    /// A snapshot of `entries`; a later entry of the same name replaces an earlier one. Sessions record
-    /// the `version` that decided.
+    /// Creates a snapshot of `entries`; a later entry of the same name replaces an earlier one.
+    /// Sessions record the `version` that decided.
     pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
         let placed = |mut entry: TrustEntry| {
             entry.places = Places::of(&entry);
@@ -31,17 +32,17 @@ impl TrustSnapshot {
         Self { version, entries, known_signers: Arc::default() }
     }
 
-    /// The same entries under another number.
+    /// Returns the same entries with another version.
     pub(crate) fn numbered(&self, version: u64) -> Self {
         Self { version, ..self.clone() }
     }
 
-    /// Which trust this is, whatever its number.
+    /// The identity of this trust, independent of its version.
     pub(crate) fn same(&self) -> SameTrust {
         SameTrust(Arc::downgrade(&self.entries))
     }
 
-    /// The number its maker gave it.
+    /// The version that its creator gave it.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -51,7 +52,7 @@ impl TrustSnapshot {
         self.entries.get(issuer_id)
     }
 
-    /// The signers that `entry` was presented with, if it is one of this snapshot.
+    /// The cached signers of `entry`, if it belongs to this snapshot.
     pub(crate) fn known_signers(&self, entry: &TrustEntry) -> Option<&KnownSigners> {
         let own = self.entries.get(&entry.issuer_id);
         own.is_some_and(|own| core::ptr::eq(own, entry)).then_some(&*self.known_signers)
@@ -63,8 +64,8 @@ impl TrustSnapshot {
     }
 }
 
-/// Equal for the same entries alone. It does not keep them, but no others are ever mistaken for them: their
-/// address is not given out again while it is there.
+/// Equal only for the same entries. It does not keep the entries alive, but other entries are never
+/// mistaken for them: their address is not reused while this value exists.
 #[derive(Clone, Debug)]
 pub(crate) struct SameTrust(Weak<BTreeMap<IssuerId, TrustEntry>>);
 
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_trusts_of_one_number_are_told_apart() {
+    fn two_trusts_with_the_same_version_are_different() {
         let (one, other) = (TrustSnapshot::new(1, []), TrustSnapshot::new(1, []));
         assert_eq!(one.same(), one.numbered(2).same());
         assert_ne!(one.same(), other.same());

@@ -1,5 +1,5 @@
-//! The verifier's own certificate: the one that wallets see in the `x5c` of a Request Object, and
-//! what must hold of it before it is put to use (OpenID4VP 1.0 5.9.3, HAIP 1.0 5).
+//! The verifier's own certificate, which wallets see in the `x5c` of a Request Object, and the
+//! rules that it must meet before use (OpenID4VP 1.0 5.9.3, HAIP 1.0 5).
 
 mod transparency;
 
@@ -29,90 +29,93 @@ use crate::crypto::{CryptoProvider, Curve, PublicKey};
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
 
-/// A verifier's certificate with the certificates that lead up from it, and what they say.
+/// A verifier's certificate with the rest of its chain, and their contents.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct VerifierCertificate {
-    /// In DER, the verifier's own first: what `x5c` carries.
+    /// The chain in DER, the verifier's own certificate first: the content of `x5c`.
     pub chain: Vec<Vec<u8>>,
-    /// What follows `x509_hash:` in the client identifier: the SHA-256 of the first certificate,
+    /// The value after `x509_hash:` in the client identifier: the SHA-256 of the first certificate,
     /// as base64url (OpenID4VP 1.0 5.9.3).
     pub x509_hash: String,
-    /// The key that it was made for.
+    /// The key of the certificate.
     pub key: PublicKey,
-    /// Its subject, as RFC 4514 writes names.
+    /// The subject as RFC 4514 text.
     pub subject: String,
-    /// The organizationIdentifier of its subject (2.5.4.97), which EU access certificates have.
+    /// The organizationIdentifier of the subject (2.5.4.97), which EU access certificates have.
     pub organization_identifier: Option<String>,
-    /// The organizational units of its subject (2.5.4.11): where EU access certificates name the service.
+    /// The organizational units of the subject (2.5.4.11), where EU access certificates name the
+    /// service.
     pub services: Vec<String>,
     /// Its list of signed certificate timestamps.
     pub transparency: Transparency,
     /// Its dNSNames, in lower case.
     pub dns_names: Vec<String>,
-    /// When the last certificate of the chain becomes valid.
+    /// The time from which all certificates of the chain are valid.
     pub valid_from: UnixMillis,
     /// The last second in which every certificate of the chain is valid.
     pub valid_until: UnixMillis,
 }
 
-/// What a chain is measured by at import.
+/// The rules for the import of a chain.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs)] // callers state every rule
 pub struct ImportRules<'a> {
-    /// The keys that certificates were asked for.
+    /// The keys that certificates were requested for.
     pub keys: &'a [PublicKey],
-    /// The host that has to be among the dNSNames: `x509_san_dns` names the verifier by it.
+    /// The host that must be among the dNSNames, because it is the client identifier of
+    /// `x509_san_dns`.
     pub host: Option<&'a str>,
-    /// The time.
+    /// The current time.
     pub now: UnixMillis,
 }
 
-/// A chain that was taken.
+/// An accepted chain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedCertificate {
-    /// What is put to use.
+    /// The certificate to use.
     pub certificate: VerifierCertificate,
-    /// Whether the file ended with a self-signed certificate, which `x5c` never carries (HAIP 1.0
-    /// 5) and which is left out.
+    /// Whether the file ended with a self-signed certificate. It was removed, because `x5c` never
+    /// contains a root (HAIP 1.0 5).
     pub dropped_root: bool,
 }
 
-/// Why a chain cannot serve a verifier. Places count from 1.
+/// The reason why a verifier cannot use a chain. Places count from 1.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum VerifierCertificateError {
-    /// The file holds no certificates.
+    /// The file has no certificates.
     Unreadable(TrustMaterialError),
     /// More than 10 certificates.
     TooMany,
-    /// One cannot be read.
+    /// A certificate cannot be read.
     Malformed(usize, &'static str),
-    /// The first one's key is not on P-256.
+    /// The key of the first certificate is not on P-256.
     NotP256,
-    /// The first one was made for a key that is not ours.
+    /// The first certificate is for a key that is not ours.
     OtherKey,
-    /// The first one is signed with its own key.
+    /// The first certificate is signed with its own key.
     SelfSigned,
-    /// The first one is a CA's.
+    /// The first certificate is a CA's.
     IsCa,
-    /// The first one's key usage lacks digitalSignature.
+    /// The key usage of the first certificate lacks digitalSignature.
     KeyUsage,
-    /// The first one names hosts, and this is not among them.
+    /// This host is not among the dNSNames of the first certificate.
     HostMissing(String),
-    /// One is not signed by the next, or the next is not a CA's.
+    /// A certificate is not signed by the next, or the next is not a CA's.
     NotSignedByNext(usize),
-    /// One is not valid yet.
+    /// A certificate is not valid yet.
     NotYetValid(usize, UnixMillis),
-    /// One has expired.
+    /// A certificate has expired.
     Expired(usize, UnixMillis),
 }
 
 use VerifierCertificateError as Refusal;
 
 impl VerifierCertificate {
-    /// The chain in `file` (PEM or DER, the verifier's own certificate first), checked for use.
+    /// Reads the chain in `file` (PEM or DER, the verifier's own certificate first), and checks it
+    /// for use.
     ///
     /// # Errors
     /// It breaks a rule; see [`VerifierCertificateError`].
@@ -138,7 +141,7 @@ impl VerifierCertificate {
         Ok(ImportedCertificate { certificate, dropped_root: root.is_some() })
     }
 
-    /// A chain that was imported before, in DER.
+    /// Reads a chain in DER that was imported before.
     ///
     /// # Errors
     /// It cannot be read, or its first key is not on P-256. Nothing else is checked again.
@@ -150,12 +153,12 @@ impl VerifierCertificate {
     }
 
     /// Whether `host` is one of its dNSNames, so that `x509_san_dns:` may name it. A wildcard
-    /// matches nothing: wallets compare for equality.
+    /// matches nothing, because wallets compare for equality.
     pub fn names_host(&self, host: &str) -> bool {
         self.dns_names.iter().any(|name| name.eq_ignore_ascii_case(host))
     }
 
-    /// Whether every certificate of the chain is inside its dates.
+    /// Whether every certificate of the chain is within its validity period.
     pub fn is_valid_at(&self, now: UnixMillis) -> bool {
         super::certificate::is_within(self.valid_from, self.valid_until, now)
     }
@@ -182,7 +185,7 @@ impl VerifierCertificate {
     }
 }
 
-/// What follows `x509_hash:` in the client identifier of whoever has this certificate, in DER.
+/// The value after `x509_hash:` in the client identifier for this certificate, in DER.
 fn x509_hash(provider: &CryptoProvider, leaf: &[u8]) -> String {
     base64url::encode(&provider.sha256(leaf))
 }
@@ -220,8 +223,8 @@ fn check_leaf(
     }
 }
 
-/// Each is signed by the next, which is a CA, and the last one by the root that is left out, whatever
-/// that one's extensions: old roots have none.
+/// Each certificate must be signed by the next, which is a CA, and the last one by the removed
+/// root, whatever extensions that has: old roots have none.
 fn check_chain(
     provider: &CryptoProvider,
     chain: &[Certificate<'_>],
@@ -261,8 +264,8 @@ fn is_ca(certificate: &Certificate<'_>) -> bool {
     certificate.basic_constraints().is_some_and(|constraints| constraints.ca)
 }
 
-/// One that names itself as its issuer counts as well where nobody here can verify its signature, as
-/// with SHA-1: `x5c` never carries a root (HAIP 1.0 5).
+/// A certificate that names itself as its issuer also counts if this library cannot verify its
+/// signature, as with SHA-1: `x5c` never contains a root (HAIP 1.0 5).
 fn is_self_signed(provider: &CryptoProvider, certificate: &Certificate<'_>) -> bool {
     certificate.is_self_signed(provider)
         || certificate.names_itself_as_issuer() && certificate.signature_algorithm().is_none()
@@ -309,7 +312,10 @@ impl fmt::Display for VerifierCertificateError {
                  the verifier's own first, each followed by its CA"
             ),
             Self::NotYetValid(place, from) => {
-                write!(f, "certificate {place} is valid from {from} on; wait, or look at the clock")
+                write!(
+                    f,
+                    "certificate {place} is not valid before {from}; wait, or check the clock"
+                )
             }
             Self::Expired(place, at) => {
                 write!(f, "certificate {place} expired at {at}; have it renewed")

@@ -22,14 +22,16 @@ use crate::time::UnixMillis;
 /// 1.0.18013.5.1.8
 const VICAL_SIGNER: &[u8] = b"\x28\x81\x8c\x5d\x05\x01\x08";
 
-/// Reads a VICAL. Its signer must lead to one of `signer_cas`, and all certificates of the path must be valid
-/// now, also where `allow_stale` is set: the date of the VICAL is the signer's own word. Without
-/// `signer_cas` its signature is checked with a certificate that it brings along: it was not damaged, but
-/// anybody may have made it. For test material only.
+/// Reads a VICAL. Its signer must lead to one of `signer_cas`, and all certificates of the path
+/// must be valid now, even with `allow_stale`, because the VICAL's date is only the signer's own
+/// claim.
+///
+/// Without `signer_cas` the signature is checked with a certificate from the VICAL itself. This
+/// shows that it is undamaged, but anyone may have made it. For test material only.
 ///
 /// # Errors
-/// The file is not a VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,
-/// or its next one is due and `allow_stale` is not set.
+/// The file is not a VICAL, was changed, is not signed under `signer_cas`, is dated after `now`, or
+/// its next update is due and `allow_stale` is not set.
 pub fn import_vical(
     provider: &CryptoProvider,
     file: &[u8],

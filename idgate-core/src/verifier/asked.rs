@@ -1,4 +1,4 @@
-//! A wallet fetches a Request Object (RFC 9101 5.2.3, OpenID4VP 5.10).
+//! A wallet's fetch of a Request Object (RFC 9101 5.2.3, OpenID4VP 5.10).
 
 use alloc::borrow::Cow;
 
@@ -8,9 +8,9 @@ use crate::limits::MAX_FETCH_FORM_BYTES;
 use crate::request::RequestObjectJwt;
 use crate::session::Transition;
 
-/// A fetch by a wallet: `GET` or `POST /v1/oid4vp/request/{to}`.
+/// A wallet's fetch of a Request Object: `GET` or `POST /v1/oid4vp/request/{to}`.
 #[derive(Clone)]
-#[allow(clippy::exhaustive_structs)] // names cannot be exchanged, and a wallet asks for no more
+#[allow(clippy::exhaustive_structs)] // named members cannot be confused, and a wallet sends no more
 pub struct Asked<'a> {
     /// The last segment of the path that the wallet fetches: the id of a session or of an offer.
     pub to: &'a str,
@@ -18,7 +18,7 @@ pub struct Asked<'a> {
     pub wallet_nonce: Option<Cow<'a, str>>,
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl core::fmt::Debug for Asked<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Asked")
@@ -30,10 +30,11 @@ impl core::fmt::Debug for Asked<'_> {
 #[must_use = "the wallet waits for its request"]
 #[non_exhaustive]
 pub struct RequestObject {
-    /// To commit before the answer. The first fetch makes the session PENDING; a later one changes nothing. Where the
-    /// commit loses a race, load the session and ask again.
+    /// The transition to commit before you reply; `None` after the first fetch. The first fetch
+    /// makes the session PENDING; a later fetch changes nothing. If the commit loses a race, load
+    /// the session and ask again.
     pub transition: Option<Transition>,
-    /// The request itself.
+    /// The Request Object itself.
     pub jwt: RequestObjectJwt,
 }
 
@@ -41,13 +42,14 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_A_FORM: NotFetched = NotFetched::Malformed("the body is not a UTF-8 form");
 
 impl<'a> Asked<'a> {
-    /// By GET.
+    /// A fetch by GET.
     pub const fn get(to: &'a str) -> Self {
         Self { to, wallet_nonce: None }
     }
 
-    /// By POST, with the `Content-Type` header and the body, which is a form with at most one `wallet_nonce`. One
-    /// without a value counts as left out (RFC 6749 3.1); `wallet_metadata` and other parameters are not read.
+    /// A fetch by POST, with the `Content-Type` header and the body: a form with at most one
+    /// `wallet_nonce`. A `wallet_nonce` without a value counts as absent (RFC 6749 3.1).
+    /// `wallet_metadata` and other parameters are ignored.
     ///
     /// # Errors
     /// The body is not such a form, or is too large.
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nonce_of_the_wallet_is_taken_as_it_is() {
+    fn the_wallets_nonce_is_used_unchanged() {
         for (form, nonce) in [
             ("", None),
             ("wallet_nonce=", None),

@@ -1,5 +1,5 @@
-//! What a registrar attests of who asks: whether it goes to wallets with a request, and what the
-//! request asks for beyond it (OpenID4VP 5.1).
+//! The registration certificate of the tenant: whether it goes to wallets with a request, and what
+//! the request asks for beyond it (OpenID4VP 5.1).
 
 use alloc::format;
 use alloc::string::String;
@@ -13,28 +13,29 @@ use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
 use crate::verifier::{ProfileOptions, Verifier};
 
-/// A registration certificate beside a request.
+/// The registration certificate that accompanies a request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Attestation {
-    /// The entry for wallets. `None`: no request of the session goes out under `x509_hash` or with a reader's signature,
-    /// or the registration certificate has expired.
+    /// The entry for wallets. `None`: no request of the session goes out under `x509_hash` or with
+    /// a reader's signature, or the registration certificate has expired.
     pub verifier_info: Option<VerifierInfo>,
-    /// Whether it would go to wallets, had it not expired.
+    /// Whether the certificate has expired and would otherwise go to wallets.
     pub expired: bool,
-    /// What is asked for beyond it, one text each; wallets warn or refuse.
+    /// The requested claims that are not registered, one text each. Wallets warn about them or
+    /// refuse the request.
     pub beyond: Vec<String>,
-    /// The member of the tenant's body that says what is asked for.
+    /// The member of the tenant's body that has the credentials.
     path: &'static str,
 }
 
 impl Verifier {
-    /// Compares `request` with a registration certificate, which goes to wallets only beside the
-    /// access certificate that it was issued for: over a link, or through a browser. `signer` is that of
-    /// the [`NewSession`](crate::verifier::NewSession).
+    /// Compares `request` with a registration certificate. The certificate goes to wallets only
+    /// with the access certificate that it was issued for: over a link, or through a browser.
+    /// `signer` is that of the [`NewSession`](crate::verifier::NewSession).
     ///
     /// # Errors
-    /// The request names a profile that this verifier does not speak.
+    /// The request names a profile that this verifier does not support.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn attest(
         &self,
@@ -44,7 +45,7 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Attestation, RequestError> {
         let spoken = self.profiles.of(request)?;
-        // The age app knows no reader and no hash (decisions 41).
+        // The age app supports neither a reader nor a hash (decisions 41).
         if request.presets == Presets::AgeApp {
             return Ok(Attestation::default());
         }
@@ -67,8 +68,8 @@ impl Verifier {
         })
     }
 
-    /// Whether a browser gets it under `x509_hash`: as the name that it is refused without or, where a
-    /// certificate is in force, as one more.
+    /// Whether a browser gets the request under `x509_hash`: as the required name or, where a
+    /// certificate is in force, as an additional one.
     fn goes_to_browsers_by_hash(
         &self,
         request: &PresentationRequest,
@@ -85,11 +86,11 @@ impl Verifier {
 }
 
 impl Attestation {
-    /// Refuses what a wallet would be right to refuse.
+    /// Refuses a request that a wallet could rightly refuse.
     ///
     /// # Errors
-    /// `unsupported_profile`: the certificate has expired. `invalid_request`: more is asked for than
-    /// is registered.
+    /// `unsupported_profile`: the certificate has expired. `invalid_request`: the request asks for
+    /// more than is registered.
     pub fn strict(self) -> Result<Self, RequestError> {
         if self.expired {
             let rule = "needs a registration certificate, which has expired";
@@ -117,7 +118,7 @@ mod tests {
     use crate::request::{DcApiPages, RequestForm};
     use crate::verifier::DcApi;
 
-    /// Of a shop that may ask for this claim, for a minute.
+    /// The registration of a shop that may ask for this claim, for a minute.
     fn registered(claim: &str) -> RegistrationCertificate {
         let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
         let claims = json!({
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_registered_goes_to_wallets_under_the_hash() {
+    fn a_registration_certificate_goes_to_wallets_under_the_hash() {
         let (verifier, certificate) = (haip(), registered("given_name"));
         let request = fixtures::one_credential();
         let attested = verifier.attest(&request, None, &certificate, NOW).unwrap();
@@ -156,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn under_another_name_nothing_goes() {
+    fn under_another_client_id_no_registration_certificate_goes() {
         let certificate = registered("given_name");
         let mut draft = fixtures::one_credential();
         draft.profiles = vec![Profile::Draft];
         assert_eq!(haip().attest(&draft, None, &certificate, NOW), Ok(Attestation::default()));
-        // By value a request is not signed, whatever those are named by that are.
+        // A request by value is unsigned, whatever client identifier it has.
         let by_value = verifier(&[Profile::V1_0], ClientIdForm::X509Hash);
         let request = fixtures::one_credential();
         assert_eq!(by_value.attest(&request, None, &certificate, NOW), Ok(Attestation::default()));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn to_browsers_it_goes_with_what_is_signed_under_the_hash() {
+    fn to_browsers_it_goes_with_requests_signed_under_the_hash() {
         use ClientIdForm::{DecentralizedIdentifier, X509Hash};
         let (mut request, certificate) = (fixtures::one_credential(), registered("given_name"));
         request.dc_api = Some(DcApiPages::new(vec!["https://shop.example".into()]));
@@ -180,7 +181,7 @@ mod tests {
             (X509Hash, DcApi::Multisigned, true),
             (X509Hash, DcApi::Unsigned, false),
             (DecentralizedIdentifier, DcApi::Signed, false),
-            // Nobody here has a certificate, so that one more name is not there to sign under.
+            // There is no certificate here, so no further name can sign.
             (DecentralizedIdentifier, DcApi::Multisigned, false),
         ] {
             let by_value = asking(&[Profile::V1_0], form, dc_api);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_more_is_told_or_refused() {
+    fn asking_for_more_is_reported_or_refused() {
         let request = fixtures::one_credential();
         let attested = haip().attest(&request, None, &registered("family_name"), NOW).unwrap();
         assert!(attested.verifier_info.is_some());
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_asks_for_more_than_its_tenant_registered_is_refused_if_that_is_strict() {
+    fn a_session_that_asks_for_more_is_refused_with_strict_registration() {
         use crate::error::CreateError;
         use crate::verifier::NewSession;
         let new = NewSession::live().strict_registration(&registered("family_name"));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_has_expired_is_not_sent_or_refused() {
+    fn an_expired_one_is_not_sent_or_refused() {
         let (request, later) = (fixtures::one_credential(), NOW.plus(60_000));
         let attested = haip().attest(&request, None, &registered("given_name"), later).unwrap();
         assert!(attested.expired && attested.verifier_info.is_none());

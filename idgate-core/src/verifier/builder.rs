@@ -1,4 +1,5 @@
-//! From decisions in order to a verifier: an incomplete one does not compile.
+//! The builder of a verifier. It takes the decisions in order, so that an incomplete verifier does
+//! not compile.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -14,7 +15,7 @@ use crate::request::Profile;
 use crate::session::{ClientIdForm, RequestShape};
 use crate::trust::Trust;
 
-/// Collects the decisions that a [`Verifier`] needs; the type says which come next.
+/// Builds a [`Verifier`] from the decisions that it needs; the type says which one is next.
 ///
 /// ```
 /// # use idgate_core::{Profile, Trust, Verifier};
@@ -24,7 +25,7 @@ use crate::trust::Trust;
 /// # }
 /// ```
 ///
-/// One that lacks a decision does not compile: not without profiles,
+/// A builder that lacks a decision does not compile: not without profiles,
 ///
 /// ```compile_fail,E0599
 /// # use idgate_core::{Trust, Verifier};
@@ -63,15 +64,16 @@ pub struct WantsIdentity {
 #[derive(Clone, Debug)]
 pub struct Ready {
     profiles: ProfileOptions,
-    /// Whether `profiles` says how the verifier names itself.
+    /// Whether `profiles` sets the verifier's client identifier.
     is_named: bool,
-    /// Whether each profile must have its signers now; a shell's may get theirs later.
+    /// Whether each profile must have its signers when the verifier is built; a shell may add them
+    /// later.
     is_complete: bool,
     base_url: String,
     draft: RequestShape,
-    /// Its own, in the order in which they are asked.
+    /// The verifier's own signers, in the order in which they are tried.
     own: Vec<Arc<dyn RequestSigner>>,
-    /// Those that sessions name.
+    /// The signers that sessions name.
     named: Vec<Arc<dyn RequestSigner>>,
 }
 
@@ -80,7 +82,7 @@ impl VerifierBuilder<WantsProfiles> {
         Self { trust, state: WantsProfiles {} }
     }
 
-    /// The profiles of sessions. The first is for requests that name none.
+    /// Sets the profiles of sessions. The first is used for requests that name none.
     pub fn profiles(
         self,
         profiles: impl IntoIterator<Item = Profile>,
@@ -91,16 +93,21 @@ impl VerifierBuilder<WantsProfiles> {
 }
 
 impl VerifierBuilder<WantsIdentity> {
-    /// Unsigned requests, by value. `base_url` is the origin at which wallets reach you, for example
-    /// `https://shop.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`. Requests of `haip` are
-    /// always signed: they need a signer with a certificate, see [`VerifierBuilder::signer`].
+    /// Sends unsigned requests by value. `base_url` is the origin at which wallets reach you, for
+    /// example `https://shop.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`.
+    ///
+    /// Requests of `haip` are always signed: they need a signer with a certificate, see
+    /// [`VerifierBuilder::signer`].
     pub fn unsigned(self, base_url: impl Into<String>) -> VerifierBuilder<Ready> {
         self.identified(base_url, RequestShape::inline(), Vec::new())
     }
 
-    /// Signed requests by reference, and encrypted answers. If `signer` has a certificate, requests of `1.0` go under its
-    /// hash (`x509_hash`), else under the `did:web` of `base_url`'s host;
-    /// [`VerifierBuilder::named_by_host`] chooses another name. Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
+    /// Sends signed requests by reference and expects encrypted answers. Wallets fetch
+    /// `{base_url}/v1/oid4vp/request/{session id}`.
+    ///
+    /// If `signer` has a certificate, the client identifier of `1.0` requests is its hash
+    /// (`x509_hash`), otherwise the `did:web` of `base_url`'s host;
+    /// [`VerifierBuilder::named_by_host`] chooses another one.
     pub fn signed(
         self,
         base_url: impl Into<String>,
@@ -125,22 +132,23 @@ impl VerifierBuilder<WantsIdentity> {
 }
 
 impl VerifierBuilder<Ready> {
-    /// A further signer: for sessions that were made when it was the only one, and for new ones that no signer that was
-    /// given earlier can sign, for example those that need a certificate.
+    /// Adds a signer. It signs for sessions that were created when it was the only one, and for new
+    /// sessions that no earlier signer can sign, for example those that need a certificate.
     pub fn signer(mut self, signer: impl RequestSigner + 'static) -> Self {
         self.state.own.push(Arc::new(signer));
         self
     }
 
-    /// A signer for the sessions that name it, and for no others: one that was replaced since, or one with the
-    /// certificate of a single tenant (see [`NewSession::signer`](crate::NewSession::signer)).
+    /// Adds a signer only for the sessions that name it: one that was replaced since, or one with a
+    /// single tenant's certificate (see [`NewSession::signer`](crate::NewSession::signer)).
     pub fn named_signer(mut self, signer: impl RequestSigner + 'static) -> Self {
         self.state.named.push(Arc::new(signer));
         self
     }
 
-    /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or `X509Hash`; with
-    /// another one the verifier does not build (OpenID4VP 5.9.3).
+    /// Sets the client identifier of signed requests of `1.0`: `DecentralizedIdentifier`,
+    /// `X509SanDns` or `X509Hash`. With any other form the verifier does not build (OpenID4VP
+    /// 5.9.3).
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn client_id_form(mut self, form: ClientIdForm) -> Self {
         self.state.profiles.client_id_form = form;
@@ -148,15 +156,17 @@ impl VerifierBuilder<Ready> {
         self
     }
 
-    /// Signed requests of `1.0` name the verifier by the host of its base URL, which its certificate must have as a
-    /// dNSName (`x509_san_dns`, OpenID4VP 5.9.3), and not by the hash of that certificate.
+    /// Uses the host of the base URL as the client identifier of signed `1.0` requests, and not the
+    /// certificate's hash. The certificate must have the host as a dNSName (`x509_san_dns`,
+    /// OpenID4VP 5.9.3).
     pub fn named_by_host(mut self) -> Self {
         self.state.profiles.client_id_form = ClientIdForm::X509SanDns;
         self.state.is_named = true;
         self
     }
 
-    /// How answers of `1.0` come back. Those of `haip` and those through browsers are always encrypted.
+    /// Sets how `1.0` answers are returned. Those of `haip` and those through browsers are always
+    /// encrypted.
     pub fn response_mode(mut self, mode: ResponseMode) -> Self {
         self.state.profiles.response_mode = mode;
         self
@@ -168,14 +178,15 @@ impl VerifierBuilder<Ready> {
         self
     }
 
-    /// The requests that pages may pass to their browser, in any profile but `draft` (OpenID4VP A).
+    /// Sets the requests that pages may pass to their browser, in any profile but `draft`
+    /// (OpenID4VP A).
     pub fn dc_api(mut self, dc_api: DcApi) -> Self {
         self.state.profiles.dc_api = dc_api;
         self
     }
 
-    /// The profiles again, with every choice in them made. Their signers may be missing: a request for such a
-    /// profile is refused.
+    /// Sets the profiles again, with all their options. Their signers may be missing: a request for
+    /// such a profile is then refused.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn profile_options(mut self, profiles: ProfileOptions) -> Self {
         self.state.profiles = profiles;
@@ -184,10 +195,10 @@ impl VerifierBuilder<Ready> {
         self
     }
 
-    /// Checks that the decisions fit together.
+    /// Builds the verifier, if the decisions fit together.
     ///
     /// # Errors
-    /// They do not; the text says which.
+    /// The decisions contradict each other; the text says which.
     pub fn build(self) -> Result<Verifier, ConfigError> {
         let Ready { mut profiles, is_named, is_complete, base_url, draft, own, named } = self.state;
         let base_url = Verifier::origin(&base_url)?;

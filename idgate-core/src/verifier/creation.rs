@@ -1,4 +1,4 @@
-//! New sessions: an offer for each profile that the tenant asked for (decisions 20).
+//! New sessions: an offer for each requested profile (decisions 20).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -22,10 +22,10 @@ use crate::verifier::profiles::unsupported;
 use crate::verifier::{DcApi, NewSession, ProfileOptions, Verifier};
 
 impl Verifier {
-    /// Makes a session of a request, which is resolved by the verifier's own trust and profiles. Commit the transition,
-    /// then show the links of [`Session::info`](crate::Session::info).
+    /// Creates a session for `request`, which is resolved by the verifier's own trust and profiles.
+    /// Commit the transition, then show the links of [`Session::info`](crate::Session::info).
     ///
-    /// A session is live or a test by name:
+    /// [`NewSession`] says whether the session is live or a test; a bare `bool` does not compile:
     ///
     /// ```compile_fail,E0308
     /// # use idgate_core::{Entropy, Request, UnixMillis, Verifier};
@@ -35,9 +35,10 @@ impl Verifier {
     /// ```
     ///
     /// # Errors
-    /// The request breaks a rule, asks for more than trust serves or in a profile that this verifier
-    /// does not speak, or is too large for a link; a trusted list is past its next issue, and no other
-    /// material serves the issuer; the signer that is named is missing; or there is no entropy.
+    /// The request breaks a rule, asks for more than trust covers, names a profile that this
+    /// verifier does not support, or is too large for a link. A trusted list is past its next
+    /// update, and no other material covers the issuer. The named signer is missing. Or there is no
+    /// entropy.
     pub fn create_session(
         &self,
         request: &Request,
@@ -50,8 +51,9 @@ impl Verifier {
         self.create_resolved_session(resolved, new, entropy, now)
     }
 
-    /// Resolves a body of `CreateSessionRequest` by the verifier's trust, for a shell whose tenants may
-    /// ask in other profiles than the verifier's own: one whose certificate is missing, for example.
+    /// Resolves a `CreateSessionRequest` body by the verifier's trust, for a shell whose tenants
+    /// may ask for profiles that the verifier does not have itself, for example because a
+    /// certificate is missing.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
@@ -65,10 +67,10 @@ impl Verifier {
         PresentationRequest::parse_for(body, self.entries(), mode.is_live(), spoken)
     }
 
-    /// Makes a session of a request that [`Verifier::resolve`] gave for the same mode.
+    /// Creates a session for a request that [`Verifier::resolve`] returned for the same mode.
     ///
     /// # Errors
-    /// As [`Verifier::create_session`], but for faults of the body.
+    /// Those of [`Verifier::create_session`], except faults of the body.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn create_resolved_session(
         &self,
@@ -103,14 +105,14 @@ impl Verifier {
         Ok(session.open())
     }
 
-    /// The profiles of its own, of which a request may ask for any.
+    /// The verifier's profiles; a request may ask for any of them.
     fn spoken(&self) -> SpokenProfiles {
         let spoken = SpokenProfiles::new(self.profiles.enabled.iter().copied());
         if self.profiles.dc_api == DcApi::Off { spoken } else { spoken.with_dc_api() }
     }
 
-    /// A list that is overdue vouches for nobody, so nothing that depends on it is asked for
-    /// (decisions 30).
+    /// An overdue list is not trusted, so nothing that depends on it may be requested (decisions
+    /// 30).
     fn check_lists(
         &self,
         request: &PresentationRequest,
@@ -161,7 +163,7 @@ impl Verifier {
         })
     }
 
-    /// A fresh request, behind the id of the session or behind one of its own.
+    /// Creates a request, behind the session's id or behind an id of its own.
     fn offer(
         &self,
         shape: RequestShape,
@@ -204,7 +206,7 @@ impl Verifier {
         })
     }
 
-    /// What answers are to be encrypted to.
+    /// The key that answers are to be encrypted to.
     pub(super) fn encryption_key(
         &self,
         shape: &RequestShape,
@@ -238,13 +240,13 @@ impl Verifier {
                 ["x509_san_dns:", self.host.as_deref().unwrap_or_default()].concat()
             }
             ClientIdForm::X509Hash => ["x509_hash:", hash()].concat(),
-            // The browser says it.
+            // The browser states it.
             ClientIdForm::Origin => String::new(),
         }
     }
 }
 
-/// A request by value travels in a link, which is of no use when it is too long to follow.
+/// A request by value travels in a link, which is useless if it is too long to follow.
 fn check_links(session: &Session) -> Result<(), RequestError> {
     let fits = |offer| session.link(Scheme::OpenId4Vp, offer).len() <= MAX_QR_CODE_URL_BYTES;
     if session.offers.linked().all(fits) {
@@ -264,7 +266,7 @@ mod tests {
     use crate::request::fixtures::{self, NOW};
 
     #[test]
-    fn a_new_session_has_everything_that_its_request_carries() {
+    fn a_new_session_has_everything_that_its_request_contains() {
         let transition = fixtures::creation(fixtures::one_credential());
         let session = transition.session;
         assert!(session.id().as_str().starts_with("ses_"));
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_link_carries_is_refused() {
+    fn a_request_too_large_for_a_link_is_refused() {
         let body = |claims: usize| {
             let name = |n: usize| format!("{n:0>140}");
             let claims: Vec<_> = (0..claims).map(name).collect();
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_decides_which_keys_serve() {
+    fn the_mode_decides_which_keys_count() {
         let asked = || Credential::sd_jwt_vc("pid", "test-only").claims(["given_name"]);
         let request = Request::of([asked()]);
         let session = made(&fixtures::verifier(), &request, NewSession::test()).unwrap();
@@ -356,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_body_is_found_before_what_the_verifier_lacks() {
+    fn errors_of_the_body_are_reported_before_those_of_the_verifier() {
         let request = pid().profiles([Profile::Haip]).redirect_uri("javascript:alert(1)");
         let refused = made(&fixtures::verifier(), &request, NewSession::live()).unwrap_err();
         assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "redirect_uri"));
     }
 
     #[test]
-    fn a_session_has_the_tenant_that_is_named_and_none_without_one() {
+    fn a_session_has_the_named_tenant_and_none_without_one() {
         let named = NewSession::live().tenant(TenantId::new("shop"));
         for (new, tenant) in [(named, "shop"), (NewSession::live(), "")] {
             assert_eq!(made(&fixtures::verifier(), &pid(), new).unwrap().tenant().as_str(), tenant);

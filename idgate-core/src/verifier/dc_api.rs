@@ -1,5 +1,5 @@
-//! Requests that pages pass to their browser, and the answers that they get (OpenID4VP A, W3C Digital
-//! Credentials API).
+//! Requests that pages pass to their browser, and the answers that they receive (OpenID4VP A, W3C
+//! Digital Credentials API).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -20,13 +20,15 @@ use crate::verifier::profiles::unsupported;
 use crate::verifier::{DcApi, NewSession, Verifier};
 
 impl Verifier {
-    /// What a page passes to its browser, for a session that was made with
-    /// [`Request::dc_api`](crate::Request::dc_api). They are one offer, and one
-    /// answer to any of them settles the session. Those of OpenID4VP share nonce and key; `org-iso-mdoc`,
-    /// last where the request is for mdocs of different types alone, has others.
+    /// Returns the requests that a page passes to its browser, for a session that was created with
+    /// [`Request::dc_api`](crate::Request::dc_api). They are one offer, and one answer to any of
+    /// them settles the session.
+    ///
+    /// Those of OpenID4VP share nonce and key. `org-iso-mdoc` has its own; it is the last one, and
+    /// is there if the request asks only for mdocs, each of a different type.
     ///
     /// # Errors
-    /// The session has none, or takes no answer any more; or a key cannot sign now.
+    /// The session has no such requests or takes no more answers, or a key cannot sign now.
     pub fn dc_api_requests(
         &self,
         session: &Session,
@@ -63,7 +65,7 @@ impl Verifier {
         Ok(DcApiRequests::new(requests))
     }
 
-    /// The request to browsers, in the profile that links of the session speak first.
+    /// The request to browsers, in the first profile of the session's links that browsers support.
     pub(super) fn browser_offer(
         &self,
         request: &PresentationRequest,
@@ -84,7 +86,8 @@ impl Verifier {
         let encryption_key = self.encryption_key(&shape, entropy)?;
         let nonce = Nonce::fresh(entropy)?;
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
-        // The age app answers to ISO/IEC TS 18013-7 Annex C alone, and knows no reader (decisions 41).
+        // The age app answers only to ISO/IEC TS 18013-7 Annex C, and supports no reader (decisions
+        // 41).
         let (offered, identities) = match request.presets {
             Presets::AgeApp if iso_mdoc.is_none() => {
                 let rule = "reaches the age app by org-iso-mdoc alone, with one age: ask for one, or leave this out";
@@ -120,8 +123,8 @@ impl Verifier {
         })
     }
 
-    /// Who can sign now. The first name must have someone to sign under it: what is signed once is
-    /// signed under that; further names are as good as they are many.
+    /// The signers that can sign now. The first client identifier must have a signer, because a
+    /// request that is signed once is signed under it. The others are optional.
     fn identities(
         &self,
         profile: Profile,

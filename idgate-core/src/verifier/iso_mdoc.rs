@@ -1,5 +1,5 @@
-//! The request of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`) beside those of OpenID4VP: with a nonce
-//! and a key of its own, for mdocs alone.
+//! The request of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`), which accompanies those of
+//! OpenID4VP. It is for mdocs only, and has its own nonce and key.
 
 use alloc::string::{String, ToString};
 
@@ -13,12 +13,12 @@ use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Se
 use crate::time::UnixMillis;
 use crate::verifier::{DcApi, DeviceRequests, NewSession, Verifier};
 
-/// readerAuth is made with the key of a certificate, whatever name OpenID4VP signs under.
+/// readerAuth is made with a certificate's key, whatever client identifier OpenID4VP uses.
 const READER: ClientIdForm = ClientIdForm::X509Hash;
 
 impl Verifier {
-    /// What the request has of its own; `None`: a DeviceRequest cannot ask for this, or the tenant does
-    /// not want one.
+    /// The nonce and key of the `org-iso-mdoc` request. `None`: a DeviceRequest cannot ask for
+    /// this, or the tenant does not want one.
     pub(super) fn iso_mdoc_offer(
         &self,
         request: &PresentationRequest,
@@ -49,7 +49,7 @@ impl Verifier {
         Ok(Some(IsoMdocOffer { encryption_info, encryption_key: Some(key), reader }))
     }
 
-    /// What a page passes on, as JSON text.
+    /// The request that a page passes on, as JSON text.
     pub(super) fn iso_mdoc_request(
         &self,
         session: &Session,
@@ -80,7 +80,8 @@ impl Verifier {
         data.map_err(NotFetched::Signer)
     }
 
-    /// Whether a registration certificate would go to browsers in a DeviceRequest, which a certificate signs.
+    /// Whether a registration certificate would go to browsers in a DeviceRequest, which a
+    /// certificate signs.
     pub(super) fn registers_device_request(
         &self,
         request: &PresentationRequest,
@@ -93,8 +94,9 @@ impl Verifier {
             && matches!(self.reader(signer, now), Ok(Some(_)))
     }
 
-    /// Who signs readerAuth now, where requests to browsers are signed at all. It is optional for a
-    /// verifier that has no certificate; one that has is not left out in silence once its dates are over.
+    /// The signer of readerAuth, if requests to browsers are signed. readerAuth is optional for a
+    /// verifier without a certificate. A verifier that has one gets an error when it expires,
+    /// because silently dropping the signature would hide it.
     fn reader(&self, name: Option<&str>, now: UnixMillis) -> Result<Option<String>, RequestError> {
         if matches!(self.profiles.dc_api, DcApi::Off | DcApi::Unsigned) {
             return Ok(None);

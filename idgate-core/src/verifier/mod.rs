@@ -1,4 +1,4 @@
-//! The way in: decisions in order, an incomplete verifier does not compile.
+//! The verifier: it creates sessions and takes answers.
 
 mod asked;
 mod attestation;
@@ -34,15 +34,15 @@ use crate::time::UnixMillis;
 use crate::trust::{Trust, TrustSnapshot};
 use crate::verify::{Basis, Verification};
 
-/// A configured verifier. Cheap to clone; replace it to change trust.
+/// A configured verifier. It is cheap to clone; to change trust, replace it.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     trust: Trust,
     base_url: String,
-    /// The host of it, unless that is an address.
+    /// The host of the base URL, unless it is an address.
     host: Option<String>,
-    /// How new offers of `draft` are made, and whether those of `1.0` go by value; a stored session
-    /// keeps its own.
+    /// The shape of new `draft` offers; it also says whether `1.0` offers go by value. A stored
+    /// session keeps its own shape.
     draft: RequestShape,
     profiles: ProfileOptions,
     did: String,
@@ -50,29 +50,29 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Starts with whom you trust.
+    /// Starts a builder with the issuers that you trust.
     pub fn builder(trust: Trust) -> VerifierBuilder<WantsProfiles> {
         VerifierBuilder::new(trust)
     }
 
-    /// The origin that a verifier makes of `base_url`: what a shell checks its settings with, so that
-    /// it refuses what [`VerifierBuilder::build`] would refuse.
+    /// Returns the origin that a verifier uses for `base_url`. A shell checks its settings with
+    /// this, so that it refuses what [`VerifierBuilder::build`] would refuse.
     ///
     /// # Errors
-    /// It is not https, nor http on loopback, or more than an origin.
+    /// `base_url` is neither https nor http on loopback, or is more than an origin.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn origin(base_url: &str) -> Result<String, ConfigError> {
         origin::of_base_url(base_url).map_err(ConfigError::BaseUrl)
     }
 
-    /// The name of the host in `base_url`, which `x509_san_dns` and certificates name a verifier by;
-    /// `None` where the host is an address, or there is none.
+    /// Returns the host name in `base_url`, which `x509_san_dns` and certificates use; `None` if
+    /// the host is an address or missing.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn host_name(base_url: &str) -> Option<String> {
         origin::host_name(base_url)
     }
 
-    /// The trust that decides.
+    /// The trust that decides about answers.
     pub fn trust(&self) -> &Trust {
         &self.trust
     }
@@ -85,14 +85,16 @@ impl Verifier {
         self.trust.provider()
     }
 
-    /// The DID document (DID Core 5), for `/.well-known/did.json`: every key that signs under the DID, of signers that
-    /// have a [`RequestSigner::published_key`](crate::crypto::RequestSigner::published_key). `None`: there is none.
+    /// Returns the DID document (DID Core 5) for `/.well-known/did.json`. It has every key that
+    /// signs under the DID, from signers with a
+    /// [`RequestSigner::published_key`](crate::crypto::RequestSigner::published_key). `None`: there
+    /// is no such key.
     pub fn did_document_json(&self) -> Option<String> {
         let keys: Vec<_> = self.signers.published().collect();
         (!keys.is_empty()).then(|| did_document_json(&self.did, &keys))
     }
 
-    /// The same keys as a JWK set (RFC 7517 5), for `/.well-known/jwks.json`.
+    /// Returns the same keys as a JWK set (RFC 7517 5), for `/.well-known/jwks.json`.
     pub fn jwks_json(&self) -> String {
         jwks_json(&self.signers.published().collect::<Vec<_>>())
     }
@@ -102,15 +104,17 @@ impl Verifier {
         &self.base_url
     }
 
-    /// Takes an answer to the offer that it was posted to (OpenID4VP 8.2, 8.3, decisions 6), or one that a
-    /// page got from its browser. The offer's stored profile says how it is read, whatever this verifier
-    /// makes new sessions with. An answer through a browser is good for a page from one of the session's
-    /// origins, which `verification_details` name; nothing in the answer is believed about it. Errors
-    /// change nothing: there is nothing to store.
+    /// Begins the verification of an answer to the offer that it was posted to (OpenID4VP 8.2, 8.3,
+    /// decisions 6), or of one that a page received from its browser.
+    ///
+    /// The offer's stored profile says how the answer is read, whatever this verifier uses for new
+    /// sessions. An answer through a browser is valid for a page from one of the session's origins,
+    /// which `verification_details` has; the answer's own statements about the origin are never
+    /// trusted. After an error the session is unchanged, and there is nothing to store.
     ///
     /// # Errors
-    /// The session is closed or has no such offer, the answer is not well-formed, answers what was not
-    /// offered or does not decrypt, or `state` is wrong.
+    /// The session is closed or has no such offer, the answer is not well-formed, answers another
+    /// request or does not decrypt, or `state` is wrong.
     pub fn begin<'s>(
         &'s self,
         session: &'s Session,
@@ -204,7 +208,7 @@ mod tests {
             |answer| verifier.begin(&session, answer, &mut entropy, fixtures::NOW).err().unwrap();
         let posted = |to| Answer { to, content_type: Some("application/json"), body: b"{}" };
         let closed = NotAnAnswer::SessionClosed;
-        // Texts of their own, as paths bring them: a literal may share the bytes of the static.
+        // Strings of their own, as in a received path: a literal could share the static's bytes.
         let unknown = ["", "off_0", "ses_0", "dc_api", "dc_api/", "the browser of a page"];
         let unknown = unknown.map(String::from);
         for unknown in &unknown {

@@ -1,4 +1,4 @@
-//! What a verifier speaks, and how (decisions 20).
+//! The profiles of a verifier and their options (decisions 20).
 
 use alloc::format;
 use alloc::vec;
@@ -9,17 +9,18 @@ use crate::request::{PresentationRequest, Profile};
 use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestShape, ResponseEncryption};
 use crate::verifier::signers::Signers;
 
-/// The profiles of a verifier, and the choices in them. All but the list concerns `1.0`
-/// and `haip`: `draft` has no choices.
+/// The profiles of a verifier, and their options. All options concern `1.0` and `haip`: `draft` has
+/// none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileOptions {
-    /// What sessions may speak; the first is for requests that name none. Never empty.
+    /// The profiles that sessions may use; the first is for requests that name none. Never empty.
     pub enabled: Vec<Profile>,
-    /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or
-    /// `X509Hash`; with another one the verifier does not build.
+    /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns`
+    /// or `X509Hash`. With any other form the verifier does not build.
     pub client_id_form: ClientIdForm,
-    /// How answers of `1.0` come back; those of `haip` and those through browsers are always encrypted.
+    /// How `1.0` answers are returned; those of `haip` and those through browsers are always
+    /// encrypted.
     pub response_mode: ResponseMode,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
     pub announces_post: bool,
@@ -33,31 +34,32 @@ pub struct ProfileOptions {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DeviceRequests {
-    /// `1.1`, with the registration certificate, of a session that has one and is signed; else `1.0`.
+    /// `1.1`, with the registration certificate, for a signed session that has one; otherwise
+    /// `1.0`.
     #[default]
     Auto,
     /// `1.0`
     FirstEdition,
 }
 
-/// What pages may pass to their browser (OpenID4VP A.3). Browsers and wallets take the first that they
-/// know: each way of asking has the simpler ones behind it.
+/// The requests that pages may pass to their browser (OpenID4VP A.3). Browsers and wallets use the
+/// first one that they support, so each option adds the simpler ones after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DcApi {
-    /// Nothing: requests go by links.
+    /// None: requests go by links.
     #[default]
     Off,
     /// `openid4vp-v1-unsigned`
     Unsigned,
-    /// `openid4vp-v1-signed`, then what is unsigned.
+    /// `openid4vp-v1-signed`, then the unsigned request.
     Signed,
-    /// `openid4vp-v1-multisigned`, then what is signed once, then what is unsigned.
+    /// `openid4vp-v1-multisigned`, then the request with one signature, then the unsigned one.
     Multisigned,
 }
 
 impl DcApi {
-    /// What is offered, in that order.
+    /// The offered protocols, in that order.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const fn protocols(self) -> &'static [DcApiProtocol] {
         use DcApiProtocol::{Multisigned, Signed, Unsigned};
@@ -70,11 +72,11 @@ impl DcApi {
     }
 }
 
-/// How answers of `1.0` come back (OpenID4VP 8.2, 8.3.1).
+/// How `1.0` answers are returned (OpenID4VP 8.2, 8.3.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponseMode {
-    /// Encrypted where the request is signed, else plain.
+    /// Encrypted if the request is signed, otherwise plain.
     Auto,
     /// Plain: `direct_post`.
     Plain,
@@ -83,7 +85,8 @@ pub enum ResponseMode {
 }
 
 impl ProfileOptions {
-    /// These profiles as most wallets like them. With none of them a verifier does not build.
+    /// Creates options for these profiles that suit most wallets. A verifier without a profile does
+    /// not build.
     pub fn new(enabled: impl IntoIterator<Item = Profile>) -> Self {
         Self {
             enabled: enabled.into_iter().collect(),
@@ -95,7 +98,8 @@ impl ProfileOptions {
         }
     }
 
-    /// That requests can be signed under these names by `signers`; those of `draft` are made as given.
+    /// Checks that `signers` can sign requests under these client identifiers; `draft` requests are
+    /// made as given.
     pub(super) fn check(&self, draft: &RequestShape, signers: &Signers) -> Result<(), ConfigError> {
         use ClientIdForm::{Did, Origin, RedirectUri};
         if self.enabled.is_empty() {
@@ -118,8 +122,8 @@ impl ProfileOptions {
         Ok(())
     }
 
-    /// That the profiles which are always signed have their signers, so that no tenant meets a request that nothing
-    /// can sign.
+    /// Checks that profiles that are always signed have their signers, so that no tenant asks for a
+    /// request that cannot be signed.
     pub(super) fn check_signers(&self, signers: &Signers) -> Result<(), ConfigError> {
         if self.enabled.contains(&Profile::Haip) && !signers.have_certificate() {
             return Err(ConfigError::Profiles(
@@ -132,7 +136,7 @@ impl ProfileOptions {
         Ok(())
     }
 
-    /// What the offers of `request` speak, in their order, each once.
+    /// The profiles of the offers of `request`, in their order, each once.
     pub(super) fn of(&self, request: &PresentationRequest) -> Result<Vec<Profile>, RequestError> {
         let first = self.enabled.first().copied().unwrap_or(Profile::Draft);
         let mut chosen = Vec::with_capacity(1);
@@ -147,12 +151,13 @@ impl ProfileOptions {
         Ok(if chosen.is_empty() { vec![first] } else { chosen })
     }
 
-    /// The profile of a request to browsers next to links in these: the first that browsers know.
+    /// The profile of a request to browsers in a session with these links: the first that browsers
+    /// support.
     pub(super) fn of_browsers(linked: &[Profile]) -> Option<Profile> {
         linked.iter().copied().find(|profile| *profile != Profile::Draft)
     }
 
-    /// How an offer of `profile` is made; that of `draft` is given.
+    /// The shape of an offer of `profile`; that of `draft` is given.
     pub(super) fn shape(&self, profile: Profile, draft: &RequestShape) -> RequestShape {
         match (profile, draft.delivery) {
             (Profile::Draft, _) => draft.clone(),
@@ -167,7 +172,8 @@ impl ProfileOptions {
         }
     }
 
-    /// The names to sign an offer to browsers under, the one to sign alone under first. `haip` knows one.
+    /// The client identifiers for signed offers to browsers. The first is used if there is only one
+    /// signature. `haip` has one.
     pub(super) fn browser_forms(&self, profile: Profile) -> Vec<ClientIdForm> {
         use ClientIdForm::{DecentralizedIdentifier, X509Hash, X509SanDns};
         match (profile, self.dc_api) {

@@ -8,8 +8,9 @@ use crate::time::UnixMillis;
 use crate::verifier::{Asked, RequestObject, Verifier};
 
 impl Verifier {
-    /// The Request Object of an offer by reference. A wallet may fetch it again while the session is CREATED or PENDING,
-    /// and finds the same nonce and the same key in it. The first fetch makes the session PENDING.
+    /// Returns the Request Object of an offer by reference. A wallet may fetch it again while the
+    /// session is CREATED or PENDING, and gets the same nonce and the same key. The first fetch
+    /// makes the session PENDING.
     ///
     /// # Errors
     /// There is nothing to fetch, `wallet_nonce` is too long, or the key cannot sign now.

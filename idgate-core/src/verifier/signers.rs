@@ -1,4 +1,4 @@
-//! Who signs which request: an offer is signed to its end by whoever signed it first, also after
+//! The choice of the signer. The signer that signed an offer first signs it to its end, also after
 //! renewals and rotations (decisions 21).
 
 use alloc::sync::Arc;
@@ -11,16 +11,16 @@ use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
 
-/// Those of a verifier.
+/// The signers of a verifier.
 #[derive(Clone, Debug)]
 pub(super) struct Signers {
-    /// The verifier's own: the first that fits signs what is made now.
+    /// The verifier's own signers: the first that fits signs new offers.
     own: Vec<Known>,
-    /// For requests that name one of them.
+    /// The signers for requests that name one.
     named: Vec<Known>,
 }
 
-/// A signer, and what its certificate says.
+/// A signer and its certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) signer: Arc<dyn RequestSigner>,
@@ -29,7 +29,7 @@ pub(super) struct Known {
 }
 
 impl Signers {
-    /// Each can sign what wallets verify, under `did` or under its certificate.
+    /// Checks that each signer can sign what wallets verify, under `did` or under its certificate.
     pub(super) fn new(
         provider: &CryptoProvider,
         did: &str,
@@ -43,9 +43,9 @@ impl Signers {
         Ok(Self { own: known(own)?, named: known(named)? })
     }
 
-    /// Who signs new requests of that form at `now`, for a verifier at `host`: the one that is named,
-    /// for forms that a certificate is the proof of, else the verifier's own. The error says what
-    /// there is not.
+    /// The signer of new requests with a client identifier of that form at `now`, for a verifier at
+    /// `host`: the named one, for forms that a certificate proves, otherwise the verifier's own.
+    /// The error says what is missing.
     pub(super) fn for_new(
         &self,
         form: ClientIdForm,
@@ -77,9 +77,10 @@ impl Signers {
         Err(lacks)
     }
 
-    /// Who signs an offer under a name of that form to its end: `signer`, who signed it first. The DID
-    /// document lists every key of the verifier, so that another of them may stand in for one that is
-    /// gone. Nobody stands in for a certificate: it is the identity itself.
+    /// The signer of an existing offer with a client identifier of that form: `signer`, which
+    /// signed it first. The DID document lists every key of the verifier, so another key may
+    /// replace one that is gone. A certificate has no replacement, because it is the identity
+    /// itself.
     pub(super) fn of(
         &self,
         form: ClientIdForm,
@@ -95,22 +96,22 @@ impl Signers {
         })
     }
 
-    /// Whether one of the verifier's own signs under the DID.
+    /// Whether one of the verifier's own signers signs under the DID.
     pub(super) fn serve_did(&self) -> bool {
         self.under_did().is_some()
     }
 
-    /// Whether the first of the verifier's own signs under a certificate.
+    /// Whether the verifier's first own signer has a certificate.
     pub(super) fn first_is_certified(&self) -> bool {
         self.own.first().is_some_and(|known| known.certificate.is_some())
     }
 
-    /// Whether one of the verifier's own signs under a certificate, be it in force or not.
+    /// Whether one of the verifier's own signers has a certificate, in force or not.
     pub(super) fn serve_x509(&self) -> bool {
         self.own.iter().any(|known| known.certificate.is_some())
     }
 
-    /// Whether any signs under a certificate, be it for sessions that name it alone.
+    /// Whether any signer has a certificate, including those for sessions that name them.
     pub(super) fn have_certificate(&self) -> bool {
         self.own.iter().chain(&self.named).any(|known| known.certificate.is_some())
     }
@@ -119,7 +120,8 @@ impl Signers {
         self.own.is_empty() && self.named.is_empty()
     }
 
-    /// The keys that sign under the DID, for its document: those of the verifier first, then those that sessions name.
+    /// The keys that sign under the DID, for its document: those of the verifier first, then those
+    /// that sessions name.
     pub(super) fn published(&self) -> impl Iterator<Item = PublishedKey> {
         let all = self.own.iter().chain(&self.named);
         all.filter(|known| known.certificate.is_none()).filter_map(|known| {
@@ -155,12 +157,13 @@ impl Known {
     }
 }
 
-/// Whether the certificate of the signer is the proof of the client identifier.
+/// Whether the signer's certificate proves the client identifier.
 fn is_x509(form: ClientIdForm) -> bool {
     matches!(form, ClientIdForm::X509SanDns | ClientIdForm::X509Hash)
 }
 
-/// Wallets expect ES256. Without a certificate they find the key by its id in the document of `did`.
+/// Wallets expect ES256. Without a certificate they find the key by its id in the document of
+/// `did`.
 fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError> {
     if signer.alg() != Alg::Es256 {
         return Err(ConfigError::Signer("must sign with ES256"));

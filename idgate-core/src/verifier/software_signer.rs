@@ -1,4 +1,4 @@
-//! A signer in software, from files.
+//! A software signer that reads its key from files.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,32 +10,37 @@ use crate::error::ConfigError;
 use crate::trust::pem::pem_or_der;
 
 impl SoftwareSigner {
-    /// Signs with the private key of a PEM file, see [`Es256Key::from_pem`]. Give it a certificate or a DID next.
+    /// Creates a signer with the private key of a PEM file, see [`Es256Key::from_pem`]. Add a
+    /// certificate or a DID next.
     ///
     /// # Errors
-    /// It is not the file of one private key on P-256.
+    /// The file does not contain exactly one private key on P-256.
     pub fn from_pem(pem: &[u8]) -> Result<Self, KeyFileError> {
         let key = Es256Key::from_pem(pem)?;
         let name = name_of(&key);
         Ok(Self::new(key, name))
     }
 
-    /// With the certificates of a file, PEM or DER: that of the key first, then those between it and the root. A
-    /// [`Verifier`](crate::Verifier) does not build with a certificate of another key. The certificate's hash is the name
-    /// of the signer: a session is signed to its end with the certificate that it was made with, so after a renewal give
-    /// the former signer as a [`named_signer`](crate::VerifierBuilder::named_signer).
+    /// Adds the certificates of a file, PEM or DER: first that of the key, then those between it
+    /// and the root. A [`Verifier`](crate::Verifier) does not build if the certificate is for
+    /// another key.
+    ///
+    /// The certificate's hash is the signer's name. A session is signed to its end with the
+    /// certificate that it was created with. So after a renewal add the former signer as a
+    /// [`named_signer`](crate::VerifierBuilder::named_signer).
     ///
     /// # Errors
-    /// It is not a file of certificates.
+    /// The file does not contain certificates.
     pub fn certified(self, file: &[u8]) -> Result<Self, KeyFileError> {
         let chain = pem_or_der(file, "CERTIFICATE");
-        let chain = chain.map_err(|_| KeyFileError("is not one of certificates"))?;
+        let chain = chain.map_err(|_| KeyFileError("has no certificates"))?;
         let leaf = chain.first().map(Vec::as_slice).unwrap_or_default();
         let name = ["x509_hash:", &base64url::encode(&sha256_of_public(leaf))].concat();
         Ok(self.named(name).with_certificate_chain(chain))
     }
 
-    /// Under the `did:web` of that origin; wallets find the key in the DID document of the verifier.
+    /// Signs under the `did:web` of this origin; wallets find the key in the verifier's DID
+    /// document.
     ///
     /// # Errors
     /// `base_url` is not an origin that a verifier may have.
@@ -45,7 +50,7 @@ impl SoftwareSigner {
     }
 }
 
-/// The thumbprint of its public key (RFC 7638).
+/// The thumbprint of the public key (RFC 7638).
 fn name_of(key: &Es256Key) -> String {
     base64url::encode(&key.thumbprint())
 }

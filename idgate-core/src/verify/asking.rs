@@ -1,5 +1,5 @@
-//! Status, last of all checks (decisions 7): a verification waits here while the embedder fetches
-//! what it needs.
+//! Status, the last of all checks (decisions 7): a verification waits here while the embedder
+//! fetches the needed sources.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -17,30 +17,31 @@ use crate::revocation::{
 use crate::session::{Input, Session, Transition};
 use crate::time::UnixMillis;
 
-/// What was presented, in the order of the request: three lists of one length.
+/// The presentations, in the order of the request: three lists of the same length.
 pub(super) struct Presented<'s> {
-    /// What each was asked for as. Credentials that were left out, as the request allows, are not here.
+    /// The credential request that each presentation answers. Credentials that the answer leaves
+    /// out, as the request allows, are not included.
     pub(super) asked: Vec<&'s CredentialRequest>,
     pub(super) awaiting: Vec<AwaitingStatus>,
     pub(super) inquiries: Vec<Inquiry>,
-    /// The origin of the page whose browser brought the answer.
+    /// The origin of the page whose browser delivered the answer.
     pub(super) origin: Option<&'s str>,
 }
 
-/// Credentials that are good but for their status.
+/// Credentials that passed every check except their status.
 pub(super) struct Asking<'s> {
     pub(super) presented: Presented<'s>,
     pub(super) report: Report,
-    /// PENDING to VERIFYING, once something has to be fetched.
+    /// PENDING to VERIFYING, once a source must be fetched.
     hold: Option<Transition>,
-    /// Whether the embedder went out, and so has committed the hold.
+    /// Whether the embedder has fetched a source, and so has committed the hold.
     fetched: bool,
-    /// Every source that was asked for.
+    /// All sources that were requested.
     asked: BTreeSet<Need>,
-    /// How many they were when the hold was made.
+    /// The number of requested sources when the hold was made.
     asked_with_hold: usize,
-    /// What turned out authentic: who signed a list may have the same CRL as who signed the
-    /// credential, and a source is asked once.
+    /// Authentic CRLs. The signer of a list may have the same CRL as the signer of the credential,
+    /// and each source is requested once.
     crls: Vec<VerifiedSource>,
 }
 
@@ -59,14 +60,13 @@ impl<'s> Asking<'s> {
         }
     }
 
-    /// Bounds what one answer asks for, over all rounds.
+    /// Limits the sources that one answer requests, over all rounds.
     pub(super) fn check_count(&mut self) -> Result<(), VerifyError> {
         check_count(&self.presented.inquiries, &mut self.asked)
     }
 
-    /// The transition to commit before the next fetch. Once it is committed, sources that came up
-    /// since bring one that changes nothing: committing it does no harm, and neither does leaving it
-    /// out.
+    /// The transition to commit before the next fetch. After it is committed, a later round returns
+    /// one that changes nothing: you may commit it or not.
     fn next_hold(&self, hold: &Transition) -> Transition {
         let mut next = hold.clone();
         if self.fetched && self.asked.len() > self.asked_with_hold {
@@ -78,7 +78,7 @@ impl<'s> Asking<'s> {
 }
 
 impl<'v> Basis<'v> {
-    /// Against what the status of `credential` is judged. `None`: its trust entry is gone.
+    /// The context for judging the status of `credential`. `None`: its trust entry is gone.
     pub(super) fn status_context(
         self,
         credential: &CredentialRequest,
@@ -97,10 +97,10 @@ impl<'v> Basis<'v> {
 }
 
 impl Verification<'_> {
-    /// Gives back what came of `need`, at `now`, after the hold was committed. What turns out
-    /// authentic comes back, for a cache: see [`Verification::reuse`].
+    /// Supplies the answer to `need`, which came at `now`, after the hold was committed. An
+    /// authentic source is returned for a cache: see [`Verification::reuse`].
     ///
-    /// A need that was not asked, or was answered, changes nothing.
+    /// A need that was not requested, or was already answered, changes nothing.
     pub fn supply(
         &mut self,
         need: &Need,
@@ -122,8 +122,8 @@ impl Verification<'_> {
         authentic
     }
 
-    /// The trust entries whose credentials ask for `need`, in the order of the request: whoever
-    /// bounds what it fetches can do so for each of them.
+    /// The trust entries whose credentials request `need`, in the order of the request, for an
+    /// embedder that limits its fetches for each of them.
     pub fn issuers_of(&self, need: &Need) -> Vec<&IssuerId> {
         let presented = self.asking.iter().map(|asking| &asking.presented);
         let asked =
@@ -136,11 +136,12 @@ impl Verification<'_> {
         issuers
     }
 
-    /// Answers a need from what an earlier verification authenticated, without a fetch. When all
-    /// needs are answered so, no hold is committed: call [`Verification::step`] at once.
+    /// Answers a need from a source that an earlier verification authenticated, without a fetch. If
+    /// all needs are answered like this, no hold is committed: call [`Verification::step`]
+    /// directly.
     ///
-    /// `false`: the source does not serve here: it is for another issuer, trust snapshot or mode,
-    /// it is over, or nothing asks for it.
+    /// Returns `false` if the source cannot be used here: it is for another issuer, trust snapshot
+    /// or mode, it has expired, or it is not requested.
     pub fn reuse(&mut self, source: &VerifiedSource) -> bool {
         let mut served = false;
         self.each_inquiry(|inquiry, context| served |= inquiry.reuse(source, context));
@@ -150,8 +151,8 @@ impl Verification<'_> {
         served
     }
 
-    /// Keeps a CRL for questions that come up later in this verification, and answers those that a
-    /// status list has just raised.
+    /// Keeps a CRL for later questions of this verification, and answers those that a status list
+    /// has just raised.
     fn remember(&mut self, source: &VerifiedSource) {
         let Some(asking) = &mut self.asking else { return };
         match source {
@@ -181,7 +182,7 @@ impl Verification<'_> {
         }
     }
 
-    /// Asks for what is needed; `None`: nothing is, any more.
+    /// Requests the missing sources; `None`: none are missing.
     pub(super) fn ask(&self, asking: &mut Asking<'_>) -> Result<Option<Step>, NotAnAnswer> {
         let needs = needs_of(&asking.presented.inquiries);
         if needs.is_empty() {

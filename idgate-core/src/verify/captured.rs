@@ -1,5 +1,5 @@
-//! What the encryption of an answer says about the transcripts that it may have: of an answer to a
-//! session, and of one that was captured.
+//! How an answer was encrypted, which decides its possible transcripts: for an answer to a session,
+//! and for a captured one.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::request::Profile;
 use crate::response::HpkeRecipient;
 use crate::session::{RequestShape, TranscriptKind};
 
-/// What is known of how a captured answer was encrypted; nothing: it was not.
+/// How a captured answer was encrypted; empty for a plain one.
 #[derive(Clone, Default)]
 pub struct CapturedEncryption {
     key: Option<PublicKey>,
@@ -25,11 +25,11 @@ pub struct CapturedEncryption {
 }
 
 impl CapturedEncryption {
-    /// Adds the key that the answer was encrypted to, as the JSON text of its JWK. `d` is read where
-    /// it is there; only a device MAC needs it. What else the JWK says of its use is not looked at.
+    /// Adds the key that the answer was encrypted to, as the JSON text of its JWK. `d` is optional;
+    /// only a device MAC needs it. The JWK's statements about its use are ignored.
     ///
     /// # Errors
-    /// It is not an EC key on a known curve, or its `d` is not a scalar of that curve.
+    /// The JWK is not an EC key on a known curve, or its `d` is not a scalar of that curve.
     pub fn with_jwk(mut self, provider: &CryptoProvider, jwk: &[u8]) -> Result<Self, JwkError> {
         self.encrypted_to(provider, CapturedKey::parse(jwk)?);
         Ok(self)
@@ -41,14 +41,14 @@ impl CapturedEncryption {
         self.key = Some(key.public);
     }
 
-    /// Adds the `apu` of the answer's header, in base64url as it stands there: the nonce that the
-    /// wallet made (ISO/IEC TS 18013-7 B.4.4). `None`: it is not base64url of text.
+    /// Adds the `apu` of the answer's header, in base64url as received: the wallet's nonce (ISO/IEC
+    /// TS 18013-7 B.4.4). `None`: it is not base64url of text.
     pub fn with_apu(mut self, apu: &str) -> Option<Self> {
         self.mdoc_generated_nonce = Some(String::from_utf8(base64url::decode(apu).ok()?).ok()?);
         Some(self)
     }
 
-    /// The key that it was encrypted to.
+    /// The key that the answer was encrypted to.
     pub fn key(&self) -> Option<&PublicKey> {
         self.key.as_ref()
     }
@@ -58,9 +58,8 @@ impl CapturedEncryption {
         self.private.as_ref()
     }
 
-    /// The handovers to try for an answer to a request of that profile, in the order in which a
-    /// session of the same kind tries them. Only drafts have that of ISO/IEC TS 18013-7: where
-    /// OpenID4VP 1.0 is spoken, `apu` means nothing.
+    /// The handovers to try for an answer to a request of this profile, in the same order as in a
+    /// session. Only drafts use that of ISO/IEC TS 18013-7: in OpenID4VP 1.0 `apu` has no meaning.
     pub fn handovers(&self, profile: Profile) -> Vec<Handover<'_>> {
         let has_key = self.thumbprint.is_some();
         let (shape, is_plain) = match profile {
@@ -80,12 +79,13 @@ impl CapturedEncryption {
         handovers(&shape.transcripts, encryption, &[])
     }
 
-    /// Opens the answer of ISO/IEC TS 18013-7 Annex C, the text of an EncryptedResponse, that came to a page
-    /// from `origin`; `encryption_info` is that of the request, in base64url as it was sent. What is in it is
-    /// verified under [`Handover::Iso180137AnnexC`].
+    /// Opens the answer of ISO/IEC TS 18013-7 Annex C, the text of an EncryptedResponse, that a
+    /// page from `origin` received. `encryption_info` is that of the request, in base64url as it
+    /// was sent. Verify the content under [`Handover::Iso180137AnnexC`].
     ///
     /// # Errors
-    /// It was encrypted to another key or for another page, or the private half of the key is not known.
+    /// The answer was encrypted to another key or for another page, or the private half of the key
+    /// is missing.
     pub fn open_device_response(
         &self,
         provider: &CryptoProvider,
@@ -106,7 +106,7 @@ impl CapturedEncryption {
     }
 }
 
-/// The key that an answer was encrypted to, with its private half where that is known.
+/// The key that an answer was encrypted to, with its private half if it is known.
 #[derive(Clone)]
 pub(super) struct CapturedKey {
     public: PublicKey,
@@ -114,7 +114,7 @@ pub(super) struct CapturedKey {
 }
 
 impl CapturedKey {
-    /// From the JSON text of its JWK.
+    /// Reads the JSON text of its JWK.
     pub(super) fn parse(jwk: &[u8]) -> Result<Self, JwkError> {
         let mut tape = Tape::default();
         let id = tape.parse(jwk).map_err(|_| JwkError("is not strict JSON"))?;
@@ -125,21 +125,21 @@ impl CapturedKey {
     }
 }
 
-/// Never the keys or the nonce.
+/// Omits the keys and the nonce.
 impl fmt::Debug for CapturedEncryption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CapturedEncryption")
     }
 }
 
-/// What is known of the encryption of an answer.
+/// How an answer was encrypted, as far as it is known.
 #[derive(Clone, Copy)]
 pub(super) enum KnownEncryption<'h> {
-    /// There is none.
+    /// It was not encrypted.
     Plain,
     /// As a JWE.
     Jwe {
-        /// Of the key that it was encrypted to.
+        /// The thumbprint of the key that it was encrypted to.
         thumbprint: Option<&'h [u8; 32]>,
         mdoc_generated_nonce: Option<&'h str>,
     },
@@ -147,8 +147,8 @@ pub(super) enum KnownEncryption<'h> {
     Hpke { encryption_info: &'h str },
 }
 
-/// Those of `kinds`, in their order, for which the answer brings what they need: through a browser one
-/// for each origin that the page may be from.
+/// Those of `kinds`, in their order, that are possible for an answer with these known facts.
+/// Through a browser there is one for each origin that the page may have.
 pub(super) fn handovers<'h>(
     kinds: &[TranscriptKind],
     encryption: KnownEncryption<'h>,
@@ -181,7 +181,7 @@ pub(super) fn handovers<'h>(
                 let handover = |origin| Handover::Iso180137AnnexC { encryption_info, origin };
                 handovers.extend(origins.clone().map(handover));
             }
-            // What comes through a browser is encrypted, and each way of encrypting has its own.
+            // An answer through a browser is encrypted, and each encryption has its own transcript.
             (TranscriptKind::OpenId4Vp1, KnownEncryption::Hpke { .. })
             | (TranscriptKind::Iso180137, KnownEncryption::Plain | KnownEncryption::Hpke { .. })
             | (
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_decides_which_handovers_are_tried_and_in_which_order() {
+    fn known_facts_decide_which_handovers_are_tried_and_in_which_order() {
         let nothing = CapturedEncryption::default;
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         assert_eq!(names(&nothing()), ["openid4vp-1.0"]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_drafts_a_nonce_of_the_wallet_gives_no_handover() {
+    fn outside_drafts_a_wallets_nonce_adds_no_handover() {
         let nothing = CapturedEncryption::default;
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         for profile in [Profile::V1_0, Profile::Haip] {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_half_is_read_whatever_the_jwk_says_of_its_use() {
+    fn a_private_half_is_read_whatever_the_jwks_declared_use() {
         let d = base64url::encode(&[7; 32]);
         let text = jwk(&format!(r#","use":"enc","alg":"ECDH-ES","d":"{d}""#));
         let known = CapturedEncryption::default().with_jwk(&PROVIDER, text.as_bytes()).unwrap();

@@ -1,5 +1,5 @@
-//! Claims path pointers on the processed payload of an SD-JWT VC (OpenID4VP 7.1.1): what a path selects
-//! of what was disclosed.
+//! Claims path pointers on the processed payload of an SD-JWT VC (OpenID4VP 7.1.1): selects
+//! disclosed values by path.
 
 use alloc::string::String;
 use alloc::vec;
@@ -9,16 +9,16 @@ use crate::codec::json::{Kind, Value};
 use crate::formats::sd_jwt_vc::ProcessedPayload;
 use crate::ids::ClaimPath;
 
-/// What a path selects; never empty.
+/// The selected values; never empty.
 pub(super) enum Selected<'t, 'a> {
-    /// A path of names: the value that it leads to.
+    /// For a path of names: the value at its end.
     One(Value<'t, 'a>),
-    /// A path with `null`: whatever was found, in the order of the payload.
+    /// For a path with `null`: all values found, in the order of the payload.
     Several(Vec<Value<'t, 'a>>),
 }
 
 impl Selected<'_, '_> {
-    /// As JSON: the value, or an array of the values.
+    /// Writes the value, or an array of the values, as JSON.
     pub(super) fn write(&self, payload: &ProcessedPayload<'_, '_>, out: &mut String) {
         match self {
             Self::One(value) => payload.write(*value, out),
@@ -35,8 +35,8 @@ impl Selected<'_, '_> {
     }
 }
 
-/// What `path` selects. `None`: the path does not fit the payload, or nothing of what it leads to was
-/// disclosed. Some elements of an array are as good as all: holders may hide the others.
+/// Selects the values at `path`. `None`: the path does not fit the payload, or nothing at its end
+/// was disclosed. Some elements of an array are enough: holders may hide the others.
 pub(super) fn select<'t, 'a>(
     payload: &ProcessedPayload<'t, 'a>,
     path: &ClaimPath,
@@ -57,7 +57,8 @@ pub(super) fn select<'t, 'a>(
     }
 }
 
-/// The member of that name of each, which must all be objects; one without it is left behind.
+/// The member with that name of each value. All values must be objects; one without the member is
+/// dropped.
 fn members<'t, 'a>(
     payload: &ProcessedPayload<'t, 'a>,
     selected: &[Value<'t, 'a>],
@@ -68,7 +69,7 @@ fn members<'t, 'a>(
     all_objects.then(found)
 }
 
-/// The disclosed elements of all, which must all be arrays.
+/// The disclosed elements of all values, which must be arrays.
 fn elements<'t, 'a>(
     payload: &ProcessedPayload<'t, 'a>,
     selected: &[Value<'t, 'a>],

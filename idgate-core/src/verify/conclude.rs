@@ -1,11 +1,11 @@
-//! The last step of one credential: its status settles, and everything about it is proved.
+//! The last step for a credential: its status settles, and every check is proved.
 
 use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
 use super::report::CredentialReport;
 use crate::error::{Check, VerifyError};
 use crate::revocation::{Inquiry, Revocation, StatusContext};
 
-/// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
+/// Outside a session nothing is fetched: the status settles with the CRLs of the trust entry.
 pub(super) fn conclude(
     awaiting: Result<AwaitingStatus, VerifyError>,
     context: &StatusContext<'_>,
@@ -21,7 +21,8 @@ pub(super) fn conclude(
     result
 }
 
-/// Revocation, last of all checks (decisions 7). What was not asked is unknown.
+/// Revocation, the last of all checks (decisions 7). A source that was not fetched leaves the
+/// status unknown.
 pub(super) fn settle(
     credential: AwaitingStatus,
     inquiry: &Inquiry,

@@ -1,4 +1,4 @@
-//! `verification_details`: what a tenant may know beside the claims (decisions 9).
+//! `verification_details`: the facts for a tenant in addition to the claims (decisions 9).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -19,10 +19,10 @@ use crate::trust::ListedBy;
 #[derive(Serialize)]
 struct Details<'d> {
     request_mode: &'static str,
-    /// There where the verifier or the tenant knows of more than `draft`.
+    /// Present if the verifier or the tenant uses more than `draft`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'static str>,
-    /// Of the page whose browser brought the answer.
+    /// The origin of the page whose browser delivered the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'d str>,
     verified_at: String,
@@ -43,7 +43,7 @@ struct CredentialDetails<'d> {
     holder_binding: &'static str,
     trust: &'static str,
     trust_anchor_sha256: String,
-    /// There where a trusted list says who the issuer is.
+    /// Present if a trusted list names the issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'d ListedBy>,
     valid_from: Option<String>,
@@ -54,13 +54,14 @@ struct CredentialDetails<'d> {
     session_transcript: Option<&'static str>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided_by: BTreeMap<&'d str, &'d str>,
-    /// There, and true, only where the rule was waived.
+    /// Present, with the value true, only if the rule was waived.
     #[serde(skip_serializing_if = "Option::is_none")]
     issuing_country_unbound: Option<bool>,
-    /// There only where something was tolerated.
+    /// Present only if something was tolerated.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tolerated: &'d [&'static str],
-    /// What the holder agreed to with this credential, as the tenant asked it.
+    /// The transaction data that the holder approved with this credential, as the tenant requested
+    /// it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<Box<RawValue>>,
 }
@@ -78,7 +79,7 @@ struct Group<'d> {
 }
 
 impl<'d> Group<'d> {
-    /// Those of a group that came; `None`: too few to compare.
+    /// The members of a group that are there; `None`: too few to compare.
     fn of(ids: &'d [String], asked: &[&CredentialRequest]) -> Option<Self> {
         let came = |id: &&'d str| asked.iter().any(|credential| credential.id == **id);
         let ids: Vec<_> = ids.iter().map(String::as_str).filter(came).collect();

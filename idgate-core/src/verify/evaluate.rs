@@ -1,4 +1,4 @@
-//! From a well-formed answer to a result or one reason (architecture: the only place that decides).
+//! From a well-formed answer to a result or a reason; verdicts are made only here.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,8 +23,8 @@ use crate::revocation::{Inquiry, StatusContext};
 use crate::session::SessionResult;
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
-/// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
-/// session's is made, except those that concern several credentials.
+/// Verifies one SD-JWT VC presentation outside a session, for example a captured one. It makes
+/// every check that a session makes, except those that concern several credentials.
 ///
 /// # Errors
 /// The first check that failed; `report` has those that passed.
@@ -47,8 +47,8 @@ pub fn verify_sd_jwt_vc(
 }
 
 impl<'s> Verification<'s> {
-    /// The whole answer but for status, and what is to be asked about that. The report names the
-    /// check that failed; the session keeps its reason.
+    /// Evaluates the whole answer except its status, and collects the questions about that. The
+    /// report has the check that failed; the session keeps only its reason.
     pub(super) fn evaluate(&self, report: &mut Report) -> Result<Presented<'s>, Reason> {
         let outcome = self.verify_all(report).and_then(|mut presented| {
             presented.inquiries = self.inquire(&mut presented, report)?;
@@ -57,7 +57,7 @@ impl<'s> Verification<'s> {
         outcome.map_err(|error| note(error, report))
     }
 
-    /// The result, once every question has its answer.
+    /// The result, after every question is answered.
     pub(super) fn conclude(&self, asking: &mut Asking<'_>) -> Result<SessionResult, Reason> {
         let Presented { asked, awaiting, inquiries, origin } = &mut asking.presented;
         let mut verified = Vec::with_capacity(awaiting.len());
@@ -105,7 +105,7 @@ impl<'s> Verification<'s> {
         Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin() })
     }
 
-    /// What came for which credential, in the order of the request.
+    /// The presentation for each credential, in the order of the request.
     fn presentations(&self) -> Result<Vec<(&'s CredentialRequest, Presentation<'_>)>, VerifyError> {
         let request = &self.session.request;
         match &self.answer {
@@ -132,7 +132,7 @@ impl<'s> Verification<'s> {
         }
     }
 
-    /// Only now that everything else is good: what is to be asked about each credential.
+    /// Only after every other check: collects the questions about each credential's status.
     fn inquire(
         &self,
         presented: &mut Presented<'_>,
@@ -196,12 +196,14 @@ impl<'s> Verification<'s> {
         result
     }
 
-    /// The entry in force now: what the operator withdrew since creation is withdrawn.
+    /// The current entry: trust that the operator withdrew after the session was created no longer
+    /// counts.
     fn trust_entry(&self, credential: &CredentialRequest) -> Result<&TrustEntry, VerifyError> {
         self.basis.trust.entry(&credential.issuer_id).ok_or(withdrawn())
     }
 
-    /// Credentials of a group that came are about one person. One alone is compared with nothing.
+    /// The credentials of a group that are there must be about one person. A single one is not
+    /// compared.
     fn check_groups(
         &self,
         asked: &[&CredentialRequest],
@@ -222,8 +224,9 @@ impl<'s> Verification<'s> {
         Ok(())
     }
 
-    /// Two queries for the same claims mean two credentials, and all queries do where the tenant says
-    /// so: one credential could be two parents otherwise. `draft` compares the presentations themselves.
+    /// Two queries for the same claims need two different credentials, and so do all queries if the
+    /// tenant says so. Otherwise one credential could, for example, prove two parents. `draft`
+    /// compares the presentations themselves.
     fn check_distinct(
         &self,
         asked: &[&CredentialRequest],
@@ -275,18 +278,18 @@ impl<'s> Verification<'s> {
     }
 }
 
-/// What came for one credential.
+/// The presentation for one credential.
 #[derive(Clone, Copy)]
 enum Presentation<'p> {
-    /// As `vp_token` has it.
+    /// The text in `vp_token`.
     SdJwtVc(&'p str),
-    /// The same, a DeviceResponse in base64url.
+    /// A DeviceResponse in base64url, in `vp_token`.
     Mdoc(&'p str),
-    /// One for all credentials.
+    /// One response for all credentials.
     DeviceResponse(&'p [u8]),
 }
 
-/// A failure that concerns no single credential is the whole answer's.
+/// A failure that concerns no single credential counts for the whole answer.
 pub(super) fn note(error: VerifyError, report: &mut Report) -> Reason {
     let reason = error.reason;
     if report.error().is_none() {

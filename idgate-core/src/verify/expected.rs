@@ -1,4 +1,4 @@
-//! What a presentation must satisfy. Nonce and audience are not optional.
+//! The requirements on a presentation. Nonce and audience are not optional.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,42 +10,43 @@ use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
 use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 
-/// The expectation on one presentation.
+/// The requirements on one SD-JWT VC presentation.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ExpectedSdJwtVc<'e> {
-    /// Who must have issued it.
+    /// The required issuer.
     pub issuer: &'e TrustEntry,
-    /// Live sessions do without test-only material.
+    /// Whether the session is live; live sessions ignore test-only material.
     pub livemode: bool,
     /// The `client_id` exactly as sent.
     pub audience: &'e str,
     /// The request's nonce.
     pub nonce: &'e str,
-    /// When the request was made: a proof from before it is stale.
+    /// When the request was made: an earlier proof is stale.
     pub requested_at: UnixMillis,
     /// The time of verification.
     pub now: UnixMillis,
-    /// Narrows the issuer's algorithm.
+    /// Restricts the issuer's algorithm.
     pub alg: Option<Alg>,
-    /// The claims that must be there; only these come back.
+    /// The required claims; only these are returned.
     pub claims: &'e [String],
-    /// Where those stand that are not members of the payload by their name.
+    /// The paths of claims that are not top-level members of the payload under their name.
     pub claim_paths: &'e [(String, ClaimPath)],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
-    /// What to compare within a same-subject group, which only sessions have.
+    /// The claims to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [SubjectPath],
-    /// What this credential may be used to agree to, which only sessions ask.
+    /// The transaction data that this credential may be used to approve, which only sessions have.
     pub(in crate::verify) transaction_data: Vec<&'e TransactionData>,
     /// Accepted types; empty: the trust entry's.
     pub vct: &'e [String],
-    /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
+    /// Whether `issuer` is one of its entries is checked at verification, because the field may be
+    /// replaced.
     pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
 
 impl<'e> ExpectedSdJwtVc<'e> {
-    /// For a live session that asks for no claims; set the public fields for more.
+    /// Creates requirements for a live session without claims; set the public fields for more.
     pub fn new(
         issuer: &'e TrustEntry,
         audience: &'e str,
@@ -71,39 +72,38 @@ impl<'e> ExpectedSdJwtVc<'e> {
         }
     }
 
-    /// Remembers the signers of `x5c` in `trust`, and recognises those that it met. Dates and
-    /// revocation are looked at each time. Without effect when the issuer is not an entry of
-    /// `trust`.
+    /// Caches the signers in `x5c` in `trust`, and recognises those in the cache. Validity and
+    /// revocation are checked each time. Has no effect if the issuer is not an entry of `trust`.
     #[must_use]
     pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
         self.remembering = Some(trust);
         self
     }
 
-    /// The signers that the issuer was presented with.
+    /// The cached signers of the issuer.
     pub(crate) fn known_signers(&self) -> Option<&'e KnownSigners> {
         self.remembering?.known_signers(self.issuer)
     }
 
-    /// Where a claim stands that is not a member of the payload by its name.
+    /// The path of a claim that is not a top-level member of the payload under its name.
     pub(crate) fn claim_path(&self, claim: &str) -> Option<&'e ClaimPath> {
         self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
     }
 
-    /// The keys that count.
+    /// The keys that may be used.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'e TrustedKey> {
         self.issuer.keys_for(self.livemode)
     }
 
-    /// A type must be accepted by the trust entry in force and, when the session recorded types,
-    /// by those too: what the operator withdrew is withdrawn.
+    /// A type must be accepted by the current trust entry and, if the session recorded types, by
+    /// those too: a type that the operator withdrew no longer counts.
     pub(crate) fn accepts_type(&self, vct: &str) -> bool {
         let recorded = self.vct.is_empty() || self.vct.iter().any(|own| own == vct);
         self.issuer.accepts_vct(vct) && recorded
     }
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl fmt::Debug for ExpectedSdJwtVc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExpectedSdJwtVc")

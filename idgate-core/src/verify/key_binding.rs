@@ -18,7 +18,8 @@ use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::request::TransactionData;
 use crate::time::UnixMillis;
 
-/// Binds the presentation to its holder and to our request, and says what else the holder agreed to.
+/// Checks that the presentation is bound to its holder and to our request, and returns the
+/// transaction data that the holder approved.
 pub(super) fn bind_holder(
     provider: &CryptoProvider,
     parsed: &ParsedSdJwt<'_>,
@@ -66,7 +67,7 @@ pub(super) fn bind_holder(
     Ok((HolderBound::assertion(), agreed))
 }
 
-/// Whom the holder's proof says that it is for. Nothing of it is verified.
+/// The audience that the holder's proof claims, unverified.
 pub(super) fn claimed_audience(presentation: &str) -> Option<String> {
     let (_, proof) = presentation.rsplit_once('~')?;
     if presentation.len() > MAX_PRESENTATION_BYTES {
@@ -82,8 +83,8 @@ fn invalid(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::HolderBindingInvalid, check, detail)
 }
 
-/// RFC 7800 3.2: the key comes from the credential, never from a header. It must be one for
-/// signatures, by the rule that holds for issuers.
+/// RFC 7800 3.2: the key comes from the credential, never from a header. It must be a signature
+/// key, by the rule for issuers.
 fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyError> {
     let check = Check::ConfirmationKey;
     let cnf = credential.get("cnf").ok_or(VerifyError::new(
@@ -112,7 +113,7 @@ fn check_alg(header: &Header<'_>, key: &PublicKey) -> Result<(), VerifyError> {
     ))
 }
 
-/// Not before the request was made, not after now; a minute's skew on both sides.
+/// Not before the request was made and not after now, with a minute's skew on both sides.
 fn check_time(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<(), VerifyError> {
     let stale = |detail| VerifyError::new(Reason::KbJwtStale, Check::KeyBindingTime, detail);
     let latest = expected.now.plus(CLOCK_SKEW_MS);
@@ -124,19 +125,19 @@ fn check_time(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<
     if let Some(exp) = payload.get("exp") {
         let exp = numeric_date(exp).ok_or(stale("exp is not a number"))?;
         if exp.plus(CLOCK_SKEW_MS) <= expected.now {
-            return Err(stale("exp is past"));
+            return Err(stale("exp is in the past"));
         }
     }
     if let Some(nbf) = payload.get("nbf") {
         let nbf = numeric_date(nbf).ok_or(stale("nbf is not a number"))?;
         if nbf > latest {
-            return Err(stale("nbf is ahead"));
+            return Err(stale("nbf is in the future"));
         }
     }
     Ok(())
 }
 
-/// One string, equal to our `client_id` as sent; an array is refused even if it includes us.
+/// One string, equal to our `client_id` as sent; an array is refused even if it includes ours.
 fn check_aud(payload: Value<'_, '_>, expected: &ExpectedSdJwtVc<'_>) -> Result<(), VerifyError> {
     let aud = payload.get("aud").and_then(Value::as_str);
     let good = !expected.audience.is_empty()
@@ -179,7 +180,7 @@ fn check_sd_hash(
     ))
 }
 
-/// A NumericDate (RFC 7519 2), fractions allowed. Before 1970 counts as 1970.
+/// A NumericDate (RFC 7519 2), fractions allowed. Times before 1970 count as 1970.
 pub(super) fn numeric_date(value: Value<'_, '_>) -> Option<UnixMillis> {
     if let Some(secs) = value.as_u64() {
         return Some(UnixMillis::from_secs(secs));

@@ -1,6 +1,6 @@
 //! One mdoc, from bytes to proof, by the rules of ISO/IEC 18013-5 9.3: read, authenticate the
-//! signer, bind the items, look at the dates, authenticate the device, and only then at what was
-//! asked for. One function per question.
+//! signer, check the digests of the items, check the dates, authenticate the device, and only then
+//! check the requested elements. One function per question.
 
 mod age;
 mod device;
@@ -45,8 +45,9 @@ use crate::trust::path::VerifiedPath;
 /// The namespace of the mDL (ISO/IEC 18013-5 7.2.1).
 const MDL_NAME_SPACE: &str = "org.iso.18013.5.1";
 
-/// Verifies one DeviceResponse outside a session, as a captured one. Every check of a session's is
-/// made, except those that concern several credentials; CRLs come from the trust entry.
+/// Verifies one DeviceResponse outside a session, for example a captured one. It makes every check
+/// that a session makes, except those that concern several credentials. CRLs come from the trust
+/// entry.
 ///
 /// # Errors
 /// The first check that failed; `report` has those that passed.
@@ -68,7 +69,8 @@ pub fn verify_mdoc(
     conclude(awaiting, &context, report)
 }
 
-/// Everything but the status, of a DeviceResponse as OpenID4VP carries it (OpenID4VP B.2.5).
+/// Checks everything but the status, for a DeviceResponse as OpenID4VP encodes it (OpenID4VP
+/// B.2.5).
 pub(super) fn verify_text(
     provider: &CryptoProvider,
     text: &str,
@@ -82,7 +84,7 @@ pub(super) fn verify_text(
     verify_document(provider, &bytes, expected, report)
 }
 
-/// Everything but the status.
+/// Checks everything but the status.
 pub(super) fn verify_document(
     provider: &CryptoProvider,
     bytes: &[u8],
@@ -161,8 +163,8 @@ fn check_size(bytes: usize) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// Rules 2 and 3: the response is complete, and exactly one document is of the requested type. An
-/// answer to several requests holds others beside it; docType selects.
+/// Rules 2 and 3: the response is complete, and exactly one document has the requested type. An
+/// answer to several requests has other documents as well; docType selects.
 fn select_document<'t, 'a>(
     response: Value<'t, 'a>,
     expected: &ExpectedMdoc<'_>,
@@ -200,7 +202,7 @@ fn select_document<'t, 'a>(
 }
 
 /// Rules 4 to 6: the key is that of a certificate that leads to the trust entry; the header only
-/// confirms which algorithm that key has.
+/// confirms its algorithm.
 fn authenticate_issuer(
     provider: &CryptoProvider,
     issuer_auth: &Sign1<'_, '_>,
@@ -267,7 +269,7 @@ fn check_mso_doc_type(
     Ok(())
 }
 
-/// Rule 9. `validUntil` may lie after the certificate's end: the signature was made in time.
+/// Rule 9. `validUntil` may be after the certificate's end: the signature was made in time.
 fn check_validity(
     validity: ValidityInfo,
     path: &VerifiedPath,
@@ -286,26 +288,27 @@ fn check_validity(
         return Err(malformed(check, "validUntil does not lie after validFrom"));
     }
     if valid_from > expected.now.plus(CLOCK_SKEW_MS) {
-        let detail = "validFrom is ahead";
+        let detail = "validFrom is in the future";
         return Err(VerifyError::new(Reason::CredentialNotYetValid, check, detail));
     }
     if valid_until.plus(CLOCK_SKEW_MS) < expected.now {
-        let detail = "validUntil is past";
+        let detail = "validUntil is in the past";
         return Err(VerifyError::new(Reason::CredentialExpired, check, detail));
     }
     report.pass(check);
     Ok(WithinValidity::assertion())
 }
 
-/// What rule 10 came to.
+/// The outcome of rule 10.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum IssuingCountry {
     Bound,
-    /// It is not the signer's, which the trust entry tolerates in test-mode sessions.
+    /// It differs from the signer's, which the trust entry tolerates in test-mode sessions.
     Unbound,
 }
 
-/// Rule 10: who issued an mDL is who its signer says it is. A pinned signer need not say.
+/// Rule 10: the issuer that an mDL names is the one in its signer's certificate. A pinned signer
+/// may omit it.
 fn check_issuing_country(
     items: &Items<'_>,
     path: &VerifiedPath,

@@ -1,5 +1,5 @@
-//! The verdict: the submission, then credential by credential, then the request's own conditions,
-//! then status. Claims leave only inside `VerifiedCredential`.
+//! The verification of an answer: the submission, then each credential, then the request's own
+//! conditions, then status. Claims are available only inside `VerifiedCredential`.
 
 mod asking;
 pub(crate) mod captured;
@@ -48,7 +48,7 @@ use crate::session::{DcApiProtocol, Input, Offer, Session, SessionResult, Transi
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 
-/// One step of a verification. A program acts on both:
+/// One step of a verification. A program must act on both:
 ///
 /// ```compile_fail,E0004
 /// # use idgate_core::{Decision, Step};
@@ -60,20 +60,21 @@ use crate::trust::TrustSnapshot;
 /// ```
 #[derive(Debug)]
 #[must_use = "nothing is decided until it is done"]
-#[allow(clippy::exhaustive_enums)] // a third step would be a break anyway: each needs an act of the caller
+// a third step would be a break anyway: each needs an action of the caller
+#[allow(clippy::exhaustive_enums)]
 pub enum Step {
-    /// Everything but the status is good. Answer needs from a cache with [`Verification::reuse`]
-    /// if possible. If needs remain, commit `hold`, fetch them all at once, give what came to
-    /// [`Verification::supply`]; then step again. There may be two rounds: who signed a status list
-    /// is known, and asked for, once the list is there.
+    /// All checks but the status have passed. Answer needs from a cache with
+    /// [`Verification::reuse`] if possible. If needs remain, commit `hold`, fetch them in parallel
+    /// and pass the results to [`Verification::supply`]; then step again. There may be two rounds,
+    /// because the signer of a status list is known only after the list is fetched.
     Need {
-        /// To commit before the first fetch: the session is VERIFYING, for 20 seconds. That of a
-        /// later round changes nothing, and may be committed or not.
+        /// The transition to commit before the first fetch: the session is VERIFYING, for 20
+        /// seconds. In a later round it changes nothing, and you may commit it or not.
         hold: Box<Transition>,
-        /// What to fetch; no two are equal.
+        /// The sources to fetch; no two are equal.
         needs: Vec<Need>,
     },
-    /// Commit the transition, then answer the wallet.
+    /// Commit the transition, then reply to the wallet.
     Done(Box<Decision>),
 }
 
@@ -82,39 +83,39 @@ pub enum Step {
 #[must_use = "nothing is stored until its transition is committed"]
 #[non_exhaustive]
 pub struct Decision {
-    /// To commit; a lost race is answered 409.
+    /// The transition to commit; if the commit loses a race, answer 409.
     pub transition: Transition,
-    /// To answer after the commit.
+    /// The reply to send after the commit.
     pub reply: WalletReply,
-    /// For operators: which checks passed, which failed, per credential.
+    /// For operators: the checks that passed and failed, for each credential.
     pub report: Report,
 }
 
-/// What answers are judged by, until the operator changes it.
+/// The basis of verdicts, until the operator changes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'v> {
     pub(crate) provider: &'v CryptoProvider,
     pub(crate) trust: &'v TrustSnapshot,
 }
 
-/// A verification under way.
+/// A verification in progress.
 #[must_use = "nothing is decided until it is done"]
 pub struct Verification<'s> {
     basis: Basis<'s>,
     session: &'s Session,
-    /// What it answers.
+    /// The offer that is answered.
     offer: &'s Offer,
     answer: Content<'s>,
-    /// `None`: it came unencrypted.
+    /// `None`: the answer was not encrypted.
     encryption: Option<AnswerEncryption<'s>>,
-    /// 128 fresh bits when the session has a `redirect_uri`.
+    /// 128 fresh bits, if the session has a `redirect_uri`.
     response_code: Option<String>,
     now: UnixMillis,
-    /// Where it stands while status sources are asked.
+    /// The state while status sources are fetched.
     asking: Option<Asking<'s>>,
 }
 
-/// Never the answer.
+/// Omits the answer.
 impl fmt::Debug for Verification<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Verification({})", self.session.id)
@@ -122,7 +123,7 @@ impl fmt::Debug for Verification<'_> {
 }
 
 impl<'s> Verification<'s> {
-    /// Takes an answer to an offer of `session`.
+    /// Begins the verification of an answer to an offer of `session`.
     ///
     /// # Errors
     /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
@@ -151,11 +152,11 @@ impl<'s> Verification<'s> {
         Ok(Self { basis, session, offer, answer, encryption, response_code, now, asking })
     }
 
-    /// Takes an answer that a page got from its browser. It needs no code to lead back to the page:
-    /// it came from there.
+    /// Begins the verification of an answer that a page received from its browser. It needs no code
+    /// to lead back to the page, because it came from there.
     ///
     /// # Errors
-    /// The answer is not well-formed, answers what was not offered or does not decrypt, or the session
+    /// The answer is not well-formed, answers another request or does not decrypt, or the session
     /// is closed.
     fn begin_dc_api(
         basis: Basis<'s>,
@@ -186,32 +187,32 @@ impl<'s> Verification<'s> {
 }
 
 impl Verification<'_> {
-    /// The session that is answered.
+    /// The session of the answer.
     pub fn session(&self) -> &Session {
         self.session
     }
 
-    /// The number of the trust that decides.
+    /// The version of the trust that decides.
     pub fn trust_version(&self) -> u64 {
         self.basis.trust.version()
     }
 
-    /// The verifications that a status source of this one serves: the key of a cache.
+    /// The verifications that can use a status source of this one: the key of a cache.
     pub fn scope(&self) -> Scope {
         Scope::of_session(self.basis.trust, self.session)
     }
 
-    /// Goes as far as possible without the world.
+    /// Goes as far as possible without IO.
     ///
     /// # Errors
-    /// The session settled meanwhile.
+    /// The session was settled in the meantime.
     pub fn step(&mut self) -> Result<Step, NotAnAnswer> {
         let mut asking = match (self.asking.take(), &self.answer) {
             (Some(asking), _) => asking,
             (None, Content::Error(error)) => {
                 let input = Input::Declined(*error);
                 let reply = WalletReply::ErrorNoted {
-                    // Drafts leave the wallet where it is.
+                    // In drafts the wallet is not redirected.
                     redirect_uri: self.redirect_uri().filter(|_| self.profile() != Profile::Draft),
                     profile: self.profile(),
                 };
@@ -267,7 +268,7 @@ impl Verification<'_> {
         WalletReply::Accepted { redirect_uri: self.redirect_uri(), profile: self.profile() }
     }
 
-    /// Where the wallet sends the person, with a code that is fresh whatever the outcome.
+    /// The URI that the wallet sends the person to, with a fresh code whatever the outcome.
     fn redirect_uri(&self) -> Option<String> {
         let uri = self.session.request.redirect_uri.as_ref();
         uri.zip(self.response_code.as_ref()).map(|(uri, code)| with_response_code(uri, code))
@@ -278,7 +279,7 @@ impl Verification<'_> {
     }
 }
 
-/// 128 bits that only the person's browser brings back (OpenID4VP 13.3).
+/// 128 bits that only the person's browser returns (OpenID4VP 13.3).
 fn fresh_response_code(
     entropy: &mut dyn Entropy,
 ) -> Result<String, crate::entropy::EntropyUnavailable> {

@@ -1,4 +1,4 @@
-//! Whom an answer must be meant for, and what is expected of each presentation in it for that.
+//! The audience of an answer, and the requirements on each presentation that follow from it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -16,12 +16,12 @@ use crate::response::AnswerEncryption;
 use crate::session::{EncryptionKey, Offer, audience_of};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
-/// Whom an answer must be meant for. Through a browser it is a page from one of several origins, which
-/// are all the tenant's own: it does not matter which, as long as it is the same for the whole answer.
+/// The audience of an answer. Through a browser it is a page from one of several origins, which all
+/// belong to the tenant. Any of them is valid, as long as the whole answer uses the same one.
 pub(super) struct Party<'s> {
-    /// Where several origins are left, that of the first.
+    /// If several origins are left, that of the first.
     pub(super) audience: Cow<'s, str>,
-    /// Where the page may be from; none: the answer came from a link.
+    /// The allowed origins of the page; none: the answer came from a link.
     origins: &'s [String],
 }
 
@@ -31,8 +31,8 @@ impl<'s> Party<'s> {
         Self { audience, origins: offer.origins() }
     }
 
-    /// A page from the origin that the holder's proof is for, as far as it is one of them, so that one
-    /// verification shows whether that is true. If it is not one of them, none will do.
+    /// Selects the page from the origin that the holder's proof names, if it is an allowed one, so
+    /// that one verification shows whether the claim is true. Otherwise no origin is valid.
     pub(super) fn be_named_by(&mut self, presentation: &str) {
         if let [first, _, ..] = self.origins {
             let named = claimed_audience(presentation);
@@ -42,7 +42,7 @@ impl<'s> Party<'s> {
         }
     }
 
-    /// A page from that one of its origins and no other.
+    /// Selects the page from this origin.
     pub(super) fn be_of(&mut self, origin: &str) {
         if let Some(known) = self.origins.iter().find(|known| *known == origin) {
             self.audience = Cow::Owned(audience_of(known));
@@ -50,7 +50,7 @@ impl<'s> Party<'s> {
         }
     }
 
-    /// Where the page is from that brought the answer, once that is known.
+    /// The origin of the page that delivered the answer, once it is known.
     pub(super) fn origin(&self) -> Option<&'s str> {
         match self.origins {
             [one] => Some(one),
@@ -87,7 +87,7 @@ impl Verification<'_> {
         }
     }
 
-    /// What the holder may agree to with that credential.
+    /// The transaction data that the holder may approve with this credential.
     fn transaction_data(
         &self,
         credential: &CredentialRequest,
@@ -96,7 +96,7 @@ impl Verification<'_> {
         asked.filter(|data| data.credential_ids.contains(&credential.id))
     }
 
-    /// Those of the offer's profile, in its order, for which the answer brings what they need.
+    /// The handovers of the offer's profile, in its order, that are possible for the answer.
     pub(super) fn handovers<'h>(&'h self, party: &Party<'h>) -> Vec<Handover<'h>> {
         let known = match &self.encryption {
             None => KnownEncryption::Plain,
@@ -116,8 +116,8 @@ impl Verification<'_> {
         handovers(&self.offer.shape.transcripts, known, party.origins)
     }
 
-    /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
-    /// drafts for none, as nothing announces it (OpenID4VP B.2.2).
+    /// A MAC may be made only for the key that the answer was encrypted to. Outside of drafts MACs
+    /// are not accepted, because no key is announced for them (OpenID4VP B.2.2).
     pub(super) fn expected_mdoc<'e>(
         &'e self,
         credential: &'e CredentialRequest,
@@ -138,7 +138,7 @@ impl Verification<'_> {
         ExpectedMdoc {
             livemode: session.livemode,
             handovers,
-            // Drafts answer several requests in one response.
+            // In drafts one response may answer several requests.
             documents: match is_draft {
                 true => DeviceResponseDocuments::Any,
                 false => issuer.device_response_documents,

@@ -1,6 +1,6 @@
-//! One presentation outside a session: every check that a session makes, but for those that concern several
-//! credentials, conditions on the values of claims, and transaction data. It shares trust, refusals, and the fetching of
-//! status with sessions.
+//! The verification of one presentation outside a session. It makes every check that a session
+//! makes, except those that concern several credentials, conditions on the values of claims, and
+//! transaction data. It shares trust, refusals and the fetching of status with sessions.
 
 mod expected;
 mod outcome;
@@ -33,12 +33,13 @@ use crate::time::UnixMillis;
 use crate::trust::{Trust, TrustEntry};
 
 impl Trust {
-    /// Verifies one presentation of a `vp_token`: the text of an SD-JWT VC with its key binding JWT, or a
-    /// DeviceResponse in base64url. Nothing is fetched: a credential whose status is published in a list is
-    /// refused, unless its issuer's [`RevocationPolicy`](crate::trust::RevocationPolicy) is `Off`;
-    /// [`Trust::begin`] is for these.
+    /// Verifies one presentation of a `vp_token`: the text of an SD-JWT VC with its key binding
+    /// JWT, or a DeviceResponse in base64url. Nothing is fetched: a credential whose status is
+    /// published in a list is refused, unless its issuer's
+    /// [`RevocationPolicy`](crate::trust::RevocationPolicy) is `Off`. Use [`Trust::begin`] for such
+    /// credentials.
     ///
-    /// Whether the nonce was used before is for the caller to know.
+    /// The caller must check that the nonce was not used before.
     ///
     /// ```
     /// # #[cfg(feature = "rustcrypto")] {
@@ -74,7 +75,7 @@ impl Trust {
         }
     }
 
-    /// Begins the same, in steps: what it needs from elsewhere is supplied by the caller.
+    /// Begins the same verification in steps: the caller supplies the status sources that it needs.
     pub fn begin<'t>(
         &'t self,
         vp_token: &'t str,
@@ -88,7 +89,7 @@ impl Trust {
         Presentation { trust: self, expected, issuer, now, report, opened, asked, crls }
     }
 
-    /// Everything but the status, and the questions about that.
+    /// Checks everything but the status, and collects the questions about that.
     fn open(
         &self,
         issuer: Option<&TrustEntry>,
@@ -159,7 +160,7 @@ impl Trust {
             .remembering(&self.snapshot);
         terms.handovers = &handovers;
         match transcript.way {
-            // A device MAC counts in drafts alone, and other documents may come along there.
+            // Only drafts allow device MACs and additional documents.
             Way::Draft { .. } => terms.reader_key = encryption.reader_key(),
             Way::OpenId4Vp { .. } | Way::DcApi { .. } => {
                 terms.documents = issuer.device_response_documents;
@@ -193,7 +194,7 @@ fn names_of(expected: &Expected<'_>) -> Vec<String> {
 }
 
 impl Expected<'_> {
-    /// Where claims are: as this says, else as the issuer does.
+    /// The paths of claims: those given here, otherwise those of the issuer.
     fn paths(&self, issuer: &TrustEntry) -> Vec<(String, ClaimPath)> {
         let own = self.claim_paths.iter();
         let is_own = |claim: &str| self.claim_paths.iter().any(|(name, _)| name == claim);
@@ -207,11 +208,11 @@ impl Expected<'_> {
 #[must_use = "nothing is decided until it is done"]
 #[allow(clippy::exhaustive_enums)] // another outcome would be a break anyway
 pub enum PresentationStep {
-    /// Everything but the status is good. Fetch these, all at once, and give what came to
-    /// [`Presentation::supply`]; then step again. There may be two rounds: the signer of a status list is
-    /// known, and asked about, once the list is there.
+    /// All checks but the status have passed. Fetch these sources in parallel and pass the results
+    /// to [`Presentation::supply`]; then step again. There may be two rounds, because the signer of
+    /// a status list is known only after the list is fetched.
     Need(Vec<Need>),
-    /// It is decided.
+    /// The verification is finished.
     Done(Box<Result<Verified, Refused>>),
 }
 
@@ -251,32 +252,32 @@ pub struct Presentation<'t> {
     now: UnixMillis,
     report: CredentialReport,
     opened: Result<Opened, VerifyError>,
-    /// Every source that was asked for.
+    /// All sources that were requested.
     asked: BTreeSet<Need>,
-    /// CRLs that turned out authentic: the signer of a list may have the same as the signer of the credential.
+    /// Authentic CRLs: the signer of a list may have the same one as the signer of the credential.
     crls: Vec<VerifiedSource>,
 }
 
-/// A credential that is good but for its status, and the questions about that.
+/// A credential that passed every check except its status, and the questions about that.
 struct Opened {
     credential: AwaitingStatus,
     inquiry: Inquiry,
 }
 
 impl Presentation<'_> {
-    /// The verifications that a status source of this one serves: the key of a cache.
+    /// The verifications that can use a status source of this one: the key of a cache.
     pub fn scope(&self) -> Scope {
         let asked = (IssuerId::new(self.expected.issuer()), self.expected.format());
         Scope::of_presentation(self.trust.snapshot(), !self.expected.takes_tests(), asked)
     }
 
-    /// The credential that is expected.
+    /// The expected credential.
     pub fn expected(&self) -> &Expected<'_> {
         self.expected
     }
 
-    /// Goes as far as possible without the world. After [`PresentationStep::Done`] it is over: a further step
-    /// refuses.
+    /// Goes as far as possible without IO. After [`PresentationStep::Done`] it is finished: a
+    /// further step refuses.
     pub fn step(&mut self) -> PresentationStep {
         if let Ok(opened) = &self.opened {
             let inquiries = core::slice::from_ref(&opened.inquiry);
@@ -294,10 +295,10 @@ impl Presentation<'_> {
         PresentationStep::Done(Box::new(self.finish(hint)))
     }
 
-    /// Takes the answer to `need`, which came at `now`. A source that is authentic comes back, for a cache: see
-    /// [`Presentation::reuse`].
+    /// Supplies the answer to `need`, which came at `now`. An authentic source is returned for a
+    /// cache: see [`Presentation::reuse`].
     ///
-    /// A need that was not asked, or was answered, changes nothing.
+    /// A need that was not requested, or was already answered, changes nothing.
     pub fn supply(
         &mut self,
         need: &Need,
@@ -310,8 +311,8 @@ impl Presentation<'_> {
         Some(source)
     }
 
-    /// Answers a need from what an earlier verification under the same [`Trust`] authenticated, without a fetch.
-    /// `false`: the source does not serve here.
+    /// Answers a need from a source that an earlier verification under the same [`Trust`]
+    /// authenticated, without a fetch. Returns `false` if the source cannot be used here.
     pub fn reuse(&mut self, source: &VerifiedSource) -> bool {
         let served = self.ask(|inquiry, context| inquiry.reuse(source, context)) == Some(true);
         if served {
@@ -320,8 +321,8 @@ impl Presentation<'_> {
         served
     }
 
-    /// Ends it where what it needs could not be asked, by a fault of the caller's own machine. The refusal says so
-    /// ([`Hint::TryAgain`]).
+    /// Ends the verification if its sources could not be fetched because of a fault of the caller's
+    /// own machine. The refusal says so ([`Hint::TryAgain`]).
     pub fn give_up(mut self) -> Refused {
         let error = VerifyError::new(
             Reason::RevocationUnknown,
@@ -339,7 +340,7 @@ impl Presentation<'_> {
         Some(ask(&mut opened.inquiry, &context))
     }
 
-    /// Keeps a CRL for a question that comes up later, and answers those that a status list has just raised.
+    /// Keeps a CRL for later questions, and answers those that a status list has just raised.
     fn remember(&mut self, source: &VerifiedSource) {
         match source {
             VerifiedSource::Crl { .. } => self.crls.push(source.clone()),
@@ -372,7 +373,7 @@ impl Presentation<'_> {
     }
 }
 
-/// Never the presentation.
+/// Omits the presentation.
 impl fmt::Debug for Presentation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Presentation({:?})", self.expected)

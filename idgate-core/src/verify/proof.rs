@@ -1,5 +1,5 @@
-//! Proofs as types: each marker says "this was checked", is made in one place, and a
-//! [`VerifiedCredential`] cannot be built without all of them. Forgetting a check is a compile
+//! Proofs as types. Each marker says "this was checked" and is created in one place, and a
+//! [`VerifiedCredential`] cannot be built without all of them. So a forgotten check is a compile
 //! error, not an incident.
 
 use alloc::string::String;
@@ -24,20 +24,20 @@ pub(crate) struct IssuerAuthenticated(());
 /// The issuer signed the digest of everything disclosed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DisclosuresBound(());
-/// `now` lies in the credential's time.
+/// `now` is within the credential's validity period.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WithinValidity(());
-/// The presenter holds the credential's key and meant this request.
+/// The presenter holds the credential's key and signed this request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HolderBound(());
-/// Revocation is settled as the trust entry demands.
+/// Revocation is settled as the trust entry requires.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatusSettled(());
 
 macro_rules! proofs {
     ($($name:ident)*) => {$(
         impl $name {
-            /// To be called where the check ends, and nowhere else.
+            /// Call this where the check ends, and nowhere else.
             pub(super) const fn assertion() -> Self {
                 Self(())
             }
@@ -47,7 +47,7 @@ macro_rules! proofs {
 
 proofs! { IssuerAuthenticated DisclosuresBound WithinValidity HolderBound StatusSettled }
 
-/// Disclosed claims: `Debug` prints names, never values.
+/// Disclosed claims; `Debug` prints their names, never their values.
 #[derive(Clone)]
 pub struct DisclosedClaims {
     /// A JSON object.
@@ -61,7 +61,7 @@ impl DisclosedClaims {
         Self { json: Zeroizing::new(String::new()), spans: Vec::with_capacity(claims) }
     }
 
-    /// Appends a member; `name` needs no escapes.
+    /// Appends a member; `name` must need no escapes.
     pub(super) fn push(&mut self, name: &str, write: impl FnOnce(&mut String)) {
         let json = &mut *self.json;
         json.push(if json.is_empty() { '{' } else { ',' });
@@ -108,7 +108,7 @@ impl DisclosedClaims {
     }
 }
 
-/// Presentations are bounded far below 4 GiB.
+/// Presentations are limited to far less than 4 GiB.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -119,25 +119,25 @@ impl fmt::Debug for DisclosedClaims {
     }
 }
 
-/// What an issuer is trusted by.
+/// The trust anchor of an issuer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum TrustedBy {
     /// A bare key that signed the credential.
     IssuerKey(PublicKey),
-    /// A root that the signer's certificates lead to.
+    /// A root that the signer's certificate chain leads to.
     X5chain {
-        /// Of the root's certificate.
+        /// The hash of the root's certificate.
         sha256: [u8; 32],
     },
-    /// A signer that is trusted by itself.
+    /// A signer that is trusted directly.
     PinnedSigner {
-        /// Of the signer's certificate.
+        /// The hash of the signer's certificate.
         sha256: [u8; 32],
     },
-    /// A signer that a trusted list names itself.
+    /// A signer that a trusted list names directly.
     ListedSigner {
-        /// Of the signer's certificate.
+        /// The hash of the signer's certificate.
         sha256: [u8; 32],
     },
 }
@@ -173,7 +173,7 @@ impl TrustedBy {
     }
 }
 
-/// How a presenter proved to hold a credential's key.
+/// How a presenter proved possession of a credential's key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HolderBinding {
@@ -196,56 +196,57 @@ impl HolderBinding {
     }
 }
 
-/// What is known about a credential beside its claims.
+/// The facts about a credential in addition to its claims.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CredentialFacts {
     /// The actual `vct` or docType.
     pub credential_type: String,
-    /// `iss`, when present; else the subject of the certificate that signed an SD-JWT VC, or the
-    /// anchor's subject of an mdoc (RFC 4514).
+    /// `iss`, if present; otherwise the subject of the certificate that signed an SD-JWT VC, or the
+    /// subject of an mdoc's anchor (RFC 4514).
     pub issuer: Option<String>,
     /// The issuer's algorithm.
     pub alg: Alg,
-    /// What the issuer is trusted by.
+    /// The issuer's trust anchor.
     pub trust: TrustedBy,
-    /// Whom a trusted list says that the issuer is, where one vouches for it.
+    /// The provider that a trusted list names for the issuer, if there is one.
     pub listed_by: Option<Arc<ListedBy>>,
-    /// How the presenter proved to hold the credential's key.
+    /// How the presenter proved possession of the credential's key.
     pub holder_binding: HolderBinding,
-    /// mdoc only: the name of the handover that the device bound its answer to.
+    /// mdoc only: the name of the handover that the device signed.
     pub session_transcript: Option<&'static str>,
-    /// mdoc only: requested age statements, and the elements that decided them.
+    /// mdoc only: requested age statements, and the elements that answered them.
     pub decided_by: Vec<(String, String)>,
-    /// mdoc only: issuing_country is not the signer's, which the trust entry tolerates in test-mode
-    /// sessions.
+    /// mdoc only: whether issuing_country differs from the signer's, which the trust entry
+    /// tolerates in test-mode sessions.
     pub issuing_country_unbound: bool,
-    /// OIDs of extensions of the signer's certificate that cannot be read and were tolerated: `2.5.29.18`
+    /// OIDs of unreadable extensions of the signer's certificate that were tolerated: `2.5.29.18`
     /// (issuerAltName) for test material and for providers of a trusted list.
     pub tolerated: Vec<&'static str>,
     /// `nbf`, or `validFrom`.
     pub valid_from: Option<UnixMillis>,
     /// `exp`, or `validUntil`.
     pub valid_until: Option<UnixMillis>,
-    /// What the holder agreed to with this credential.
+    /// The transaction data that the holder approved with this credential.
     pub transaction_data: Vec<TransactionData>,
 }
 
-/// A credential of which everything but its status is proved.
+/// A credential that passed every check except its status.
 pub(crate) struct AwaitingStatus {
     pub(super) claims: DisclosedClaims,
     pub(super) subject: Vec<Option<String>>,
     pub(super) facts: CredentialFacts,
     pub(super) published: Published,
-    /// SHA-256 of the part that the issuer signed: the issuer-signed JWT without its signature, or the MSO. A signature
-    /// may be rewritten, and the holder's additions may differ.
+    /// SHA-256 of the part that the issuer signed: the issuer-signed JWT without its signature, or
+    /// the MSO. This excludes the signature, which can be rewritten, and the holder's additions,
+    /// which may differ.
     pub(super) issued: [u8; 32],
-    /// Of the page whose browser brought it, where only the proof could tell.
+    /// The origin of the page whose browser delivered it, if only the proof showed that.
     pub(super) origin: Option<String>,
     pub(super) proofs: (IssuerAuthenticated, DisclosuresBound, WithinValidity, HolderBound),
 }
 
-/// A credential whose every check passed; the only holder of claims.
+/// A credential that passed every check; the only type with claims.
 #[derive(Clone, Debug)]
 pub struct VerifiedCredential {
     claims: DisclosedClaims,
@@ -282,17 +283,17 @@ impl VerifiedCredential {
         &self.claims
     }
 
-    /// What is known beside the claims.
+    /// The facts in addition to the claims.
     pub fn facts(&self) -> &CredentialFacts {
         &self.facts
     }
 
-    /// How its status was settled, in one word.
+    /// The outcome for its status, in one word.
     pub fn revocation(&self) -> Revocation {
         self.revocation.summary()
     }
 
-    /// The same of the credential and of its signer apart.
+    /// The outcome for the credential and for its signer separately.
     pub fn revocation_details(&self) -> RevocationDetails {
         self.revocation
     }

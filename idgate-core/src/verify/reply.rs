@@ -1,4 +1,4 @@
-//! What a wallet is told of its answer.
+//! The reply to the wallet's answer.
 
 use alloc::string::String;
 use core::fmt;
@@ -8,30 +8,30 @@ use serde::Serialize;
 use crate::codec::json::json_text;
 use crate::request::Profile;
 
-/// What to answer to the wallet once the transition is committed.
+/// The reply to the wallet, to be sent after the transition is committed.
 #[derive(Clone, Eq, PartialEq)]
 #[must_use = "the wallet waits for its answer"]
 #[non_exhaustive]
 pub enum WalletReply {
-    /// 200 with [`WalletReply::body`]: the presentation is genuine.
+    /// 200 with [`WalletReply::body`]: the presentation was verified.
     Accepted {
         /// The session's `redirect_uri` with its `response_code`.
         redirect_uri: Option<String>,
-        /// What the answered request spoke.
+        /// The profile of the answered request.
         profile: Profile,
     },
-    /// 200 with [`WalletReply::body`]: the wallet reported an error, and it is noted.
+    /// 200 with [`WalletReply::body`]: the wallet reported an error, which is recorded.
     ErrorNoted {
         /// The session's `redirect_uri` with a `response_code`; never in `draft`.
         redirect_uri: Option<String>,
-        /// What the answered request spoke.
+        /// The profile of the answered request.
         profile: Profile,
     },
-    /// 400 `invalid_presentation`, whatever the reason.
+    /// 400 `invalid_presentation`, the same for every reason.
     Refused,
 }
 
-/// `status` is for drafts alone: OpenID4VP 1.0 has `redirect_uri` and no other member (8.2).
+/// `status` is only for drafts: OpenID4VP 1.0 has `redirect_uri` and no other member (8.2).
 #[derive(Serialize)]
 struct Body<'b> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,8 @@ struct Body<'b> {
 }
 
 impl WalletReply {
-    /// The JSON of a 200; `None`: it was refused. It carries the response code: keep it out of logs.
+    /// The JSON body of a 200; `None`: the answer was refused. It contains the response code: keep
+    /// it out of logs.
     ///
     /// ```
     /// # use idgate_core::{Profile, verify::WalletReply};
@@ -66,7 +67,7 @@ impl WalletReply {
     }
 }
 
-/// Never the response code.
+/// Omits the response code.
 impl fmt::Debug for WalletReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

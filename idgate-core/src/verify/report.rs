@@ -1,4 +1,4 @@
-//! What was checked of an answer, and what failed.
+//! A report of the checks of an answer and of the failure, if any.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,19 +6,19 @@ use alloc::vec::Vec;
 use crate::error::{Check, CheckSet, VerifyError};
 use crate::request::Profile;
 
-/// What was checked of one presentation.
+/// The checks of one presentation.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CredentialReport {
     /// The id of the credential in the request.
     pub id: String,
-    /// The profile of the request that was answered; `None`: it was presented without a session.
+    /// The profile of the answered request; `None`: the presentation was outside a session.
     pub profile: Option<Profile>,
-    /// What passed.
+    /// The checks that passed.
     pub passed: CheckSet,
-    /// What failed first.
+    /// The check that failed first.
     pub failed: Option<VerifyError>,
-    /// Whether its status list could not be had, and that was accepted.
+    /// Whether its status list could not be fetched, and that was accepted.
     pub accepted_unknown_status: bool,
 }
 
@@ -27,7 +27,8 @@ impl CredentialReport {
         self.passed.insert(check);
     }
 
-    /// The clause that `check` implements in the profile of the request: query languages differ.
+    /// The clause that `check` implements in the profile of the request, because query languages
+    /// differ.
     pub const fn clause(&self, check: Check) -> &'static str {
         match (check, self.profile) {
             (Check::Submission, Some(Profile::Draft)) => "OpenID4VP 8.1, Presentation Exchange 2 6",
@@ -48,18 +49,18 @@ impl CredentialReport {
     }
 }
 
-/// What was checked of one answer. Names checks and clauses, never what was presented.
+/// The checks of one answer. It names checks and clauses, never values of the presentation.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// A failure of the answer as a whole.
     pub failed: Option<VerifyError>,
-    /// Presentation by presentation, as far as it went.
+    /// Each presentation, as far as its verification went.
     pub credentials: Vec<CredentialReport>,
 }
 
 impl Report {
-    /// What failed, if anything.
+    /// The failure, if there is one.
     pub fn error(&self) -> Option<&VerifyError> {
         self.failed.as_ref().or_else(|| self.credentials.iter().find_map(|c| c.failed.as_ref()))
     }

@@ -1,4 +1,4 @@
-//! The verifications that an authenticated status source serves.
+//! The verifications that can use an authenticated status source.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,8 +8,9 @@ use crate::session::Session;
 use crate::trust::snapshot::SameTrust;
 use crate::trust::{Trust, TrustSnapshot};
 
-/// The verifications that a [`VerifiedSource`](crate::revocation::VerifiedSource) serves: the same trust, the same mode, the
-/// same issuers asked for the same formats. A cache keeps its sources under it; each reuse is checked again.
+/// The verifications that can use a [`VerifiedSource`](crate::revocation::VerifiedSource): the same
+/// trust, the same mode, and the same issuers and formats. A cache stores its sources under it;
+/// each reuse is checked again.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Scope {
     trust: SameTrust,
@@ -27,18 +28,19 @@ impl Scope {
         Self { trust: trust.same(), livemode: session.livemode(), asked }
     }
 
-    /// The same under another trust: what was asked once is asked again, whatever the operator changed meanwhile.
+    /// The same scope under another trust: what was requested once is requested again, whatever the
+    /// operator has changed since.
     #[must_use]
     pub fn under(&self, trust: &Trust) -> Self {
         Self { trust: trust.snapshot().same(), ..self.clone() }
     }
 
-    /// Whether `trust` still has one of the issuers that are asked for something.
+    /// Whether `trust` still has one of the requested issuers.
     pub fn is_trusted(&self, trust: &Trust) -> bool {
         self.issuers().any(|issuer| trust.snapshot().entry(issuer).is_some())
     }
 
-    /// The issuers that are asked for something.
+    /// The requested issuers.
     pub fn issuers(&self) -> impl Iterator<Item = &IssuerId> {
         self.asked.iter().map(|(issuer, _)| issuer)
     }

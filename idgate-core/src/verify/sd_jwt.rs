@@ -1,6 +1,6 @@
-//! One SD-JWT VC presentation, from text to proof. The order is the order of the walk: read,
-//! authenticate the issuer, bind the disclosures, look at the dates, bind the holder, and only
-//! then at what was asked for. One function per question.
+//! One SD-JWT VC presentation, from text to proof. The functions are in the order of the checks:
+//! read, authenticate the issuer, check the digests of disclosures, check the dates, check the
+//! holder's proof, and only then the requested claims. One function per question.
 
 mod issuer;
 
@@ -28,7 +28,7 @@ use crate::request::{ClaimFilter, ClaimPath, SubjectPath};
 use crate::revocation::{Published, PublishedStatus};
 use crate::time::UnixMillis;
 
-/// Everything but the status.
+/// Checks everything but the status.
 pub(crate) fn verify_presentation(
     provider: &CryptoProvider,
     text: &str,
@@ -80,7 +80,8 @@ fn malformed(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::MalformedPresentation, check, detail)
 }
 
-/// Key binding is never optional, and the decision does not look at what came (RFC 9901 7.3).
+/// Key binding is never optional, and the decision does not depend on the presentation (RFC 9901
+/// 7.3).
 fn require_key_binding(
     parsed: &ParsedSdJwt<'_>,
     report: &mut CredentialReport,
@@ -98,7 +99,7 @@ fn require_key_binding(
     Ok(())
 }
 
-/// SD-JWT VC 2.2.2.1: `iss` may be absent; when it is there it must be the trusted one.
+/// SD-JWT VC 2.2.2.1: `iss` may be absent; if present it must be the trusted one.
 fn check_iss(
     payload: Value<'_, '_>,
     expected: &ExpectedSdJwtVc<'_>,
@@ -147,7 +148,7 @@ fn check_vct(
     Ok(())
 }
 
-/// RFC 9901 4.1.1: absent means sha-256; a name that nobody accepts is no reason to guess.
+/// RFC 9901 4.1.1: absent means sha-256; an unsupported name is refused, never guessed.
 fn read_sd_alg(
     payload: Value<'_, '_>,
     report: &mut CredentialReport,
@@ -192,7 +193,8 @@ struct Dates {
     valid_until: Option<UnixMillis>,
 }
 
-/// RFC 7519 4.1.3 to 4.1.6, each on its own: a date of the wrong JSON type is not an absent one.
+/// RFC 7519 4.1.3 to 4.1.6, each separately: a date of the wrong JSON type does not count as
+/// absent.
 fn check_validity(
     payload: &ProcessedPayload<'_, '_>,
     expected: &ExpectedSdJwtVc<'_>,
@@ -206,7 +208,7 @@ fn check_validity(
     };
     let until = date("exp", Check::Expiry)?;
     if until.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= expected.now) {
-        let detail = "exp is past";
+        let detail = "exp is in the past";
         return Err(VerifyError::new(Reason::CredentialExpired, Check::Expiry, detail));
     }
     report.pass(Check::Expiry);
@@ -215,7 +217,7 @@ fn check_validity(
     let begun =
         |date: Option<UnixMillis>| date.is_none_or(|date| date <= expected.now.plus(CLOCK_SKEW_MS));
     if !begun(from) || !begun(issued) {
-        let detail = "nbf or iat is ahead";
+        let detail = "nbf or iat is in the future";
         return Err(VerifyError::new(Reason::CredentialNotYetValid, Check::NotBefore, detail));
     }
     report.pass(Check::NotBefore);
@@ -224,7 +226,7 @@ fn check_validity(
     Ok((Dates { valid_from: from, valid_until: until }, WithinValidity::assertion()))
 }
 
-/// RFC 9901 7.1 step 6: a credential restricted to others is not for us.
+/// RFC 9901 7.1 step 6: a credential restricted to other verifiers is refused.
 fn check_credential_audience(
     payload: &ProcessedPayload<'_, '_>,
     expected: &ExpectedSdJwtVc<'_>,
@@ -243,8 +245,8 @@ fn check_credential_audience(
     Err(VerifyError::new(Reason::AudienceMismatch, Check::CredentialAudience, detail))
 }
 
-/// Rule 20: every requested claim is there, not only its shell, and meets its filter; nothing else
-/// leaves.
+/// Rule 20: every requested claim is there, not only an empty shell of it, and meets its filter; no
+/// other claim is returned.
 fn disclose(
     payload: &ProcessedPayload<'_, '_>,
     expected: &ExpectedSdJwtVc<'_>,
@@ -256,7 +258,7 @@ fn disclose(
         let missing = |detail| VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail);
         if let Some(path) = expected.claim_path(name) {
             let selected = select(payload, path)
-                .ok_or(missing("nothing where a requested claim stands is disclosed"))?;
+                .ok_or(missing("nothing at the path of a requested claim is disclosed"))?;
             claims.push(name, |json| selected.write(payload, json));
             check_size(&claims)?;
             continue;
@@ -277,7 +279,7 @@ fn disclose(
     Ok(claims)
 }
 
-/// Paths that lead to one value, or into each other, show it several times.
+/// Paths that lead to one value, or into each other, repeat it in the output.
 fn check_size(claims: &DisclosedClaims) -> Result<(), VerifyError> {
     if claims.as_json().len() > MAX_PRESENTATION_BYTES {
         let detail = "the requested claims take more than 512 KiB";
@@ -291,7 +293,7 @@ fn is_reserved(name: &str) -> bool {
     RESERVED_NAMES.contains(&name)
 }
 
-/// Every filter is met by the value of its claim.
+/// The value of each claim must meet its filter.
 pub(super) fn check_filters(
     claims: &DisclosedClaims,
     filters: &[(String, ClaimFilter)],
@@ -326,7 +328,7 @@ fn subject_values(
     expected.subject_paths.iter().map(value).collect()
 }
 
-/// A claim is compared where it stands.
+/// A claim is compared at its path.
 fn claim_path_of<'e>(path: &SubjectPath, expected: &ExpectedSdJwtVc<'e>) -> Option<&'e ClaimPath> {
     match path.segments() {
         [claim] => expected.claim_path(claim),

@@ -10,7 +10,7 @@ use crate::codec::json::{Kind, Tape, Value};
 use crate::request::Decimal;
 use crate::time::UnixMillis;
 
-/// Whether all credentials have the same values; a missing value matches nothing.
+/// Whether all credentials have the same values; a missing value equals nothing.
 pub(super) fn same_subject(subjects: &[&Vec<Option<String>>]) -> bool {
     let Some((first, others)) = subjects.split_first() else { return false };
     let complete = !first.is_empty() && first.iter().all(Option::is_some);
@@ -18,8 +18,8 @@ pub(super) fn same_subject(subjects: &[&Vec<Option<String>>]) -> bool {
 }
 
 /// A comparable form of a JSON value: NFC, case folding, white-space folding and ISO dates for
-/// strings, exact decimals for numbers, members in any order. `None` for what identifies nobody:
-/// null, the empty text and empty containers.
+/// strings, exact decimals for numbers, members in any order. `None` for values that identify no
+/// person: null, the empty text and empty containers.
 pub(super) fn normalise(json: &str) -> Option<String> {
     let mut tape = Tape::default();
     let id = tape.parse(json.as_bytes()).ok()?;
@@ -27,7 +27,8 @@ pub(super) fn normalise(json: &str) -> Option<String> {
     write_normal(tape.value(id), &mut out).then_some(out)
 }
 
-/// Recursion is bounded by the depth that strict JSON may have. `false`: nothing to compare.
+/// The recursion is limited by the depth that strict JSON may have. `false`: there is nothing to
+/// compare.
 fn write_normal(value: Value<'_, '_>, out: &mut String) -> bool {
     match value.kind() {
         Kind::Null => false,
@@ -68,7 +69,7 @@ fn push(out: &mut String, text: &str) -> bool {
     true
 }
 
-/// Folding can undo normalisation, so it is normalised before and after (Unicode D145).
+/// Folding can undo normalisation, so the text is normalised before and after (Unicode D145).
 fn fold(text: &str) -> String {
     let folded: String = caseless::default_case_fold_str(&text.nfd().collect::<String>());
     let composed: String = folded.nfc().collect();
@@ -76,12 +77,12 @@ fn fold(text: &str) -> String {
     words.join(" ")
 }
 
-/// The date of `YYYY-MM-DD`, also of a whole RFC 3339 time.
+/// The date in `YYYY-MM-DD`, or in a whole RFC 3339 time.
 fn iso_date(text: &str) -> Option<&str> {
     let text = text.trim();
     let (date, rest) = text.split_at_checked(10)?;
     let midnight = if rest.is_empty() { "T00:00:00Z" } else { rest };
-    // Days repeat every 400 years: any year is as good as one after 1970.
+    // The calendar repeats every 400 years, so any year can be mapped to one after 1970.
     let year: u64 = date.get(..4)?.parse().ok()?;
     let moved = format!("{}{}{midnight}", 2000 + year % 400, date.get(4..)?);
     UnixMillis::parse_rfc3339(&moved).map(|_| date)

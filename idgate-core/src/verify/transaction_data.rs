@@ -1,4 +1,4 @@
-//! Whether the holder agreed to what was asked: the hashes of transaction data in the key binding JWT
+//! Whether the holder approved the request's transaction data: their hashes in the key binding JWT
 //! (OpenID4VP 8.4, B.3.3).
 
 use alloc::string::String;
@@ -11,9 +11,10 @@ use crate::crypto::{CryptoProvider, HashAlg};
 use crate::error::{Check, Reason, VerifyError};
 use crate::request::TransactionData;
 
-/// What the holder agreed to by this proof. Hashes count only where this credential was asked to sign;
-/// there they are of what was asked, each once. Whether somebody agreed to everything is for
-/// [`check_all_agreed`] to say: the wallet chooses among the credentials that may sign.
+/// The transaction data that the holder approves with this proof. Hashes count only if this
+/// credential may sign; then each must be of requested data, and each once. [`check_all_agreed`]
+/// checks that everything is approved, because the wallet chooses among the credentials that may
+/// sign.
 pub(super) fn agreed_to(
     proof: Value<'_, '_>,
     provider: &CryptoProvider,
@@ -45,8 +46,8 @@ pub(super) fn agreed_to(
     Ok(agreed)
 }
 
-/// Everything that was asked has the agreement of one credential, and no more than one. `agreed` is what
-/// the credentials agree to, one after another.
+/// Checks that exactly one credential approves each requested item. `agreed` has the items that the
+/// credentials approve, one credential after another.
 pub(super) fn check_all_agreed<'a>(
     asked: &[TransactionData],
     agreed: impl Iterator<Item = &'a TransactionData> + Clone,
@@ -74,7 +75,7 @@ fn named_alg(proof: Value<'_, '_>) -> Result<Option<HashAlg>, VerifyError> {
     known.map(Some).ok_or(mismatch("transaction_data_hashes_alg is not an accepted hash"))
 }
 
-/// One of those that were offered must be named; where none was, it is SHA-256.
+/// The holder must name one of the offered algorithms; without an offer it is SHA-256.
 fn may_use(data: &TransactionData, alg: Option<HashAlg>) -> bool {
     match alg {
         _ if data.hash_algs.is_empty() => alg.is_none_or(|alg| alg == HashAlg::Sha256),

@@ -1,9 +1,10 @@
-//! Notifications of settled sessions: what they say, how they are signed, when they are tried
-//! again (specification 6, decisions 11). Pure: who sends them, and where to, is the embedder's.
+//! Notifications of settled sessions: their content, their signatures, and the retry schedule
+//! (specification 6, decisions 11). This module does no IO: the embedder decides where
+//! notifications go and sends them.
 //!
-//! A notification carries two independent signatures: the gateway's own (`X-Signature`) and that
-//! of [Standard Webhooks](https://www.standardwebhooks.com) (`webhook-signature`). A receiver
-//! verifies either one, whichever suits it.
+//! A notification has two independent signatures: the gateway's own (`X-Signature`) and that of
+//! [Standard Webhooks](https://www.standardwebhooks.com) (`webhook-signature`). A receiver verifies
+//! either one.
 //!
 //! ```
 //! # #[cfg(feature = "rustcrypto")] {

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::codec::json::json_text;
 
-/// The news that a session settled, and how. It never has claims; the tenant reads those
-/// from the session (specification 6).
+/// The notification that a session settled, with its outcome. It never contains claims; the tenant
+/// reads those from the session (specification 6).
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::exhaustive_structs)] // the five members of the specification
@@ -25,8 +25,8 @@ pub struct Notification<'a> {
 }
 
 impl Notification<'_> {
-    /// The body: one JSON object with exactly these members, in this order. These bytes
-    /// are signed and sent, never another rendering of them.
+    /// Returns the body: one JSON object with exactly these members, in this order. Sign and send
+    /// these bytes, never a second rendering.
     pub fn to_json(self) -> String {
         json_text(&self)
     }

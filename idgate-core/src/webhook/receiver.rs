@@ -1,4 +1,4 @@
-//! Verification at the receiver, whichever signature it reads.
+//! Verification of notifications at the receiver, by either signature.
 
 use alloc::string::String;
 
@@ -16,7 +16,7 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// A receiver that shares `secret` with the sender.
+    /// Creates a receiver that shares `secret` with the sender.
     ///
     /// # Errors
     /// The secret has fewer than 16 characters.
@@ -24,12 +24,13 @@ impl Webhook {
         Ok(Self { provider, secret: SigningSecret::new(secret)? })
     }
 
-    /// Verifies a notification by its headers, names in any case, and the exact bytes of its body, before any
-    /// parsing. The headers of Standard Webhooks decide where they are, else `X-Timestamp` and `X-Signature`. A header
-    /// that came twice with two values is none: receivers differ over which of them counts.
+    /// Verifies a notification from its headers, with names in any case, and the exact bytes of its
+    /// body, before any parsing. It uses the headers of Standard Webhooks if they are present,
+    /// otherwise `X-Timestamp` and `X-Signature`. A header with two different values counts as
+    /// missing, because receivers disagree about which value applies.
     ///
     /// # Errors
-    /// The notification is not genuine, or it is more than five minutes from `now`.
+    /// The notification is not authentic, or its time differs from `now` by more than five minutes.
     pub fn verify<'h>(
         &self,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn either_signature_is_enough_by_itself() {
+    fn either_signature_alone_is_enough() {
         for prefix in ["webhook-", "X-"] {
             let headers: Vec<_> =
                 sent().into_iter().filter(|(name, _)| name.starts_with(prefix)).collect();
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_signature_of_standard_webhooks_is_refused_beside_a_good_one_of_ours() {
+    fn a_forged_standard_webhooks_signature_is_refused_despite_a_good_own_one() {
         let mut headers = sent();
         let forged = headers.iter_mut().find(|(name, _)| *name == "webhook-signature");
         forged.unwrap().1 = "v1,forged".into();

@@ -1,18 +1,19 @@
-//! When a notification that failed is tried again (decisions 11).
+//! The retry schedule of notifications (decisions 11).
 
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::time::UnixMillis;
 
-/// The pause before each attempt in milliseconds: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h,
-/// 10 h and 10 h, so that a receiver may be down for a day.
+/// The pause before each attempt in milliseconds: none, then 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and
+/// 10 h, so that a receiver may be down for a day.
 pub const SCHEDULE_MS: [u64; 8] =
     [0, 5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
 
-/// When to try again after `failed` attempts, the last of which ended at `now`; `None`: give up.
+/// Returns the time of the next attempt after `failed` attempts, the last of which ended at `now`;
+/// `None`: give up.
 ///
-/// `retry_after_ms` is what the receiver asked for in `Retry-After`. It counts between the step of
-/// the schedule and twice that; without it the step varies by 20 % either way, so that what failed
-/// together does not come back together.
+/// `retry_after_ms` is the receiver's `Retry-After`, clamped between the step of the schedule and
+/// twice the step. Without it the step varies by 20 % in either direction, so that notifications
+/// that failed together are not retried together.
 ///
 /// # Errors
 /// `entropy` failed.
@@ -37,7 +38,7 @@ fn jittered(step: u64, entropy: &mut dyn Entropy) -> Result<u64, EntropyUnavaila
     entropy.fill(&mut bytes)?;
     let fifth = step / 5;
     let width = fifth.saturating_mul(2).saturating_add(1);
-    // The steps are so far below 2^64 that no pause is noticeably likelier than another.
+    // The steps are so far below 2^64 that the bias of the remainder is negligible.
     let offset = u64::from_be_bytes(bytes).checked_rem(width).unwrap_or(0);
     Ok(step.saturating_sub(fifth).saturating_add(offset))
 }
@@ -49,7 +50,7 @@ mod tests {
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
-    /// Gives the same eight bytes for ever.
+    /// Always returns the same eight bytes.
     struct Fixed(u64);
 
     impl Entropy for Fixed {
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn after_eight_attempts_it_is_over() {
+    fn after_eight_attempts_there_is_no_other() {
         assert_eq!(SCHEDULE_MS.len(), 8);
         assert!(pause(7, None, 0).is_some());
         for failed in [8, 9, u32::MAX] {
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_counts_between_one_and_two_steps() {
+    fn retry_after_is_clamped_between_one_and_two_steps() {
         for (asked, given) in
             [(0, 5_000), (4_999, 5_000), (7_000, 7_000), (10_000, 10_000), (u64::MAX, 10_000)]
         {
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_randomness_there_is_no_guess() {
+    fn without_randomness_it_fails() {
         assert!(next_attempt(1, NOW, None, &mut Broken).is_err());
         assert!(next_attempt(8, NOW, None, &mut Broken).unwrap().is_none());
     }

@@ -12,7 +12,7 @@ use crate::limits::MIN_WEBHOOK_SECRET_CHARS;
 pub struct SigningSecret(Zeroizing<String>);
 
 impl SigningSecret {
-    /// Takes a secret as its owner knows it; its UTF-8 bytes are the key of `X-Signature`.
+    /// Creates a secret from its text. The UTF-8 bytes are the key of `X-Signature`.
     ///
     /// # Errors
     /// It has fewer than 16 characters.
@@ -36,7 +36,7 @@ impl fmt::Debug for SigningSecret {
     }
 }
 
-/// A signing secret that is too short.
+/// The error for a signing secret that is too short.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct ShortSecret;

@@ -1,5 +1,5 @@
-//! The two signatures of a notification, for both sides: made over the exact bytes that are sent,
-//! compared in constant time, and good for five minutes.
+//! The two signatures of a notification, for sender and receiver. They are made over the exact
+//! bytes that are sent, compared in constant time, and valid for five minutes.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -16,10 +16,10 @@ use crate::crypto::{CryptoProvider, ct};
 use crate::limits::MAX_WEBHOOK_TIMESTAMP_DIGITS;
 use crate::time::UnixMillis;
 
-/// The version of `webhook-signature` that is made and understood.
+/// The version of `webhook-signature` that is made and accepted.
 const VERSION: &str = "v1,";
-/// Base64 with padding, as every receiver's library reads it: they differ over stray bits after the
-/// last byte, so those are not looked at.
+/// Base64 with padding, as every receiver's library reads it. Libraries disagree about stray bits
+/// after the last byte, so those are ignored.
 const SECRET_BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -27,22 +27,22 @@ const SECRET_BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// One attempt to deliver a notification.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // what the headers say
+#[allow(clippy::exhaustive_structs)] // the content of the headers
 pub struct Attempt<'a> {
-    /// The same for every attempt, so that a receiver recognises what it has seen.
+    /// The id, the same for every attempt, so that a receiver recognises a repeated notification.
     pub id: &'a str,
-    /// When it is sent.
+    /// The time of sending.
     pub at: UnixMillis,
-    /// Counts from 1.
+    /// The number of the attempt, from 1.
     pub number: u32,
     /// The exact bytes that are sent.
     pub body: &'a [u8],
 }
 
 impl Attempt<'_> {
-    /// All headers of the request but those of HTTP itself, by name and value. `previous` is a
-    /// secret that was replaced a short time ago: it signs `webhook-signature` as well, so that a
-    /// receiver may change over when it likes.
+    /// Returns all headers of the request except HTTP's own, by name and value. `previous` is a
+    /// secret that was recently replaced: it also signs `webhook-signature`, so that a receiver may
+    /// switch at any time.
     pub fn headers(
         &self,
         provider: &CryptoProvider,
@@ -71,27 +71,31 @@ impl Attempt<'_> {
 
 /// A notification as it arrived, at the receiver.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // what a receiver has at hand
+#[allow(clippy::exhaustive_structs)] // what a receiver has
 pub struct Received<'a> {
     /// The exact bytes that arrived, before any parsing.
     pub body: &'a [u8],
     /// The receiver's time.
     pub now: UnixMillis,
-    /// How old, or how far in the future, it may be: [`WEBHOOK_TOLERANCE_MS`](crate::limits::WEBHOOK_TOLERANCE_MS) unless there is a reason.
+    /// The largest accepted difference from the present, in either direction:
+    /// [`WEBHOOK_TOLERANCE_MS`](crate::limits::WEBHOOK_TOLERANCE_MS) unless you have a reason for
+    /// another value.
     pub tolerance_ms: u64,
 }
 
-/// Why a notification is not to be believed.
+/// The reason why a notification is not accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidWebhook {
-    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` came, or one came twice.
+    /// Neither the three headers of Standard Webhooks nor the two of `X-Signature` are there, or
+    /// one came twice.
     Headers,
-    /// The timestamp is not a whole number of digits.
+    /// The timestamp does not consist of digits only.
     Timestamp,
-    /// It was signed too long ago, or in the future: a replay, or a clock that is wrong.
+    /// The notification was signed too long ago or in the future: it is a replay, or a clock is
+    /// wrong.
     Stale,
-    /// The signature is missing, malformed, or not made with this secret over these bytes.
+    /// The signature is missing or malformed, or was not made with this secret over these bytes.
     Signature,
 }
 
@@ -115,7 +119,7 @@ impl Received<'_> {
     /// (specification 6).
     ///
     /// # Errors
-    /// The notification is not to be believed.
+    /// The notification is not accepted; [`InvalidWebhook`] says why.
     pub fn verify(
         &self,
         provider: &CryptoProvider,
@@ -125,7 +129,7 @@ impl Received<'_> {
     ) -> Result<(), InvalidWebhook> {
         self.check_time(UnixMillis(whole_number(timestamp)?))?;
         let expected = own_signature(provider, secret, timestamp, self.body);
-        // Both whole: a shorter one must not be compared as far as it goes.
+        // Compare whole texts: a shorter one must not be compared as a prefix.
         match ct::eq(expected.as_bytes(), signature.as_bytes()) {
             true => Ok(()),
             false => Err(InvalidWebhook::Signature),
@@ -136,7 +140,7 @@ impl Received<'_> {
     /// `webhook-timestamp` and `webhook-signature`. One good entry of the version `v1` is enough.
     ///
     /// # Errors
-    /// The notification is not to be believed.
+    /// The notification is not accepted; [`InvalidWebhook`] says why.
     pub fn verify_standard(
         &self,
         provider: &CryptoProvider,
@@ -187,7 +191,7 @@ fn standard_signature(
     format!("{VERSION}{}", STANDARD.encode(mac))
 }
 
-/// What base64 after `whsec_` stands for, or the text itself where there is no such base64.
+/// The bytes that base64 after `whsec_` encodes, or the text itself if there is no such base64.
 fn standard_key(secret: &SigningSecret) -> Zeroizing<Vec<u8>> {
     let text = secret.expose();
     let encoded = text.strip_prefix("whsec_");
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_example_of_standard_webhooks_comes_out() {
+    fn the_published_example_of_standard_webhooks_matches() {
         let headers = headers(BODY, SECRET, None);
         let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
         assert_eq!(value(&headers, "webhook-signature"), signature);
@@ -254,19 +258,19 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_no_base64_is_its_own_key() {
+    fn a_secret_that_is_not_base64_is_its_own_key() {
         for text in
             ["whsec_not base64 at all", "a secret without a prefix", "whsec_MfKQ9r8GKYqrTwjU="]
         {
             assert_eq!(*standard_key(&secret(text)), text.as_bytes(), "{text}");
         }
         assert_eq!(standard_key(&secret(SECRET)).len(), 24);
-        // Stray bits after the last byte, which some libraries refuse and others do not see.
+        // Stray bits after the last byte, which some libraries refuse and others ignore.
         assert_eq!(*standard_key(&secret("whsec_AAAAAAAAAAB=")), [0; 8]);
     }
 
     #[test]
-    fn a_replaced_secret_signs_beside_the_new_one_and_second() {
+    fn a_replaced_secret_also_signs_after_the_new_one() {
         let headers = headers(BODY, SECRET, Some("the secret of yesterday"));
         let both = value(&headers, "webhook-signature");
         let entries: Vec<&str> = both.split(' ').collect();

@@ -33,7 +33,7 @@ impl Entropy for Zeros {
     }
 }
 
-/// The fetcher reads the time of the system, so the samples are made for it; they are good for a year.
+/// The fetcher uses the system time, so the samples are made for it; they are valid for a year.
 fn now() -> UnixMillis {
     clock::now()
 }
@@ -49,11 +49,11 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// One session. It keeps every status that was committed.
+/// A store with one session. It records every committed status.
 struct One {
     session: Mutex<Session>,
     committed: Mutex<Vec<Status>>,
-    /// The status that it cannot store.
+    /// The status at which storing fails.
     fails_at: Option<Status>,
 }
 
@@ -90,7 +90,7 @@ impl Store for One {
     }
 }
 
-/// A session of one credential, and the answer of a wallet.
+/// A session with one credential, and a wallet's answer.
 struct Flow {
     verifier: Verifier,
     session: Session,
@@ -101,13 +101,13 @@ fn pid() -> Issuer {
     Issuer::new(ISSUER).jwk(samples::issuer_key(Curve::P256).public_jwk().to_string())
 }
 
-/// One trust for all: a list that was fetched under one serves under no other.
+/// One trust for all, because a list that was fetched under one trust is not used under another.
 fn trust() -> Trust {
     static TRUST: LazyLock<Trust> = LazyLock::new(|| Trust::new(PROVIDER, [pid()]).unwrap());
     TRUST.clone()
 }
 
-/// A presentation of the sample credential with that status, which answers this request.
+/// A presentation of the sample credential with this status, for this request.
 fn shown(request: &AuthorizationRequest, status: Option<(u64, &str)>) -> String {
     let holder = samples::holder_key(Curve::P256);
     let mut credential = samples::identity(&holder, now().0);
@@ -152,7 +152,7 @@ impl Flow {
     }
 }
 
-/// A list that revokes 1.
+/// A list in which index 1 is revoked.
 fn list(uri: &str) -> Vec<u8> {
     let list = StatusList::new(2, 8).with(1, 1);
     let list = StatusJwt::new(&list, uri, numeric_date(now().0));
@@ -201,7 +201,7 @@ async fn a_source_that_is_down_is_a_verdict() {
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
-/// On a machine that has no buffer left to ask for a name with.
+/// A fetcher on a machine without a buffer left to look up a name.
 #[cfg(unix)]
 fn lacking() -> Arc<Fetcher> {
     let look_up = |_: &str, _: u16| Err(io::Error::from(rustix::io::Errno::NOBUFS));
@@ -210,7 +210,7 @@ fn lacking() -> Arc<Fetcher> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_cannot_be_asked_gives_the_hold_back() {
+async fn a_source_that_could_not_be_fetched_releases_the_hold() {
     let fetcher = lacking();
     let flow = Flow::new(Some((0, "https://status.example/1")));
     let store = One::of(&flow.session);
@@ -221,7 +221,7 @@ async fn what_cannot_be_asked_gives_the_hold_back() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_at_the_verdict_gets_the_hold_back() {
+async fn a_store_that_fails_at_the_verdict_releases_the_hold() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));
@@ -242,13 +242,13 @@ async fn a_second_round_is_under_the_same_hold() {
     let flow = Flow::of(pid().status_roots(root.der), Some((0, &source.url())));
     let store = One::of(&flow.session);
     let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
-    // The CRL of the list's signer is at a name that is not reached.
+    // The CRL of the list's signer is at a name that cannot be reached.
     assert_eq!(decision.transition.session.info(now()).reason, Some(Reason::RevocationUnknown));
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
 #[tokio::test]
-async fn a_lost_race_is_no_decision() {
+async fn a_lost_race_is_not_a_decision() {
     let flow = Flow::new(None);
     let store = One::of(&flow.session);
     let first = fetcher().decide(flow.begin(), &store).await;
@@ -259,7 +259,7 @@ async fn a_lost_race_is_no_decision() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_no_decision() {
+async fn a_store_that_fails_is_not_a_decision() {
     let flow = Flow::new(None);
     let store = One { fails_at: Some(Status::Verified), ..One::of(&flow.session) };
     let failed = fetcher().decide(flow.begin(), &store).await.unwrap_err();
@@ -268,7 +268,7 @@ async fn a_store_that_fails_is_no_decision() {
     assert_ne!(flow.session.revision(), Revision(0));
 }
 
-/// One presentation outside a session.
+/// Verifies one presentation outside a session.
 async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified, Refused> {
     let request = AuthorizationRequest {
         client_id: "x509_san_dns:shop.example".into(),
@@ -282,7 +282,7 @@ async fn verify(fetcher: &Arc<Fetcher>, idx: u64, uri: &str) -> Result<Verified,
 }
 
 #[tokio::test]
-async fn the_status_of_one_presentation_is_fetched_and_remembered() {
+async fn the_status_of_one_presentation_is_fetched_and_cached() {
     let (source, fetcher) = (Loopback::start().await, fetcher());
     source.give(&list(&source.url()));
     let good = verify(&fetcher, 0, &source.url()).await.unwrap();
@@ -293,7 +293,7 @@ async fn the_status_of_one_presentation_is_fetched_and_remembered() {
 }
 
 #[tokio::test]
-async fn one_presentation_whose_source_is_not_reached_is_refused() {
+async fn one_presentation_whose_source_is_unreachable_is_refused() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let strict = Fetcher::reaching(&[]);
@@ -304,14 +304,14 @@ async fn one_presentation_whose_source_is_not_reached_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_again() {
+async fn a_fault_of_this_machine_refuses_one_presentation_with_the_hint_to_try_again() {
     let refused = verify(&lacking(), 0, "https://status.example/1").await.unwrap_err();
     assert_eq!(refused.reason(), Reason::RevocationUnknown);
     assert_eq!(refused.hint(), Some(idgate_core::verify::Hint::TryAgain));
     assert!(refused.to_string().ends_with("; try again"), "{refused}");
 }
 
-/// Panics when it is to store the verdict.
+/// Panics when it stores the verdict.
 struct Panicking(One);
 
 impl Store for Panicking {
@@ -328,7 +328,7 @@ impl Store for Panicking {
 }
 
 #[tokio::test]
-async fn a_panic_gives_the_hold_back_and_goes_on() {
+async fn a_panic_releases_the_hold_and_resumes() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));

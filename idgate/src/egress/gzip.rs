@@ -1,5 +1,5 @@
-//! The content coding `gzip` (RFC 9110 8.4.1.3): one member (RFC 1952), inflated as it comes, in parts
-//! that are never larger than a buffer. The caller decides when it has enough of them.
+//! The content coding `gzip` (RFC 9110 8.4.1.3): one member (RFC 1952), inflated as it arrives, in
+//! parts no larger than a buffer. The caller decides when to stop.
 
 use std::array;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use super::EgressError;
 use crate::limits::{INFLATED_PART_BYTES, MAX_GZIP_HEAD_BYTES};
 
-/// Flags of a member's head (RFC 1952 2.3.1).
+/// Flags in a member's header (RFC 1952 2.3.1).
 const FHCRC: u8 = 0b0_0010;
 const FEXTRA: u8 = 0b0_0100;
 const FNAME: u8 = 0b0_1000;
@@ -21,18 +21,18 @@ const FIXED_HEAD_BYTES: usize = 10;
 /// CRC32 and ISIZE.
 const TRAILER_BYTES: usize = 8;
 
-/// One member, of which so much was read.
+/// One member, and the state of reading it.
 pub(super) struct Gzip {
     part: Part,
     inflating: Box<DecompressorOxide>,
-    /// The last bytes inflated; later bytes refer to up to 32 KiB of them.
+    /// The last inflated bytes; later bytes refer to up to 32 KiB of them.
     inflated: Vec<u8>,
-    /// Where the next byte goes.
+    /// The position of the next byte.
     at: usize,
-    /// The buffer is full, and not all that was read is inflated.
+    /// Whether the buffer is full while input is left to inflate.
     has_more: bool,
     crc: u32,
-    /// Of all that was inflated, modulo 2^32.
+    /// The inflated length so far, modulo 2^32.
     length: u32,
 }
 
@@ -56,13 +56,13 @@ impl Gzip {
         }
     }
 
-    /// Whether another step without further bytes inflates more.
+    /// Whether a step without further input inflates more.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Reads on in `bytes`: how many of them it took, and what that inflated, which is no more than
-    /// [`INFLATED_PART_BYTES`].
+    /// Reads on in `bytes`. Returns how many bytes it used, and the bytes that were inflated, at
+    /// most [`INFLATED_PART_BYTES`].
     pub(super) fn step(&mut self, bytes: &[u8]) -> Result<(usize, &[u8]), EgressError> {
         match &mut self.part {
             Part::Head(head) => {
@@ -95,7 +95,7 @@ impl Gzip {
         }
     }
 
-    /// No more bytes follow.
+    /// Checks that the member is complete at the end of the input.
     pub(super) fn end(&self) -> Result<(), EgressError> {
         match self.part {
             Part::Over => Ok(()),
@@ -124,11 +124,12 @@ impl Gzip {
     }
 }
 
-/// Where the head that `bytes` begin with ends (RFC 1952 2.3); `None`: not among these.
+/// The end of the header at the start of `bytes` (RFC 1952 2.3); `None`: these bytes do not contain
+/// it.
 fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, EgressError> {
     let flags = match bytes.get(..FIXED_HEAD_BYTES) {
         None => return Ok(None),
-        // Of the ways to compress there is one, number 8.
+        // There is only one compression method, number 8.
         Some([0x1f, 0x8b, 8, flags, ..]) if flags & RESERVED == 0 => *flags,
         Some(_) => return Err(EgressError::BadCoding),
     };
@@ -148,7 +149,8 @@ fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, EgressError> {
     Ok((at <= bytes.len()).then_some(at))
 }
 
-/// The CRC of a text whose CRC was `crc`, with `bytes` appended. RFC 1952 8 begins and ends with its complement.
+/// The CRC of a text with `bytes` appended, from the CRC of the text. RFC 1952 8 begins and ends
+/// with the complement.
 fn crc_with(crc: u32, bytes: &[u8]) -> u32 {
     static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
         array::from_fn(|byte| {
@@ -170,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// The outcome for `coded` in pieces of so many bytes, and how much was inflated for it.
+    /// The outcome for `coded` in pieces of this length, and how many bytes were inflated for it.
     fn inflated(coded: &[u8], piece: usize) -> Result<Vec<u8>, EgressError> {
         let (mut member, mut whole) = (Gzip::new(), Vec::new());
         for mut bytes in coded.chunks(piece) {
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_inflated_whatever_pieces_it_comes_in() {
+    fn a_member_is_inflated_in_pieces_of_any_size() {
         // `printf hello | gzip -n`
         let of_another = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00";
         for piece in 1..=of_another.len() {
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_with_a_name_a_comment_and_extra_bytes_is_passed_over_up_to_a_length() {
+    fn a_header_with_name_comment_and_extra_bytes_is_skipped_up_to_a_length() {
         let coded = gzip_named(b"hello", &[b'n'; 100]);
         for piece in [1, 50, coded.len()] {
             assert_eq!(inflated(&coded, piece).unwrap(), b"hello");
@@ -221,7 +223,7 @@ mod tests {
         for length in 0..whole.len() {
             assert_eq!(inflated(&whole[..length], 7), Err(EgressError::BadCoding), "{length}");
         }
-        // Magic number, method, flags, and each byte of the trailer; time and system say nothing.
+        // Magic number, method, flags, and each byte of the trailer; time and system do not matter.
         let trailer = whole.len() - TRAILER_BYTES..whole.len();
         for (at, bit) in [(0, 1), (1, 1), (2, 1), (3, 0x20), (3, 0x80)]
             .into_iter()
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_a_member_not_even_another() {
+    fn bytes_after_a_member_are_refused_even_another_member() {
         let whole = gzip(b"hello");
         for more in [&b"\0"[..], &whole] {
             let followed = [&whole[..], more].concat();

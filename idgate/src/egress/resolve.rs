@@ -1,4 +1,4 @@
-//! From names to addresses.
+//! Resolves names to addresses.
 
 use std::any::Any;
 use std::future::Future;
@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-/// The addresses of a name, or why there are none.
+/// The addresses of a name, or the reason why there are none.
 pub(super) type Resolved<'a> =
     Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
 
-/// What is held for as long as something takes, whoever waits for it.
+/// A value held for the duration of an operation, even if no caller waits any more.
 pub(super) type Kept = Arc<dyn Any + Send + Sync>;
 
-/// Whoever knows names.
+/// Resolves names.
 pub(super) trait Resolve: Send + Sync {
-    /// All addresses of `name`, each with `port`. `kept` is, until the look-up is over, and that may be
-    /// long after nobody waits for it any more.
+    /// Returns all addresses of `name`, each with `port`. `kept` is held until the look-up ends,
+    /// which may be long after the caller has given up.
     fn resolve<'a>(&'a self, name: &'a str, port: u16, kept: Kept) -> Resolved<'a>;
 }
 
-/// Looks a name up, and takes its time.
+/// A blocking look-up of a name.
 pub(crate) trait LookUp:
     Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Clone + Send + Sync + 'static
 {
@@ -34,10 +34,10 @@ impl<F> LookUp for F where
 {
 }
 
-/// On a thread that nobody can call back.
+/// Looks up on a thread that cannot be cancelled.
 pub(super) struct OnThread<F>(pub(super) F);
 
-/// The operating system.
+/// The operating system's resolver.
 pub(super) fn of_the_system() -> Arc<dyn Resolve> {
     Arc::new(OnThread(|name: &str, port| Ok((name, port).to_socket_addrs()?.collect())))
 }
@@ -48,7 +48,8 @@ impl<F: LookUp> Resolve for OnThread<F> {
         Box::pin(async move {
             let looking = spawn_blocking(move || {
                 let found = look_up(&name, port);
-                // Before anybody hears of it: who then asks for a turn finds this one.
+                // Dropped before the result is sent, so that a waiting caller finds this permit
+                // free.
                 drop(kept);
                 found
             });

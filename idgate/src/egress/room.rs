@@ -1,4 +1,4 @@
-//! Memory for bodies that come back: small ones need none of it, large ones take it as they grow.
+//! Memory for received bodies: small ones need none of it, large ones reserve it as they grow.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use super::EgressError;
 /// The unit in which memory is counted.
 const KIB: usize = 1024;
 
-/// What large bodies may take together.
+/// The memory for all large bodies together.
 #[derive(Clone, Debug)]
 pub struct Room {
     all: Arc<Semaphore>,
-    /// The part of it that is for some of them.
+    /// The share of it that some of them may use.
     share: Option<Arc<Semaphore>>,
 }
 
-/// Room that was taken; dropping it gives it back.
+/// Reserved memory; dropping it releases it.
 #[derive(Debug)]
 pub struct Taken {
     _of_all: OwnedSemaphorePermit,
     _of_share: Option<OwnedSemaphorePermit>,
 }
 
-/// A body that came back, and its room while it is there.
+/// A received body, with its memory reserved while it exists.
 #[derive(Debug)]
 pub struct Body {
     pub(super) bytes: Bytes,
@@ -33,25 +33,25 @@ pub struct Body {
 }
 
 impl Room {
-    /// For so many bytes.
+    /// Room for this many bytes.
     pub fn of(bytes: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(Self::units(bytes))), share: None }
     }
 
-    /// The same room for bodies that also come out of `share`, which counts [`Room::units`].
+    /// The same room for bodies that also count against `share`, in [`Room::units`].
     pub fn shared_by(&self, share: Arc<Semaphore>) -> Self {
         Self { all: self.all.clone(), share: Some(share) }
     }
 
-    /// In what room is counted.
+    /// The units in which room is counted.
     pub const fn units(bytes: usize) -> usize {
         bytes.div_ceil(KIB)
     }
 
-    /// Takes room for `bytes` of a body.
+    /// Reserves memory for `bytes` of a body.
     ///
     /// # Errors
-    /// There is not so much left: nobody's fault but ours.
+    /// Not enough is left, which is a fault of this machine only.
     pub fn take(&self, bytes: usize) -> Result<Taken, EgressError> {
         let units = u32::try_from(Self::units(bytes)).unwrap_or(u32::MAX);
         let take = |of: &Arc<Semaphore>| {

@@ -1,5 +1,4 @@
-//! A connection that gives only so much, whatever the peer has to say: in a handshake that never
-//! ends, in heads, in bodies.
+//! A connection with a read limit, for handshakes, headers and bodies that never end.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +12,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A socket of which a limited number of bytes can be read.
+/// A socket from which a limited number of bytes can be read.
 pub(super) struct Capped {
     inner: TcpStream,
     left: u64,
@@ -32,7 +31,7 @@ impl AsyncRead for Capped {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.left == 0 {
-            return Poll::Ready(Err(io::Error::other("the peer says too much")));
+            return Poll::Ready(Err(io::Error::other("the peer sent too many bytes")));
         }
         let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buf.remaining());
         let mut part = ReadBuf::new(buf.initialize_unfilled_to(room));

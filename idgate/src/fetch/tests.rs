@@ -1,4 +1,4 @@
-//! The forms in which a source is asked, and the budget that the fetches of one answer share.
+//! The forms in which a source is fetched, and the budget that the fetches of one answer share.
 
 use idgate_core::{CredentialFormat, IssuerId};
 use idgate_testkit::patience::{patience, until};
@@ -21,7 +21,7 @@ fn asked(need: Need) -> Asked {
     Asked { need, issuers: vec![IssuerId::new("issuer")] }
 }
 
-/// As long as a test may take, and so many requests.
+/// As much time as a test may take, and this many requests.
 fn allowing(requests: usize) -> Allowance {
     Allowance { requests, ..Allowance::of(patience(), patience()) }
 }
@@ -30,7 +30,7 @@ fn local() -> Arc<Fetcher> {
     Fetcher::reaching(&["127.0.0.0/8"])
 }
 
-/// The outcome of each; `None`: nothing of use.
+/// The result for each; `None`: nothing usable.
 async fn bodies(
     fetcher: &Arc<Fetcher>,
     asked: Vec<Asked>,
@@ -50,7 +50,7 @@ fn accepted(source: &Loopback) -> Vec<String> {
     source.heads().iter().map(accept).collect()
 }
 
-/// Has the list in the form `has` alone, and answers `status` to requests for another.
+/// Has the list only in the form `has`, and answers `status` to requests for another.
 fn give_only(source: &Loopback, has: &'static str, status: &'static str) {
     source.give_by(move |head| match header(head, "accept") == Some(has) {
         true => answer("200 OK", "", b"a list"),
@@ -59,7 +59,7 @@ fn give_only(source: &Loopback, has: &'static str, status: &'static str) {
 }
 
 #[tokio::test]
-async fn a_host_of_mdocs_that_has_jwts_alone_is_asked_again_for_one() {
+async fn a_host_with_only_jwts_for_mdocs_is_asked_again_for_one() {
     for status in ["404 Not Found", "406 Not Acceptable", "415 Unsupported Media Type"] {
         let source = Loopback::start().await;
         give_only(&source, JWT, status);
@@ -82,7 +82,7 @@ async fn a_host_of_mdocs_that_has_cwts_is_asked_once() {
 }
 
 #[tokio::test]
-async fn no_other_status_and_no_other_source_is_asked_again() {
+async fn only_these_statuses_and_sources_are_asked_again() {
     let source = Loopback::start().await;
     for status in ["400 Bad Request", "403 Forbidden", "410 Gone", "500 Broken", "206 Partial"] {
         give_only(&source, JWT, status);
@@ -155,9 +155,9 @@ fn an_answer_has_as_many_requests_as_it_may_name_sources() {
     assert_eq!(Allowance::of_one_answer().requests, 20);
 }
 
-/// An answer that waits for another one's fetch does not pay for the requests of that one.
+/// An answer that waits for another one's fetch is not charged for that one's requests.
 #[tokio::test]
-async fn an_answer_without_requests_left_takes_none_from_others_that_wait_for_the_same_source() {
+async fn an_answer_without_requests_left_takes_none_from_others() {
     let (source, moved) = (Loopback::start().await, Loopback::start().await);
     source.give_with("302 Found", &format!("Location: {}\r\n", moved.url()), b"");
     moved.give(b"a list");

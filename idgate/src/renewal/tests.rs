@@ -1,4 +1,4 @@
-//! Which sources are fetched ahead, when, and how many. Time and entropy are the tests' own.
+//! Which sources are fetched ahead, when, and how many. The tests set time and entropy.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::{EntropyUnavailable, Expected, Issuer, Mode, PresentationStep, Reason, Sent};
@@ -22,7 +22,7 @@ const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const MINUTE_MS: u64 = 60 * 1000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-/// Always the same draw.
+/// Always draws the same value.
 struct Drawn(u64);
 
 impl Entropy for Drawn {
@@ -32,7 +32,7 @@ impl Entropy for Drawn {
     }
 }
 
-/// The least that can be drawn: a copy is due an eighth of its time before its end.
+/// The smallest draw: a copy is due an eighth of its time before its end.
 const LATEST: u64 = 0;
 /// A copy is due three eighths of its time before its end, less a millisecond.
 const fn earliest(span: u64) -> u64 {
@@ -47,7 +47,7 @@ fn trust() -> Trust {
     Trust::new(PROVIDER, [pid()]).unwrap()
 }
 
-/// A list that says nothing bad about `good` and revokes all others, which serves for an hour from `at` on.
+/// A list that is valid for an hour from `at`, in which `good` is valid and all others are revoked.
 fn list(uri: &str, good: usize, at: UnixMillis) -> StatusJwt {
     let revoked = (0..8).filter(|idx| *idx != good);
     let list = revoked.fold(StatusList::new(1, 8), |list, idx| list.with(idx, 1));
@@ -66,7 +66,8 @@ fn listed(idx: u64, uri: &str, at: UnixMillis) -> Issued {
     credential.issue(&samples::issuer_key(Curve::P256))
 }
 
-/// A presentation of `issued` at `at`; whether it had to wait for a fetch, and the reason of a refusal.
+/// Presents `issued` at `at`; returns whether it had to wait for a fetch, and the reason of a
+/// refusal.
 async fn presented(
     (fetcher, trust): (&Arc<Fetcher>, &Trust),
     (issued, mode): (&Issued, Mode),
@@ -101,7 +102,7 @@ async fn presented(
     }
 }
 
-/// The same of the credential at `idx` of the list at `uri`, live.
+/// The same for the credential at `idx` of the list at `uri`, live.
 async fn present_at(
     by: (&Arc<Fetcher>, &Trust),
     (idx, uri): (u64, &str),
@@ -114,7 +115,7 @@ fn done(renewed: u64, failed: u64, refused: u64) -> Renewals {
     Renewals { renewed, failed, refused }
 }
 
-/// A fetcher that has the list of `source` since `NOW`.
+/// A fetcher that fetched the list of `source` at `NOW`.
 async fn with_one(source: &Loopback, trust: &Trust) -> Arc<Fetcher> {
     let fetcher = Fetcher::reaching(&["127.0.0.0/8"]);
     source.give(&sign(list(&source.url(), 0, NOW)));
@@ -124,7 +125,7 @@ async fn with_one(source: &Loopback, trust: &Trust) -> Arc<Fetcher> {
 }
 
 #[tokio::test]
-async fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_nobody() {
+async fn a_list_is_fetched_before_its_end_and_the_next_presentation_fetches_nothing() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let at = NOW.plus(HOUR_MS * 7 / 8);
@@ -133,7 +134,7 @@ async fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_n
     source.give(&sign(list(&uri, 1, at)));
     assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(1, 0, 0));
     assert_eq!(source.connections(), 2);
-    // The first copy is over by then. The second says otherwise of both.
+    // The first copy has expired by then. The second has the opposite status for both.
     let later = NOW.plus(HOUR_MS + MINUTE_MS);
     assert_eq!(present_at((&fetcher, &trust), (1, &uri), later).await, (false, None));
     let revoked = Some(Reason::CredentialRevoked);
@@ -163,13 +164,13 @@ async fn entropy_spreads_renewals_over_a_quarter_of_the_time_that_a_copy_serves(
         let due = NOW.plus(HOUR_MS).minus(before_the_end);
         let early = fetcher.renew_due(&trust, &mut Drawn(draw), due.minus(1)).await;
         assert_eq!(early.count(), 0, "{draw}");
-        // It is drawn once for a copy.
+        // It is drawn once for each copy.
         assert_eq!(fetcher.renew_due(&trust, &mut Drawn(7), due).await, done(1, 0, 0), "{draw}");
     }
 }
 
 #[tokio::test]
-async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
+async fn sources_unused_for_a_day_are_not_fetched_ahead() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let (mut at, mut renewed) = (NOW, 0);
@@ -180,9 +181,9 @@ async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
         renewed += came.count();
         at = at.plus(MINUTE_MS);
     }
-    // Every 52.5 minutes, at whole ones.
+    // Every 52.5 minutes, rounded to whole ones.
     assert_eq!(renewed, 24 * 60 / 53);
-    // The next presentation waits, and it is in use again.
+    // The next presentation waits, and the list is in use again.
     source.give(&sign(list(&uri, 0, at)));
     assert_eq!(present_at((&fetcher, &trust), (0, &uri), at).await, (true, None));
     let due = at.plus(HOUR_MS * 7 / 8);
@@ -190,7 +191,7 @@ async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_copy_serves_on() {
+async fn a_source_that_is_down_is_retried_after_doubling_pauses_and_its_copy_stays_in_use() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     source.give_with("503 Service Unavailable", "", b"");
@@ -203,7 +204,7 @@ async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_c
         at = at.plus(seconds * 1000);
         assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(0, 1, 0));
     }
-    // Within the grace the last good copy serves those that wait.
+    // Within the grace period presentations wait and then use the last good copy.
     assert_eq!(present_at((&fetcher, &trust), (0, &uri), at).await, (true, None));
     source.give(&sign(list(&uri, 0, at)));
     let at = at.plus(900 * 1000);
@@ -212,7 +213,7 @@ async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_c
 }
 
 #[tokio::test]
-async fn what_is_not_authentic_renews_nothing_and_the_copy_serves_to_its_end() {
+async fn an_unauthentic_answer_renews_nothing_and_the_copy_is_used_to_its_end() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let forged = list(&uri, 1, NOW).sign(&samples::holder_key(Curve::P256)).into_bytes();
@@ -228,7 +229,7 @@ async fn what_is_not_authentic_renews_nothing_and_the_copy_serves_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_copy_that_serves_less_than_a_minute_is_left_to_presentations() {
+async fn a_copy_that_lives_less_than_a_minute_is_left_to_presentations() {
     for (ttl, renewed) in [(59, 0), (60, 1)] {
         let (source, trust) = (Loopback::start().await, trust());
         let fetcher = Fetcher::reaching(&["127.0.0.0/8"]);
@@ -240,7 +241,7 @@ async fn a_copy_that_serves_less_than_a_minute_is_left_to_presentations() {
     }
 }
 
-/// An issuer that makes its next list when the one before is over has nothing new until then.
+/// An issuer that makes its next list when the previous one ends has nothing new until then.
 #[tokio::test]
 async fn a_list_that_is_replaced_at_its_end_is_fetched_there() {
     let (source, trust) = (Loopback::start().await, trust());
@@ -266,7 +267,7 @@ async fn a_list_that_is_replaced_at_its_end_is_fetched_there() {
 }
 
 #[tokio::test]
-async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
+async fn under_another_trust_sources_in_use_are_fetched_immediately() {
     let (source, first) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &first).await, source.url());
     let (second, at) = (trust(), NOW.plus(1000));
@@ -276,7 +277,7 @@ async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
 }
 
 #[tokio::test]
-async fn the_sources_of_an_issuer_that_is_not_trusted_any_more_are_forgotten_and_not_asked() {
+async fn the_sources_of_an_issuer_no_longer_trusted_are_removed() {
     let (source, first) = (Loopback::start().await, trust());
     let fetcher = with_one(&source, &first).await;
     let (stranger, at) = (Trust::new(PROVIDER, []).unwrap(), NOW.plus(1000));
@@ -350,13 +351,17 @@ async fn renewals_have_a_budget_of_fetches_a_minute() {
 }
 
 #[tokio::test]
-async fn one_list_that_several_scopes_keep_costs_one_fetch() {
+async fn one_list_in_several_scopes_costs_one_fetch() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let issued = listed(0, &uri, NOW);
     let (test, live) = ((&issued, Mode::Test), (&issued, Mode::Live));
     let by = (&fetcher, &trust);
-    assert_eq!(presented(by, test, NOW).await, (true, None), "live sources serve no test");
+    assert_eq!(
+        presented(by, test, NOW).await,
+        (true, None),
+        "live sources are not used in test mode"
+    );
     let at = NOW.plus(HOUR_MS * 7 / 8);
     source.give(&sign(list(&uri, 0, at)));
     assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(1, 0, 0));

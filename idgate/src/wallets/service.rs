@@ -1,4 +1,4 @@
-//! The routes as a service of tower, which axum and its like take.
+//! The routes as a tower service, for axum and others.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -18,8 +18,9 @@ use tower_service::Service;
 use super::{Wallets, response};
 use crate::store::Store;
 
-/// [`Wallets`] as a [`Service`] that reads bodies itself: only for a session that takes an answer or has a request to
-/// fetch, up to their bound, for at most 30 seconds. Limits of connections and of requests per address are yours.
+/// [`Wallets`] as a [`Service`] that reads bodies itself: only for a session that takes an answer
+/// or has a request to fetch, up to the size limit, for at most 30 seconds. You must limit
+/// connections, and requests per address.
 ///
 /// ```ignore
 /// let app = axum::Router::new().fallback_service(wallets.into_service());
@@ -39,24 +40,24 @@ impl<S> std::fmt::Debug for WalletsService<S> {
 }
 
 impl<S: Store + 'static> Wallets<S> {
-    /// The routes as a service, for example for `axum::Router::fallback_service`.
+    /// Returns the routes as a service, for example for `axum::Router::fallback_service`.
     #[allow(clippy::wrong_self_convention, reason = "a handle, cheap to clone")]
     pub fn into_service(&self) -> WalletsService<S> {
         WalletsService(self.clone())
     }
 }
 
-/// A wallet on a slow network sends the largest answer in that time.
+/// A wallet on a slow network can send the largest answer in that time.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 enum Unread {
     TooLong,
     Incomplete,
 }
 
-/// Nothing is read where there is no room, because the body is of no use, nor of a body that says itself that it is too
-/// long.
+/// Reads nothing if `room` is 0, because the body cannot be used, or if the declared length is too
+/// large.
 async fn read<B>(body: B, room: usize) -> Result<Bytes, Unread>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,

@@ -1,4 +1,4 @@
-//! The routes as wallets of OpenID4VP 1.0 use them, and as strangers try them.
+//! The routes as OpenID4VP 1.0 wallets use them, and as attackers try them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// Sessions by handle. A test can take it down, or let it lose the next races.
+/// Sessions by handle. A test can take the store down, or make it lose the next races.
 #[derive(Default)]
 struct Memory {
     sessions: Mutex<HashMap<String, Session>>,
@@ -85,7 +85,7 @@ fn wallets(signed: bool) -> Wallets<Memory> {
     Wallets::new(verifier(signed), fetcher, Memory::default())
 }
 
-/// A new session: its id and its link.
+/// Creates a session: its id and its link.
 async fn create(wallets: &Wallets<Memory>) -> (String, String) {
     let card = Credential::sd_jwt_vc("pid", ISSUER).claims(["given_name"]);
     let asked = idgate_core::Request::of([card]);
@@ -111,7 +111,7 @@ fn expected(document: Option<Value>) -> Expected {
     }
 }
 
-/// The answer of a wallet to the request behind `link`.
+/// A wallet's answer to the request behind `link`.
 fn answered(link: &str, fetched: Option<&Fetched>, document: Option<Value>) -> Body {
     let now = clock::now().0;
     let read = Asks::read(link, fetched, &expected(document), &mut Keys::default());
@@ -166,7 +166,7 @@ async fn a_forged_answer_is_refused_without_a_reason() {
     let wallets = wallets(false);
     let (id, link) = create(&wallets).await;
     let (_, other) = create(&wallets).await;
-    // The proof of the holder is for another session.
+    // The holder's proof is for another session.
     let mut body = answered(&other, None, None);
     let state =
         |link: &str| link.split_once("&state=").unwrap().1.split('&').next().unwrap().to_owned();
@@ -209,7 +209,7 @@ async fn a_signed_request_is_fetched_by_get_and_by_post_and_verified_by_the_did_
 }
 
 #[tokio::test]
-async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
+async fn a_fetch_that_loses_a_race_is_retried_at_most_three_times() {
     let wallets = wallets(true);
     for (races, status) in [(2, 200), (3, 503)] {
         let (id, _) = create(&wallets).await;
@@ -221,7 +221,7 @@ async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
 }
 
 #[tokio::test]
-async fn strangers_are_told_no_more_than_the_code() {
+async fn refusals_tell_strangers_only_the_code() {
     let wallets = wallets(false);
     let (id, _) = create(&wallets).await;
     let (request, response) = (format!("{REQUESTS}{id}"), format!("{RESPONSES}{id}"));
@@ -232,7 +232,7 @@ async fn strangers_are_told_no_more_than_the_code() {
         ("PUT", "/.well-known/jwks.json", 405, "method_not_allowed"),
         ("GET", &*response, 405, "method_not_allowed"),
         ("HEAD", &*request, 405, "method_not_allowed"),
-        ("GET", &*request, 404, "not_found"), // it goes by value
+        ("GET", &*request, 404, "not_found"), // the request goes by value
         ("POST", &*request, 400, "invalid_request"),
         ("POST", &*response, 400, "invalid_response"),
         ("POST", "/v1/oid4vp/response/ses_0", 409, "session_not_pending"),
@@ -286,7 +286,7 @@ async fn a_replaced_verifier_takes_the_next_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_browser_needs_a_session_that_asked_one() {
+async fn an_answer_of_a_browser_needs_a_session_with_a_browser_request() {
     let wallets = wallets(false);
     let (id, _) = create(&wallets).await;
     let body = r#"{"protocol":"openid4vp-v1-unsigned","data":{"response":"x"}}"#;

@@ -95,7 +95,7 @@ fn claims_of_another_form_are_refused_without_their_values() {
     let expected = Expected::sd_jwt_vc(ISSUER, SENT).claims(&["birthdate"]);
     let verified = trust(pid()).verify(&shown(None), &expected, NOW).unwrap();
     let wrong = verified.claims::<Wrong>().unwrap_err().to_string();
-    assert_eq!(wrong, "the claims do not fit: one has another type than is read");
+    assert_eq!(wrong, "the claims do not fit: one has a different type than expected");
     let more = verified.claims::<More>().unwrap_err().to_string();
     assert_eq!(more, "the claims do not fit: missing field `family_name`");
 }

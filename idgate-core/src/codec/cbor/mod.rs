@@ -1,9 +1,11 @@
-//! Strict CBOR (RFC 8949) as a borrowed tree: one allocation per tape, and every item keeps its
-//! bytes as received, because digests and signatures are made over those. Definite and indefinite
-//! lengths are legal, and so are heads longer than needed: 18013-5 does not ask for deterministic
-//! encoding. Refused: duplicate map keys, keys other than integers and strings, nesting beyond
-//! [`MAX_DEPTH`] (tags count), more than [`MAX_CBOR_ITEMS`] items, lengths beyond the input, text that is not UTF-8, reserved
-//! additional information, anything after the item.
+//! Strict CBOR (RFC 8949) as a borrowed tree: one allocation per tape. Every item keeps its bytes
+//! as received, because digests and signatures are made over those. Definite and indefinite lengths
+//! are allowed, and so are heads longer than needed: 18013-5 does not require deterministic
+//! encoding.
+//!
+//! Refused: duplicate map keys, keys other than integers and strings, nesting beyond [`MAX_DEPTH`]
+//! (tags count), more than [`MAX_CBOR_ITEMS`] items, lengths beyond the input, text that is not
+//! UTF-8, reserved additional information, bytes after the item.
 
 mod parser;
 mod to_json;
@@ -22,7 +24,7 @@ use crate::limits::MAX_CBOR_ITEMS;
 use crate::limits::MAX_DEPTH;
 use crate::work;
 
-/// The tag of a byte string that holds encoded CBOR (RFC 8949 3.4.5.1).
+/// The tag of a byte string that contains encoded CBOR (RFC 8949 3.4.5.1).
 pub(crate) const ENCODED_CBOR: u64 = 24;
 
 /// Whether `document` is one item of strict CBOR.
@@ -35,17 +37,17 @@ pub fn is_strict(document: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum CborError {
-    /// Not well-formed (RFC 8949 appendix C), or shorter than its lengths say.
+    /// Not well-formed (RFC 8949 appendix C), or shorter than its lengths require.
     Syntax,
     /// Bytes after the item.
     TrailingBytes,
-    /// A map has a key twice (RFC 8949 5.6).
+    /// A map has a repeated key (RFC 8949 5.6).
     DuplicateKey,
     /// A map key that is neither an integer nor a string.
     KeyType,
     /// Nested beyond [`MAX_DEPTH`].
     TooDeep,
-    /// More items than the tape may hold.
+    /// More items than the tape can hold.
     TooMany,
     /// A text string that is not UTF-8.
     Utf8,
@@ -111,9 +113,9 @@ pub(crate) struct Value<'t, 'a> {
     at: u32,
 }
 
-/// What kind of item it is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_enums)] // CBOR has these
+#[allow(clippy::exhaustive_enums)] // CBOR has exactly these
 pub(crate) enum Kind {
     /// Major type 0
     Unsigned,
@@ -136,8 +138,8 @@ pub(crate) enum Kind {
 }
 
 impl<'a> Tape<'a> {
-    /// An empty tape with room for the items of a typical document of `bytes`; it holds
-    /// [`MAX_CBOR_ITEMS`] at most.
+    /// An empty tape with room for the items of a typical document of `bytes`; it holds at most
+    /// [`MAX_CBOR_ITEMS`].
     pub(crate) fn with_room_for(bytes: usize) -> Self {
         Self {
             nodes: Vec::with_capacity((bytes / 8 + 4).min(MAX_CBOR_ITEMS)),
@@ -145,13 +147,13 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// An empty tape for a long document of `bytes`; it holds `max_nodes` at most. An item takes a byte,
-    /// so there is room for all of them: a tape that grew would be moved again and again.
+    /// An empty tape for a long document of `bytes`; it holds at most `max_nodes`. An item takes at
+    /// least a byte, so there is room for all of them: a growing tape would be copied repeatedly.
     pub(crate) fn for_list(bytes: usize, max_nodes: usize) -> Self {
         Self { nodes: Vec::with_capacity(bytes.min(max_nodes)), max_nodes }
     }
 
-    /// Forgets every document, but not the room for them.
+    /// Removes all documents, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
     }
@@ -193,7 +195,7 @@ impl<'t, 'a> Value<'t, 'a> {
         usize::try_from(self.at).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(NOTHING)
     }
 
-    /// What kind of item it is.
+    /// Returns the kind of the item.
     pub(crate) fn kind(self) -> Kind {
         match self.node().kind {
             NodeKind::Unsigned => Kind::Unsigned,
@@ -208,7 +210,7 @@ impl<'t, 'a> Value<'t, 'a> {
         }
     }
 
-    /// The whole item, head and all, exactly as received.
+    /// The whole item including its head, exactly as received.
     pub(crate) fn raw(self) -> &'a [u8] {
         self.node().raw
     }
@@ -317,12 +319,12 @@ impl<'t, 'a> Value<'t, 'a> {
         (self.node().kind == NodeKind::Map).then(|| Entries(self.children()))
     }
 
-    /// The value of a text key, of a map.
+    /// The value of a text key in a map.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.entries()?.find(|(name, _)| name.is_text(key)).map(|(_, value)| value)
     }
 
-    /// The value of an integer key, of a map.
+    /// The value of an integer key in a map.
     pub(crate) fn get_label(self, label: i64) -> Option<Self> {
         self.entries()?.find(|(key, _)| key.as_i64() == Some(label)).map(|(_, value)| value)
     }
@@ -345,7 +347,7 @@ pub(crate) fn decode<R>(
     Ok(read(tape.value(id)))
 }
 
-/// What a string holds.
+/// The content of a string.
 fn content<'a>(node: &Node<'a>, chunked: bool) -> Cow<'a, [u8]> {
     if chunked {
         return Cow::Owned(Chunks::of(node.raw).join());

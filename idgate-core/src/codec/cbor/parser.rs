@@ -1,5 +1,5 @@
-//! The parser: one pass over the bytes, no recursion beyond [`MAX_DEPTH`], and no allocation that
-//! a length asks for: room is made for items that are there.
+//! The parser: one pass over the bytes, no recursion beyond [`MAX_DEPTH`], and no allocation sized
+//! by a claimed length, only by items that are there.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub(super) struct Parser<'p, 'a> {
     at: usize,
     nodes: &'p mut Vec<Node<'a>>,
     max_nodes: usize,
-    /// Of strings in this document; they count as nodes.
+    /// Chunks of strings in this document; they count as nodes.
     chunks: usize,
 }
 
@@ -74,7 +74,7 @@ impl<'p, 'a> Parser<'p, 'a> {
         work::steps(8);
         let end = self.next_id()?.checked_add(1).ok_or(CborError::Syntax)?;
         let raw = self.bytes.get(start..self.at).ok_or(CborError::Syntax)?;
-        // A head has nine bytes at most.
+        // A head has at most nine bytes.
         let head = u8::try_from(raw.len()).unwrap_or(u8::MAX);
         self.nodes.push(Node { raw, argument, end, kind, head });
         Ok(())
@@ -145,7 +145,7 @@ impl<'p, 'a> Parser<'p, 'a> {
         found
     }
 
-    /// Opens an item that has others inside; it is completed by [`Parser::close`].
+    /// Opens an item that contains others; [`Parser::close`] completes it.
     fn open(
         &mut self,
         start: usize,
@@ -221,8 +221,8 @@ impl<'p, 'a> Parser<'p, 'a> {
         self.item(depth)
     }
 
-    /// Each of `count` items takes at least `bytes_each`: a length that cannot be is refused at
-    /// once.
+    /// Each of `count` items takes at least `bytes_each`, so an impossible length is refused
+    /// immediately.
     fn require(&self, count: u64, bytes_each: u64) -> Result<(), CborError> {
         let left = u64::try_from(self.rest().len()).unwrap_or(u64::MAX);
         if count > left / bytes_each { Err(CborError::Syntax) } else { Ok(()) }
@@ -291,8 +291,8 @@ impl<'a> Chunks<'a> {
         joined
     }
 
-    /// Whether they make `other`. Ends at the first that does not, and joins nothing: a stranger's
-    /// keys are compared with many.
+    /// Whether the chunks together equal `other`. It stops at the first difference and joins
+    /// nothing, because untrusted keys are compared with many others.
     pub(super) fn is(mut self, other: &[u8]) -> bool {
         let left = self.try_fold(other, |left, chunk| left.strip_prefix(chunk));
         left.is_some_and(<[u8]>::is_empty)
@@ -321,7 +321,7 @@ fn refuse_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
     const FEW: usize = 8;
     let mut seen: [Option<Node<'_>>; FEW] = [None; FEW];
     for (count, (key, _)) in entries.clone().enumerate() {
-        // A key in chunks is joined once there, and not for each comparison.
+        // A key in chunks is joined once there, not for each comparison.
         let slot = seen.get_mut(count).filter(|_| !key.is_chunked());
         let Some(slot) = slot else { return refuse_sorted_duplicates(entries) };
         let key = *slot.insert(key.node());
@@ -332,7 +332,7 @@ fn refuse_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
     Ok(())
 }
 
-/// Two keys, neither in chunks. Most differ in kind or length already.
+/// Compares two keys, neither in chunks. Most differ in kind or length already.
 fn same_key(one: &Node<'_>, other: &Node<'_>) -> bool {
     work::comparison(if one.argument == other.argument { one.raw.len() } else { 0 });
     one.kind == other.kind
@@ -345,7 +345,7 @@ fn same_key(one: &Node<'_>, other: &Node<'_>) -> bool {
         }
 }
 
-/// Ascending keys, as digests often come, need no sorting.
+/// Ascending keys, which are common for digests, need no sorting.
 fn refuse_sorted_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
     let Some((first, _)) = entries.clone().next() else { return Ok(()) };
     let (mut keys, mut ascending, mut last) = (Vec::new(), true, None);
@@ -363,8 +363,8 @@ fn refuse_sorted_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
     if twice { Err(CborError::DuplicateKey) } else { Ok(()) }
 }
 
-/// Of a key: its major type, since keys of different kinds are different; and an integer, which in a
-/// longer head is the same key, or the first bytes of a string.
+/// The major type of a key, because keys of different kinds are different; and an integer, which is
+/// the same key in a longer head, or the first bytes of a string.
 fn kind_and_head(key: &Node<'_>) -> (u8, u64) {
     let head = || duplicates::head(&string(key).unwrap_or_default());
     match key.kind {

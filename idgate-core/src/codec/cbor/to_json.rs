@@ -8,8 +8,8 @@ use super::{Kind, Value};
 use crate::codec::base64url;
 use crate::work;
 
-/// A value that has no JSON form: a key that is not text, NaN or an infinity, `undefined` or
-/// another simple value, an integer beyond 64 bits, a date that is not text.
+/// The error for a value without a JSON form: a key that is not text, NaN or an infinity,
+/// `undefined` or another simple value, an integer beyond 64 bits, a date that is not text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub(crate) struct NotJson;

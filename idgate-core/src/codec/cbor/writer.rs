@@ -3,14 +3,14 @@
 
 use alloc::vec::Vec;
 
-/// CBOR under construction. Containers announce how many items follow.
+/// CBOR under construction. Containers state the number of items that follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// Nothing yet, with room for `bytes`.
+    /// Creates an empty writer with room for `bytes`.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }
@@ -32,7 +32,7 @@ impl Writer {
         self.head(5, count)
     }
 
-    /// A small integer, as labels are.
+    /// A small integer, such as a label.
     #[must_use]
     pub(crate) fn integer(self, value: i8) -> Self {
         let (major, argument) = if value < 0 { (1, !value) } else { (0, value) };
@@ -69,7 +69,7 @@ impl Writer {
         self.raw(&[0xf6])
     }
 
-    /// An item that is encoded already.
+    /// An item that is already encoded.
     #[must_use]
     pub(crate) fn raw(mut self, item: &[u8]) -> Self {
         self.bytes.extend_from_slice(item);

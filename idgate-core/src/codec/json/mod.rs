@@ -1,7 +1,9 @@
-//! Strict JSON (RFC 8259) as a borrowed tree: one allocation per tape, values keep their source
-//! text. Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], more than [`MAX_JSON_VALUES`]
-//! values, numbers that no double can hold (`1e400`), lone surrogates, anything after the value. It
-//! does not write what it read; values of our own become JSON by `json_text`.
+//! Strict JSON (RFC 8259) as a borrowed tree: one allocation per tape, and values keep their source
+//! text.
+//!
+//! Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], more than [`MAX_JSON_VALUES`]
+//! values, numbers beyond the range of a double (`1e400`), lone surrogates, text after the value.
+//! Parsed values are not written again; `json_text` writes our own values.
 
 mod number;
 mod parser;
@@ -28,11 +30,11 @@ use crate::work;
 pub enum JsonError {
     /// Not JSON, or not UTF-8.
     Syntax,
-    /// An object names a member twice (RFC 8259 4).
+    /// An object has a repeated member name (RFC 8259 4).
     DuplicateName,
     /// Nested beyond [`MAX_DEPTH`].
     TooDeep,
-    /// More values than the tape may hold, [`MAX_JSON_VALUES`] at most, or too many names with
+    /// More values than the tape can hold, at most [`MAX_JSON_VALUES`], or too many names with
     /// escapes.
     TooMany,
     /// A number outside the range of a double.
@@ -89,9 +91,9 @@ pub struct Value<'t, 'a> {
     at: u32,
 }
 
-/// What kind of value it is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_enums)] // JSON has these six
+#[allow(clippy::exhaustive_enums)] // JSON has exactly these six
 pub enum Kind {
     /// `null`
     Null,
@@ -108,13 +110,13 @@ pub enum Kind {
 }
 
 impl<'a> Tape<'a> {
-    /// An empty tape with room for `values`, [`MAX_JSON_VALUES`] at most.
+    /// An empty tape with room for `values`, at most [`MAX_JSON_VALUES`].
     pub fn with_capacity(values: usize) -> Self {
         let nodes = Vec::with_capacity(values.min(MAX_JSON_VALUES));
         Self { nodes, max_values: MAX_JSON_VALUES }
     }
 
-    /// An empty tape that holds `max_values` at most.
+    /// An empty tape that holds at most `max_values`.
     pub(crate) const fn holding(max_values: usize) -> Self {
         Self { nodes: Vec::new(), max_values }
     }
@@ -127,11 +129,11 @@ impl<'a> Tape<'a> {
         self.parse_up_to(text).map_err(|(error, _)| error)
     }
 
-    /// The same for a text that people write.
+    /// Parses a text that people write.
     ///
     /// # Errors
-    /// What is wrong, and where: its line and column, counted from 1. A name that stands twice is found at
-    /// the end of its object, which is not where to look.
+    /// The fault with its place: line and column, counted from 1. A repeated name is found only at
+    /// the end of its object, so it has no place.
     pub fn parse_explaining(&mut self, text: &'a [u8]) -> Result<NodeId, String> {
         self.parse_up_to(text).map_err(|(error, at)| {
             if error == JsonError::DuplicateName {
@@ -144,7 +146,7 @@ impl<'a> Tape<'a> {
         })
     }
 
-    /// The same; an error comes with how many bytes were read before it.
+    /// Parses; an error comes with the number of bytes read before it.
     fn parse_up_to(&mut self, text: &'a [u8]) -> Result<NodeId, (JsonError, usize)> {
         work::steps(text.len() / 16);
         let text =
@@ -172,7 +174,7 @@ impl Default for Tape<'_> {
     }
 }
 
-/// Never the values.
+/// Omits the values.
 impl fmt::Debug for Tape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tape({} values)", self.nodes.len())
@@ -185,12 +187,12 @@ impl<'t, 'a> Value<'t, 'a> {
         usize::try_from(self.at).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(NULL)
     }
 
-    /// Where it stands.
+    /// The place of the value on its tape.
     pub fn id(self) -> NodeId {
         NodeId(self.at)
     }
 
-    /// What kind of value it is.
+    /// Returns the kind of the value.
     pub fn kind(self) -> Kind {
         match self.node().kind {
             NodeKind::Null => Kind::Null,
@@ -202,7 +204,7 @@ impl<'t, 'a> Value<'t, 'a> {
         }
     }
 
-    /// The JSON text exactly as received, quotes included.
+    /// Writes the JSON text exactly as received, including quotes.
     pub fn write_source(self, out: &mut String) {
         let node = self.node();
         work::steps(4 + node.text.len() / 16);
@@ -216,7 +218,8 @@ impl<'t, 'a> Value<'t, 'a> {
         }
     }
 
-    /// The JSON text without white space between its tokens; scalars and names are as received.
+    /// Writes the JSON text without white space between its tokens; scalars and names are as
+    /// received.
     pub fn write_compact(self, out: &mut String) {
         match self.kind() {
             Kind::Object => {
@@ -292,7 +295,7 @@ impl<'t, 'a> Value<'t, 'a> {
         (self.node().kind == NodeKind::Object).then(|| Members(self.children()))
     }
 
-    /// The member of that name, of an object.
+    /// The member with this name in an object.
     pub fn get(self, name: &str) -> Option<Self> {
         self.members()?.find(|(key, _)| key.is(name)).map(|(_, value)| value)
     }

@@ -1,5 +1,5 @@
-//! Whether a number fits into a double. Digits are compared, nothing is converted: a conversion that
-//! has to round correctly takes microseconds for a number of twenty digits, and a stranger may send
+//! Whether a number fits into a double. Digits are compared and nothing is converted: a correctly
+//! rounded conversion takes microseconds for a number of twenty digits, and an attacker may send
 //! thousands of them.
 
 use core::cmp::Ordering;
@@ -12,8 +12,8 @@ const OVERFLOW: &str = "17976931348623158079372897140530341507993413271003782693
     0890200070838367627385484581771153176447573027006985557136695962284291481986083493647529271907\
     4168444365510704342711559699508093042880177904174497792";
 
-/// Whether a JSON number (RFC 8259 6) is rounded to a finite double: `whole` is what stands before its
-/// point, and `fraction` the point and what follows, if it has one.
+/// Whether a JSON number (RFC 8259 6) rounds to a finite double. `whole` is the part before its
+/// point, and `fraction` the point and the digits after it, if there is one.
 pub(super) fn is_finite(whole: &str, fraction: &str, exponent: i64) -> bool {
     work::steps(whole.len().saturating_add(fraction.len()));
     let whole = without_leading_zeros(whole.strip_prefix('-').unwrap_or(whole).as_bytes());
@@ -40,8 +40,8 @@ fn without_leading_zeros(digits: &[u8]) -> &[u8] {
     digits.get(zeros..).unwrap_or_default()
 }
 
-/// Whether 0.`digits``rest` is below 0.[`OVERFLOW`], which does not end in zeros. Byte by byte: most
-/// differ early, and a call that compares memory costs more than that.
+/// Whether 0.`digits``rest` is below 0.[`OVERFLOW`], which does not end in zeros. It compares byte
+/// by byte: most numbers differ early, and a call of memcmp costs more.
 fn is_below(digits: &[u8], rest: &[u8]) -> bool {
     let own = digits.iter().chain(rest);
     let mut pairs = own.zip(OVERFLOW.as_bytes());
@@ -51,8 +51,7 @@ fn is_below(digits: &[u8], rest: &[u8]) -> bool {
     }
 }
 
-/// The exponent of a number, without its `e`; what is beyond 64 bits is beyond every range on its
-/// side.
+/// The exponent of a number, without its `e`. Exponents beyond 64 bits saturate.
 pub(super) fn parse_exponent(text: &[u8]) -> i64 {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -88,7 +87,7 @@ mod tests {
         super::is_finite(whole, fraction, parse_exponent(exponent.as_bytes()))
     }
 
-    /// What the standard library says after a whole conversion.
+    /// The result of the standard library's full conversion.
     fn converted(number: &str) -> bool {
         number.parse::<f64>().unwrap().is_finite()
     }

@@ -1,4 +1,4 @@
-//! The parser: one pass over the text, no recursion, nothing deeper than [`MAX_DEPTH`].
+//! The parser: one pass over the text, no recursion, no nesting beyond [`MAX_DEPTH`].
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ pub(super) struct Parser<'p, 'a> {
     pub(super) at: usize,
     pub(super) nodes: &'p mut Vec<Node<'a>>,
     pub(super) max_values: usize,
-    /// Bytes of names with escapes so far.
+    /// Bytes in names with escapes so far.
     pub(super) escaped_names: usize,
 }
 
@@ -85,8 +85,8 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// A value with all that is in it. What is open stands on a list and not on the call stack:
-    /// deeply nested text costs what flat text does.
+    /// A value with its content. Open containers are on a list and not on the call stack, so that
+    /// nested text costs the same as flat text.
     fn value(&mut self) -> Result<(), JsonError> {
         let mut open = [Open { id: 0, start: 0, is_object: false }; MAX_DEPTH];
         let mut depth = 0;
@@ -186,7 +186,7 @@ impl<'a> Parser<'_, 'a> {
     /// Compares names pairwise in small objects, sorted in large ones: never quadratic.
     fn refuse_duplicates(&self, object: usize) -> Result<(), JsonError> {
         const FEW: usize = 16;
-        // The object, a name, a value: nothing to compare it with.
+        // The object, a name and a value: there is nothing to compare.
         if self.nodes.len() - object <= 3 {
             return Ok(());
         }
@@ -289,7 +289,7 @@ impl<'a> Parser<'_, 'a> {
             exponent = parse_exponent(self.since(signed)?.as_bytes());
         }
         let text = self.since(start)?;
-        // It takes 309 digits before the point to leave the range.
+        // A number needs 309 digits before the point to exceed the range.
         let digits = exponent.saturating_add(i64::try_from(whole).unwrap_or(i64::MAX));
         if digits >= 309 && !is_finite(text.get(..whole).unwrap_or_default(), fraction, exponent) {
             return Err(JsonError::NumberRange);
@@ -308,7 +308,7 @@ impl<'a> Parser<'_, 'a> {
 fn refuse_sorted_duplicates(members: Members<'_, '_>) -> Result<(), JsonError> {
     let Some((_, first)) = members.clone().next() else { return Ok(()) };
     let name = |at: u32| Value { at, ..first }.as_str().unwrap_or_default();
-    // A name stands before its value.
+    // A name precedes its value.
     let named = |(name, value): (Text<'_>, Value<'_, '_>)| {
         (duplicates::head(name.unescape().as_bytes()), value.at.saturating_sub(1))
     };

@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::work;
 
-/// A JSON string as it stands in the source.
+/// A JSON string as written in the source.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
     pub(super) raw: &'a str,
@@ -14,13 +14,13 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Whether the string, escapes resolved, is `other`.
+    /// Whether the string with its escapes resolved equals `other`.
     pub fn is(self, other: &str) -> bool {
         if !self.escaped {
             work::comparison(if self.raw.len() == other.len() { other.len() } else { 0 });
             return self.raw == other;
         }
-        // An escape has six bytes at most, for one at least; most names differ by that alone.
+        // An escape takes at most six bytes for at least one; most names already differ in length.
         let (least, most) = (self.raw.len() / 6, self.raw.len());
         (least..most).contains(&other.len()) && Unescaped { rest: self.raw }.is(other)
     }
@@ -30,12 +30,12 @@ impl<'a> Text<'a> {
         if self.escaped { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
     }
 
-    /// The source text between the quotes when it has no escapes.
+    /// The source text between the quotes, if it has no escapes.
     pub fn plain(self) -> Option<&'a str> {
         (!self.escaped).then_some(self.raw)
     }
 
-    /// The source text between the quotes, escapes and all.
+    /// The source text between the quotes, including escapes.
     pub fn source(self) -> &'a str {
         self.raw
     }
@@ -59,7 +59,7 @@ fn unescape(raw: &str) -> String {
     out
 }
 
-/// A part of a string: text without escapes, or what one escape stands for.
+/// A part of a string: text without escapes, or a character from an escape.
 enum Piece<'a> {
     Plain(&'a str),
     Escaped(char),
@@ -71,8 +71,8 @@ struct Unescaped<'a> {
 }
 
 impl Unescaped<'_> {
-    /// Whether the parts make `other`. Ends at the first that does not, and allocates nothing: a
-    /// stranger's member names are compared with many.
+    /// Whether the parts together equal `other`. It stops at the first difference and allocates
+    /// nothing, because untrusted member names are compared with many others.
     fn is(self, other: &str) -> bool {
         let mut left = other;
         for piece in self {
@@ -117,7 +117,7 @@ impl<'a> Iterator for Unescaped<'a> {
 }
 
 impl Unescaped<'_> {
-    /// Behind `\u`: four digits, or a pair of surrogates.
+    /// After `\u`: four digits, or a pair of surrogates.
     fn code_point(&mut self) -> char {
         let Some((high, rest)) = hex(self.rest) else { return char::REPLACEMENT_CHARACTER };
         self.rest = rest;

@@ -1,11 +1,11 @@
-//! Values of our own as JSON.
+//! Writes our own values as JSON.
 
 use alloc::string::String;
 
 use serde::Serialize;
 
-/// The JSON text of `value`: strings, numbers, lists of them, objects of them and what was JSON before,
-/// which always have one.
+/// The JSON text of `value`: strings, numbers, lists of them, objects of them, and values that were
+/// JSON before. All these can be written as JSON.
 pub(crate) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

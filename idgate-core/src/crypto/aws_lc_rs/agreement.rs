@@ -1,4 +1,4 @@
-//! ECDH and HMAC of AWS-LC.
+//! ECDH and HMAC from AWS-LC.
 
 use ::aws_lc_rs::agreement::{
     self, ECDH_P256, ECDH_P384, ECDH_P521, PrivateKey, UnparsedPublicKey,
@@ -31,7 +31,7 @@ impl KeyAgreement for Agreement {
 
     fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> [u8; 32] {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), data);
-        // HMAC-SHA256 has 32 bytes; anything else would match no MAC but chance.
+        // HMAC-SHA256 has 32 bytes; any other length would match no MAC except by chance.
         tag.as_ref().first_chunk().copied().unwrap_or_default()
     }
 }

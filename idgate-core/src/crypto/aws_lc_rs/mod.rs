@@ -1,4 +1,4 @@
-//! The fast back end: ECDSA and SHA-2 of AWS-LC, written in C and assembly.
+//! The fast back end: ECDSA and SHA-2 from AWS-LC, written in C and assembly.
 
 mod agreement;
 mod content;

@@ -1,4 +1,4 @@
-//! ECDH and HMAC of the RustCrypto crates.
+//! ECDH and HMAC from the RustCrypto crates.
 
 use ecdsa::elliptic_curve::point::AffineCoordinates;
 use ecdsa::elliptic_curve::sec1::{FromSec1Point, ModulusSize, ToSec1Point};

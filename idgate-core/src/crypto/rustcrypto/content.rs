@@ -1,4 +1,4 @@
-//! AES of the RustCrypto crates.
+//! AES from the RustCrypto crates.
 
 use aes::Aes128;
 use aes::cipher::block_padding::Pkcs7;

@@ -1,4 +1,4 @@
-//! The portable back end: ECDSA and SHA-2 of the RustCrypto crates, pure Rust on any target.
+//! The portable back end: ECDSA and SHA-2 from the RustCrypto crates, pure Rust on any target.
 
 mod agreement;
 mod content;
@@ -37,8 +37,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
     certificate_verifier: &PortableCertificateVerifier,
 };
 
-/// ECDSA on `C` with the hash that JOSE pairs with this curve, which is the one that
-/// [`DigestAlgorithm`] names.
+/// ECDSA on `C` with the hash that JOSE pairs with this curve, which [`DigestAlgorithm`] names.
 struct Ecdsa<C> {
     alg: Alg,
     curve: PhantomData<fn() -> C>,
@@ -56,7 +55,7 @@ where
     AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
     FieldBytesSize<C>: ModulusSize,
 {
-    /// The key as a point on `C`; the identity and points beside the curve are refused.
+    /// The key as a point on `C`; the identity and points outside the curve are refused.
     fn point(&self, key: &PublicKey) -> Result<VerifyingKey<C>, InvalidKey> {
         if key.alg() != self.alg {
             return Err(InvalidKey);

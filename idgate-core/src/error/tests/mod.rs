@@ -1,5 +1,5 @@
-//! Texts for the caller of this library, which is a program in Rust, Python, Node or C: they name what that
-//! program has.
+//! Texts for the caller of this library, a program in Rust, Python, Node or C: they mention only
+//! things that such a program has.
 
 mod material;
 mod requests;
@@ -7,11 +7,12 @@ mod requests;
 use alloc::string::ToString;
 use core::fmt;
 
-/// Of a command line, of C, of JSON that the program never saw, and of a gateway with an operator.
+/// Words of a command line, of C, of JSON that the program never saw, and of a gateway with an
+/// operator.
 const FOREIGN: [&str; 7] =
     ["--", "IDGATE_", "idgate_", "NULL", "line 1 column", "the operator", "gateway"];
 
-/// That the text of this refusal is neutral.
+/// Checks that the text of this refusal is neutral.
 #[track_caller]
 fn assert_neutral(refused: impl fmt::Display) {
     let text = refused.to_string();

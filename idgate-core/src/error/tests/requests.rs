@@ -1,4 +1,4 @@
-//! Requests of tenants, sessions that are not made, and answers that change nothing.
+//! Requests of tenants, sessions that are not created, and answers that change nothing.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -25,7 +25,7 @@ use crate::{Answer, Issuer, Mode, NewSession, Request, Session, Trust, UnixMilli
 
 const URL: &str = "https://verifier.example";
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// For how long the certificate of the verifier is valid.
+/// How long the certificate of the verifier is valid.
 const DAYS: u64 = 30;
 
 fn credential(more: Value) -> Value {
@@ -100,8 +100,8 @@ fn texts_about_a_body_are_neutral() {
     }
 }
 
-/// An issuer by its key, without types; one by a root of mdocs; and two that trusted lists bring, of which
-/// the first names no types.
+/// An issuer with a key, without types; one with a root of mdocs; and two from trusted lists, of
+/// which the first names no types.
 fn trust() -> Trust {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let listed = |kind: Kind| {
@@ -155,7 +155,7 @@ fn verifier(
     more.into_iter().fold(builder, |builder, more| builder.signer(more)).build().unwrap()
 }
 
-/// Speaks `1.0` under its DID.
+/// A verifier for `1.0` under its DID.
 fn plain() -> Verifier {
     verifier(Profile::V1_0, ClientIdForm::DecentralizedIdentifier, DcApi::Off, None)
 }
@@ -168,7 +168,7 @@ fn not_made(verifier: &Verifier, body: &Value, new: NewSession, now: UnixMillis)
     refused
 }
 
-/// That nothing but its end is about the remedy.
+/// Checks that only the end of the text is about the remedy.
 #[track_caller]
 fn assert_remedy(refused: &RequestError, remedy: Remedy, rule: &str) {
     assert_neutral(refused);
@@ -220,7 +220,7 @@ fn an_issuer_that_lacks_types_or_a_current_list_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_profile_that_cannot_be_spoken_is_refused_with_the_remedy() {
+fn an_unavailable_profile_is_refused_with_the_remedy() {
     let asked = body(json!({}), json!({"profile": "haip"}));
     let refused = not_made(&plain(), &asked, NewSession::live(), NOW);
     let rule = "is not a profile of this verifier; name one of 1.0, draft";
@@ -319,7 +319,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn texts_about_an_answer_and_about_what_a_wallet_fetches_are_neutral() {
+fn texts_about_answers_and_fetches_of_wallets_are_neutral() {
     let (verifier, session) = (plain(), session());
     let to = session.id().as_str();
     let form = Some("application/x-www-form-urlencoded");

@@ -9,7 +9,7 @@ use crate::codec::cbor::{CborError, Entries, NodeId, Tape, Value, Writer};
 use crate::cose::{CoseError, HMAC_256, Mac0, Sign1, alg_of_label};
 use crate::crypto::{CryptoProvider, EcdhPrivateKey, HashAlg, PublicKey, ct};
 
-/// The one proof of `deviceAuth`.
+/// The proof in `deviceAuth`.
 #[derive(Debug)]
 pub(crate) enum DeviceAuth<'t, 'a> {
     Signature(Sign1<'t, 'a>),
@@ -17,7 +17,7 @@ pub(crate) enum DeviceAuth<'t, 'a> {
 }
 
 impl<'t, 'a> DeviceAuth<'t, 'a> {
-    /// Exactly one of `deviceSignature` and `deviceMac`, its payload detached.
+    /// Reads exactly one of `deviceSignature` and `deviceMac`, with a detached payload.
     pub(crate) fn read(device_auth: Value<'t, 'a>) -> Result<Self, CoseError> {
         let (read, payload) =
             match (device_auth.get("deviceSignature"), device_auth.get("deviceMac")) {
@@ -41,7 +41,7 @@ impl<'t, 'a> DeviceAuth<'t, 'a> {
         if payload { Ok(read) } else { Err(CoseError("the device's proof brings its own payload")) }
     }
 
-    /// Whether its algorithm is one that `device_key` can use.
+    /// Whether its algorithm fits `device_key`.
     pub(crate) fn fits(&self, device_key: &PublicKey) -> bool {
         match self {
             Self::Signature(signature) => {
@@ -52,19 +52,20 @@ impl<'t, 'a> DeviceAuth<'t, 'a> {
     }
 }
 
-/// What the proof covers beside the session.
+/// The data that the proof covers in addition to the session transcript.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceAuthentication<'d> {
     pub(crate) doc_type: &'d str,
-    /// DeviceNameSpacesBytes as received, tag and all.
+    /// DeviceNameSpacesBytes as received, including the tag.
     pub(crate) device_name_spaces: &'d [u8],
     pub(crate) device_key: &'d PublicKey,
-    /// The private half of the key that the device made its MAC for; without one no MAC is good.
+    /// The private half of the key that the device made its MAC for; without it every MAC is
+    /// refused.
     pub(crate) reader_key: Option<&'d EcdhPrivateKey>,
 }
 
 impl DeviceAuthentication<'_> {
-    /// Whether `proof` was made in the session of this encoded SessionTranscript.
+    /// Whether `proof` was made for this encoded SessionTranscript.
     pub(crate) fn verify(
         &self,
         provider: &CryptoProvider,
@@ -116,7 +117,7 @@ fn encoded_cbor(item: &[u8]) -> Vec<u8> {
     Writer::with_capacity(item.len() + 8).tag(24).bytes(item).finish()
 }
 
-/// DeviceNameSpaces, decoded: what the device itself claims. None of it is issuer-attested.
+/// DeviceNameSpaces, decoded: the claims of the device itself. The issuer attests none of them.
 #[derive(Debug)]
 pub(crate) struct DeviceSigned<'b> {
     tape: Tape<'b>,

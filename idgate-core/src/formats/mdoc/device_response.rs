@@ -1,5 +1,5 @@
-//! What a wallet hands over (ISO/IEC 18013-5 8.3.2.1.2.2):
-//! `{"version", ? "documents": [+ Document], ? "documentErrors": [+ {docType: code}], "status"}`.
+//! The wallet's answer (ISO/IEC 18013-5 8.3.2.1.2.2): `{"version", ? "documents": [+ Document], ?
+//! "documentErrors": [+ {docType: code}], "status"}`.
 
 use alloc::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::limits::{MAX_NAME_SPACES, MAX_REPORTED_ERRORS};
 
 const CHECK: Check = Check::DeviceResponse;
 
-/// A DeviceResponse of the right shape.
+/// A DeviceResponse with the right structure.
 #[derive(Debug)]
 pub(crate) struct DeviceResponse<'t, 'a> {
     pub(crate) version: Cow<'a, str>,
@@ -24,7 +24,7 @@ pub(crate) struct DeviceResponse<'t, 'a> {
 #[derive(Debug)]
 pub(crate) struct Document<'t, 'a> {
     pub(crate) doc_type: Cow<'a, str>,
-    /// Namespaces of issuer-signed items, when there are any.
+    /// Namespaces of issuer-signed items, if there are any.
     pub(crate) name_spaces: Option<Value<'t, 'a>>,
     pub(crate) issuer_auth: Value<'t, 'a>,
     /// A tag-24 item.
@@ -33,8 +33,8 @@ pub(crate) struct Document<'t, 'a> {
     errors: Option<Value<'t, 'a>>,
 }
 
-/// The refusal of a response without documents that reports no error: `documents` has one at least
-/// (ISO/IEC 18013-5 8.3.2.1.2.2).
+/// The refusal of a response without documents that reports no error: `documents` must have at
+/// least one (ISO/IEC 18013-5 8.3.2.1.2.2).
 pub(crate) fn no_documents() -> VerifyError {
     malformed(Check::DeviceResponse, "the DeviceResponse has no documents")
 }
@@ -64,7 +64,7 @@ impl<'t, 'a> DeviceResponse<'t, 'a> {
         self.documents.clone().into_iter().flatten().map(Document::read)
     }
 
-    /// It is of a version that is known, and whole.
+    /// Checks that the version is known and that no error is reported.
     pub(crate) fn check_status(&self) -> Result<(), VerifyError> {
         let minor = self.version.strip_prefix("1.").unwrap_or_default();
         if minor.is_empty() || !minor.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -76,7 +76,7 @@ impl<'t, 'a> DeviceResponse<'t, 'a> {
         Ok(())
     }
 
-    /// The wallet does not say that it could not give this document.
+    /// Checks that the wallet reports no error for this document.
     pub(crate) fn check_no_error_for(&self, doc_type: &str) -> Result<(), VerifyError> {
         let mut errors = self.document_errors.clone().into_iter().flatten();
         if errors.any(|error| error.get(doc_type).is_some()) {
@@ -109,14 +109,14 @@ impl<'t, 'a> Document<'t, 'a> {
         })
     }
 
-    /// Whether the wallet says that it could not give this element.
+    /// Whether the wallet reports an error for this element.
     pub(crate) fn reports_error_for(&self, name_space: &str, element: &str) -> bool {
         let errors = self.errors.and_then(|errors| errors.get(name_space));
         errors.is_some_and(|errors| errors.get(element).is_some())
     }
 }
 
-/// `{namespace: {element: code}}`, of a size at which every requested element may be looked up.
+/// `{namespace: {element: code}}`, small enough that every requested element can be searched in it.
 fn check_errors(errors: Value<'_, '_>) -> Result<(), VerifyError> {
     let entries = errors.entries().ok_or(malformed(CHECK, "errors is not a map"))?;
     for (at, (_, elements)) in entries.enumerate() {

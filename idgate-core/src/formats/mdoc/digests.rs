@@ -1,5 +1,5 @@
 //! IssuerSignedItems and their digests. A digest is made over the whole tag-24 item as received
-//! (ISO/IEC 18013-5 9.1.2.5); an encoding of our own would differ.
+//! (ISO/IEC 18013-5 9.1.2.5), because our own encoding could differ.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::{MAX_NAME_SPACES, MIN_MDOC_RANDOM_BYTES};
 use crate::work;
 
-/// Items of which the issuer signed every digest.
+/// Items whose digests the issuer signed.
 #[derive(Debug)]
 pub(crate) struct Items<'a> {
     name_spaces: Vec<NameSpace<'a>>,
@@ -28,13 +28,13 @@ struct NameSpace<'a> {
 struct Item<'a> {
     digest_id: u64,
     element: Cow<'a, str>,
-    /// Strict CBOR. Most values are never asked for, and are not kept decoded.
+    /// Strict CBOR. Most values are never requested, so they are not kept decoded.
     value: Cow<'a, [u8]>,
 }
 
 impl<'a> Items<'a> {
-    /// From `nameSpaces` of IssuerSigned, where absent is empty. Finds the digest of every item in
-    /// `value_digests`; no item may be there twice.
+    /// Reads `nameSpaces` of IssuerSigned, where absent means empty. Finds the digest of every item
+    /// in `value_digests`; no item may occur twice.
     pub(crate) fn bind(
         provider: &CryptoProvider,
         name_spaces: Option<Value<'_, 'a>>,
@@ -98,7 +98,7 @@ fn sort(items: &mut [Item<'_>]) -> Result<(), VerifyError> {
 }
 
 impl<'a> Item<'a> {
-    /// From encoded CBOR in tag 24. The tape is wiped before use.
+    /// Reads encoded CBOR in tag 24. The tape is cleared before use.
     fn decode(encoded: Value<'_, 'a>, tape: &mut Tape<'a>) -> Result<Self, VerifyError> {
         match encoded.encoded_cbor().ok_or(bad("an item is not encoded CBOR in tag 24"))? {
             Cow::Borrowed(bytes) => {
@@ -171,7 +171,7 @@ impl<'a> Digests<'a> {
         Ok(Self(digests))
     }
 
-    /// Each digest stands for one item: a second item of its id is ambiguous.
+    /// Each digest is for one item: a second item with its id is ambiguous.
     fn take(&mut self, id: u64, hash: &[u8]) -> Result<(), VerifyError> {
         let mismatch =
             |detail| VerifyError::new(Reason::DigestMismatch, Check::ValueDigests, detail);

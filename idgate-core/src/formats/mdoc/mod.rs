@@ -1,6 +1,6 @@
 //! ISO/IEC 18013-5 mdoc: DeviceResponse, mobile security object (MSO), digests, device
-//! authentication and session transcripts. This folder reads and binds; who is trusted, and whether
-//! it is enough, is decided in `verify`.
+//! authentication and session transcripts. This folder parses and checks digests; `verify` decides
+//! about trust and sufficiency.
 
 mod device_auth;
 mod device_response;
@@ -25,7 +25,8 @@ fn too_many(detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::LimitExceeded, Check::Limits, detail)
 }
 
-/// Bytes that are not strict CBOR: too deep or too many is beyond a limit, all else is malformed.
+/// The error for bytes that are not strict CBOR: too much depth or too many items exceeds a limit,
+/// and everything else is malformed.
 pub(crate) fn not_cbor(check: Check, error: CborError) -> VerifyError {
     let exceeded = |detail| VerifyError::new(Reason::LimitExceeded, check, detail);
     let detail = match error {

@@ -1,4 +1,4 @@
-//! The mobile security object: what the issuer signed (ISO/IEC 18013-5 9.1.2.4).
+//! The mobile security object: the data that the issuer signed (ISO/IEC 18013-5 9.1.2.4).
 
 use alloc::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::time::UnixMillis;
 
 const CHECK: Check = Check::Mso;
 
-/// An MSO of the right shape.
+/// An MSO with the right structure.
 #[derive(Debug)]
 pub(crate) struct MobileSecurityObject<'t, 'a> {
     pub(crate) digest_algorithm: Cow<'a, str>,
@@ -31,7 +31,7 @@ pub(crate) struct ValidityInfo {
     pub(crate) valid_until: UnixMillis,
 }
 
-/// MobileSecurityObjectBytes, the payload of `issuerAuth`, holds the MSO in tag 24.
+/// MobileSecurityObjectBytes, the payload of `issuerAuth`: the MSO in tag 24.
 pub(crate) fn encoded_mso(payload: &[u8]) -> Result<Cow<'_, [u8]>, VerifyError> {
     let mut tape = Tape::default();
     let payload = tape.parse(payload).map_err(|error| not_cbor(CHECK, error))?;
@@ -84,8 +84,8 @@ impl<'t, 'a> MobileSecurityObject<'t, 'a> {
     }
 }
 
-/// What the device may sign is never taken for nothing because it cannot be read (ISO/IEC 18013-5
-/// 9.1.2.4, KeyAuthorizations).
+/// Unreadable authorizations never count as empty ones (ISO/IEC 18013-5 9.1.2.4,
+/// KeyAuthorizations).
 fn are_lists_of_names(authorizations: Value<'_, '_>) -> bool {
     let are_names = |list: Value<'_, '_>| {
         list.elements().is_some_and(|mut names| names.all(|name| name.as_text().is_some()))
@@ -110,7 +110,7 @@ impl ValidityInfo {
     }
 }
 
-/// A tdate. Fractions of a second and offsets, which 18013-5 does without, are understood.
+/// A tdate. Fractions of a second and offsets, which 18013-5 does not use, are accepted.
 fn date(validity: Value<'_, '_>, name: &str) -> Result<UnixMillis, VerifyError> {
     let text = validity.get(name).and_then(|date| date.tagged(TDATE)).and_then(Value::as_text);
     text.and_then(|text| UnixMillis::parse_rfc3339(&text))

@@ -1,5 +1,5 @@
-//! SessionTranscript = `[DeviceEngagementBytes, EReaderKeyBytes, Handover]`; over OpenID4VP the
-//! first two are null, and the handover ties the answer to our request.
+//! SessionTranscript = `[DeviceEngagementBytes, EReaderKeyBytes, Handover]`. Over OpenID4VP the
+//! first two are null, and the handover binds the answer to our request.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,33 +7,34 @@ use core::fmt;
 use crate::codec::cbor::Writer;
 use crate::crypto::{CryptoProvider, HashAlg};
 
-/// What the device bound its answer to. The forms of answers to a link cover `client_id`, `nonce` and
-/// `response_uri`, so that trying one after the other is safe.
+/// The handover that the device signed. The forms for answers to a link cover `client_id`, `nonce`
+/// and `response_uri`, so it is safe to try one after the other.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Handover<'e> {
     /// OpenID4VP 1.0 B.2.6.1.
     OpenId4Vp {
-        /// RFC 7638 thumbprint, by SHA-256, of the key that the response was encrypted to; `None`:
-        /// it was not encrypted.
+        /// RFC 7638 thumbprint (SHA-256) of the key that the response was encrypted to; `None`: it
+        /// was not encrypted.
         jwk_thumbprint: Option<&'e [u8; 32]>,
     },
-    /// ISO/IEC TS 18013-7 B.4.4; only encrypted responses carry its nonce.
+    /// ISO/IEC TS 18013-7 B.4.4; only encrypted responses have its nonce.
     Iso180137 {
         /// The decoded `apu` of the response.
         mdoc_generated_nonce: &'e str,
     },
-    /// OpenID4VP 1.0 B.2.6.2, of an answer through the browser of a page. It covers no `client_id`.
+    /// OpenID4VP 1.0 B.2.6.2, for an answer through the browser of a page. It covers no
+    /// `client_id`.
     OpenId4VpDcApi {
         /// The origin of the page, as browsers write it.
         origin: &'e str,
-        /// As of [`Handover::OpenId4Vp`].
+        /// As in [`Handover::OpenId4Vp`].
         jwk_thumbprint: Option<&'e [u8; 32]>,
     },
-    /// ISO/IEC TS 18013-7 C.5, of an answer through the browser of a page. It covers no `client_id`,
-    /// and the nonce in `encryption_info` only.
+    /// ISO/IEC TS 18013-7 C.5, for an answer through the browser of a page. It covers no
+    /// `client_id`, and the nonce only through `encryption_info`.
     Iso180137AnnexC {
-        /// EncryptionInfo of the request in base64url, as it was sent.
+        /// EncryptionInfo of the request in base64url, exactly as sent.
         encryption_info: &'e str,
         /// The origin of the page, as browsers write it.
         origin: &'e str,
@@ -41,7 +42,7 @@ pub enum Handover<'e> {
 }
 
 impl Handover<'_> {
-    /// Its name in `verification_details`.
+    /// Returns the name in `verification_details`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::OpenId4Vp { .. } => "openid4vp-1.0",
@@ -51,7 +52,7 @@ impl Handover<'_> {
         }
     }
 
-    /// The origin of the page whose browser brought the answer.
+    /// The origin of the page whose browser delivered the answer.
     pub(crate) const fn origin(&self) -> Option<&str> {
         match self {
             Self::OpenId4VpDcApi { origin, .. } | Self::Iso180137AnnexC { origin, .. } => {
@@ -61,7 +62,7 @@ impl Handover<'_> {
         }
     }
 
-    /// The encoded SessionTranscript.
+    /// Returns the encoded SessionTranscript.
     pub fn session_transcript(
         &self,
         provider: &CryptoProvider,
@@ -114,7 +115,7 @@ fn with_thumbprint(info: Writer, jwk_thumbprint: Option<&[u8; 32]>) -> Writer {
     }
 }
 
-/// Its name, and never the wallet's nonce.
+/// Shows the name, and never the wallet's nonce.
 impl fmt::Debug for Handover<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -132,7 +133,7 @@ mod tests {
     const NONCE: &str = "exc7gBkxjx1rdc9udRrveKvSsJIq80avlXeLHhGwqtA";
     const RESPONSE_URI: &str = "https://example.com/response";
 
-    /// The key of OpenID4VP B.2.6.1; members beside the required ones do not count.
+    /// The key of OpenID4VP B.2.6.1; only the required members count.
     fn thumbprint() -> Option<[u8; 32]> {
         let coordinate = |text| crate::codec::base64url::decode(text).ok();
         let x = coordinate("DxiH5Q4Yx3UrukE2lWCErq8N8bqC9CHLLrAwLz5BmE0")?;
@@ -150,7 +151,7 @@ mod tests {
         handover.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI)
     }
 
-    /// The first is the specification's; the others were made with other software.
+    /// The first is the specification's; other software made the others.
     #[test]
     fn redirect_transcripts_are_those_of_openid4vp_1_0() {
         let key = thumbprint();
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// The encrypted one is the specification's; the plain one was made with other software.
+    /// The encrypted one is the specification's; other software made the plain one.
     #[test]
     fn browser_transcripts_are_those_of_openid4vp_1_0() {
         let key = thumbprint();
@@ -198,7 +199,7 @@ mod tests {
                 origin: "https://example.com",
                 jwk_thumbprint: key.as_ref(),
             };
-            // Neither name nor address of the verifier is in it.
+            // It contains neither name nor address of the verifier.
             for client_id in ["", "x509_san_dns:example.com"] {
                 let made = handover.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI);
                 let before = "83f6f682764f70656e4944345650444341504948616e646f7665725820";
@@ -207,7 +208,8 @@ mod tests {
         }
     }
 
-    /// Made with other software, which verified the reader authentication of a public verifier with it.
+    /// Made with other software, which verified the reader authentication of a public verifier with
+    /// it.
     #[test]
     fn transcripts_of_annex_c_cover_the_encryption_info_as_sent_and_the_origin() {
         let handover = |origin| Handover::Iso180137AnnexC {

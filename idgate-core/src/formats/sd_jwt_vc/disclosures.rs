@@ -1,5 +1,5 @@
-//! Disclosures by digest (RFC 9901 4.2.3). Sorted, not hashed: matching stays n log n whatever an
-//! attacker sends, and needs no randomness.
+//! Disclosures by digest (RFC 9901 4.2.3). They are sorted, not hashed: matching is n log n for any
+//! input, and needs no randomness.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -30,7 +30,7 @@ struct Entry {
     used: bool,
 }
 
-/// What a disclosure reveals.
+/// The content of a disclosure.
 #[derive(Clone, Copy)]
 pub(crate) enum Revealed<'t, 'a> {
     /// `[salt, name, value]`
@@ -94,8 +94,8 @@ impl DisclosureIndex {
         self.position(digest).and_then(|at| self.sorted.get(at)).map(|entry| entry.value)
     }
 
-    /// As [`Self::find`], once: a second reference is refused on the spot, so that no value is
-    /// walked twice and nested references cannot multiply the work.
+    /// Like [`Self::find`], but only once: a second reference is refused immediately, so that no
+    /// value is walked twice and nested references cannot multiply the work.
     pub(crate) fn take(&mut self, digest: &str) -> Result<Option<NodeId>, VerifyError> {
         let found = self.position(digest).and_then(|at| self.sorted.get_mut(at));
         let Some(entry) = found else { return Ok(None) };
@@ -136,7 +136,7 @@ pub(crate) fn reveal<'t, 'a>(
     }
 }
 
-/// The first eight bytes as a number that orders like the text.
+/// The first eight bytes as a number that sorts like the text.
 pub(crate) fn prefix(digest: &str) -> u64 {
     digest.as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

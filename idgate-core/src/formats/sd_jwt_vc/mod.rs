@@ -1,5 +1,5 @@
 //! SD-JWT VC (RFC 9901, draft-ietf-oauth-sd-jwt-vc): compact text, disclosures, processed payload.
-//! This folder reads and binds; who is trusted, and whether it is enough, is decided in `verify`.
+//! This folder parses and checks digests; `verify` decides about trust and sufficiency.
 
 mod disclosures;
 mod parse;

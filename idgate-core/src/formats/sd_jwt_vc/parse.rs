@@ -1,6 +1,5 @@
-//! From compact text to parsed parts: `<issuer JWT>~<d1>~…~<dn>~<KB-JWT>` (RFC 9901 4).
-//! All parts are decoded into one buffer and parsed onto one tape. The JSON serialization
-//! (RFC 9901 8) is refused.
+//! Parses compact text: `<issuer JWT>~<d1>~…~<dn>~<KB-JWT>` (RFC 9901 4). All parts are decoded
+//! into one buffer and parsed onto one tape. The JSON serialization (RFC 9901 8) is refused.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -15,21 +14,22 @@ use crate::jose::CompactJws;
 use crate::limits::MAX_DISCLOSURES;
 use crate::work;
 
-/// The text, split. Nothing is decoded yet.
+/// The text, split but not decoded.
 pub(crate) struct SplitSdJwt<'a> {
     issuer: CompactJws<'a>,
     key_binding: Option<CompactJws<'a>>,
-    /// Between the first and the last tilde.
+    /// The part between the first and the last tilde.
     disclosures: &'a str,
     disclosure_count: usize,
-    /// What `sd_hash` covers: up to and including the last tilde (RFC 9901 4.3.1).
+    /// The text that `sd_hash` covers: up to and including the last tilde (RFC 9901 4.3.1).
     bound: &'a str,
 }
 
 /// The decoded octets of every part, in one buffer: header and payload of both JWTs, then the
 /// disclosures.
 pub(crate) struct Octets {
-    /// Holds claims; wiped when dropped. It never grows, which would leave a copy behind.
+    /// Contains claims, so it is wiped when dropped. It never grows, which would leave a copy
+    /// behind.
     buffer: Zeroizing<Vec<u8>>,
     parts: Vec<Range<u32>>,
 }

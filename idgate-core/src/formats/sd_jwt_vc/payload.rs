@@ -1,5 +1,6 @@
-//! The processed payload: disclosures put in their places, `_sd`, `_sd_alg` and unmatched digests
-//! taken out (RFC 9901 7.1 step 3). Processing is one walk; values are written on demand.
+//! The processed payload: disclosures are inserted in their places, and `_sd`, `_sd_alg` and
+//! unmatched digests are removed (RFC 9901 7.1 step 3). Processing is one walk; values are written
+//! on demand.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,11 +13,11 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_DEPTH;
 use crate::work;
 
-/// Must stand in the plain payload, sub-members included (SD-JWT VC 2.2.2.3).
+/// Claims that must be in the plain payload, including their sub-members (SD-JWT VC 2.2.2.3).
 pub(crate) const NEVER_DISCLOSED: &[&str] =
     &["iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"];
 
-/// A payload whose digests are all accounted for.
+/// A payload with all disclosures matched to digests.
 pub(crate) struct ProcessedPayload<'t, 'a> {
     tape: &'t Tape<'a>,
     root: Value<'t, 'a>,
@@ -26,7 +27,7 @@ pub(crate) struct ProcessedPayload<'t, 'a> {
 }
 
 impl<'t, 'a> ProcessedPayload<'t, 'a> {
-    /// Binds every disclosure to the issuer's signature through its digest.
+    /// Matches every disclosure to its digest, which the issuer signed.
     pub(crate) fn bind(
         tape: &'t Tape<'a>,
         payload: NodeId,
@@ -59,7 +60,7 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         rest.iter().try_fold(self.get(first)?, |value, name| self.member(value, name))
     }
 
-    /// A member of an object below, plain or disclosed.
+    /// A member of an object below the top level, plain or disclosed.
     pub(crate) fn member(&self, object: Value<'t, 'a>, name: &str) -> Option<Value<'t, 'a>> {
         let mut found = None;
         self.each_member(object, &mut |member, value| {
@@ -70,7 +71,7 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         found
     }
 
-    /// The elements of an array, plain and disclosed; those that are hidden are not there.
+    /// The elements of an array, plain and disclosed, without hidden ones.
     pub(crate) fn elements(&self, array: Value<'t, 'a>) -> impl Iterator<Item = Value<'t, 'a>> {
         let elements = array.elements().into_iter().flatten();
         elements.filter_map(|element| match placeholder(element) {
@@ -131,9 +132,10 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         }
     }
 
-    /// Whether `value` is an empty shell because the holder withheld what is in it: it has digests
-    /// without disclosure, or shells, and nothing else. A null is something, and so is a container
-    /// that the issuer left empty. It stops at the first value, so honest claims cost one step.
+    /// Whether `value` is an empty shell because the holder withheld its content: it has only
+    /// digests without disclosures, or such shells. A null is a value, and so is a container that
+    /// the issuer left empty. The search stops at the first value, so that honest claims cost one
+    /// step.
     pub(crate) fn is_withheld(&self, value: Value<'t, 'a>) -> bool {
         let mut withheld = false;
         let mut shows = |shell: bool| {
@@ -167,7 +169,8 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         }
     }
 
-    /// The whole payload as JSON, processed: for comparison with the specifications' examples.
+    /// Writes the whole processed payload as JSON, for comparison with the specifications'
+    /// examples.
     #[cfg(test)]
     pub(crate) fn write_all(&self, out: &mut String) {
         self.write(self.root, out);
@@ -184,9 +187,9 @@ fn placeholder<'t, 'a>(element: Value<'t, 'a>) -> Option<Value<'t, 'a>> {
 struct Walk<'t, 'a> {
     tape: &'t Tape<'a>,
     index: DisclosureIndex,
-    /// Every digest met, for the search of repeated ones.
+    /// All digests seen so far, to find repeated ones.
     seen: Vec<(u64, &'a str)>,
-    /// Scratch for the names of one object.
+    /// Reusable buffer for the names of one object.
     names: Vec<(Cow<'a, str>, NodeId)>,
 }
 
@@ -257,7 +260,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             };
             let alone = element.members().into_iter().flatten().count() == 1;
             if !alone {
-                return Err(malformed(Check::DigestPlaces, "`...` has company in its object"));
+                return Err(malformed(Check::DigestPlaces, "`...` is not alone in its object"));
             }
             if plain_only {
                 return Err(forbidden());
@@ -266,7 +269,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 match reveal(self.tape, id)? {
                     Revealed::Element(value) => self.value(value, depth + 1, false)?,
                     Revealed::Member(..) => {
-                        let detail = "a disclosure of a member stands for an array element";
+                        let detail = "a disclosure of a member is used for an array element";
                         return Err(malformed(Check::DisclosureFormat, detail));
                     }
                 }
@@ -275,7 +278,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Gathers the names of one object, plain and disclosed, sorted; says whether it has `_sd`.
+    /// Collects the names of one object, plain and disclosed, sorted; returns whether it has `_sd`.
     fn collect(&mut self, object: Value<'t, 'a>, top: bool) -> Result<bool, VerifyError> {
         self.names.clear();
         let mut has_digests = false;
@@ -310,7 +313,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         for digest in digests {
             let Some(id) = self.take(digest)? else { continue };
             let Revealed::Member(name, value) = reveal(self.tape, id)? else {
-                let detail = "a disclosure of an array element stands for a member";
+                let detail = "a disclosure of an array element is used for a member";
                 return Err(malformed(Check::DisclosureFormat, detail));
             };
             let name = name.unescape();
@@ -322,14 +325,14 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Notes a digest and finds its disclosure.
+    /// Records a digest and finds its disclosure.
     fn take(&mut self, digest: Value<'t, 'a>) -> Result<Option<NodeId>, VerifyError> {
         let digest = digest_text(digest)?;
         self.seen.push((prefix(digest), digest));
         self.index.take(digest)
     }
 
-    /// Finds the disclosure of a digest that is noted already.
+    /// Finds the disclosure of a recorded digest.
     fn lookup(&self, digest: Value<'t, 'a>) -> Result<Option<NodeId>, VerifyError> {
         Ok(self.index.find(digest_text(digest)?))
     }
@@ -344,7 +347,7 @@ fn forbidden() -> VerifyError {
     malformed(Check::NeverDisclosed, "a claim that must be plain is selectively disclosed")
 }
 
-/// RFC 9901 7.1 step 3: the same digest twice anywhere.
+/// RFC 9901 7.1 step 3: refuses a digest that occurs twice anywhere.
 fn refuse_repeated(mut seen: Vec<(u64, &str)>) -> Result<(), VerifyError> {
     seen.sort_unstable_by(|a, b| {
         work::comparison(0);

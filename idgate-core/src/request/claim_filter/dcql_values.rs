@@ -9,10 +9,11 @@ use crate::codec::json::{Kind, Tape, Value};
 use crate::request::json_value::JsonValue;
 
 impl ClaimFilter {
-    /// From the JSON text of a claims query's `values`: any of them will do (OpenID4VP 6.3).
+    /// Creates the filter from the JSON text of a claims query's `values`: the claim must have one
+    /// of them (OpenID4VP 6.3).
     ///
     /// # Errors
-    /// The rule that it breaks, as `must not be empty`.
+    /// The broken rule, for example `must not be empty`.
     pub fn from_values(values: &str) -> Result<Self, &'static str> {
         const RULE: &str = "must be an array of strings, integers and booleans";
         let mut source = String::from("{\"enum\":");
@@ -31,8 +32,8 @@ impl ClaimFilter {
         Ok(Self { source, rules: vec![Rule::OneOf(one_of)] })
     }
 
-    /// The values that it allows, as the text of a JSON array, when it lists them and a DCQL query can
-    /// have each: strings, integers and booleans (OpenID4VP 6.3).
+    /// The allowed values as the text of a JSON array, if the filter lists them and each is allowed
+    /// in a DCQL query: strings, integers and booleans (OpenID4VP 6.3).
     pub(in crate::request) fn values_for_wallet(&self) -> Option<String> {
         let mut tape = Tape::default();
         let id = tape.parse(self.source.as_bytes()).ok()?;
@@ -54,7 +55,7 @@ impl ClaimFilter {
     }
 }
 
-/// An integer is one by its spelling, which every reader takes for one.
+/// A number counts as an integer only if it is written as one, so that all readers agree.
 fn is_dcql_value(value: Value<'_, '_>) -> bool {
     match value.kind() {
         Kind::String | Kind::Bool => true,

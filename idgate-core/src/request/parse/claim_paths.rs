@@ -1,5 +1,5 @@
-//! `claim_paths`: where requested claims stand that are not members of the payload by their name
-//! (OpenID4VP 7).
+//! `claim_paths`: the paths of requested claims that are not top-level members of the payload under
+//! their name (OpenID4VP 7).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::request::presentation_request::CredentialRequest;
 use crate::request::subject_path::SubjectPath;
 use crate::trust::TrustEntry;
 
-/// The paths of a credential request, by names of its claims.
+/// The paths of a credential request, by claim name.
 pub(super) fn parse_claim_paths(
     credential: &Field<'_, '_>,
     claims: &[String],
@@ -36,7 +36,8 @@ pub(super) fn parse_claim_paths(
     Ok(paths)
 }
 
-/// Adds the operator's paths of what is asked for or compared; the tenant's go before them.
+/// Adds the operator's paths of claims that are requested or compared; the tenant's take
+/// precedence.
 pub(super) fn add_paths_of(entry: &TrustEntry, request: &mut CredentialRequest) {
     for (name, path) in &entry.claim_paths {
         let compared = |subject: &SubjectPath| match subject.segments() {

@@ -1,4 +1,4 @@
-//! The fields of one `CredentialRequest` (specification 2), before trust is asked.
+//! The fields of one `CredentialRequest` (specification 2), before trust is consulted.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -40,12 +40,12 @@ const NAME_OF_AN_ELEMENT: &str = "must have letters, digits and underscores alon
 const SUBJECT_PATH: &str = "must be claim names of letters, digits and underscores with dots between, for \
     example address.country; for a claim of another name, name its path in claim_paths";
 
-/// What is wrong with a name that the format keeps for itself.
+/// The error for a name that the format reserves.
 pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
 
-/// A credential request whose defaults are not resolved yet.
+/// A credential request with unresolved defaults.
 pub(super) struct Draft {
-    /// Where it stands in the body; empty in the legacy form.
+    /// Its path in the body; empty in the legacy form.
     pub(super) path: String,
     pub(super) request: CredentialRequest,
     /// Whether the trust entry decides the format.
@@ -56,7 +56,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The error that the field `name` of this credential breaks `rule`.
+    /// The error that the field `name` of this credential violates `rule`.
     pub(super) fn invalid(&self, name: &str, rule: impl Into<Cow<'static, str>>) -> RequestError {
         self.error(ErrorCode::InvalidRequest, name, rule)
     }
@@ -71,7 +71,7 @@ impl Draft {
     }
 }
 
-/// The one credential of the legacy form; its claims come from the trust entry.
+/// The only credential of the legacy form; its claims come from the trust entry.
 pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> {
     let issuer_id = IssuerId::new(root.required("issuer_id")?.string()?);
     let format = root.member("format").map(|field| parse_format(&field)).transpose()?;
@@ -99,8 +99,8 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
     })
 }
 
-/// The `index`-th credential of the custom form. `pattern_chars` counts the
-/// patterns of the whole request.
+/// The credential at `index` in the custom form. `pattern_chars` counts the patterns of the whole
+/// request.
 pub(super) fn parse(
     field: &Field<'_, '_>,
     index: usize,
@@ -135,7 +135,7 @@ pub(super) fn parse(
     })
 }
 
-/// Appends `name` unless it is there already: repeated names count once.
+/// Appends `name` unless it is already there: repeated names count once.
 pub(super) fn push_claim(claims: &mut Vec<String>, name: &str) {
     if !claims.iter().any(|claim| claim == name) {
         claims.push(String::from(name));
@@ -203,8 +203,8 @@ fn parse_alg(field: &Field<'_, '_>) -> Result<Option<Alg>, RequestError> {
     alg.map(Some).ok_or_else(|| field.invalid("must be ES256, ES384 or ES512"))
 }
 
-/// `namespace` or `doc_type`. Both stand in a JSONPath between quotes or in an identifier, so
-/// quotes, backslashes and control characters cannot be expressed.
+/// `namespace` or `doc_type`. Both are used in a JSONPath between quotes or in an identifier, so
+/// quotes, backslashes and control characters are not possible.
 fn parse_mdoc_name(
     field: &Field<'_, '_>,
     name: &str,

@@ -12,7 +12,7 @@ use crate::request::presentation_request::DcApiPages;
 
 const FIELDS: [&str; 2] = ["origins", "iso_mdoc"];
 
-/// Origins are compared as plain strings by browsers and wallets, and so must be written as they do.
+/// Browsers and wallets compare origins as plain strings, so they must be written in the same form.
 pub(super) fn parse_dc_api(
     root: &Field<'_, '_>,
     profiles: &Profiles,

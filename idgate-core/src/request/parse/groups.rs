@@ -12,7 +12,7 @@ use crate::request::parse::credential::Draft;
 use crate::request::parse::sets::parse_known_ids;
 use crate::request::subject_path::SubjectPath;
 
-/// Groups of at least two ids of this request, none twice in a group.
+/// Groups of at least two ids of this request, each once in a group.
 pub(super) fn parse_groups(
     root: &Field<'_, '_>,
     drafts: &[Draft],
@@ -33,7 +33,7 @@ fn parse_group(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<Vec<String>, R
     Ok(group)
 }
 
-/// Gives each grouped credential the claims it is compared by, and takes them from all others.
+/// Sets the compared claims of each grouped credential, and removes them from all others.
 pub(super) fn resolve_subject_claim_paths(
     drafts: &mut [Draft],
     groups: &[Vec<String>],

@@ -1,4 +1,4 @@
-//! Which of a tenant's registration certificates goes with a request (decisions 43).
+//! The tenant's registration certificate that goes with a request (decisions 43).
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -8,12 +8,12 @@ use crate::error::RequestError;
 use crate::request::fields::Field;
 use crate::request::profile::SpokenProfiles;
 
-/// The field that a body may have.
+/// The field, if a body may have it.
 pub(super) fn fields(profiles: &SpokenProfiles) -> &'static [&'static str] {
     if profiles.intended_uses().is_some() { &["intended_use"] } else { &[] }
 }
 
-/// One of the tenant's names; `None`: its default.
+/// Reads one of the tenant's names; `None`: its default.
 pub(super) fn parse(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,

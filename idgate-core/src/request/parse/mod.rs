@@ -1,6 +1,6 @@
-//! `CreateSessionRequest` from strict JSON: both forms, every constraint (specification 2, 8;
-//! decisions 4). First syntax, then unknown fields, then the fields themselves, then what trust
-//! must supply.
+//! Parses `CreateSessionRequest` from strict JSON: both forms, every constraint (specification 2,
+//! 8; decisions 4). The order is syntax, unknown fields, the fields themselves, and the
+//! requirements on trust.
 
 mod claim_paths;
 mod credential;
@@ -48,9 +48,9 @@ const ALL_FIELDS: [&str; 7] = [
     "redirect_uri",
     on_unknown::FIELD,
 ];
-/// Fields that need another profile than `draft`.
+/// Fields that need a profile other than `draft`.
 const NEWER_FIELDS: [&str; 4] = ["profile", "profiles", "same_device", "transaction_data"];
-/// The same of the custom form.
+/// Such fields of the custom form.
 const NEWER_CUSTOM_FIELDS: [&str; 6] = [
     "profile",
     "profiles",
@@ -61,8 +61,8 @@ const NEWER_CUSTOM_FIELDS: [&str; 6] = [
 ];
 
 impl PresentationRequest {
-    /// Parses a creation body and resolves its defaults against `trust`, for a verifier that speaks
-    /// `profiles`: with others than `draft` there are more fields.
+    /// Parses a creation body and resolves its defaults against `trust`, for a verifier that
+    /// supports `profiles`. Profiles other than `draft` have more fields.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
@@ -85,8 +85,8 @@ impl PresentationRequest {
     }
 }
 
-/// Checks all of a body that can be checked without trust, with every profile, and gives its members.
-/// A profile that goes without saying is the one that refuses the fewest fields.
+/// Checks everything in a body that can be checked without trust, with all profiles, and returns
+/// its members. If the body names no profile, the one that refuses the fewest fields is assumed.
 pub(super) fn check(body: &[u8]) -> Result<Object, RequestError> {
     let every = SpokenProfiles::new([Profile::V1_0, Profile::Haip, Profile::Draft]).with_dc_api();
     let mut tape = Tape::default();
@@ -111,7 +111,7 @@ fn root_of<'t, 'a>(tape: &'t mut Tape<'a>, body: &'a [u8]) -> Result<Field<'t, '
     Ok(Field::new(tape.value(root), ""))
 }
 
-/// A body whose fields are checked, before trust is asked.
+/// A body whose fields are checked, before trust is consulted.
 struct Written<'t, 'a> {
     root: Field<'t, 'a>,
     form: RequestForm,
@@ -156,7 +156,7 @@ impl<'t, 'a> Written<'t, 'a> {
         if let (Some(draft), false) =
             (drafts.iter().find(|it| it.is_preset), profiles.speak_1_0_alone())
         {
-            let rule = "is for the profile 1.0 alone; add \"profile\": \"1.0\", or write the credential out";
+            let rule = "is for the profile 1.0 only; add \"profile\": \"1.0\", or write the credential out";
             return Err(draft.invalid("preset", rule));
         }
         let same_device = profiles::parse_same_device(&root, &profiles)?;
@@ -188,7 +188,7 @@ impl<'t, 'a> Written<'t, 'a> {
         })
     }
 
-    /// The request for `credentials`, which are those of the drafts.
+    /// The request for `credentials`, which were built from the drafts.
     fn complete(
         self,
         credentials: Vec<CredentialRequest>,
@@ -218,7 +218,7 @@ impl<'t, 'a> Written<'t, 'a> {
     }
 }
 
-/// The form is chosen by the presence of `issuer_id` or `credentials` (decisions 4).
+/// The form is determined by the presence of `issuer_id` or `credentials` (decisions 4).
 fn choose_form(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,

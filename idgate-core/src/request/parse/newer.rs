@@ -1,4 +1,4 @@
-//! The fields that need another profile than `draft` (decisions 31).
+//! The fields that need a profile other than `draft` (decisions 31).
 
 use alloc::format;
 
@@ -7,12 +7,12 @@ use crate::error::{ErrorCode, RequestError};
 use crate::request::fields::Field;
 use crate::request::profile::SpokenProfiles;
 
-/// Whether the body has one of them, whatever it says.
+/// Whether the body has one of them, with any value.
 pub(super) fn has_any(root: &Field<'_, '_>) -> bool {
     present(root).next().is_some()
 }
 
-/// Refuses the first of them, for a verifier that speaks `draft` alone.
+/// Refuses the first of them, for a verifier that supports only `draft`.
 pub(super) fn refuse_all(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,

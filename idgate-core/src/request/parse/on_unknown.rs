@@ -1,4 +1,4 @@
-//! The word of a request on credentials whose status list cannot be had (ARF 3.0, VCR_14).
+//! A request's choice for credentials whose status list cannot be fetched (ARF 3.0, VCR_14).
 
 use alloc::format;
 
@@ -7,7 +7,7 @@ use crate::request::fields::Field;
 use crate::request::presentation_request::CredentialRequest;
 use crate::trust::{TrustSnapshot, UnknownRevocation};
 
-/// Its name.
+/// The name of the field.
 pub(super) const FIELD: &str = "on_unknown_revocation";
 
 pub(super) fn parse(root: &Field<'_, '_>) -> Result<Option<UnknownRevocation>, RequestError> {
@@ -16,7 +16,7 @@ pub(super) fn parse(root: &Field<'_, '_>) -> Result<Option<UnknownRevocation>, R
     named.map(Some).ok_or_else(|| field.invalid("must be refuse or accept"))
 }
 
-/// A request accepts only what the trust entries of all its credentials let it accept.
+/// A request can accept only if the trust entries of all its credentials allow it.
 pub(super) fn check(
     wish: Option<UnknownRevocation>,
     credentials: &[CredentialRequest],
@@ -31,7 +31,7 @@ pub(super) fn check(
     };
     let Some(refused) = credentials.iter().find(refuses) else { return Ok(()) };
     let rule = format!(
-        "must be refuse or left out: the issuer {} does not leave accept to the request",
+        "must be refuse or left out: the issuer {} does not let a request accept",
         refused.issuer_id
     );
     Err(RequestError::new(ErrorCode::InvalidRequest, FIELD, rule))

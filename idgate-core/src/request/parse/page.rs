@@ -19,7 +19,7 @@ pub(super) fn fields(profiles: &SpokenProfiles) -> &'static [&'static str] {
     }
 }
 
-/// Where a person starts again when nothing was shared.
+/// The URI where a person can start again if nothing was shared.
 pub(super) fn parse_retry_uri(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,
@@ -34,7 +34,7 @@ pub(super) fn parse_retry_uri(
     Ok(Some((*uri).to_owned()))
 }
 
-/// Why the tenant asks.
+/// The tenant's purpose.
 pub(super) fn parse_purpose(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,
@@ -42,7 +42,8 @@ pub(super) fn parse_purpose(
     of_page(root, "purpose", profiles)?.map(|field| Purpose::parse(&field)).transpose()
 }
 
-/// Whether a person may continue on a phone. It is for a session whose result is for the device that answers.
+/// Whether a person may continue on a phone. It is for sessions whose result goes to the device
+/// that answers.
 pub(super) fn parse_handover(
     root: &Field<'_, '_>,
     profiles: &SpokenProfiles,
@@ -58,7 +59,7 @@ pub(super) fn parse_handover(
     Ok(handover)
 }
 
-/// A field for pages, where there are any.
+/// Reads a field for pages, if the program has pages.
 fn of_page<'t, 'a>(
     root: &Field<'t, 'a>,
     name: &str,

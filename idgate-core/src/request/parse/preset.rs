@@ -1,4 +1,4 @@
-//! Presets: one line for a credential that a tenant would otherwise write out (decisions 41).
+//! Presets: short forms of credentials that a tenant would otherwise write out (decisions 41).
 
 use alloc::format;
 use alloc::string::String;
@@ -16,7 +16,8 @@ pub(super) const FIELDS: [&str; 4] = ["preset", "issuer_id", "age", "id"];
 
 const EU_AGE: &str = "eu_age";
 
-/// The European proof of age: an element `age_over_NN` of its own document type, which must be true.
+/// The European proof of age: an element `age_over_NN` of its own document type, which must be
+/// true.
 pub(super) fn parse(field: &Field<'_, '_>, index: usize) -> Result<Draft, RequestError> {
     let preset = field.required("preset")?;
     if preset.string()? != EU_AGE {

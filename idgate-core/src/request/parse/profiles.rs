@@ -1,4 +1,4 @@
-//! `profile` and `profiles`: what a session is to speak, and what that asks of the request
+//! `profile` and `profiles`: the profiles of a session, and their requirements on the request
 //! (decisions 20).
 
 use alloc::format;
@@ -12,14 +12,14 @@ use crate::request::profile::{Profile, SpokenProfiles};
 
 /// The profiles of one session.
 pub(super) struct Profiles {
-    /// As the tenant listed them; empty: it left the choice to the verifier.
+    /// The profiles that the tenant listed; empty: the verifier chooses.
     pub(super) listed: Vec<Profile>,
-    /// What the session will speak, never empty.
+    /// The profiles of the session, never empty.
     spoken: Vec<Profile>,
 }
 
 impl Profiles {
-    /// From `profile` or `profiles`, else the first that is enabled.
+    /// Reads `profile` or `profiles`; otherwise takes the first enabled profile.
     pub(super) fn parse(
         root: &Field<'_, '_>,
         profiles: &SpokenProfiles,
@@ -39,7 +39,8 @@ impl Profiles {
         Self::ready(listed, spoken, path, profiles)
     }
 
-    /// Those of a request for the European age app, which names none: `1.0` alone (decisions 41).
+    /// The profiles of a request for the European age app that names none: only `1.0` (decisions
+    /// 41).
     pub(super) fn of_age_app(profiles: &SpokenProfiles) -> Result<Self, RequestError> {
         if !profiles.enabled().contains(&Profile::V1_0) {
             let rule = "of a request of eu_age alone is 1.0, which is not enabled";
@@ -50,7 +51,7 @@ impl Profiles {
         Ok(Self { listed: vec![Profile::V1_0], spoken: vec![Profile::V1_0] })
     }
 
-    /// Whether `1.0` is all that it speaks.
+    /// Whether `1.0` is the only profile.
     pub(super) fn speak_1_0_alone(&self) -> bool {
         self.spoken.iter().all(|profile| *profile == Profile::V1_0)
     }
@@ -79,7 +80,7 @@ impl Profiles {
         self.spoken.contains(&profile)
     }
 
-    /// Whether some wallet is asked with a DCQL query.
+    /// Whether a wallet gets a DCQL query.
     pub(super) fn speak_dcql(&self) -> bool {
         self.spoken.iter().any(|profile| *profile != Profile::Draft)
     }
@@ -92,7 +93,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// The rule that a field breaks which needs one profile of the request to be another than `draft`.
+    /// The error for a field that needs at least one profile other than `draft`.
     pub(super) const fn needs_another_too(&self) -> &'static str {
         match self.listed.as_slice() {
             [] => self.needs_another(),
@@ -100,7 +101,7 @@ impl Profiles {
         }
     }
 
-    /// The rule that a field breaks which `draft` cannot express.
+    /// The error for a field that `draft` cannot express.
     pub(super) const fn needs_another(&self) -> &'static str {
         match self.listed.as_slice() {
             [] => "needs profile 1.0 or haip; add \"profiles\": [\"1.0\"] to the request",
@@ -136,7 +137,7 @@ fn named(field: &Field<'_, '_>, profiles: &SpokenProfiles) -> Result<Profile, Re
     })
 }
 
-/// `same_device`, and that `haip` has somewhere to return to (HAIP 1.0, 5.1).
+/// Reads `same_device`, and checks that `haip` has a URI to return to (HAIP 1.0, 5.1).
 pub(super) fn parse_same_device(
     root: &Field<'_, '_>,
     profiles: &Profiles,

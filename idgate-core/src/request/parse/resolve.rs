@@ -1,5 +1,5 @@
-//! What a request leaves to the trust entry: defaults, accepted types, and whether the entry can
-//! serve the request at all (decisions 3, 4).
+//! Resolves what a request leaves to the trust entry: defaults and accepted types. Checks that the
+//! entry can serve the request (decisions 3, 4).
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::request::profile::Profile;
 use crate::request::subject_path::is_claim_name;
 use crate::trust::{TrustEntry, TrustSnapshot};
 
-/// The document type that a request means when neither it nor its trust entry names one.
+/// The document type of a request when neither it nor its trust entry names one.
 const DEFAULT_DOC_TYPE: &str = "org.iso.18013.5.1.mDL";
 
 /// The namespace of well-known document types.
@@ -37,8 +37,8 @@ pub(super) fn legacy_claims(draft: &mut Draft, trust: &TrustSnapshot) -> Result<
     Ok(())
 }
 
-/// Completes every credential. What the tenant can mend in the request is reported before what
-/// the trust store cannot serve.
+/// Completes every credential. Faults that the tenant can correct are reported before those of the
+/// trust store.
 pub(super) fn resolve(
     mut drafts: Vec<Draft>,
     trust: &TrustSnapshot,
@@ -51,7 +51,7 @@ pub(super) fn resolve(
             draft.request.format = default_format(entry, livemode);
         }
         let format = draft.request.format;
-        // Other forms have refused such a name where it stands.
+        // Other forms have refused such a name at its own field.
         if draft.request.claims.iter().any(|name| never_a_claim(format, name)) {
             let rule =
                 "has _sd or _sd_alg among its default claims; ask for claims with credentials";
@@ -146,7 +146,7 @@ pub(super) fn refuse_equal_descriptor_ids(drafts: &[Draft]) -> Result<(), Reques
     Ok(())
 }
 
-/// What the entry holds for the mode: SD-JWT VC when both or neither.
+/// The format that the entry has material for in this mode; SD-JWT VC if it has both or neither.
 fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
     if !serves_sd_jwt_vc(entry, livemode) && serves_mdoc(entry, livemode) {
         return CredentialFormat::Mdoc;
@@ -154,11 +154,11 @@ fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
     CredentialFormat::SdJwtVc
 }
 
-/// The entry's certificates have the mark of a sandbox.
+/// The error if the entry's certificates are all a sandbox's.
 const SAMPLES_ALONE: &str =
     "has nothing but a sandbox's sample certificates, which live sessions do not trust";
 
-/// Test material serves test sessions only.
+/// Test material is for test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
     let refused = |rule| draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule);
     let rule = match draft.request.format {
@@ -184,8 +184,8 @@ fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Re
     Err(refused(rule))
 }
 
-/// An `alg` that no key of the entry has can never be met. This is known when the entry has nothing
-/// but keys and pinned signers: what a root's signers use is their affair.
+/// An `alg` that no key of the entry has can never be met. This is certain only if the entry has
+/// just keys and pinned signers: signers below a root may use any algorithm.
 fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
     let Some(alg) = draft.request.alg else { return Ok(()) };
     let possible = match draft.request.format {
@@ -227,7 +227,8 @@ fn serves_mdoc(entry: &TrustEntry, livemode: bool) -> bool {
             || entry.pinned_signers_for(livemode).next().is_some())
 }
 
-/// Whether the entry takes a type of that format at all: without names, any, unless it follows a trusted list.
+/// Whether the entry accepts at least one type of this format. Without names it accepts all types,
+/// unless it follows a trusted list.
 fn names_types(entry: &TrustEntry, format: CredentialFormat) -> bool {
     let none_named = match format {
         CredentialFormat::SdJwtVc => entry.vct.is_empty(),

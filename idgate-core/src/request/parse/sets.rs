@@ -1,4 +1,4 @@
-//! `credential_sets`: which combinations of credentials will do (OpenID4VP 6.2, 6.4.2).
+//! `credential_sets`: the accepted combinations of credentials (OpenID4VP 6.2, 6.4.2).
 
 use alloc::format;
 use alloc::string::String;
@@ -13,8 +13,8 @@ use crate::request::presentation_request::CredentialSet;
 
 const FIELDS: [&str; 2] = ["options", "required"];
 
-/// The sets, by the tenant's ids. A credential that no option names would never be asked for: it is
-/// refused, for the tenant meant something else.
+/// Reads the sets, with the tenant's ids. A credential that is in no option would never be
+/// requested, so the request is refused as a mistake.
 pub(super) fn parse_sets(
     root: &Field<'_, '_>,
     drafts: &[Draft],
@@ -45,7 +45,7 @@ fn parse_set(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<CredentialSet, R
     Ok(CredentialSet { options: options.iter().map(ids).collect::<Result<_, _>>()?, required })
 }
 
-/// Ids of this request, at least one, none twice.
+/// Ids of this request, at least one, each once.
 pub(super) fn parse_ids(
     field: &Field<'_, '_>,
     drafts: &[Draft],
@@ -57,7 +57,7 @@ pub(super) fn parse_ids(
     Ok(ids)
 }
 
-/// Ids of this request, none twice.
+/// Ids of this request, each once.
 pub(super) fn parse_known_ids(
     field: &Field<'_, '_>,
     drafts: &[Draft],

@@ -1,5 +1,5 @@
-//! `transaction_data`: what the holder is asked to agree to, from the tenant's objects to the texts that
-//! wallets hash (OpenID4VP 5.1, 8.4, B.3.3.1).
+//! `transaction_data`: the transactions that the holder is asked to approve, from the tenant's
+//! objects to the texts that wallets hash (OpenID4VP 5.1, 8.4, B.3.3.1).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,14 +16,14 @@ use crate::request::fields::Field;
 use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
 use crate::request::transaction_data::{TransactionData, with_ids};
 
-/// An object of the tenant's, with what it names looked at.
+/// A tenant's object, with its checked members.
 pub(super) struct Parsed<'t, 'a> {
     field: Field<'t, 'a>,
     credential_ids: Vec<String>,
     hash_algs: Vec<HashAlg>,
 }
 
-/// The objects. How they are sent is known once the credentials are.
+/// Reads the objects. They can be encoded only after the credentials are resolved.
 pub(super) fn parse_transaction_data<'t, 'a>(
     root: &Field<'t, 'a>,
     drafts: &[Draft],
@@ -69,7 +69,7 @@ fn parse_hash_algs(field: &Field<'_, '_>) -> Result<Vec<HashAlg>, RequestError> 
     Ok(algs)
 }
 
-/// Puts the texts into `request`, whose credentials are resolved.
+/// Writes the texts into `request`, whose credentials are resolved.
 pub(super) fn encode(
     parsed: Vec<Parsed<'_, '_>>,
     request: &mut PresentationRequest,
@@ -104,7 +104,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Those among the named credentials that can sign, with their places: wallets choose one of these.
+/// Those of the named credentials that can sign, with their places; wallets choose one of them.
 fn signing<'r>(
     request: &'r PresentationRequest,
     named: &[String],
@@ -114,7 +114,7 @@ fn signing<'r>(
     })
 }
 
-/// Whether a credential that can sign comes whatever the wallet chooses.
+/// Whether the answer has a credential that can sign, whatever the wallet chooses.
 fn can_always_be_signed(request: &PresentationRequest, named: &[String]) -> bool {
     let signs = |id: &String| signing(request, named).any(|(_, credential)| credential.id == *id);
     let mut required = request.credential_sets.iter().filter(|set| set.required);
@@ -122,7 +122,7 @@ fn can_always_be_signed(request: &PresentationRequest, named: &[String]) -> bool
         || required.any(|set| set.options.iter().all(|option| option.iter().any(signs)))
 }
 
-/// A proof names one hash algorithm for all that it signs (OpenID4VP B.3.3.1).
+/// A proof has one hash algorithm for all transaction data that it signs (OpenID4VP B.3.3.1).
 fn shares_a_hash(request: &PresentationRequest, named: &[String], algs: &[HashAlg]) -> bool {
     let only = |named: &[String]| {
         let mut signing = signing(request, named);

@@ -6,11 +6,11 @@ use super::{RegistrationError, text_of};
 use crate::codec::json::Value;
 use crate::limits::MAX_CONTACT_CHARS;
 
-/// For the deletion of one's data, and to report a request that asks for too much.
+/// The contacts to request deletion of data, and to report a request that asks for too much.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Contacts {
-    /// `support_uri`: an address of a page or of mail, for the deletion of data.
+    /// `support_uri`: the address of a page or of mail, for the deletion of data.
     pub deletion: Option<String>,
     /// `supervisory_authority.uri`
     pub authority_uri: Option<String>,
@@ -21,7 +21,7 @@ pub struct Contacts {
 }
 
 impl Contacts {
-    /// Those of this payload, each a text that a page can show.
+    /// Reads the contacts from the payload, each a text that a page can show.
     pub(super) fn checked(payload: Value<'_, '_>) -> Result<Self, RegistrationError> {
         const AUTHORITY: &str = "supervisory_authority";
         let authority = payload.get(AUTHORITY);
@@ -40,7 +40,7 @@ impl Contacts {
     }
 }
 
-/// A text of one line. An empty one says as much as none: some registrars fill in nothing else.
+/// A text of one line. An empty text counts as absent: some registrars write empty texts.
 fn shown(
     value: Option<Value<'_, '_>>,
     name: &'static str,

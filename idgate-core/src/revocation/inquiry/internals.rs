@@ -1,4 +1,4 @@
-//! Questions about one certificate or one list, as test suites ask them.
+//! Questions about one certificate or one list, for test suites.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ use crate::trust::path::authenticate_below;
 use crate::trust::{TrustAnchor, TrustEntry};
 
 /// Whether the certificate `leaf`, directly below one of `roots`, is good by CRLs that its operator
-/// supplied, without the profile of ISO/IEC 18013-5: what certificate test suites exercise.
+/// supplied, without the profile of ISO/IEC 18013-5. Certificate test suites use this.
 pub fn is_good_by_crls(
     provider: &CryptoProvider,
     leaf: &[u8],
@@ -46,9 +46,9 @@ pub fn is_good_by_crls(
         .is_ok_and(|settled| settled == RevocationDetails::asked(false, true))
 }
 
-/// Whether `token` is the status list at `uri` of `issuer`, for an mdoc of its first root, and calls
-/// the credential at `idx` good: what tests of the parsers exercise. The revocation of the
-/// certificate that signed it is not part of it.
+/// Whether `token` is the status list at `uri` of `issuer`, for an mdoc of its first root, and says
+/// that the credential at `idx` is good. The revocation of the signer's certificate is not checked.
+/// Tests of the parsers use this.
 pub fn is_good_by_status_list(
     provider: &CryptoProvider,
     token: &[u8],
@@ -64,9 +64,9 @@ pub fn is_good_by_status_list(
     is_good(StatusListReference::new(idx, uri), token, voucher, &context)
 }
 
-/// Whether `token` is the identifier list at `uri` of `issuer`, for an mdoc of its first root, and does
-/// not have the credential's `identifier`: what tests of the parsers exercise. The revocation of the
-/// certificate that signed it is not part of it.
+/// Whether `token` is the identifier list at `uri` of `issuer`, for an mdoc of its first root, and
+/// does not have the credential's `identifier`. The revocation of the signer's certificate is not
+/// checked. Tests of the parsers use this.
 pub fn is_good_by_identifier_list(
     provider: &CryptoProvider,
     token: &[u8],

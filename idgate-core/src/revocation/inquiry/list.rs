@@ -1,5 +1,5 @@
-//! The status of one credential: its place in a status list or an identifier list, and whether the
-//! certificate that signed the list is good itself.
+//! The status of one credential: its place in a status list or an identifier list, and the status
+//! of the certificate that signed the list.
 
 use alloc::string::String;
 
@@ -14,20 +14,20 @@ use crate::error::{Reason, VerifyError};
 use crate::ids::CredentialFormat;
 use crate::trust::crl::VerifiedCrl;
 
-/// What is to be asked about one credential, and what came of it.
+/// The question about one credential, with its answer.
 #[derive(Clone, Debug)]
 pub(super) struct ListQuestion {
     reference: StatusListReference,
     /// `None`: a bare key signed the credential.
     voucher: Option<Voucher>,
-    /// What the list says about the credential.
+    /// The list's answer about the credential.
     answer: Option<Result<(), VerifyError>>,
-    /// Whether a status that cannot be had is accepted.
+    /// Whether a list that cannot be fetched is accepted as unknown.
     accepts_unknown: bool,
-    /// Whether nothing is known of the credential. `answer` has the reason then.
+    /// Whether the credential's status is unknown; `answer` then has the reason.
     is_unknown: bool,
     /// About the certificate that signed the list. `None`: a bare key did, it publishes nothing, or
-    /// it is that of the credential's own signer, which is asked anyway.
+    /// it is that of the credential's own signer, which is checked anyway.
     signer: Option<SignerQuestion>,
 }
 
@@ -40,29 +40,29 @@ impl ListQuestion {
         Self { reference, voucher, answer: None, accepts_unknown, is_unknown: false, signer: None }
     }
 
-    /// The list, as long as it was not asked.
+    /// The list, while it has not been requested.
     pub(super) fn need(&self) -> Option<Need> {
         let need = || Need::of_list(self.reference.kind(), &self.reference.uri, self.format());
         self.answer.is_none().then(need)
     }
 
-    /// Of the credential.
+    /// The format of the credential.
     fn format(&self) -> CredentialFormat {
         self.list_signer().format()
     }
 
-    /// The distribution points of the list's signer that were not asked yet.
+    /// The distribution points of the list's signer that were not requested yet.
     pub(super) fn open_points(&self) -> impl Iterator<Item = &String> {
         self.signer.iter().flat_map(SignerQuestion::open_points)
     }
 
-    /// What the list itself says, whatever became of its signer.
+    /// The answer of the list itself, whatever the status of its signer.
     #[cfg(feature = "internals")]
     pub(super) fn answer(&self) -> Option<&Result<(), VerifyError>> {
         self.answer.as_ref()
     }
 
-    /// Judges what came of `need`. `credentials_signer` is asked anyway.
+    /// Judges the answer to `need`. `credentials_signer` is checked anyway.
     pub(super) fn supply(
         &mut self,
         need: &Need,
@@ -101,9 +101,9 @@ impl ListQuestion {
         }
     }
 
-    /// Answers from a list that was authenticated before; `false`: it does not serve here. Once the answer is that the
-    /// status is unknown, a list from before counts against the credential alone: at whatever time it said that the
-    /// credential is not good, that is not accepted as unknown.
+    /// Answers from a list that was authenticated before; `false`: it cannot be used here. After
+    /// the status is found to be unknown, an earlier list can only count against the credential: if
+    /// it ever said that the credential is not good, this is not accepted as unknown.
     pub(super) fn reuse(
         &mut self,
         list: &VerifiedStatusList,
@@ -132,7 +132,7 @@ impl ListQuestion {
         true
     }
 
-    /// Judges what came from a distribution point of the list's signer.
+    /// Judges the answer from a distribution point of the list's signer.
     pub(super) fn supply_crl(
         &mut self,
         uri: &str,
@@ -151,7 +151,7 @@ impl ListQuestion {
         self.signer.as_mut().is_some_and(|signer| signer.reuse(uri, crl, context))
     }
 
-    /// What a list says counts when its signer is good.
+    /// The list's answer counts only if its signer is good.
     pub(super) fn settle(&self) -> Result<RevocationOutcome, VerifyError> {
         if let Some(signer) = &self.signer {
             signer.settle().map_err(|error| of_list_signer(&error))?;
@@ -191,8 +191,9 @@ impl ListQuestion {
         }
     }
 
-    /// A list whose time is over says nothing good. Where that is accepted, what it said of the credential and
-    /// of its signer must have been good: a status that was bad does not become unknown with time.
+    /// An expired list never makes a status good. Where an unknown status is accepted, the expired
+    /// list must have had good answers for the credential and for its signer: a bad status does not
+    /// become unknown with time.
     fn read_over(
         &mut self,
         list: &VerifiedStatusList,
@@ -208,7 +209,7 @@ impl ListQuestion {
     }
 }
 
-/// Nothing that a revoked certificate signed says anything about a credential.
+/// Statements signed by a revoked certificate never count.
 fn of_list_signer(error: &VerifyError) -> VerifyError {
     if error.reason == Reason::CertificateRevoked {
         return unknown("the certificate that signed the status list is revoked");

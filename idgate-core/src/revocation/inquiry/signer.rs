@@ -1,5 +1,5 @@
-//! Whether a signer is revoked, or a CA between it and its root: the CRLs of each one's issuer, from the operator or
-//! from its distribution points.
+//! Whether a signer, or a CA between it and its root, is revoked: the CRLs of each issuer, from the
+//! operator or from the distribution points.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
 use crate::trust::crl::{CrlIssuer, VerifiedCrl};
 
-/// The questions about a signer and about the CAs between it and its root, with the answers so far.
+/// The questions about a signer and the CAs between it and its root, with the answers so far.
 #[derive(Clone, Debug)]
 pub(super) struct SignerQuestion {
     signer: Option<CertificateQuestion>,
@@ -22,9 +22,9 @@ pub(super) struct SignerQuestion {
 struct CertificateQuestion {
     status: SignerStatus,
     issuer: Option<CrlIssuer>,
-    /// Distribution points that were not asked yet.
+    /// Distribution points that were not requested yet.
     open: Vec<String>,
-    /// The worst and the best so far.
+    /// The worst and the best answer so far.
     revoked: Option<VerifyError>,
     failed: Option<VerifyError>,
     good: bool,
@@ -46,7 +46,8 @@ impl SignerStatus {
 }
 
 impl SignerQuestion {
-    /// `None`: no certificate of the path publishes anything, and no CRL of the operator's is of one of their issuers.
+    /// `None`: no certificate of the path publishes a status, and none of the operator's CRLs is by
+    /// one of their issuers.
     pub(super) fn open(
         status: SignerStatus,
         context: &StatusContext<'_>,
@@ -69,12 +70,12 @@ impl SignerQuestion {
         self.signer.iter_mut().chain(&mut self.intermediates)
     }
 
-    /// The distribution points that were not asked yet.
+    /// The distribution points that were not requested yet.
     pub(super) fn open_points(&self) -> impl Iterator<Item = &String> {
         self.certificates().flat_map(|one| &one.open)
     }
 
-    /// Answers from a CRL that was authenticated before; `false`: it does not serve here.
+    /// Answers from a CRL that was authenticated before; `false`: it cannot be used here.
     pub(super) fn reuse(
         &mut self,
         uri: &str,
@@ -88,7 +89,7 @@ impl SignerQuestion {
         serves
     }
 
-    /// Judges the answer from `uri`, where a certificate asks for it. Gives back what it authenticated.
+    /// Judges the answer from `uri`, if a certificate requests it. Returns an authentic CRL.
     pub(super) fn supply(
         &mut self,
         uri: &str,
@@ -98,7 +99,7 @@ impl SignerQuestion {
         self.certificates_mut().fold(None, |known, one| one.supply(uri, what, context).or(known))
     }
 
-    /// Every certificate of the path has to be good; one that is revoked outweighs what is unknown of another.
+    /// Every certificate of the path must be good; a revoked one outweighs an unknown one.
     pub(super) fn settle(&self) -> Result<(), VerifyError> {
         let signer = self.signer.iter().map(CertificateQuestion::settle);
         let intermediates = self.intermediates.iter();
@@ -111,7 +112,7 @@ impl SignerQuestion {
 
 impl CertificateQuestion {
     /// `None`: the certificate publishes nothing. CRLs that the operator supplied for its issuer
-    /// replace the fetch, also when they are out of date.
+    /// replace the fetch, even if they are out of date.
     fn open(
         status: SignerStatus,
         context: &StatusContext<'_>,
@@ -130,7 +131,7 @@ impl CertificateQuestion {
         Ok(Some(question))
     }
 
-    /// With what the operator's CRLs say, and whether one of them is of the certificate's issuer.
+    /// Applies the operator's CRLs, and returns whether one of them is by the certificate's issuer.
     fn by_supplied_crls(
         status: SignerStatus,
         context: &StatusContext<'_>,
@@ -178,7 +179,7 @@ impl CertificateQuestion {
         self.issuer.is_some_and(|issuer| crl.is_of(&issuer))
     }
 
-    /// Takes `uri` off the open ones.
+    /// Removes `uri` from the open ones.
     fn takes(&mut self, uri: &str) -> bool {
         let before = self.open.len();
         self.open.retain(|open| open != uri);
@@ -225,8 +226,8 @@ impl CertificateQuestion {
         }
     }
 
-    /// Each distribution point has a list for all reasons, so one good list suffices (RFC 5280
-    /// 6.3.3), but every one is asked, and one that revokes outweighs all others.
+    /// Each distribution point has a list for all reasons, so one good list is enough (RFC 5280
+    /// 6.3.3). But every one is fetched, and one that revokes outweighs all others.
     fn settle(&self) -> Result<(), VerifyError> {
         match (&self.revoked, self.good && self.open.is_empty(), &self.failed) {
             (Some(revoked), _, _) => Err(revoked.clone()),

@@ -1,5 +1,5 @@
-//! The claims of a status list token, the same in JWT and CWT (draft 5.1, 5.2), and the rules on
-//! them.
+//! The claims of a status list token, which are the same in JWT and CWT (draft 5.1, 5.2), and their
+//! rules.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ pub(super) struct Claims {
 pub(super) enum Listed {
     /// A status for each place.
     Statuses {
-        /// Of each status, as received.
+        /// Bits for each status, as received.
         bits: u64,
         /// zlib, as received.
         lst: Vec<u8>,
@@ -39,28 +39,28 @@ pub(super) enum Listed {
 }
 
 impl Claims {
-    /// Draft 8.3: the token is about this list, and its time has begun.
+    /// Draft 8.3: the token is for this list, and is already valid.
     pub(super) fn check(&self, uri: &str, now: UnixMillis) -> Result<(), VerifyError> {
         if self.sub != uri {
             return Err(unknown("sub of the status list token is not the credential's uri"));
         }
         let ahead = |date: UnixMillis| date > now.plus(CLOCK_SKEW_MS);
         if ahead(self.iat) || self.nbf.is_some_and(ahead) {
-            return Err(unknown("iat or nbf of the status list token is ahead"));
+            return Err(unknown("iat or nbf of the status list token is in the future"));
         }
         Ok(())
     }
 
-    /// Draft 8.3: whether the time of the token, which ends at `end`, is over, and why.
+    /// Draft 8.3: whether the token, which ends at `end`, has expired, and why.
     pub(super) fn over(&self, end: UnixMillis, now: UnixMillis) -> Option<VerifyError> {
         let is_over = end.plus(CLOCK_SKEW_MS) <= now;
         is_over.then_some(unknown(match self.exp {
-            Some(_) => "exp of the status list token is past",
+            Some(_) => "exp of the status list token is in the past",
             None => "the status list token has no exp and is older than the entry allows",
         }))
     }
 
-    /// When it stops to say anything: `exp`, or what the trust entry allows after `iat`.
+    /// When it expires: `exp`, or the age that the trust entry allows after `iat`.
     pub(super) fn end(&self, max_age_days: u32) -> UnixMillis {
         self.exp.unwrap_or_else(|| self.iat.plus(DAY_MS.saturating_mul(max_age_days.into())))
     }
@@ -72,7 +72,7 @@ impl Claims {
     }
 }
 
-/// Milliseconds from a number of seconds that is not a whole one. `as` saturates.
+/// Milliseconds from a fractional number of seconds. `as` saturates.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(super) fn millis(secs: f64) -> Option<u64> {
     secs.is_finite().then_some((secs * 1000.0) as u64)

@@ -1,6 +1,6 @@
-//! Status list tokens as CWT (draft 5.2): a COSE_Sign1 with tag 18, its type in the protected
-//! header, signed by a certificate in `x5chain`. Identifier lists are the same with another type and
-//! another claim (ISO/IEC 18013-5 second edition 12.3.6).
+//! Status list tokens as CWT (draft 5.2): a COSE_Sign1 with tag 18 and its type in the protected
+//! header, signed by a certificate in `x5chain`. Identifier lists have the same form, with another
+//! type and another claim (ISO/IEC 18013-5 second edition 12.3.6).
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -38,7 +38,7 @@ pub(super) fn is_cwt(token: &[u8]) -> bool {
     token.first() == Some(&TAG_18)
 }
 
-/// The claims of a token that a certificate signed, and which.
+/// The claims of a token that a certificate signed, and that certificate.
 pub(super) fn authenticate(
     token: &[u8],
     kind: ListKind,
@@ -55,7 +55,7 @@ pub(super) fn authenticate(
 
     let mut tape = match kind {
         ListKind::Statuses => Tape::default(),
-        // The signer is known by now, so a long list may take its memory.
+        // The signer is authenticated here, so a long list may take its memory.
         ListKind::Identifiers => Tape::for_list(payload.len(), MAX_IDENTIFIER_LIST_ITEMS),
     };
     let claims = tape.parse(payload).map_err(|error| match (kind, error) {
@@ -111,7 +111,7 @@ fn verify_signature(
     Ok(SignedBy::certificate(&path, taken_by))
 }
 
-/// Draft 5.2. A claim of a wrong type is never taken for an absent one.
+/// Draft 5.2. A claim of a wrong type never counts as absent.
 fn read_claims(claims: Value<'_, '_>, kind: ListKind) -> Result<Claims, VerifyError> {
     let list = match kind {
         ListKind::Statuses => read_statuses(claims)?,
@@ -150,7 +150,7 @@ fn read_statuses(claims: Value<'_, '_>) -> Result<Listed, VerifyError> {
     })
 }
 
-/// ISO/IEC 18013-5 second edition 12.3.6.4. A token is of one kind.
+/// ISO/IEC 18013-5 second edition 12.3.6.4. A token has one kind of list.
 fn read_identifiers(claims: Value<'_, '_>) -> Result<Listed, VerifyError> {
     if claims.get_label(STATUS_LIST).is_some() {
         return Err(unknown("the identifier list token has a status list as well"));

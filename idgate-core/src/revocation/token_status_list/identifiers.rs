@@ -1,5 +1,5 @@
-//! Identifier lists (ISO/IEC 18013-5 second edition 12.3.6.4): the identifiers of all mdocs that are
-//! revoked.
+//! Identifier lists (ISO/IEC 18013-5 second edition 12.3.6.4): the identifiers of all revoked
+//! mdocs.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,15 +9,15 @@ use crate::codec::cbor::Value;
 use crate::error::VerifyError;
 use crate::work;
 
-/// The identifiers that a list revokes.
+/// The identifiers in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Identifiers {
     sorted: Vec<Box<[u8]>>,
 }
 
 impl Identifiers {
-    /// From the IdentifierList claim: `identifiers` maps byte strings to maps. Those maps are for
-    /// future use. A key or value of another type is never taken for an absent one.
+    /// Reads the IdentifierList claim: `identifiers` maps byte strings to maps. Those maps are
+    /// reserved for future use. A key or value of another type never counts as absent.
     pub(super) fn read(list: Value<'_, '_>) -> Result<Self, VerifyError> {
         let entries = list
             .get("identifiers")
@@ -38,7 +38,7 @@ impl Identifiers {
         Ok(Self { sorted })
     }
 
-    /// Whether the list revokes the mdoc of this identifier.
+    /// Whether the list revokes the mdoc with this identifier.
     pub(super) fn contains(&self, identifier: &[u8]) -> bool {
         self.sorted.binary_search_by(|own| (**own).cmp(identifier)).is_ok()
     }
@@ -50,7 +50,7 @@ impl Identifiers {
         bytes.fold(0, |sum, len| sum.saturating_add(len).saturating_add(each))
     }
 
-    /// How many there are.
+    /// The number of identifiers.
     pub(super) fn len(&self) -> usize {
         self.sorted.len()
     }

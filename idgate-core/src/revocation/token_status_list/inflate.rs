@@ -1,5 +1,5 @@
-//! zlib (RFC 1950) with a bound on what comes out. The bound is met while inflating, so that a bomb
-//! costs no more than the bound.
+//! zlib (RFC 1950) with a limit on the output. The limit is checked while inflating, so that a bomb
+//! costs no more than the limit.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -17,12 +17,12 @@ use crate::limits::MAX_STATUS_LIST_BYTES;
 use crate::work;
 
 const FLAGS: u32 = TINFL_FLAG_PARSE_ZLIB_HEADER | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-/// Room at first: lists of revoked credentials are mostly zeros and shrink to a hundredth.
+/// Initial capacity: lists of revoked credentials are mostly zeros and compress to a hundredth.
 const FIRST_BYTES: usize = 16 * 1024;
-/// One byte beyond the bound shows that the bound is passed.
+/// One byte beyond the limit shows that it is exceeded.
 const LAST_BYTES: usize = MAX_STATUS_LIST_BYTES + 1;
 
-/// Inflates exactly one zlib stream; its checksum must be right and nothing may follow.
+/// Inflates exactly one zlib stream; its checksum must be correct and nothing may follow.
 pub(super) fn zlib(mut deflated: &[u8]) -> Result<Vec<u8>, VerifyError> {
     let mut state = Box::<DecompressorOxide>::default();
     let mut out = vec![0; deflated.len().saturating_mul(2).clamp(FIRST_BYTES, LAST_BYTES)];
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_back_what_was_deflated() {
+    fn inflates_deflated_data() {
         let noise: Vec<u8> =
             (0u32..100_000).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for plain in [&b""[..], b"\xb9\xa3", &noise, &[0; 300_000]] {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_32_mib_is_the_largest() {
+    fn a_list_has_at_most_32_mib() {
         let largest = compress_to_vec_zlib(&vec![0; MAX_STATUS_LIST_BYTES], 1);
         assert_eq!(zlib(&largest).unwrap().len(), MAX_STATUS_LIST_BYTES);
         let bomb = compress_to_vec_zlib(&vec![0; MAX_STATUS_LIST_BYTES + 1], 1);

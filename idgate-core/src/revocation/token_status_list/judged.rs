@@ -1,16 +1,16 @@
-//! Lists that were judged, and later copies of them.
+//! Judged lists, and later copies of them.
 
 use super::super::context::StatusContext;
 use super::{ListSigner, VerifiedStatusList};
 use crate::error::VerifyError;
 use crate::ids::IssuerId;
 
-/// An authentic list in which everything was checked.
+/// An authentic list that was fully checked.
 #[derive(Debug)]
 pub(in crate::revocation) enum Judged {
-    /// It says something now.
+    /// It is in force.
     Current(VerifiedStatusList),
-    /// Its time is over, for that reason.
+    /// It has expired, for this reason.
     Over(VerifiedStatusList, VerifyError),
 }
 
@@ -25,8 +25,8 @@ impl VerifiedStatusList {
         self.binding.livemode
     }
 
-    /// A later copy of it, judged for the same credentials. `None`: that cannot be used at the time of
-    /// `context`, or is older than this one.
+    /// Judges a later copy of it for the same credentials. `None`: the copy cannot be used at the
+    /// time of `context`, or is older than this one.
     pub(in crate::revocation) fn renewed(
         &self,
         token: &[u8],

@@ -1,5 +1,5 @@
-//! Status list tokens as JWT (draft 5.1): `typ` `statuslist+jwt`, signed by a key of the trust entry
-//! or by a certificate in `x5c`.
+//! Status list tokens as JWT (draft 5.1): `typ` `statuslist+jwt`, signed by a key of the trust
+//! entry or by a certificate in `x5c`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,13 +18,13 @@ use crate::trust::TrustedKey;
 
 const TYPES: &[&str] = &["statuslist+jwt"];
 
-/// The claims of a token that the right signer made, and which.
+/// The claims of a token by an accepted signer, and that signer.
 pub(super) fn authenticate(
     token: &[u8],
     signer: ListSigner<'_>,
     context: &StatusContext<'_>,
 ) -> Result<(Claims, SignedBy), VerifyError> {
-    // A file served as it is may end in a line feed.
+    // A static file may end with a line feed.
     let text = core::str::from_utf8(token.trim_ascii()).map_err(|_| not_jwt())?;
     let jws = CompactJws::split(text).map_err(|_| not_jwt())?;
     if jws.header.len() > MAX_STATUS_HEADER_CHARS {
@@ -64,7 +64,8 @@ fn verify_signature(
     match signer {
         ListSigner::IssuerKey => match by_issuer_key(&header, alg, message, signature, context) {
             Ok(()) => Ok(SignedBy::IssuerKey),
-            // Whoever names roots for status lists means them for lists of bare keys as well.
+            // An operator who names roots for status lists means them for lists of bare keys as
+            // well.
             Err(_)
                 if header_json.get("x5c").is_some() && !context.issuer.status_roots.is_empty() =>
             {
@@ -96,7 +97,7 @@ fn by_certificate(
     Ok(SignedBy::certificate(&path, taken_by))
 }
 
-/// As for the credential itself: the trusted keys decide, `kid` picks among them.
+/// The same rule as for the credential itself: the trusted keys decide, `kid` selects among them.
 fn by_issuer_key(
     header: &Header<'_>,
     alg: Alg,
@@ -119,7 +120,7 @@ fn by_issuer_key(
         .ok_or(unknown("no trusted key of the issuer signed the status list token"))
 }
 
-/// The certificates of `x5c`, which has to be there.
+/// The certificates of `x5c`, which must be present.
 fn x5c(header: Value<'_, '_>) -> Result<Vec<Vec<u8>>, VerifyError> {
     let chain = jose::x5c(header).and_then(|chain| chain.ok_or(X5cError::Malformed));
     chain.map_err(|error| {
@@ -130,7 +131,7 @@ fn x5c(header: Value<'_, '_>) -> Result<Vec<Vec<u8>>, VerifyError> {
     })
 }
 
-/// Draft 5.1. A claim of a wrong type is never taken for an absent one.
+/// Draft 5.1. A claim of a wrong type never counts as absent.
 fn read_claims(payload: Value<'_, '_>) -> Result<Claims, VerifyError> {
     let list =
         payload.get("status_list").ok_or(unknown("the status list token has no status_list"))?;

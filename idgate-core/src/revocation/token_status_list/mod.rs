@@ -1,8 +1,8 @@
 //! Token Status List (draft-ietf-oauth-status-list): one compressed array of small numbers for many
-//! credentials, in a token that a signer of the credential may sign. An identifier list
-//! (ISO/IEC 18013-5 second edition 12.3.6) has the identifiers of revoked mdocs instead, and keeps the same
-//! rules. Nothing is inflated before the signature verified, and whatever is wrong with a list
-//! makes the status unknown.
+//! credentials, in a token that a signer of the credential may sign. An identifier list (ISO/IEC
+//! 18013-5 second edition 12.3.6) has the identifiers of revoked mdocs instead, and follows the
+//! same rules. Nothing is inflated before the signature is verified, and any fault of a list makes
+//! the status unknown.
 
 mod claims;
 mod cwt;
@@ -33,20 +33,20 @@ use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
 use crate::trust::snapshot::SameTrust;
 
-/// The place of a credential's status: `status_list` of its `status` (draft 6), or `identifier_list`
-/// (ISO/IEC 18013-5 second edition 12.3.6).
+/// The place of a credential's status: `status_list` of its `status` (draft 6), or
+/// `identifier_list` (ISO/IEC 18013-5 second edition 12.3.6).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StatusListReference {
     /// Place in the list.
     pub(crate) place: Place,
-    /// Where the token is, and its `sub`.
+    /// The URI of the token, which is also its `sub`.
     pub(crate) uri: String,
 }
 
 /// A credential's place in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Place {
-    /// Of its status in a status list.
+    /// The index of its status in a status list.
     Index(u64),
     /// The identifier that the issuer adds to an identifier list when it revokes the credential.
     Identifier(Vec<u8>),
@@ -61,17 +61,17 @@ pub(crate) enum ListKind {
     Identifiers,
 }
 
-/// Who may sign the status list of a credential (draft 11.3): whoever may sign the credential, or
-/// stands below a root that the trust entry names for it.
+/// The accepted signers of a credential's status list (draft 11.3): those that may sign the
+/// credential, or that are below a root that the trust entry names for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ListSigner<'v> {
-    /// Of a credential that a bare key signed: a key of the trust entry.
+    /// For a credential signed by a bare key: a key of the trust entry.
     IssuerKey,
-    /// Of a credential that a certificate signed: one below what vouched for it.
+    /// For a credential signed by a certificate: a certificate below the same anchor.
     Certificate(&'v Voucher),
 }
 
-/// Who signed a status list.
+/// The signer of a status list.
 #[derive(Clone, Debug)]
 enum SignedBy {
     /// A key of the trust entry.
@@ -82,7 +82,7 @@ enum SignedBy {
 
 #[derive(Clone, Debug)]
 struct Certified {
-    /// Of the root that it stands below, or of the pinned signer that it is.
+    /// The hash of the root above it, or of the pinned signer itself.
     anchor_sha256: [u8; 32],
     taken_by: TakenBy,
     not_before: UnixMillis,
@@ -90,8 +90,8 @@ struct Certified {
     status: SignerStatus,
 }
 
-/// A status list token of which signature, subject and dates were checked, inflated. It serves
-/// the trust entry and the trust snapshot that it was checked against, and no other.
+/// A status list token with verified signature, subject and dates, inflated. It can be used only
+/// with the trust entry and the trust snapshot that it was checked against.
 #[derive(Clone)]
 pub struct VerifiedStatusList {
     uri: String,
@@ -99,9 +99,9 @@ pub struct VerifiedStatusList {
     issued_at: UnixMillis,
     fresh_until: UnixMillis,
     expires_at: UnixMillis,
-    /// Of the credentials that it was judged for: other formats have other signers.
+    /// The format of the credentials that it was judged for: other formats have other signers.
     format: CredentialFormat,
-    /// The voucher of the first of them; `None`: a bare key.
+    /// The anchor of the first of them; `None`: a bare key.
     voucher: Option<Voucher>,
     binding: Binding,
     signed_by: SignedBy,
@@ -114,7 +114,7 @@ enum Content {
     Identifiers(Identifiers),
 }
 
-/// What a verified list may be used for.
+/// The restrictions on the use of a verified list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Binding {
     issuer_id: IssuerId,
@@ -127,19 +127,19 @@ struct Binding {
 struct Bits(u8);
 
 impl StatusListReference {
-    /// From the `status_list` object of a JWT payload. `None`: it cannot be followed.
+    /// Reads the `status_list` object of a JWT payload. `None`: it cannot be used.
     pub(crate) fn from_json(status_list: json::Value<'_, '_>) -> Option<Self> {
         let idx = status_list.get("idx")?.as_u64()?;
         Self::new(idx, &status_list.get("uri")?.as_str()?)
     }
 
-    /// From the `status_list` map of an MSO. `None`: it cannot be followed.
+    /// Reads the `status_list` map of an MSO. `None`: it cannot be used.
     pub(crate) fn from_cbor(status_list: cbor::Value<'_, '_>) -> Option<Self> {
         let idx = status_list.get("idx")?.as_u64()?;
         Self::new(idx, &status_list.get("uri")?.as_text()?)
     }
 
-    /// From the `identifier_list` map of an MSO. `None`: it cannot be followed.
+    /// Reads the `identifier_list` map of an MSO. `None`: it cannot be used.
     pub(crate) fn from_identifier_list(identifier_list: cbor::Value<'_, '_>) -> Option<Self> {
         let identifier = identifier_list.get("id")?.as_bytes()?;
         Self::of_identifier(&identifier, &identifier_list.get("uri")?.as_text()?)
@@ -156,7 +156,7 @@ impl StatusListReference {
         is_fetchable(uri).then(|| Self { place, uri: uri.into() })
     }
 
-    /// Of the list.
+    /// The kind of the list.
     pub(crate) fn kind(&self) -> ListKind {
         match self.place {
             Place::Index(_) => ListKind::Statuses,
@@ -175,7 +175,7 @@ impl Bits {
 }
 
 impl VerifiedStatusList {
-    /// Authenticates the token of that kind at `uri`.
+    /// Authenticates the token of this kind at `uri`.
     pub(super) fn verify_kind(
         kind: ListKind,
         token: &[u8],
@@ -198,7 +198,7 @@ impl VerifiedStatusList {
     ) -> Result<Judged, VerifyError> {
         check_size(token)?;
         let (claims, signed_by) = match signer {
-            // The list of an SD-JWT VC is a JWT, whoever signs it (SD-JWT VC on `status`).
+            // The list of an SD-JWT VC is a JWT, whichever signer it has (SD-JWT VC on `status`).
             ListSigner::Certificate(voucher)
                 if signer.format() == CredentialFormat::Mdoc && cwt::is_cwt(token) =>
             {
@@ -209,8 +209,8 @@ impl VerifiedStatusList {
         Self::accept(claims, uri, signer, signed_by, context)
     }
 
-    /// Authenticates the identifier list token at `uri`, which is a CWT and of mdocs (ISO/IEC 18013-5
-    /// second edition 12.3.6.4).
+    /// Authenticates the identifier list token at `uri`, which is a CWT and only for mdocs (ISO/IEC
+    /// 18013-5 second edition 12.3.6.4).
     fn judge_identifiers(
         token: &[u8],
         uri: &str,
@@ -272,29 +272,30 @@ impl VerifiedStatusList {
         })
     }
 
-    /// Where it was fetched from.
+    /// The URI that it was fetched from.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Of the credentials that it was judged for.
+    /// The format of the credentials that it was judged for.
     pub(super) fn format(&self) -> CredentialFormat {
         self.format
     }
 
-    /// Until when it need not be fetched again: the fetch plus `ttl`, at most `exp` (draft 13.7).
-    /// A token with neither is not to be kept.
+    /// The time until which it need not be fetched again: the fetch plus `ttl`, at most `exp`
+    /// (draft 13.7). A token with neither must not be cached.
     pub fn fresh_until(&self) -> UnixMillis {
         self.fresh_until
     }
 
-    /// Its `exp`, or without one the time for which the trust entry lets it count: from then on it
-    /// says nothing, whatever the state of its source.
+    /// Its `exp`, or without one the age that the trust entry allows. From then on it is no longer
+    /// valid, whatever the state of its source.
     pub fn expires_at(&self) -> Option<UnixMillis> {
         Some(self.expires_at)
     }
 
-    /// What is known of the certificate that signed it, for its revocation; `None`: a bare key did.
+    /// The facts needed to check whether the certificate that signed it is revoked; `None`: a bare
+    /// key signed it.
     pub(super) fn signer(&self) -> Option<&SignerStatus> {
         match &self.signed_by {
             SignedBy::IssuerKey => None,
@@ -316,14 +317,14 @@ impl VerifiedStatusList {
         }
     }
 
-    /// Whether it says something about a credential of this trust entry now.
+    /// Whether it can be used now for a credential of this trust entry.
     pub(super) fn serves(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
         self.is_for(signer, context)
             && self.signed_by.may_sign_at(context.now)
             && context.now < self.expires_at
     }
 
-    /// Whether it is of a signer that may say so of this credential, at whatever time.
+    /// Whether its signer is accepted for this credential, at any time.
     pub(super) fn is_for(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
         let voucher = signer.voucher();
         let is_signed_rightly = match &self.signed_by {
@@ -335,8 +336,8 @@ impl VerifiedStatusList {
         is_signed_rightly && self.format == signer.format() && self.binding == Binding::of(context)
     }
 
-    /// The status at `idx`, least significant bits first (draft 4.1); `None` past the end, and in an
-    /// identifier list, which has no places.
+    /// The status at `idx`, least significant bits first (draft 4.1); `None` past the end, and in
+    /// an identifier list, which has no places.
     pub fn status(&self, idx: u64) -> Option<u8> {
         let Content::Statuses { bits, statuses } = &self.content else { return None };
         let per_byte = 8 / bits.0;
@@ -364,7 +365,7 @@ impl VerifiedStatusList {
         }
     }
 
-    /// What the list says about the credential at `idx` (draft 7.1, decisions 7).
+    /// The list's answer about the credential at `idx` (draft 7.1, decisions 7).
     pub(super) fn check(&self, idx: u64) -> Result<(), VerifyError> {
         let refuse = |reason, detail| Err(VerifyError::new(reason, Check::Status, detail));
         match self.status(idx) {
@@ -387,7 +388,7 @@ fn check_size(token: &[u8]) -> Result<(), VerifyError> {
 }
 
 impl<'v> ListSigner<'v> {
-    /// The voucher of the credential; `None`: a bare key.
+    /// The anchor of the credential; `None`: a bare key.
     fn voucher(self) -> Option<&'v Voucher> {
         match self {
             Self::IssuerKey => None,
@@ -395,7 +396,7 @@ impl<'v> ListSigner<'v> {
         }
     }
 
-    /// Of the credentials whose list it is.
+    /// The format of the list's credentials.
     pub(super) fn format(&self) -> CredentialFormat {
         match self {
             Self::IssuerKey => CredentialFormat::SdJwtVc,
@@ -415,7 +416,7 @@ impl SignedBy {
         }))
     }
 
-    /// A bare key has no dates.
+    /// A bare key has no validity period.
     fn may_sign_at(&self, at: UnixMillis) -> bool {
         match self {
             Self::IssuerKey => true,

@@ -1,5 +1,5 @@
-//! What a certificate may measure. It is looked at in one pass over the bytes, before anything is
-//! parsed: whoever sends a certificate is a stranger until a signature on it is good.
+//! Size limits for certificates. They are checked in one pass over the bytes, before parsing: a
+//! certificate is untrusted until a signature on it is verified.
 
 use super::CertificateError;
 use crate::codec::der::{self, Reader};
@@ -10,7 +10,7 @@ const MANY_EXTENSIONS: CertificateError = CertificateError::limit("has more than
 const MANY_ELEMENTS: CertificateError =
     CertificateError::limit("has more than 1024 elements of DER");
 
-/// Whether a TBSCertificate (RFC 5280 4.1) keeps within the limits. `None`: it is none.
+/// Whether a TBSCertificate (RFC 5280 4.1) is within the limits. `None`: the bytes are not one.
 pub(super) fn check(tbs: &[u8]) -> Option<Result<(), CertificateError>> {
     let mut fields = Reader::within(tbs, der::SEQUENCE)?;
     fields.optional(der::context(0));
@@ -42,7 +42,7 @@ pub(super) fn check(tbs: &[u8]) -> Option<Result<(), CertificateError>> {
     Some(if elements > MAX_CERTIFICATE_ELEMENTS { Err(MANY_ELEMENTS) } else { Ok(()) })
 }
 
-/// The elements in an extension's value, which stands in an OCTET STRING at its end.
+/// The elements in an extension's value, which is in an OCTET STRING at its end.
 fn count_in_value(mut extension: Reader<'_>) -> usize {
     let mut value: &[u8] = &[];
     while let Some(field) = extension.next() {
@@ -51,8 +51,8 @@ fn count_in_value(mut extension: Reader<'_>) -> usize {
     count(value)
 }
 
-/// The elements in `bytes`, those inside of others included. What cannot be read counts as if it
-/// were full of the shortest ones.
+/// The elements in `bytes`, including nested ones. Unreadable bytes count as if they were full of
+/// the shortest elements.
 fn count(bytes: &[u8]) -> usize {
     const CONSTRUCTED: u8 = 0x20;
     let mut elements = 0usize;
@@ -93,7 +93,7 @@ mod tests {
         Certificate::parse(&builder.sign(&root().key)).map(drop)
     }
 
-    /// A sample with as many unknown extensions as make `count` in all.
+    /// A sample with enough unknown extensions for `count` in total.
     fn with_extensions(count: usize) -> CertificateBuilder {
         let own = root().builder.extensions.len();
         (own..count).fold(root().builder, |builder, at| {
@@ -105,7 +105,7 @@ mod tests {
     fn a_certificate_has_at_most_16_kib() {
         let padded = |bytes| root().builder.set("1.2.3.4", false, tlv(4, &[&vec![0; bytes]]));
         let overhead = padded(0x1000).sign(&root().key).len() - 0x1000;
-        // ECDSA signatures differ in length by a few bytes.
+        // The length of ECDSA signatures varies by a few bytes.
         assert_eq!(parse(&padded(16 * 1024 - overhead - 8)), Ok(()));
         assert_eq!(parse(&padded(16 * 1024 - overhead + 8)), Err(TOO_LARGE));
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_full_of_elements() {
+    fn unreadable_bytes_count_as_full_of_elements() {
         assert_eq!(count(&[]), 0);
         assert_eq!(count(&sequence(&[&oid("1.2.3"), &sequence(&[])])), 3);
         assert_eq!(count(&[0x30, 0x80, 0, 0]), 2);

@@ -1,7 +1,7 @@
-//! A CRL as received: structure and extensions, nothing authenticated; the entries are read only
-//! once its signature is good. The strict reader reads all of it, and leaves only the two forms of
-//! time to x509-parser, whose own parser of CRLs takes a list of revoked certificates that it
-//! cannot read for an absent one.
+//! A CRL as received: structure and extensions, unauthenticated. The entries are read only after
+//! the signature is verified. The strict reader reads the whole list, except the two time formats,
+//! which x509-parser reads. That crate's own CRL parser treats an unreadable list of revoked
+//! certificates as absent.
 
 use alloc::vec::Vec;
 
@@ -57,7 +57,7 @@ struct Extension<'a> {
     value: &'a [u8],
 }
 
-/// The extensions of the list that are read.
+/// The extensions of the list that matter here.
 struct ListExtensions<'a> {
     authority_key: &'a [u8],
     numbered: bool,
@@ -129,7 +129,7 @@ fn time(tlv: Tlv<'_>) -> Option<UnixMillis> {
     u64::try_from(time.timestamp()).ok().map(UnixMillis::from_secs)
 }
 
-/// RFC 5280 5.1.2.5 requires it, and without it a list would be good for ever.
+/// RFC 5280 5.1.2.5 requires it, and without it a list would be valid forever.
 fn next_update(list: &mut Reader<'_>) -> Result<UnixMillis, CrlError> {
     let found = match list.optional(UTC_TIME) {
         None => list.optional(GENERALIZED_TIME),
@@ -151,10 +151,10 @@ fn serial<'a>(mut entry: Reader<'a>) -> Result<&'a [u8], CrlError> {
     if entry.is_empty() { Ok(der::without_leading_zeros(serial)) } else { Err(NOT_A_CRL) }
 }
 
-/// One critical extension that is not known spoils the whole list: it could change what other
-/// entries mean, as certificateIssuer does (RFC 5280 5.3). The reason changes nothing:
-/// removeFromCRL has a meaning in delta CRLs only (5.3.1), and in a complete list nobody becomes
-/// good by being listed.
+/// An unknown critical extension in an entry makes the whole list unusable: it could change the
+/// meaning of other entries, as certificateIssuer does (RFC 5280 5.3). The reason code is ignored.
+/// removeFromCRL has a meaning in delta CRLs only (5.3.1), and being on a complete list never makes
+/// a certificate good.
 fn check_entry_extensions(found: Tlv<'_>) -> Result<(), CrlError> {
     for extension in extensions(found)? {
         match extension.oid {
@@ -169,8 +169,8 @@ fn check_entry_extensions(found: Tlv<'_>) -> Result<(), CrlError> {
     Ok(())
 }
 
-/// The list's own extensions (RFC 5280 5.2): AuthorityKeyIdentifier and CRLNumber are required and
-/// not critical.
+/// The list's own extensions (RFC 5280 5.2): AuthorityKeyIdentifier and CRLNumber must not be
+/// critical, and the first is required.
 fn list_extensions<'a>(list: &mut Reader<'a>) -> Result<ListExtensions<'a>, CrlError> {
     let (mut authority_key, mut numbered, mut scope) = (None, false, Vec::new());
     let tagged = list.optional(der::context(0)).ok_or(CrlError("has no extensions"))?;
@@ -194,7 +194,7 @@ fn list_extensions<'a>(list: &mut Reader<'a>) -> Result<ListExtensions<'a>, CrlE
     Ok(ListExtensions { authority_key, numbered, scope })
 }
 
-/// Extensions, each type once (RFC 5280 4.2). `found` is the SEQUENCE of them.
+/// Extensions, each type once (RFC 5280 4.2). `found` is their SEQUENCE.
 fn extensions<'a>(found: Tlv<'a>) -> Result<Vec<Extension<'a>>, CrlError> {
     let mut reader = Reader::new(found.content);
     let mut all: Vec<Extension<'a>> = Vec::new();
@@ -222,7 +222,7 @@ fn extension<'a>(mut inner: Reader<'a>) -> Option<Extension<'a>> {
     inner.is_empty().then_some(Extension { oid, critical, value })
 }
 
-/// The one element that `input` consists of.
+/// The only element in `input`.
 fn sole(input: &[u8], tag: u8) -> Result<Tlv<'_>, CrlError> {
     let mut reader = Reader::new(input);
     reader.element(tag).filter(|_| reader.is_empty()).ok_or(NOT_A_CRL)
@@ -234,7 +234,7 @@ fn key_identifier(value: &[u8]) -> Result<Option<&[u8]>, CrlError> {
     Ok(identifier.optional(0x80).map(|tlv| tlv.content))
 }
 
-/// IssuingDistributionPoint (RFC 5280 5.2.5): the whole list of one issuer, for the distribution
+/// IssuingDistributionPoint (RFC 5280 5.2.5): a complete list of one issuer, for the distribution
 /// points that it names.
 fn issuing_distribution_point(value: &[u8]) -> Result<Vec<&str>, CrlError> {
     const ONLY_USER_CERTS: u8 = 0x81;

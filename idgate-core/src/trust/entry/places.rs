@@ -1,5 +1,5 @@
-//! Where things stand in an entry, so that what a long trusted list brings is not looked through for each
-//! credential. Whatever is found here is judged as if everything had been looked at.
+//! Indexes into a trust entry, so that the certificates of a long trusted list are not searched for
+//! each credential. The result is the same as that of a full search.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -12,8 +12,8 @@ use crate::trust::anchors::TrustAnchor;
 use crate::trust::listing::{ListedBy, TrustServiceProvider};
 use crate::trust::pinned_signer::PinnedSigner;
 
-/// Of an entry that cannot change any more. A copy of it can, so that a copy has none: there everything
-/// is looked at.
+/// The index of an entry that can no longer change. A copy of an entry may change, so it has no
+/// index and is searched in full.
 #[derive(Default)]
 pub(in crate::trust) struct Places(Option<Known>);
 
@@ -23,7 +23,7 @@ struct Known {
     /// By their DER.
     pinned_signers: Index<Arc<[u8]>>,
     sd_jwt_signers: Index<Arc<[u8]>>,
-    /// By the place of each provider in its list; `None`: the operator alone named them.
+    /// By each provider's place in its list; `None`: named by the operator.
     status_roots: Index<Option<usize>>,
     status_signers: Index<Option<usize>>,
 }
@@ -48,7 +48,7 @@ impl Clone for Places {
 }
 
 impl Places {
-    /// Of an entry that nobody changes from here on.
+    /// Builds the index of an entry that no longer changes.
     pub(in crate::trust) fn of(entry: &TrustEntry) -> Self {
         let der = |signer: &PinnedSigner| Vec::from([signer.shared_der()]);
         Self(Some(Known {
@@ -62,10 +62,11 @@ impl Places {
     }
 }
 
-/// What of an entry may count in sessions of a mode: of what [`TrustEntry::roots_for`] and its like give,
-/// in their order. Without places that is everything.
+/// The part of an entry that may matter in sessions of a mode: a subset of what
+/// [`TrustEntry::roots_for`] and similar methods return, in their order. Without an index it is all
+/// of it.
 impl TrustEntry {
-    /// Roots of mdocs that have one of these names.
+    /// Roots for mdocs with one of these names.
     pub(in crate::trust) fn roots_named(
         &self,
         names: &[Vec<u8>],
@@ -75,7 +76,7 @@ impl TrustEntry {
         self.serving(named.into_iter(), livemode)
     }
 
-    /// Roots of SD-JWT VC issuers that have one of these names.
+    /// Roots for SD-JWT VC issuers with one of these names.
     pub(in crate::trust) fn sd_jwt_roots_named(
         &self,
         names: &[Vec<u8>],
@@ -85,7 +86,7 @@ impl TrustEntry {
         self.serving(pick(&self.sd_jwt_roots, known, names).into_iter(), livemode)
     }
 
-    /// Roots of mdocs, or else of SD-JWT VC issuers, with this hash.
+    /// Roots for mdocs, or for SD-JWT VC issuers, with this hash.
     pub(crate) fn roots_hashed(
         &self,
         of_mdoc: bool,
@@ -100,7 +101,7 @@ impl TrustEntry {
         self.serving(hashed.into_iter(), livemode)
     }
 
-    /// Signers of mdocs, or else of SD-JWT VCs, with this certificate.
+    /// Signers of mdocs, or of SD-JWT VCs, with this certificate.
     pub(crate) fn signers_with(
         &self,
         of_mdoc: bool,
@@ -131,7 +132,8 @@ impl TrustEntry {
         is_named || self.signers_with(of_mdoc, leaf, in_test_mode).any(is_sample)
     }
 
-    /// Roots for status lists that the operator named, or that a list names for one of these providers.
+    /// Roots for status lists that the operator named, or that a list names for one of these
+    /// providers.
     pub(crate) fn status_roots_of(
         &self,
         by: Option<&ListedBy>,
@@ -142,7 +144,7 @@ impl TrustEntry {
         named.filter(move |root| root.serves_mode(livemode))
     }
 
-    /// The same of signers of status lists.
+    /// The same for signers of status lists.
     pub(crate) fn status_signers_of(
         &self,
         by: Option<&ListedBy>,
@@ -171,7 +173,7 @@ impl OfRoots {
     }
 }
 
-/// Nobody's, and those of the providers.
+/// Those that the operator named, and those of the providers.
 fn of(by: Option<&ListedBy>) -> Vec<Option<usize>> {
     let providers = by.into_iter().flat_map(|by| &by.providers);
     providers.map(|provider| Some(provider.place)).chain([None]).collect()

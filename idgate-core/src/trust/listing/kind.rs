@@ -1,5 +1,6 @@
-//! The kinds of lists that are read, by the identifiers of ETSI TS 119 602 annexes D and H and of the
-//! Commission's mDL list. Types and services are compared exactly: publishers mistype the rest.
+//! The supported kinds of lists, by the identifiers of ETSI TS 119 602 annexes D and H and of the
+//! Commission's mDL list. Only types and services are compared exactly, because publishers mistype
+//! the other identifiers.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,13 +15,14 @@ pub enum ListType {
     Mdl,
     /// Public bodies that issue electronic attestations of attributes (annex H).
     PubEaa,
-    /// Providers of the European proof of age. It is in XML only (ETSI TS 119 612).
+    /// Providers of the European proof of age. This list is in XML only (ETSI TS 119 612).
     Av,
-    /// Qualified providers of electronic attestations of attributes. They are in XML lists only (ETSI TS 119 612).
+    /// Qualified providers of electronic attestations of attributes. These lists are in XML only
+    /// (ETSI TS 119 612).
     Qeaa,
 }
 
-/// What a listed service does.
+/// The role of a listed service.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ListRole {
@@ -31,7 +33,7 @@ pub enum ListRole {
 }
 
 impl ListRole {
-    /// Its name, as `issuance`.
+    /// Returns the name, for example `issuance`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Issuance => "issuance",
@@ -42,16 +44,16 @@ impl ListRole {
 
 impl ListType {
     const ALL: [Self; 5] = [Self::Pid, Self::Mdl, Self::PubEaa, Self::Av, Self::Qeaa];
-    /// Those that there are lists in JSON of.
+    /// The kinds that have lists in JSON.
     const OF_JSON: [Self; 3] = [Self::Pid, Self::Mdl, Self::PubEaa];
 
-    /// From its name, as `pub-eaa`.
+    /// Returns the kind with this name, for example `pub-eaa`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// Its name, as `pub-eaa`.
+    /// Returns the name, for example `pub-eaa`.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -63,7 +65,7 @@ impl ListType {
         }
     }
 
-    /// From `LoTEType`; else why a list of that type is of no use here.
+    /// Returns the kind for this `LoTEType`, or why lists of that type cannot be used here.
     pub(crate) fn from_uri(uri: &str) -> Result<Self, &'static str> {
         if let Some(known) = Self::OF_JSON.into_iter().find(|known| known.uri() == Some(uri)) {
             return Ok(known);
@@ -72,7 +74,7 @@ impl ListType {
         Err(other.map_or("is of a type that is not known here", |(_, why)| *why))
     }
 
-    /// What a service of this type does in such a list; `None`: it has no business there.
+    /// The role of a service of this type in such a list; `None`: it does not belong there.
     pub(crate) fn role(self, service_type: &str) -> Option<ListRole> {
         let (issuance, revocation): (&[&str], &[&str]) = match self {
             Self::Pid => (
@@ -102,7 +104,7 @@ impl ListType {
         }
     }
 
-    /// What its scheme says about itself otherwise than the profile has it.
+    /// The differences between the scheme and its profile.
     pub(crate) fn departures(
         self,
         territory: &str,
@@ -133,7 +135,7 @@ impl ListType {
         departs.map(|(_, member)| [member, " is not the one of its profile"].concat()).collect()
     }
 
-    /// Its `LoTEType`; `None`: its lists are in XML only.
+    /// The `LoTEType`; `None`: its lists are in XML only.
     const fn uri(self) -> Option<&'static str> {
         match self {
             Self::Pid => Some("http://uri.etsi.org/19602/LoTEType/EUPIDProvidersList"),
@@ -144,7 +146,8 @@ impl ListType {
     }
 }
 
-/// Lists of others than issuers (annexes E, F, G, I): an access CA must never become an issuer.
+/// Lists of entities other than issuers (annexes E, F, G, I): an access CA must never become an
+/// issuer.
 const OTHER_TYPES: [(&str, &str); 4] = [
     (
         "http://uri.etsi.org/19602/LoTEType/EUWalletProvidersList",
@@ -164,8 +167,8 @@ const OTHER_TYPES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The code of a state as certificates have it (ISO 3166-1): lists write EL for Greece and UK
-/// (ETSI TS 119 602 6.1.5).
+/// The code of a state as certificates use it (ISO 3166-1): lists write EL for Greece and UK (ETSI
+/// TS 119 602 6.1.5).
 pub(crate) fn member_state(code: &str) -> String {
     match code.to_ascii_uppercase().as_str() {
         "EL" => "GR".into(),

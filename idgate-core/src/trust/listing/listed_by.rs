@@ -1,4 +1,4 @@
-//! Whom a trusted list says that the signer of a credential is.
+//! The provider that a trusted list names for the signer of a credential.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 
 use super::{ListType, Listing, TrustServiceProvider};
 
-/// Whom a trusted list says that the signer of a credential is. It comes from the authenticated list,
-/// never from the credential.
+/// The provider that a trusted list names for the signer of a credential. It comes from the
+/// authenticated list, never from the credential.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ListedBy {
@@ -16,19 +16,19 @@ pub struct ListedBy {
     pub list_type: ListType,
     /// Its sequence number.
     pub list_sequence: u64,
-    /// The provider; several where the list gives them one certificate, and the signer does not say
-    /// which it is.
+    /// The provider; several if the list names them all for one certificate and the signer does not
+    /// say which it is.
     pub providers: Vec<Arc<TrustServiceProvider>>,
 }
 
 impl ListedBy {
-    /// Whether one of the providers is one of those.
+    /// Whether one of the providers is in `listing`.
     pub(crate) fn shares_provider(&self, listing: &Listing) -> bool {
         self.providers.iter().any(|provider| listing.is_of(provider))
     }
 }
 
-/// One provider of a trusted list, or those that it may be.
+/// A provider of a trusted list, or the candidates.
 #[derive(Serialize)]
 struct Told<'d> {
     #[serde(flatten)]
@@ -39,7 +39,8 @@ struct Told<'d> {
     list_sequence: u64,
 }
 
-/// As results have it: the members of the provider, or `candidates`; `list_type` and `list_sequence`.
+/// The form in results: the members of the provider, or `candidates`; `list_type` and
+/// `list_sequence`.
 impl Serialize for ListedBy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut candidates: Vec<&TrustServiceProvider> =

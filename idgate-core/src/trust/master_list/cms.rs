@@ -24,7 +24,7 @@ const SIGNING_TIME: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x09\x05";
 /// 1.2.840.113549.1.1.1
 const RSA_ENCRYPTION: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
 
-/// A parsed SignedData; nothing in it is verified.
+/// A parsed SignedData; its content is unverified.
 pub(super) struct SignedData<'a> {
     pub(super) content_type: &'a [u8],
     pub(super) content: &'a [u8],
@@ -137,7 +137,7 @@ impl<'a> SignerInfo<'a> {
             .map_err(|_| "has a signature that does not verify")
     }
 
-    /// What is signed: the attributes with the tag of a SET (RFC 5652 5.4).
+    /// The signed bytes: the attributes with the tag of a SET (RFC 5652 5.4).
     fn signed_bytes(&self) -> Vec<u8> {
         let mut bytes = self.signed_attributes.to_vec();
         if let Some(tag) = bytes.first_mut() {
@@ -177,7 +177,7 @@ struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Each attribute has one value and stands once (RFC 5652 11).
+    /// Each attribute has one value and occurs once (RFC 5652 11).
     fn read(set: &'a [u8]) -> Option<Self> {
         let mut set = Reader::new(set);
         let mut attributes = Self::default();

@@ -1,5 +1,5 @@
-//! The search for a path: depth first, from the signer upwards; signatures are checked from the root
-//! downwards.
+//! The search for a path: depth first, from the signer upwards. Signatures are checked from the
+//! root downwards.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,12 +11,12 @@ use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
 use crate::trust::{names, profile};
 
-/// Why there is no path.
+/// The reason why there is no path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Failure {
-    /// There would be one, were it not for dates.
+    /// A path exists, but a certificate is outside its validity period.
     Expired(&'static str),
-    /// What was looked at leads nowhere, and there is more than is looked at.
+    /// The search found nothing within its budget, and there is more to search.
     Exhausted(&'static str),
     Invalid(&'static str),
 }
@@ -30,12 +30,12 @@ pub(crate) struct Path<'p> {
 }
 
 impl Path<'_> {
-    /// Whether the root itself issued the signer.
+    /// Whether the root issued the signer directly.
     pub(crate) fn is_direct(&self) -> bool {
         self.intermediates.is_empty()
     }
 
-    /// The key identifier of whoever issued the signer.
+    /// The key identifier of the signer's issuer.
     pub(crate) fn issuer_key_identifier(&self) -> Option<&[u8]> {
         match self.intermediates.first() {
             Some(issuer) => issuer.subject_key_identifier(),
@@ -43,12 +43,12 @@ impl Path<'_> {
         }
     }
 
-    /// The certificate of whoever issued the signer.
+    /// The certificate of the signer's issuer.
     pub(crate) fn issuer_der(&self) -> Arc<[u8]> {
         self.der_above(0)
     }
 
-    /// Each intermediate, and the certificate of whoever issued it.
+    /// Each intermediate, with its issuer's certificate.
     pub(crate) fn intermediates(&self) -> impl Iterator<Item = (&Certificate<'_>, Arc<[u8]>)> {
         let above = (1..).map(|at| self.der_above(at));
         self.intermediates.iter().copied().zip(above)
@@ -62,11 +62,11 @@ impl Path<'_> {
     }
 }
 
-/// One search over what the presenter sent and what the operator trusts.
+/// A search over the presenter's certificates and the operator's roots.
 pub(crate) struct Search<'p> {
     provider: &'p CryptoProvider,
     intermediates: &'p [Certificate<'p>],
-    /// Their subjects in canonical form, once they are asked for.
+    /// Their subjects in canonical form, computed when first needed.
     subjects: Vec<Option<Vec<u8>>>,
     roots: &'p [&'p TrustAnchor],
     now: UnixMillis,
@@ -75,12 +75,12 @@ pub(crate) struct Search<'p> {
     exhausted: bool,
 }
 
-/// What leads from a certificate to a root, signatures and all.
+/// The path from a certificate to a root, with verified signatures.
 struct Lead<'p> {
     root: &'p TrustAnchor,
-    /// From the root downwards, the certificate itself not included.
+    /// From the root downwards, without the certificate itself.
     above: Vec<&'p Certificate<'p>>,
-    /// Whether every certificate of it, with both ends, is within its dates.
+    /// Whether every certificate of it, including both ends, is within its validity period.
     in_time: bool,
 }
 
@@ -96,7 +96,8 @@ impl<'p> Search<'p> {
         Self { provider, intermediates, subjects, roots, now, checks_left, tries_left, exhausted }
     }
 
-    /// A path from `signer` to a root over at most `max_intermediates` that are not self-issued.
+    /// Finds a path from `signer` to a root over at most `max_intermediates` that are not
+    /// self-issued.
     pub(crate) fn path(
         mut self,
         signer: &Certificate<'_>,
@@ -114,9 +115,10 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// What leads from `subject` to a root; `below` are the CAs under it, itself included when it is
-    /// one. A presented key is used only after a path to it is found, so that nobody chooses what a
-    /// signature check costs. One that fails by dates counts when there is no other.
+    /// Finds the path from `subject` to a root; `below` are the CAs under it, including itself if
+    /// it is one. A presented key is used only after a path to it is found, so that a presenter
+    /// cannot choose the cost of a signature check. A path that fails because of dates is used only
+    /// if there is no other.
     fn lead(
         &mut self,
         subject: &Certificate<'_>,
@@ -161,7 +163,8 @@ impl<'p> Search<'p> {
         late
     }
 
-    /// By name, key identifier and path length (RFC 5280 6.1.4 (l)) first, by signature last.
+    /// Checks name, key identifier and path length (RFC 5280 6.1.4 (l)) first, and the signature
+    /// last.
     fn is_issued_by_root(
         &mut self,
         subject: &Certificate<'_>,
@@ -175,7 +178,8 @@ impl<'p> Search<'p> {
             && self.has_signed(|provider| subject.verify(provider, root.key()).is_ok())
     }
 
-    /// The presented CAs that may have issued `subject`, by all that costs no signature check.
+    /// The presented CAs that may have issued `subject`, by all checks that cost no signature
+    /// check.
     fn candidates(
         &mut self,
         subject: &Certificate<'_>,
@@ -209,7 +213,7 @@ impl<'p> Search<'p> {
     }
 }
 
-/// Key identifiers rule a candidate out only where both are there.
+/// Key identifiers exclude a candidate only if both are present.
 fn may_match(authority: Option<&[u8]>, subject: Option<&[u8]>) -> bool {
     match (authority, subject) {
         (Some(authority), Some(subject)) => authority == subject,

@@ -1,5 +1,5 @@
-//! Who may sign status lists: below roots that vouched for a credential or that were named for it, or named
-//! by a trusted list itself.
+//! The signers that may sign status lists: those below the credential's roots or below roots named
+//! for status lists, and those that a trusted list names.
 
 use super::{VerifiedPath, path_error, pinned, profile_error, signer_below};
 use crate::crypto::CryptoProvider;
@@ -12,7 +12,7 @@ use crate::trust::oid::Oid;
 use crate::trust::pinned_signer::PinnedSigner;
 use crate::trust::{listed_profile, profile, sd_jwt_profile};
 
-/// Below whom signers of status lists may stand, and what credentials' signers there are for.
+/// The roots for signers of status lists, and the purpose of the credentials' signers below them.
 pub(crate) struct StatusRoots<'r> {
     pub(crate) provider: &'r CryptoProvider,
     pub(crate) roots: &'r [&'r TrustAnchor],
@@ -22,29 +22,31 @@ pub(crate) struct StatusRoots<'r> {
 }
 
 impl StatusRoots<'_> {
-    /// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
-    /// the roots, directly or through one intermediate, it is not a CA, its key is for signing, and what
-    /// its certificate is for, if it says so, is signing credentials (`ekus`) or their status
+    /// Authenticates the signer of a status list at the start of `chain`. Its path leads to one of
+    /// the roots, directly or through one intermediate. It is not a CA, its key is for signing, and
+    /// its extended key usages, if any, include signing credentials (`ekus`) or their status
     /// (draft-ietf-oauth-status-list 10, 11.3; ISO/IEC 18013-5 Table B.9).
     ///
     /// # Errors
-    /// As [`super::authenticate_chain`].
+    /// Those of [`super::authenticate_chain`].
     pub(crate) fn authenticate(&self, chain: &[&[u8]]) -> Result<VerifiedPath, VerifyError> {
         let Self { provider, roots, ekus, now, .. } = *self;
         if roots.is_empty() {
-            return Err(path_error("no root of the trust entry may vouch for this status list"));
+            return Err(path_error(
+                "no root of the trust entry is for signers of this status list",
+            ));
         }
         let (signer, path, _) = signer_below(provider, chain, roots, 1, now)?;
         profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
         Ok(path)
     }
 
-    /// The same below CAs of a trusted list that vouched for an mdoc. They may have other customers; of
-    /// these, only who carries the mark of an issuer or says that it is for status
-    /// (draft-ietf-oauth-status-list 10).
+    /// The same below a trusted list's CAs that the mdoc's path used. They may have other
+    /// customers. Of these, only signers with the mark of an issuer or with the usage for status
+    /// are accepted (draft-ietf-oauth-status-list 10).
     ///
     /// # Errors
-    /// As [`super::authenticate_chain`].
+    /// Those of [`super::authenticate_chain`].
     pub(crate) fn authenticate_beside_mdoc_issuer(
         &self,
         chain: &[&[u8]],
@@ -56,11 +58,11 @@ impl StatusRoots<'_> {
         Ok(path)
     }
 
-    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status,
-    /// and so may who says that it is for status.
+    /// The same below roots of SD-JWT VC issuers: signers of credentials there may sign their
+    /// status, and so may signers with the usage for status.
     ///
     /// # Errors
-    /// As [`super::authenticate_chain`].
+    /// Those of [`super::authenticate_chain`].
     pub(crate) fn authenticate_beside_issuer(
         &self,
         chain: &[&[u8]],
@@ -85,8 +87,8 @@ impl StatusRoots<'_> {
     }
 }
 
-/// Authenticates the signer of a status list that is one of `signers` itself, as trusted lists name them.
-/// `None`: it is none of them.
+/// Authenticates the signer of a status list that is itself one of `signers`, which trusted lists
+/// name. `None`: it is not one of them.
 pub(crate) fn authenticate_named_signer<'s>(
     chain: &[&[u8]],
     mut signers: impl Iterator<Item = &'s PinnedSigner>,

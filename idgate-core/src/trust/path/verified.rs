@@ -1,4 +1,4 @@
-//! What is known of a signer once its path is.
+//! The facts about a signer after its path is validated.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -19,7 +19,7 @@ use crate::trust::pinned_signer::PinnedSigner;
 /// A signer whose path leads to a root, or that is pinned.
 #[derive(Clone, Debug)]
 pub(crate) struct VerifiedPath {
-    /// Verifies what the signer signed.
+    /// The key that verifies the signer's signatures.
     pub(crate) signer_key: PublicKey,
     /// The signer's own name (RFC 4514).
     pub(crate) signer_subject: String,
@@ -27,7 +27,7 @@ pub(crate) struct VerifiedPath {
     pub(crate) country: Option<String>,
     /// stateOrProvinceName of the signer's subject.
     pub(crate) state_or_province: Option<String>,
-    /// The first instant of the signer's validity.
+    /// The start of the signer's validity.
     pub(crate) not_before: UnixMillis,
     /// The last second of the signer's validity.
     pub(crate) not_after: UnixMillis,
@@ -35,40 +35,41 @@ pub(crate) struct VerifiedPath {
     pub(crate) anchor_sha256: [u8; 32],
     /// Subject of the root, or of the pinned signer (RFC 4514).
     pub(crate) anchor_subject: String,
-    /// Whether the signer is trusted by itself.
+    /// Whether the signer is trusted directly.
     pub(crate) pinned: bool,
-    /// Whom a trusted list says that the signer is, where one vouches for it.
+    /// The provider that a trusted list names for the signer, if there is one.
     pub(crate) listed: Option<Arc<ListedBy>>,
     /// Whether a root issued the signer.
     pub(crate) is_below_root: bool,
     /// The content bytes of the signer's serial number.
     pub(crate) leaf_serial: Vec<u8>,
-    /// For each CRL distribution point of the signer the URIs that lead to one and the same list;
-    /// none for a point that names its list in another way.
+    /// For each CRL distribution point of the signer, the URIs that lead to the same list; none for
+    /// a point that names its list in another way.
     pub(crate) crl_distribution_points: Vec<Vec<String>>,
-    /// The certificate, in DER, that issued the signer; unknown for a pinned one without its root.
+    /// The certificate, in DER, that issued the signer; unknown for a pinned signer without its
+    /// root.
     pub(crate) issuer: Option<Arc<[u8]>>,
-    /// What leads from the signer to the root, without either; none for a pinned signer.
+    /// The certificates between the signer and the root; none for a pinned signer.
     pub(crate) intermediates: Vec<Intermediate>,
-    /// The extensions of the signer that cannot be read and that its root, or its pin, tolerates, by their OIDs.
+    /// The signer's unreadable extensions that its root, or its pin, tolerates, by their OIDs.
     pub(crate) tolerated: Vec<&'static str>,
 }
 
 /// id-ce-issuerAltName (RFC 5280 4.2.1.7).
 const ISSUER_ALT_NAME: &str = "2.5.29.18";
 
-/// An intermediate CA of a path, as a CRL of its issuer names it.
+/// An intermediate CA of a path, as a CRL of its issuer identifies it.
 #[derive(Clone, Debug)]
 pub(crate) struct Intermediate {
     /// The content bytes of its serial number.
     pub(crate) serial: Vec<u8>,
-    /// As those of the signer.
+    /// Like those of the signer.
     pub(crate) crl_distribution_points: Vec<Vec<String>>,
-    /// The certificate, in DER, that issued it.
+    /// The certificate, in DER, of its issuer.
     pub(crate) issuer: Arc<[u8]>,
 }
 
-/// What vouches for a signer.
+/// The reason why a signer is trusted.
 pub(super) enum Anchor<'p> {
     Root(&'p Path<'p>),
     Pinned { own: &'p PinnedSigner, issuer: Option<Arc<[u8]>> },
@@ -127,7 +128,7 @@ fn intermediate((ca, issuer): (&Certificate<'_>, Arc<[u8]>)) -> Intermediate {
     Intermediate { serial: ca.serial().to_vec(), crl_distribution_points, issuer }
 }
 
-/// For each CRL distribution point of a certificate the URIs that lead to one and the same list.
+/// For each CRL distribution point of a certificate, the URIs that lead to the same list.
 pub(crate) fn crl_distribution_points(certificate: &Certificate<'_>) -> Vec<Vec<String>> {
     certificate.crl_distribution_points().iter().map(uris).collect()
 }

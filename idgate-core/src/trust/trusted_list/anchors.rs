@@ -1,5 +1,5 @@
-//! Who may sign a trusted list, as the operator says: CAs, below which signers stand, and signers
-//! themselves, as the Official Journal names them.
+//! The operator's choice of who may sign a trusted list: CAs, whose certificates are signers, and
+//! signers themselves, as the Official Journal names them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::trust::path::search::{Failure, Search};
 use crate::trust::pem::pem_or_der;
 use crate::trust::profile;
 
-/// What vouches for the signer of a trusted list.
+/// The anchors for the signer of a trusted list.
 #[derive(Clone, Debug, Default)]
 pub struct ListAnchors {
     cas: Vec<TrustAnchor>,
@@ -25,11 +25,11 @@ pub struct ListAnchors {
 }
 
 impl ListAnchors {
-    /// From a file of certificates, PEM or DER, one or many: a CA vouches for signers below it, any
-    /// other certificate is a signer itself.
+    /// Reads a file of certificates, PEM or DER, one or many. A CA is an anchor for signers below
+    /// it; any other certificate is a signer itself.
     ///
     /// # Errors
-    /// The file holds no certificate, or one that can be neither.
+    /// The file has no certificate, or has one that can be neither.
     pub fn from_file(provider: &CryptoProvider, file: &[u8]) -> Result<Self, TrustMaterialError> {
         let mut anchors = Self::default();
         for der in pem_or_der(file, "CERTIFICATE")? {
@@ -50,7 +50,7 @@ impl ListAnchors {
         self.cas.iter().map(TrustAnchor::der).chain(self.signers.iter().map(Vec::as_slice))
     }
 
-    /// The end of each certificate, with its subject (RFC 4514).
+    /// The end of validity of each certificate, with its subject (RFC 4514).
     pub fn ends(&self) -> impl Iterator<Item = (String, UnixMillis)> {
         let cas = self.cas.iter().map(|ca| (String::from(ca.subject()), ca.not_after()));
         let signers = self.signers.iter().filter_map(|der| Certificate::parse(der).ok());
@@ -63,18 +63,18 @@ impl ListAnchors {
     }
 }
 
-/// How a signer was found to be one.
+/// Why a signer was accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum VouchedBy {
     /// It is an anchor.
     Itself,
-    /// It stands below a CA, which has other customers as well.
+    /// It is below a CA, which has other customers as well.
     Ca,
-    /// Nothing: the list is for tests.
+    /// No reason: the list is for tests.
     Nobody,
 }
 
-/// Whether `signer` may sign lists at `at` (ETSI TS 119 602 6.8.0): it is an anchor, or stands below
+/// Whether `signer` may sign lists at `at` (ETSI TS 119 602 6.8.0): it is an anchor, or is below
 /// one with at most one of `others` between them.
 pub(super) fn authenticate(
     provider: &CryptoProvider,
@@ -119,7 +119,7 @@ pub(super) fn authenticate(
     Ok(VouchedBy::Ca)
 }
 
-/// Each CRL of the `issuer` of a certificate has to be good for it.
+/// Each CRL by the `issuer` of a certificate must be current and must not revoke it.
 fn check_crls(
     provider: &CryptoProvider,
     (certificate, issuer): (&Certificate<'_>, &[u8]),
@@ -139,7 +139,7 @@ fn check_crls(
 
 const OUTSIDE_DATES: &str = "is signed with a certificate outside its dates";
 
-/// Whether a certificate says that it is a CA's.
+/// Whether a certificate claims to be a CA's.
 pub(super) fn is_ca(certificate: &Certificate<'_>) -> bool {
     certificate.basic_constraints().is_some_and(|constraints| constraints.ca)
 }

@@ -1,5 +1,6 @@
-//! `TrustedEntitiesList`: each provider with its services, and what becomes of their certificates.
-//! What cannot be used is skipped and counted, never fatal; what is withdrawn outweighs what is not.
+//! `TrustedEntitiesList`: each provider with its services, and the outcome for their certificates.
+//! Unusable parts are skipped and counted, and the rest is imported. A withdrawn entry outweighs
+//! one in force.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -28,9 +29,9 @@ use crate::trust::pinned_signer::PinnedSigner;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ListedProvider {
-    /// Who it is.
+    /// The provider's identity.
     pub provider: Arc<TrustServiceProvider>,
-    /// What it does; those that the list has no use for as well.
+    /// The provider's services, including those that the list is not for.
     pub services: Vec<ListedService>,
 }
 
@@ -38,33 +39,33 @@ pub struct ListedProvider {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ListedService {
-    /// What it does; `None`: it is of no type that this list is for.
+    /// The role of the service; `None`: its type is not one that this list is for.
     pub role: Option<ListRole>,
-    /// From when on it counts.
+    /// The time from which it counts.
     pub from: UnixMillis,
-    /// Why all of it counts for nothing, as a withdrawn one.
+    /// Why the whole service is skipped, for example because it is withdrawn.
     pub skipped: Option<&'static str>,
-    /// Every certificate, in the order of the list, and what became of it.
+    /// Every certificate, in the order of the list, with its outcome.
     pub certificates: Vec<ListedCertificate>,
-    /// Those that are CAs.
+    /// The certificates of CAs.
     pub(super) roots: Vec<TrustAnchor>,
-    /// The others, which sign themselves.
+    /// The other certificates, which sign credentials themselves.
     pub(super) signers: Vec<PinnedSigner>,
 }
 
 impl ListedService {
-    /// The certificates of CAs that can be used.
+    /// The usable certificates of CAs.
     pub fn roots(&self) -> &[TrustAnchor] {
         &self.roots
     }
 
-    /// The certificates of signers themselves that can be used.
+    /// The usable certificates of signers.
     pub fn signers(&self) -> &[PinnedSigner] {
         &self.signers
     }
 }
 
-/// What is read of the providers, and how many members nobody knows.
+/// The providers that were read, and the number of unknown members.
 pub(super) struct Entities<'p> {
     pub(super) provider: &'p CryptoProvider,
     pub(super) list_type: ListType,
@@ -73,16 +74,16 @@ pub(super) struct Entities<'p> {
     pub(super) misnamed: Misnamed,
 }
 
-/// Certificates of another organization than their provider.
+/// Certificates whose organization differs from their provider's.
 #[derive(Default)]
 pub(super) struct Misnamed {
     count: usize,
-    /// The first of them, and whose it is in the list.
+    /// The first of them, and its provider in the list.
     first: Option<(String, String)>,
 }
 
 impl Misnamed {
-    /// What an operator is told; `None`: there are none.
+    /// The warning for the operator; `None`: there are none.
     pub(super) fn warning(&self) -> Option<String> {
         let (own, provider) = self.first.as_ref()?;
         Some(format!(
@@ -92,7 +93,7 @@ impl Misnamed {
         ))
     }
 
-    /// Looks at the certificates of the services of `provider`.
+    /// Checks the certificates of the services of `provider`.
     pub(super) fn look_at(&mut self, provider: &TrustServiceProvider, services: &[ListedService]) {
         for service in services {
             let (roots, signers) = (service.roots.iter(), service.signers.iter());
@@ -114,7 +115,7 @@ impl Misnamed {
 }
 
 impl Entities<'_> {
-    /// Every provider, those that come twice as one.
+    /// Reads all providers, and merges those that occur twice.
     pub(super) fn read(
         &mut self,
         list: Option<Value<'_, '_>>,
@@ -122,7 +123,7 @@ impl Entities<'_> {
         let Some(list) = list else { return Ok(Vec::new()) };
         let entities = list.elements();
         let entities =
-            entities.ok_or_else(|| unusable("has a TrustedEntitiesList that is none"))?;
+            entities.ok_or_else(|| unusable("has a TrustedEntitiesList that is not a list"))?;
         let mut gathered = Gathered::default();
         for (place, entity) in entities.enumerate() {
             if place >= MAX_LIST_PROVIDERS {
@@ -225,7 +226,7 @@ impl Entities<'_> {
         Ok(read)
     }
 
-    /// Whether a service with this `ServiceStatus` is one that counts.
+    /// Whether a service with this `ServiceStatus` counts.
     fn status(&self, status: Option<Value<'_, '_>>) -> Result<(), &'static str> {
         const NOTIFIED: &str = "http://uri.etsi.org/19602/PubEAAProvidersList/SvcStatus/notified";
         match status.map(Value::as_str) {
@@ -261,7 +262,7 @@ impl Entities<'_> {
         Ok(())
     }
 
-    /// A CA becomes a root, any other certificate a signer by itself.
+    /// A CA becomes a root, any other certificate a signer.
     pub(super) fn certificate(&self, der: &[u8], into: &mut ListedService) {
         let parsed = Certificate::parse(der).ok();
         if parsed.as_ref().is_none_or(is_ca) {
@@ -270,7 +271,7 @@ impl Entities<'_> {
             into.certificates.push(listed);
             return;
         }
-        let signer = parsed.ok_or(TrustMaterialError(Cow::Borrowed("is no certificate")));
+        let signer = parsed.ok_or(TrustMaterialError(Cow::Borrowed("is not a certificate")));
         let signer = signer.and_then(|signer| listed_signer(self.provider, &signer));
         let outcome = match &signer {
             Ok(_) => ListOutcome::Usable,
@@ -287,7 +288,7 @@ impl Entities<'_> {
     }
 }
 
-/// A signer that a list names itself: its key is for signing, and not for TLS.
+/// A signer that a list names directly: its key must be for signing, and not for TLS.
 fn listed_signer(
     provider: &CryptoProvider,
     signer: &Certificate<'_>,

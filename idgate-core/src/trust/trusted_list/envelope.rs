@@ -1,5 +1,6 @@
-//! The compact JWS around a trusted list (JAdES baseline B): header, signer and signature, in this
-//! order, before the payload is parsed. Keys that the header points to are never read.
+//! The compact JWS around a trusted list (JAdES baseline B). Header, signer and signature are
+//! checked, in this order, before the payload is parsed. Keys that the header points to are never
+//! fetched.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -47,8 +48,9 @@ impl<'f> Envelope<'f> {
         })
     }
 
-    /// The signer, once the signature is good. The signer of a list that `is_new` must be valid now: the signer itself
-    /// says when it signed, and an attacker with a key that has expired would say an earlier time.
+    /// Returns the signer after its signature is verified. The signer of a list that `is_new` must
+    /// be valid now: only the signer says when it signed, and an attacker with an expired key would
+    /// claim an earlier time.
     pub(super) fn authenticate(
         &self,
         provider: &CryptoProvider,
@@ -73,7 +75,8 @@ impl<'f> Envelope<'f> {
         })
     }
 
-    /// The signer as the header names it, of a list that was authenticated when it was stored.
+    /// Returns the signer that the header names, for a list that was authenticated when it was
+    /// stored.
     pub(super) fn recall_signer(
         &self,
         provider: &CryptoProvider,
@@ -85,7 +88,7 @@ impl<'f> Envelope<'f> {
     }
 }
 
-/// The members of the header that are looked at.
+/// The members of the header that matter.
 struct Header {
     alg: String,
     x5c: Vec<Vec<u8>>,
@@ -132,11 +135,11 @@ fn signed_at(header: Value<'_, '_>) -> Result<Option<UnixMillis>, TrustedListErr
     }
 }
 
-/// Only what is understood may be critical (RFC 7515 4.1.11): the time of signing. Every other
-/// extension, and a payload that is not encoded (RFC 7797), is refused.
+/// Only understood members may be critical (RFC 7515 4.1.11): the time of signing. Every other
+/// extension, and an unencoded payload (RFC 7797), is refused.
 fn check_critical(header: Value<'_, '_>) -> Result<(), TrustedListError> {
     let demands = |name: &str| {
-        // The name is the list's own: no more of it than helps to find it.
+        // The name comes from the list: show no more of it than is needed to find it.
         let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
         not_authentic(format!("demands the extension {name} (crit)"))
     };
@@ -159,7 +162,7 @@ fn check_critical(header: Value<'_, '_>) -> Result<(), TrustedListError> {
     if seen.is_empty() { Err(malformed()) } else { Ok(()) }
 }
 
-/// What the signature is checked with: `alg` has to be the one of the signer's key.
+/// How the signature is verified: `alg` must fit the signer's key.
 #[derive(Clone, Copy)]
 enum Algorithm {
     Es,

@@ -1,43 +1,43 @@
-//! Why a trusted list is not taken.
+//! The reasons why a trusted list is refused.
 
 use alloc::borrow::Cow;
 use core::fmt;
 
-/// A trusted list that is not taken; the text says why.
+/// A refused trusted list; the text says why.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TrustedListError {
-    /// What is wrong with it.
+    /// The kind of fault.
     pub kind: TrustedListErrorKind,
-    /// The same for people, after "the trusted list".
+    /// The fault for people; it follows "the trusted list".
     pub why: Cow<'static, str>,
 }
 
-/// What is wrong with a trusted list.
+/// The kinds of faults of a trusted list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TrustedListErrorKind {
-    /// It is not a list, or not one that serves here.
+    /// It is not a list, or not one that can be used here.
     Unusable,
-    /// It is outside its dates.
+    /// It is outside its validity period.
     OutOfDate,
-    /// Its signature or its signer is not what it must be: anybody may have made it.
+    /// Its signature or its signer is wrong: anyone may have made it.
     NotAuthentic,
-    /// Its signer is none of those that were given, nor below one of the CAs: anybody may have made it.
+    /// Its signer is none of the given ones, nor below one of the CAs: anyone may have made it.
     UnknownSigner,
-    /// An older one in place of a newer one, or another one with the same number.
+    /// An older list in place of a newer one, or a different one with the same number.
     Rollback,
 }
 
 impl TrustedListError {
-    /// For readers of other forms than JSON; `why` goes on after "the trusted list".
+    /// Creates an error, for readers of other forms than JSON; `why` follows "the trusted list".
     pub fn new(kind: TrustedListErrorKind, why: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, why: why.into() }
     }
 }
 
 impl TrustedListErrorKind {
-    /// Whether somebody may have tampered with it.
+    /// Whether the fault may be due to tampering.
     pub const fn is_integrity(self) -> bool {
         matches!(self, Self::NotAuthentic | Self::UnknownSigner | Self::Rollback)
     }

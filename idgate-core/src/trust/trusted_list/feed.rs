@@ -1,5 +1,5 @@
-//! What a trusted list brings to a trust entry: roots and signers of its providers for the types that
-//! the entry names, and signers of status for each provider's own credentials.
+//! The import of a trusted list into a trust entry: roots and signers of its providers for the
+//! types that the entry names, and signers of status for each provider's own credentials.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -16,35 +16,37 @@ use crate::trust::listing::{
 };
 use crate::trust::pinned_signer::PinnedSigner;
 
-/// The document type of the one kind of credential that an mDL list is about.
+/// The document type of the only kind of credential that an mDL list covers.
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// What PID are called (PID Rulebook), as SD-JWT VC and as mdoc.
+/// The type names of PID (PID Rulebook), as SD-JWT VC and as mdoc.
 const PID_VCT: &str = "urn:eudi:pid:1";
 const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
 
-/// How an entry takes a list.
+/// How an entry imports a list.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ListTerms {
-    /// Where the list comes from, for people, as its URL; `None`: its operator's name.
+    /// The source of the list, for people, for example its URL; `None`: its operator's name.
     pub source: Option<String>,
-    /// Only providers with one of these registration identifiers; empty: all.
+    /// The registration identifiers of the wanted providers; empty: all.
     pub providers: Vec<String>,
-    /// What marks signers below listed CAs; `None`: as the type of list has it.
+    /// The mark of signers below listed CAs; `None`: the default of the list's type.
     pub profile: Option<ListProfile>,
-    /// It goes on vouching although the next one is due.
+    /// Whether the list stays in force after the next one is due.
     pub allow_stale: bool,
-    /// What it brings serves test-mode sessions only.
+    /// Whether the imported certificates are for test-mode sessions only.
     pub test_only: bool,
 }
 
 impl TrustEntry {
-    /// Takes what `list` says: roots and signers for the document types and credential types that the
-    /// entry names, of the countries that it names. Set those before. Where it names none, a PID list
-    /// sets the PID's own types, an mDL list the mDL's, the age list the proof of age. A list of public bodies or of
-    /// qualified providers brings nothing, because it does not say which types its providers issue, and a list of
-    /// qualified providers brings nothing for identities and proofs of age, whose issuers have lists of their own. An
-    /// entry is never opened for a type that it does not name.
+    /// Imports `list`: roots and signers for the document types and credential types that the entry
+    /// names, of the countries that it names. Set those before.
+    ///
+    /// If the entry names no types, a PID list sets the PID's own types, an mDL list the mDL's, the
+    /// age list the proof of age. A list of public bodies or of qualified providers then imports
+    /// nothing, because it does not say which types its providers issue. A list of qualified
+    /// providers also imports nothing for identities and proofs of age, whose issuers have their
+    /// own lists. An entry never accepts a type that it does not name.
     pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
         self.follows_list = true;
         self.name_types(list.list_type);
@@ -67,8 +69,8 @@ impl TrustEntry {
         self.status_signers.extend(feed.status_signers.all);
     }
 
-    /// Forgets what trusted lists brought, before the next issue of one is taken. The types that the entry
-    /// names stay.
+    /// Removes everything that trusted lists added, before the next version of one is imported. The
+    /// types that the entry names stay.
     pub fn forget_lists(&mut self) {
         self.follows_list = false;
         for roots in [&mut self.roots, &mut self.sd_jwt_roots, &mut self.status_roots] {
@@ -103,7 +105,7 @@ impl TrustEntry {
     }
 }
 
-/// The document type that such a list is about, if it is about one.
+/// The document type that such a list covers, if there is only one.
 const fn only_doc_type(list_type: ListType) -> Option<&'static str> {
     match list_type {
         ListType::Mdl => Some(MDL),
@@ -112,7 +114,8 @@ const fn only_doc_type(list_type: ListType) -> Option<&'static str> {
     }
 }
 
-/// Whether credentials of this type are of issuers that no list of this type names, whatever the entry names.
+/// Whether credentials of this type come from issuers that lists of this type never name, whatever
+/// the entry names.
 #[cfg_attr(feature = "shell", visibility::make(pub))]
 pub(crate) fn is_of_another_list(list_type: ListType, credential_type: &str) -> bool {
     let is_pid = ["urn:eudi:pid:", "eu.europa.ec.eudi.pid."];
@@ -120,14 +123,14 @@ pub(crate) fn is_of_another_list(list_type: ListType, credential_type: &str) -> 
     list_type == ListType::Qeaa && (is_pid || credential_type == AGE_DOC_TYPE)
 }
 
-/// What has been taken so far.
+/// The result of the import so far.
 struct Feed {
     facts: Arc<ListFacts>,
     test_only: bool,
-    /// Of roots and signers of mdocs; `None`: the entry takes no mdocs of this list.
+    /// The types for roots and signers of mdocs; `None`: the entry accepts no mdocs of this list.
     doc_types: Option<Vec<DocType>>,
     takes_sd_jwts: bool,
-    /// Of status roots: what credentials they may sign the status of.
+    /// The types for status roots: the credentials whose status they may sign.
     status_doc_types: Vec<DocType>,
     roots: Taken<TrustAnchor>,
     sd_jwt_roots: Taken<TrustAnchor>,
@@ -201,10 +204,11 @@ impl Feed {
     }
 }
 
-/// A certificate that a list names, maybe for several services.
+/// A certificate that a list names, possibly for several services.
 trait Listed: Clone {
     fn hash(&self) -> [u8; 32];
-    /// What the list says of it, what it may sign for, and whether for tests only.
+    /// The list's statements about it, the types that it may sign for, and whether it is for tests
+    /// only.
     fn terms(&mut self) -> (&mut OfList, &mut Vec<DocType>, &mut bool);
 }
 
@@ -228,7 +232,7 @@ impl Listed for PinnedSigner {
     }
 }
 
-/// Certificates, each once whatever number of services has it.
+/// Certificates, each once, however many services have it.
 struct Taken<C> {
     all: Vec<C>,
     places: BTreeMap<[u8; 32], usize>,

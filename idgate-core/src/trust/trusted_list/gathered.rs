@@ -1,4 +1,5 @@
-//! Joins the entries of a provider that comes several times in a list. A withdrawn key outweighs one in force.
+//! Merges the entries of a provider that occurs several times in a list. A withdrawn key outweighs
+//! one in force.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -9,7 +10,7 @@ use super::entities::{ListedProvider, ListedService};
 use crate::trust::certificate::Certificate;
 use crate::trust::listing::TrustServiceProvider;
 
-/// The keys that services of one provider have, by their SubjectPublicKeyInfo.
+/// The keys of the services of one provider, by their SubjectPublicKeyInfo.
 pub(super) type Keys = BTreeSet<Vec<u8>>;
 
 /// Providers by their identifier, or by name and country.

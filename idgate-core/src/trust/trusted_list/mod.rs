@@ -1,7 +1,7 @@
 //! European trusted lists: lists of trusted entities in JSON (ETSI TS 119 602), signed as compact
-//! JAdES. The list is authenticated as a whole; then each provider's certificates become roots,
-//! signers and signers of status, each in the role that the list gives it. A reader of another form gives a
-//! [`ReadList`], which the same rules apply to.
+//! JAdES. The list is authenticated as a whole. Then each provider's certificates become roots,
+//! signers or signers of status, in the role that the list gives them. A reader of another form
+//! creates a [`ReadList`], which the same rules apply to.
 
 mod anchors;
 mod entities;
@@ -42,78 +42,79 @@ use crate::trust::listing::ListType;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TrustedList {
-    /// What it lists.
+    /// The kind of list.
     pub list_type: ListType,
-    /// Its number: each list has a greater one than the one before.
+    /// The sequence number: each list has a greater one than its predecessor.
     pub sequence: u64,
-    /// Who publishes it: `SchemeOperatorName`.
+    /// The publisher: `SchemeOperatorName`.
     pub operator: String,
-    /// When it was made.
+    /// The time when it was issued.
     pub issued_at: UnixMillis,
-    /// When the next one is due: from then on it vouches for nobody.
+    /// The time when the next one is due: from then on the list is not in force.
     pub next_update: UnixMillis,
-    /// Who signed it.
+    /// The signer.
     pub signer: ListSigner,
     /// SHA-256 of its payload.
     pub payload_sha256: [u8; 32],
     /// The providers, in the order of the list.
     pub providers: Vec<ListedProvider>,
-    /// What is odd about it, and does no harm.
+    /// Deviations that do no harm.
     pub warnings: Vec<String>,
-    /// How many members of its objects are not known and were ignored.
+    /// The number of unknown members that were ignored.
     pub ignored_members: usize,
-    /// How many services of other types it has that were left out. In a list in JSON they are among the services.
+    /// The number of omitted services of other types. A list in JSON has them among its services.
     pub other_services: usize,
     /// SHA-256 of the certificates that may sign lists of this source, as the list itself announces
-    /// them: to be reported, and trusted for nothing.
+    /// them. They are only reported, never trusted.
     pub announced_signers: Vec<[u8; 32]>,
 }
 
-/// The newest list that was seen of a source. It outlives the list: an older one in its place is an
-/// attack, or a mistake that looks like one.
+/// The newest known list of a source. It is kept after the list expires, because an older list in
+/// its place is an attack, or a mistake that looks like one.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_structs)] // what has to be remembered
+#[allow(clippy::exhaustive_structs)] // the members to remember
 pub struct ListMark {
-    /// Its number.
+    /// The sequence number.
     pub sequence: u64,
-    /// When it was made.
+    /// The time when it was issued.
     pub issued_at: UnixMillis,
     /// SHA-256 of its payload.
     pub payload_sha256: [u8; 32],
-    /// When it was first seen.
+    /// The time when it was first seen.
     pub seen_at: UnixMillis,
 }
 
-/// What a trusted list has to satisfy.
+/// The rules that a trusted list must satisfy.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ListRules<'r> {
-    /// Who vouches for its signer. `None`: its signature is checked with a certificate that it brings
-    /// along: it was not damaged, but anybody may have made it. For test material only.
+    /// The anchors for its signer. `None`: the signature is checked with a certificate from the
+    /// list itself. This shows that the list is undamaged, but anyone may have made it. For test
+    /// material only.
     pub anchors: Option<&'r ListAnchors>,
-    /// The list is for tests: then it need not say when it was signed.
+    /// Whether the list is for tests; then it may omit the time of signing.
     pub test_only: bool,
-    /// CRLs of the CAs among the anchors; one that is there must be good for the signer, or for the
-    /// intermediate above it.
+    /// CRLs of the CAs among the anchors. Those for the signer, or for the intermediate above it,
+    /// must be current and must not revoke it.
     pub crls: &'r [VerifiedCrl],
-    /// What it must list; `None`: whatever it says.
+    /// The required kind of list; `None`: any.
     pub list_type: Option<ListType>,
-    /// The organizationName that its signer must have below a CA, as it was at the first import: any
-    /// customer of the CA could publish lists otherwise.
+    /// The organizationName that a signer below a CA must have, as it was at the first import.
+    /// Without it any customer of the CA could publish lists.
     pub organization: Option<&'r str>,
-    /// The newest that was seen of its source; `None`: none, or an older one is welcome.
+    /// The newest known list of the source; `None`: there is none, or an older one is acceptable.
     pub mark: Option<&'r ListMark>,
-    /// Take it although the next one is due.
+    /// Whether to accept the list although the next one is due.
     pub allow_stale: bool,
 }
 
 impl<'r> ListRules<'r> {
-    /// A first list, of any type, whose signer `anchors` vouch for.
+    /// Rules for a first list, of any type, with a signer that `anchors` cover.
     pub const fn new(anchors: &'r ListAnchors) -> Self {
         Self { anchors: Some(anchors), test_only: false, ..Self::for_tests() }
     }
 
-    /// A first list, of any type, of which nothing is known but that it was not damaged.
+    /// Rules for a first list, of any type, that only show that it is undamaged.
     pub const fn for_tests() -> Self {
         Self {
             anchors: None,
@@ -127,13 +128,12 @@ impl<'r> ListRules<'r> {
     }
 }
 
-/// Reads a trusted list: one compact JWS, at most 8 MiB, a final line break tolerated. Feed it to an
-/// entry with `TrustEntry::take_list`, and remember
-/// [`TrustedList::mark`] for the next one.
+/// Reads a trusted list: one compact JWS, at most 8 MiB; a final line break is tolerated. Import it
+/// into an entry with `TrustEntry::take_list`, and store [`TrustedList::mark`] for the next one.
 ///
 /// # Errors
-/// The first of the rules that it breaks: it is a list of those types; its signer, its signature, its
-/// dates and its number are as `rules` have them.
+/// The first rule that it breaks: it must be a list of these types, and its signer, signature,
+/// dates and number must satisfy `rules`.
 pub fn import_trusted_list(
     provider: &CryptoProvider,
     file: &[u8],
@@ -157,8 +157,8 @@ pub fn import_trusted_list(
 }
 
 impl TrustedList {
-    /// Reads a list again that was imported and kept where only the operator writes: neither its
-    /// signature nor its dates nor its number are looked at.
+    /// Reads a list again that was imported before and stored where only the operator can write:
+    /// signature, dates and number are not checked.
     ///
     /// # Errors
     /// It was never a list.
@@ -176,16 +176,17 @@ impl TrustedList {
         read(provider, lote, scheme(lote)?, (signer, payload_sha256), now)
     }
 
-    /// Whether it is not older than the newest that was seen of its source, for those who only learn
-    /// from the list which source it is of; [`ListRules::mark`] asks the same.
+    /// Checks that the list is not older than the newest known one of its source, for callers who
+    /// learn the source only from the list; [`ListRules::mark`] makes the same check.
     ///
     /// # Errors
-    /// It is older, or another one of the same number.
+    /// The list is older, or a different one with the same number.
     pub fn check_newer(&self, mark: &ListMark) -> Result<(), TrustedListError> {
         scheme::check_mark((self.sequence, self.issued_at), &self.payload_sha256, mark)
     }
 
-    /// What is to be remembered of it, first seen at `now` unless `former` is of the same list.
+    /// The state to store for the next list, first seen at `now` unless `former` is for the same
+    /// list.
     pub fn mark(&self, former: Option<&ListMark>, now: UnixMillis) -> ListMark {
         let same = former.filter(|former| former.payload_sha256 == self.payload_sha256);
         ListMark {
@@ -197,13 +198,13 @@ impl TrustedList {
     }
 }
 
-/// The one member of the payload.
+/// The only member of the payload.
 fn content<'t, 'a>(payload: Value<'t, 'a>) -> Result<Value<'t, 'a>, TrustedListError> {
     let lote = payload.get("LoTE").filter(|lote| lote.members().is_some());
     let lote = lote.ok_or_else(|| unusable("lacks the outer LoTE"))?;
     match payload.members().map(Iterator::count) {
         Some(1) => Ok(lote),
-        _ => Err(unusable("has members beside the outer LoTE")),
+        _ => Err(unusable("has members in addition to the outer LoTE")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! A trusted list that was read from another form than JSON, for example XML: its content, and the signature over it.
-//! The rules about signers, dates and numbers are those of every list.
+//! A trusted list that was read from a form other than JSON, for example XML: its content, and the
+//! signature over it. The rules about signers, dates and numbers are those of every list.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,25 +16,25 @@ use crate::time::UnixMillis;
 use crate::trust::certificate::Certificate;
 use crate::trust::listing::{ListRole, ListType, TrustServiceProvider, member_state};
 
-/// The content of a list in another form than JSON.
+/// The content of a list in a form other than JSON.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs)] // its reader makes it
 pub struct ReadList {
     /// Its kind.
     pub list_type: ListType,
-    /// Its number.
+    /// The sequence number.
     pub sequence: u64,
     /// The names of its publisher, the English ones first.
     pub operators: Vec<String>,
-    /// When it was made.
+    /// The time when it was issued.
     pub issued_at: UnixMillis,
-    /// When the next one is due.
+    /// The time when the next one is due.
     pub next_update: UnixMillis,
-    /// Its providers, with the services of its type alone.
+    /// Its providers, with only the services of its type.
     pub providers: Vec<ReadProvider>,
-    /// How many services of other types it has.
+    /// The number of its services of other types.
     pub other_services: usize,
-    /// SHA-256 of the certificates that it announces for its next issues.
+    /// SHA-256 of the certificates that it announces for its next versions.
     pub announced_signers: Vec<[u8; 32]>,
     /// SHA-256 of the whole content without the signature.
     pub content_sha256: [u8; 32],
@@ -50,21 +50,21 @@ pub struct ReadProvider {
     pub names: Vec<String>,
     /// Its registration identifiers.
     pub identifiers: Vec<String>,
-    /// Its state, by a code of lists or of certificates.
+    /// The state, with a code as in lists or in certificates.
     pub country: Option<String>,
-    /// Its services that issue.
+    /// The services that issue credentials.
     pub services: Vec<ReadService>,
 }
 
-/// A service that issues.
+/// A service that issues credentials.
 #[derive(Clone, Debug)]
 #[allow(clippy::exhaustive_structs)] // its reader makes it
 pub struct ReadService {
-    /// From when on its status counts; `None`: that is not a date and time.
+    /// The time from which its status counts; `None`: the text is not a date and time.
     pub from: Option<UnixMillis>,
     /// Whether its status is one that counts.
     pub in_force: bool,
-    /// Whether it, or its provider, has an extension that is critical: none is known.
+    /// Whether it, or its provider, has a critical extension: all are unknown.
     pub has_critical: bool,
     /// Its certificates, in DER.
     pub certificates: Vec<Vec<u8>>,
@@ -76,17 +76,17 @@ pub struct ReadService {
 pub struct ListSignature {
     /// Certificates in DER, the signer's own first.
     pub chain: Vec<Vec<u8>>,
-    /// When it was made, if the signed bytes say so.
+    /// When the signature was made, if the signed bytes say so.
     pub signed_at: Option<UnixMillis>,
-    /// How it was made.
+    /// The algorithm.
     pub kind: SignatureKind,
-    /// The bytes that are signed. They contain the digests of all that the list says.
+    /// The signed bytes. They contain the digests of the list's whole content.
     pub input: Vec<u8>,
-    /// Its value; of ECDSA r and s, each as long as a coordinate.
+    /// The value of the signature; for ECDSA r and s, each as long as a coordinate.
     pub value: Vec<u8>,
 }
 
-/// How a signature is made.
+/// The algorithm of a signature.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // its reader names one
 pub enum SignatureKind {
@@ -94,7 +94,7 @@ pub enum SignatureKind {
     Ecdsa(HashAlg),
     /// RSASSA-PKCS1-v1_5.
     RsaPkcs1(HashAlg),
-    /// RSASSA-PSS, with MGF1 over the same hash, and a salt as long as it.
+    /// RSASSA-PSS, with MGF1 over the same hash, and a salt of the hash's length.
     RsaPss(HashAlg),
 }
 
@@ -103,7 +103,7 @@ impl ListSignature {
         Claimed { chain: &self.chain, signed_at: self.signed_at }
     }
 
-    /// Whether `key` made it.
+    /// Verifies that `key` made it.
     fn verify(&self, provider: &CryptoProvider, key: &IssuerKey) -> Result<(), TrustedListError> {
         let rsa = |kind| key.verify(provider, kind, &self.input, &self.value).is_ok();
         let is_good = match (self.kind, key) {
@@ -125,7 +125,7 @@ impl ListSignature {
     }
 }
 
-/// Whether a signature of `key` is over that hash, as ES256, ES384 and ES512 are.
+/// Whether signatures by `key` use that hash, as ES256, ES384 and ES512 do.
 fn is_hash_of(key: &crate::crypto::PublicKey, hash: HashAlg) -> bool {
     use crate::crypto::Curve;
     let own = match key.curve() {
@@ -137,8 +137,9 @@ fn is_hash_of(key: &crate::crypto::PublicKey, hash: HashAlg) -> bool {
 }
 
 impl TrustedList {
-    /// Takes a list that was read from another form than JSON, by the rules of every list: its signer, its signature,
-    /// its dates and its number. The country of a signer below a CA is not compared.
+    /// Accepts a list that was read from a form other than JSON, by the rules for every list: its
+    /// signer, its signature, its dates and its number. The country of a signer below a CA is not
+    /// compared.
     ///
     /// # Errors
     /// The first of the rules that it breaks.
@@ -168,8 +169,8 @@ impl TrustedList {
         read.with_signer(provider, by.signer, now)
     }
 
-    /// Takes one again that was taken before and kept where only the operator writes: neither its signature nor its
-    /// dates nor its number are looked at.
+    /// Reads a list again that was accepted before and stored where only the operator can write:
+    /// signature, dates and number are not checked.
     ///
     /// # Errors
     /// It was never a list.
@@ -227,7 +228,7 @@ impl ReadList {
 }
 
 impl Entities<'_> {
-    /// Every provider, those that come twice as one.
+    /// All providers, with those that occur twice merged.
     fn take(
         &mut self,
         read: Vec<ReadProvider>,

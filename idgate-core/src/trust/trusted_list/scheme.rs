@@ -19,7 +19,7 @@ pub(super) struct Scheme {
     pub(super) list_type: ListType,
     pub(super) sequence: u64,
     pub(super) operators: Vec<String>,
-    /// The country that a signer below a CA is of; `None`: it is not compared.
+    /// The required country of a signer below a CA; `None`: it is not compared.
     pub(super) territory: Option<String>,
     pub(super) issued_at: UnixMillis,
     pub(super) next_update: UnixMillis,
@@ -48,7 +48,7 @@ pub(super) const MEMBERS: &[&str] = &[
 ];
 
 impl Scheme {
-    /// From its object.
+    /// Reads the object.
     pub(super) fn read(scheme: Value<'_, '_>) -> Result<Self, TrustedListError> {
         let text = |name| scheme.get(name).and_then(Value::as_str).unwrap_or_default();
         if scheme.get("LoTEVersionIdentifier").and_then(Value::as_u64) != Some(1) {
@@ -83,7 +83,7 @@ impl Scheme {
         })
     }
 
-    /// Whether it is the kind of list that is looked for, by the operator that its signer is.
+    /// Checks that it is the expected kind of list, and that its signer is its operator.
     pub(super) fn check_identity(
         &self,
         by: &Authenticated,
@@ -108,7 +108,8 @@ impl Scheme {
         Ok(())
     }
 
-    /// Whether it is the list of now (ETSI TS 119 602 6.3.14, 6.3.15), and was signed when it was issued or later.
+    /// Checks that the list is in force (ETSI TS 119 602 6.3.14, 6.3.15), and was not signed before
+    /// it was issued.
     pub(super) fn check_dates(
         &self,
         signed_at: Option<UnixMillis>,
@@ -126,7 +127,7 @@ impl Scheme {
             return Err(out_of_date(format!("was due to be replaced on {next_update}")));
         }
         if next_update <= issued_at {
-            return Err(out_of_date("promises its next issue for before its own"));
+            return Err(out_of_date("promises its next issue for a time before its own"));
         }
         let period = next_update.since(issued_at);
         if period > MAX_LIST_PERIOD_MS {
@@ -139,7 +140,7 @@ impl Scheme {
     }
 }
 
-/// Whether the list of that number, date and payload is not older than the newest that was seen
+/// Checks that the list of that number, date and payload is not older than the newest known one
 /// (ETSI TS 119 602 6.3.2).
 pub(super) fn check_mark(
     (own, issued_at): (u64, UnixMillis),
@@ -189,7 +190,7 @@ fn multilingual(member: Option<Value<'_, '_>>, value: &str) -> Vec<String> {
     found.into_iter().map(|(_, text)| text).collect()
 }
 
-/// Whether an extension is critical: none is known here.
+/// Whether an extension is critical: all are unknown here.
 pub(super) fn has_critical(extensions: Option<Value<'_, '_>>) -> bool {
     let is_critical = |extension: Value<'_, '_>| {
         let mut members = extension.members().into_iter().flatten();

@@ -1,5 +1,5 @@
-//! The signer of a trusted list of any form. The signer that a list names has to lead to the operator's anchors, and
-//! to have made its signature.
+//! The signer of a trusted list of any form. The signer that a list names must lead to the
+//! operator's anchors, and must have made its signature.
 
 use alloc::format;
 use alloc::string::String;
@@ -28,12 +28,12 @@ pub struct ListSigner {
     pub not_after: UnixMillis,
     /// The time of signing that it states.
     pub signed_at: Option<UnixMillis>,
-    /// Whether it is an anchor of the operator, or is below a CA among the anchors. If not, anybody may
+    /// Whether it is an anchor of the operator, or below a CA among the anchors. If not, anyone may
     /// have made the list.
     pub is_known: bool,
 }
 
-/// A signer whose signature is good. The payload has to agree with it.
+/// A signer with a verified signature. The payload must agree with it.
 pub(super) struct Authenticated {
     pub(super) signer: ListSigner,
     pub(super) vouched_by: VouchedBy,
@@ -49,9 +49,9 @@ pub(super) struct Claimed<'c> {
 }
 
 impl Claimed<'_> {
-    /// The signer, once `verify` finds its signature good, which is given the SHA-256 of its certificate and its key.
-    /// The signer of a list that is new must be valid now: the signer itself says when it signed, and an attacker with
-    /// a key that has expired would say an earlier time.
+    /// Returns the signer after `verify`, which receives the SHA-256 of its certificate and its
+    /// key, finds the signature valid. The signer of a new list must be valid now: only the signer
+    /// says when it signed, and an attacker with an expired key would claim an earlier time.
     pub(super) fn authenticate(
         &self,
         provider: &CryptoProvider,
@@ -69,7 +69,7 @@ impl Claimed<'_> {
             _ => return Err(not_authentic("has a signer whose certificate cannot be read")),
         };
         let key =
-            signer.key().map_err(|why| not_authentic(format!("has a signer of which {why}")))?;
+            signer.key().map_err(|why| not_authentic(format!("has a signer whose key {why}")))?;
         let organizations = anchors::organizations(signer);
         let at = self.signed_at.filter(|_| !is_new).unwrap_or(now);
         let vouched_by = match rules.anchors {

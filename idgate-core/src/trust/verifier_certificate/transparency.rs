@@ -1,12 +1,13 @@
-//! Signed certificate timestamps in a certificate (RFC 6962 3.3). EU wallets take an access certificate without them
-//! for one that fails authentication (ARF CT_06).
+//! Signed certificate timestamps in a certificate (RFC 6962 3.3). EU wallets treat an access
+//! certificate without them as failing authentication (ARF CT_06).
 
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::oid_registry::OID_CT_LIST_SCT;
 
 use crate::trust::certificate::Certificate;
 
-/// The list of a certificate. The logs' signatures are for wallets to verify: they know the logs.
+/// The timestamp list of a certificate. Wallets verify the logs' signatures, because they know the
+/// logs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Transparency {
@@ -32,7 +33,7 @@ impl Transparency {
         }
     }
 
-    /// That of this certificate.
+    /// Reads the list of this certificate.
     pub(super) fn of(certificate: &Certificate<'_>) -> Self {
         match certificate.extension(&OID_CT_LIST_SCT) {
             None => Self::Missing,

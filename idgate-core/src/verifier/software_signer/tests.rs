@@ -31,12 +31,16 @@ fn a_key_of_pkcs_8_signs_under_the_did_or_under_its_certificate() {
     let renewed = CertificateBuilder::issuer_root(name, &key, 1_796_000_000_000).self_sign(&key);
     let [first, second] =
         [&identity, &renewed].map(|one| signer.clone().certified(&one.der).unwrap());
-    assert_ne!(first.key_id(), second.key_id(), "a session knows a certificate from its renewal");
+    assert_ne!(
+        first.key_id(),
+        second.key_id(),
+        "a session distinguishes a certificate from its renewal"
+    );
     assert!(signer.certified(b"no certificate").is_err());
 }
 
 #[test]
-fn a_file_that_is_not_one_key_on_p_256_is_refused_without_a_word_of_it() {
+fn a_file_that_is_not_one_key_on_p_256_is_refused_without_quoting_it() {
     let other = SigningKey::from_seed(Curve::P384, "signer").private_pem();
     let encrypted = pem("ENCRYPTED PRIVATE KEY", &[1, 2, 3]);
     let broken = pem("PRIVATE KEY", &[0x30, 3, 2, 1, 0]);

@@ -27,7 +27,7 @@ fn for_pages() -> PresentationRequest {
     request
 }
 
-/// What is passed on: protocols and data.
+/// The protocols and data that are passed on.
 fn passed_on(verifier: &Verifier, session: &Session) -> Vec<(String, Value)> {
     let whole = verifier.dc_api_requests(session, NOW).unwrap().to_json();
     let mut whole: Value = serde_json::from_str(&whole).unwrap();
@@ -62,7 +62,7 @@ fn x5c() -> Value {
     signer.certificate_chain().iter().map(|der| STANDARD.encode(der)).collect()
 }
 
-/// What every request says of `session`.
+/// The members that every request of `session` has.
 fn common(session: &Session) -> Value {
     let offer = session.browser_offer().unwrap();
     let query: Value = serde_json::from_str(&session.request().dcql_query(Profile::Haip)).unwrap();
@@ -83,7 +83,7 @@ fn common(session: &Session) -> Value {
     })
 }
 
-/// The same where somebody signs it.
+/// The additional members of a signed request.
 fn signed(session: &Session) -> Value {
     let mut members = common(session);
     members["expected_origins"] = json!([SHOP, "https://other.example"]);
@@ -107,7 +107,7 @@ fn an_unsigned_request_has_exactly_these_members_whatever_the_mode_of_links_is()
 }
 
 #[test]
-fn a_signed_request_says_who_asks_and_from_where() {
+fn a_signed_request_has_client_id_and_origins() {
     for (profile, form, scalar, client_id) in [
         (
             Profile::V1_0,
@@ -138,7 +138,7 @@ fn a_signed_request_says_who_asks_and_from_where() {
 }
 
 #[test]
-fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payload() {
+fn a_multi_signed_request_has_the_client_id_in_each_header() {
     let verifier = jar(browsers(Profile::V1_0, DcApi::Multisigned));
     let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
@@ -179,7 +179,7 @@ fn a_multi_signed_request_has_who_asks_in_each_header_and_all_else_in_the_payloa
 }
 
 #[test]
-fn haip_signs_under_x509_hash_alone() {
+fn haip_signs_under_x509_hash_only() {
     let verifier = jar(browsers(Profile::Haip, DcApi::Multisigned));
     let session = create(&verifier, for_pages());
     let passed = passed_on(&verifier, &session);
@@ -236,7 +236,7 @@ fn refused(verifier: &Verifier, request: PresentationRequest) -> String {
 }
 
 #[test]
-fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_can() {
+fn a_session_for_pages_needs_browser_requests_and_a_newer_profile() {
     let off = jar(options(&[Profile::V1_0]));
     assert!(refused(&off, for_pages()).contains("dc_api: is not enabled"));
     let mut both = options(&[Profile::V1_0, Profile::Draft]);
@@ -247,7 +247,7 @@ fn a_session_for_pages_needs_a_verifier_that_asks_browsers_and_a_profile_that_ca
 }
 
 #[test]
-fn a_signed_request_needs_who_signs_it() {
+fn a_signed_request_needs_a_signer() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let mut options = browsers(Profile::V1_0, DcApi::Signed);
     options.client_id_form = ClientIdForm::X509SanDns;
@@ -255,13 +255,13 @@ fn a_signed_request_needs_who_signs_it() {
     let builder = builder.profile_options(options);
     assert!(refused(&builder.build().unwrap(), for_pages()).contains("has no certificate"));
 
-    // Nobody signs under a DID here; requests by link go by value.
+    // No signer signs under a DID here; requests by link go by value.
     let verifier = inline(browsers(Profile::V1_0, DcApi::Signed));
     assert!(refused(&verifier, for_pages()).contains("has no signing key"));
     let unsigned = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     assert_eq!(create(&unsigned, for_pages()).offers().count(), 2);
 
-    // Of several names those that can be signed under now are enough.
+    // If there are several client identifiers, those with a current signer are enough.
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let verifier =
         builder.profile_options(browsers(Profile::V1_0, DcApi::Multisigned)).build().unwrap();
@@ -271,7 +271,7 @@ fn a_signed_request_needs_who_signs_it() {
 }
 
 #[test]
-fn what_is_passed_on_is_shown_in_no_debug_text() {
+fn requests_to_browsers_are_never_in_debug_texts() {
     let verifier = inline(browsers(Profile::V1_0, DcApi::Unsigned));
     let session = create(&verifier, for_pages());
     let requests = verifier.dc_api_requests(&session, NOW).unwrap();

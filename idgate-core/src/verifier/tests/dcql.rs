@@ -56,7 +56,7 @@ fn an_object_of_1_0_has_exactly_these_claims() {
 }
 
 #[test]
-fn haip_goes_by_reference_under_the_hash_of_the_leaf_whatever_the_mode_is() {
+fn haip_goes_by_reference_under_the_hash_of_the_leaf_in_every_mode() {
     let options = || {
         let mut options = options(&[Profile::Haip]);
         options.response_mode = ResponseMode::Plain;
@@ -100,7 +100,7 @@ fn every_form_of_client_id_is_the_same_in_link_and_object() {
 }
 
 #[test]
-fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
+fn by_value_an_answer_is_plain_or_encrypted_as_configured() {
     for (mode, response_mode) in [
         (ResponseMode::Auto, "direct_post"),
         (ResponseMode::Plain, "direct_post"),
@@ -167,7 +167,7 @@ fn wallet_nonce_is_there_only_when_the_wallet_sent_one() {
 }
 
 #[test]
-fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets() {
+fn post_is_announced_only_if_configured_and_never_in_draft() {
     let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     for announces in [false, true] {
         let mut options = options(&every);
@@ -187,7 +187,7 @@ fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets(
 }
 
 #[test]
-fn attestations_go_with_x509_hash_alone() {
+fn attestations_go_with_x509_hash_only() {
     let every = [Profile::Haip, Profile::V1_0, Profile::Draft];
     let mut new = NewSession::live().tenant(tenant());
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
@@ -259,7 +259,7 @@ fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
 }
 
 #[test]
-fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_the_one() {
+fn a_session_by_value_and_by_reference_is_pending_and_keeps_one_key() {
     use Profile::{Draft, Haip};
     let session = |order: &[Profile]| create(&inline(options(&[Haip, Draft])), asking(order));
     let is_encrypted = |offer: &Offer| offer.encryption_key.is_some();
@@ -285,7 +285,7 @@ fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_t
 }
 
 #[test]
-fn the_scheme_picks_the_profile() {
+fn the_scheme_selects_the_profile() {
     use Profile::{Draft, Haip, V1_0};
     for (profiles, first, newer, older) in [
         (&[Haip, Draft][..], Haip, Haip, Draft),
@@ -311,7 +311,7 @@ fn the_scheme_picks_the_profile() {
 }
 
 #[test]
-fn a_profile_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
+fn an_unsupported_profile_or_one_without_its_certificate_is_refused() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let uncertified = builder;
     let uncertified =
@@ -327,7 +327,7 @@ fn a_profile_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
 }
 
 #[test]
-fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
+fn a_session_is_signed_to_its_end_by_its_first_signer() {
     let renewed = |signer: Arc<SoftwareSigner>, older: Arc<SoftwareSigner>| {
         let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(5, "newer"));
         let builder = builder.signer(signer);
@@ -347,7 +347,7 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
         fetch(&after, &newer, offer, None, scalar);
     }
     assert_ne!(newer.client_identifier(), session.client_identifier());
-    // A certificate that is gone has no stand-in: the client_id would not be its.
+    // A missing certificate has no replacement: the client_id would differ.
     let without = renewed(certified(6, "renewed"), certified(7, "other"));
     let error =
         without.request_object(&session, &Asked::get(session.id().as_str()), NOW).unwrap_err();
@@ -355,9 +355,9 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
 }
 
 #[test]
-fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
+fn an_expired_certificate_signs_only_for_old_sessions() {
     const DAY: u64 = 86_400_000;
-    // They are valid from a day before.
+    // They are valid from one day before NOW.
     let last = NOW.plus((DAYS - 1) * DAY);
     let verifier = jar(options(&[Profile::Haip, Profile::Draft]));
     let create = |at| create_at(&verifier, asking(&[]), NewSession::live().tenant(tenant()), at);
@@ -367,7 +367,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
     for outside in [after, UnixMillis(NOW.0 - DAY - 1000)] {
         assert!(unsupported(create(outside)).contains("haip has no certificate in force"));
     }
-    // Also one of a tenant's own, which nobody's stands in for.
+    // The same for a tenant's own certificate, which no other one replaces.
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.named_signer(certified(8, "theirs"));
     let theirs = builder.profile_options(options(&[Profile::Haip])).build().unwrap();
@@ -378,7 +378,7 @@ fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
 }
 
 #[test]
-fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
+fn a_certificate_in_force_replaces_an_expired_one() {
     let key = Es256Key::from_scalar(&[9; 32]).unwrap();
     let signing = key_of(9);
     let name = Name::new("UT", "older");
@@ -422,7 +422,7 @@ fn x509_san_dns_needs_its_host_in_the_certificate() {
 }
 
 #[test]
-fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
+fn a_tenants_own_certificate_signs_for_the_tenant() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let verifier = builder
         .named_signer(certified(8, "theirs"))
@@ -430,7 +430,10 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
         .build()
         .unwrap();
     let mut new = NewSession::live().tenant(tenant());
-    assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
+    assert!(
+        create_as(&verifier, asking(&[]), new.clone()).is_err(),
+        "the certificate is only for its tenant"
+    );
     new.signer = Some("theirs".into());
     let session =
         create_as(&verifier, asking(&[Profile::Haip, Profile::Draft]), new.clone()).unwrap();
@@ -442,10 +445,10 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
 }
 
 #[test]
-fn an_object_is_fetched_by_the_id_of_its_offer_and_no_other() {
+fn an_object_is_fetched_only_by_the_id_of_its_offer() {
     let verifier = inline(options(&[Profile::V1_0, Profile::Haip]));
     let session = create(&verifier, asking(&[Profile::V1_0, Profile::Haip]));
-    assert_eq!(session.phase(), &Phase::Pending, "one of them is in the tenant's hands");
+    assert_eq!(session.phase(), &Phase::Pending, "the tenant already has one of them");
     let haip = session.offers().nth(1).unwrap();
     fetch(&verifier, &session, haip, None, 4);
     for to in [session.id().as_str(), "off_0", "", "dc_api"] {

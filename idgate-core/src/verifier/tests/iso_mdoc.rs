@@ -1,4 +1,4 @@
-//! Who signs a DeviceRequest (ISO/IEC 18013-5 9.1.4), and to which end.
+//! The signer of a DeviceRequest (ISO/IEC 18013-5 9.1.4), until the end of the session.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ const SHOP: &str = "https://shop.example";
 const OTHER: &str = "https://other.example";
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Asks for a licence, for pages from there.
+/// Asks for a licence, for pages from these origins.
 fn licence(origins: &[&str]) -> PresentationRequest {
     let mut request = asking(&[]);
     let only = &mut request.credentials[0];
@@ -41,7 +41,7 @@ fn signed(profile: Profile) -> ProfileOptions {
     options
 }
 
-/// The certificate whose key signed what is passed on last; `None`: nobody did.
+/// The certificate whose key signed the last request; `None`: it is unsigned.
 fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
     let requests = verifier.dc_api_requests(session, NOW).unwrap();
     let (protocol, data) = requests.iter().last().unwrap();
@@ -57,7 +57,7 @@ fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() {
+fn the_verifiers_certificate_signs_whatever_the_client_id_form() {
     for profile in [Profile::V1_0, Profile::Haip] {
         let verifier = jar(signed(profile));
         let session = create(&verifier, licence(&[SHOP]));
@@ -67,7 +67,7 @@ fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() 
 }
 
 #[test]
-fn a_certificate_of_the_tenants_own_signs_for_it() {
+fn a_tenants_own_certificate_signs_for_the_tenant() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::Haip));
     let builder = builder.signer(certified(4, "cert"));
@@ -79,9 +79,9 @@ fn a_certificate_of_the_tenants_own_signs_for_it() {
     assert_eq!(reader(&verifier, &session), Some(own));
 }
 
-/// The European age app knows no reader and no OpenID4VP over the browser (decisions 41).
+/// The European age app supports neither a reader nor OpenID4VP through a browser (decisions 41).
 #[test]
-fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain_and_by_value() {
+fn a_request_for_the_age_app_is_only_unsigned_annex_c_and_a_plain_link_by_value() {
     let mut asked = licence(&[SHOP, OTHER]);
     asked.credentials[0].doc_type = Some(DocType::new("eu.europa.ec.av.1"));
     asked.credentials[0].namespace = Some(NameSpace::new("eu.europa.ec.av.1"));
@@ -99,14 +99,15 @@ fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain
     );
     assert!(query.contains("client_id=redirect_uri"), "{link}");
     assert!(session.schemes().any(|scheme| scheme == Scheme::Av));
-    // Two documents of one type do not fit into a DeviceRequest, and the age app takes no other one.
+    // Two documents of one type do not fit into a DeviceRequest, and the age app accepts no other
+    // form.
     let mut two = asked.clone();
     two.credentials.push(CredentialRequest { id: "other".into(), ..two.credentials[0].clone() });
     let CreateError::Request(error) = create_as(&verifier, two, new()).unwrap_err() else {
         unreachable!("another error")
     };
     assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "dc_api"));
-    // The same by name of its profile is signed, and nothing for the age app.
+    // The same request with its profile named is signed, and is not for the age app.
     asked.dc_api = None;
     asked.presets = Presets::Used;
     let session = create(&verifier, asked);
@@ -114,7 +115,7 @@ fn a_request_for_the_age_app_is_annex_c_alone_and_unsigned_and_its_link_is_plain
 }
 
 #[test]
-fn nobody_stands_in_for_who_signed_first() {
+fn no_signer_replaces_the_first_one() {
     let session = create(&jar(signed(Profile::V1_0)), licence(&[SHOP]));
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::V1_0));
@@ -123,7 +124,7 @@ fn nobody_stands_in_for_who_signed_first() {
     assert!(matches!(refused, NotFetched::Signer(_)), "{refused}");
 }
 
-/// It is optional, and what is not signed is for any of several origins.
+/// It is optional, and an unsigned request is for any of several origins.
 #[test]
 fn a_verifier_without_a_certificate_does_not_sign() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
@@ -148,7 +149,8 @@ fn registered(claim: &str) -> RegistrationCertificate {
     RegistrationCertificate::import(&[header, claims, "c2ln".into()].join("."), None, NOW).unwrap()
 }
 
-/// The version of the DeviceRequest, its registration certificate, and whether it is signed as a whole.
+/// The version of the DeviceRequest, its registration certificate, and whether it is signed as a
+/// whole.
 fn edition(verifier: &Verifier, session: &Session) -> (String, Option<Vec<u8>>, bool) {
     let requests = verifier.dc_api_requests(session, NOW).unwrap();
     let (_, data) = requests.iter().last().unwrap();
@@ -168,7 +170,7 @@ fn edition(verifier: &Verifier, session: &Session) -> (String, Option<Vec<u8>>, 
 }
 
 #[test]
-fn a_registration_certificate_goes_with_a_signed_device_request_whatever_the_other_names_are() {
+fn a_registration_certificate_goes_with_a_signed_device_request_in_every_client_id_form() {
     let certificate = registered("age_over_18");
     let sent = Some(certificate.text.as_bytes().to_vec());
     for profile in [Profile::V1_0, Profile::Haip] {
@@ -182,7 +184,7 @@ fn a_registration_certificate_goes_with_a_signed_device_request_whatever_the_oth
 }
 
 #[test]
-fn device_requests_of_the_first_edition_alone_carry_none() {
+fn first_edition_device_requests_carry_no_registration_certificate() {
     let mut options = signed(Profile::V1_0);
     options.device_requests = DeviceRequests::FirstEdition;
     let verifier = jar(options);
@@ -192,7 +194,7 @@ fn device_requests_of_the_first_edition_alone_carry_none() {
 }
 
 #[test]
-fn what_nobody_signs_carries_no_registration_certificate() {
+fn unsigned_device_requests_carry_no_registration_certificate() {
     let mut options = signed(Profile::V1_0);
     options.dc_api = DcApi::Unsigned;
     let (verifier, certificate) = (jar(options), registered("age_over_18"));
@@ -201,7 +203,7 @@ fn what_nobody_signs_carries_no_registration_certificate() {
 }
 
 #[test]
-fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
+fn a_request_for_more_than_is_registered_never_reaches_a_browser() {
     let certificate = registered("family_name");
     let strict = || new().strict_registration(&certificate);
     let refused = create_as(&jar(signed(Profile::V1_0)), licence(&[SHOP]), strict()).unwrap_err();
@@ -213,7 +215,7 @@ fn more_than_is_registered_is_refused_before_a_browser_sees_it() {
     assert!(create_as(&jar(options), licence(&[SHOP]), strict()).is_ok(), "no wallet sees it");
 }
 
-/// What the refusal of `made` says; it is of readerAuth.
+/// The text of the refusal in `made`, which must be about readerAuth.
 #[track_caller]
 fn unsigned(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { unreachable!("another error") };
@@ -222,7 +224,7 @@ fn unsigned(made: Result<Session, CreateError>) -> String {
 }
 
 #[test]
-fn a_certificate_that_is_over_is_not_left_out_in_silence() {
+fn an_expired_certificate_is_an_error_and_not_omitted() {
     let later = NOW.plus((DAYS + 1) * DAY_MS);
     for dc_api in [DcApi::Signed, DcApi::Multisigned] {
         let mut options = signed(Profile::V1_0);
@@ -242,7 +244,7 @@ fn a_certificate_that_is_over_is_not_left_out_in_silence() {
 }
 
 #[test]
-fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
+fn a_missing_named_certificate_is_an_error_and_not_omitted() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.profile_options(signed(Profile::V1_0));
     for verifier in [builder.build().unwrap(), jar(signed(Profile::V1_0))] {
@@ -253,9 +255,9 @@ fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
     }
 }
 
-/// The key is not in a snapshot of the session; who signs is.
+/// The key is not in a session's snapshot; the signer's name is.
 #[test]
-fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
+fn a_restored_session_is_signed_by_its_first_signer() {
     let (before, after) = (jar(signed(Profile::V1_0)), jar(signed(Profile::V1_0)));
     let session = create(&before, licence(&[SHOP]));
     let restored = Session::from_bytes(&session.to_bytes()).unwrap();
@@ -263,9 +265,9 @@ fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
     assert_eq!(reader(&after, &restored), Some(own));
 }
 
-/// It is not made with several origins; one that comes back so is damaged, and is signed for none.
+/// Such a session is never created; one that is read back like this is damaged, and is not signed.
 #[test]
-fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
+fn a_restored_session_with_a_reader_and_several_origins_is_not_signed() {
     let verifier = jar(signed(Profile::V1_0));
     let session = create(&verifier, licence(&[SHOP]));
     let snapshot = String::from_utf8(session.to_bytes().to_vec()).unwrap();

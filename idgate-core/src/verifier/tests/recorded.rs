@@ -1,5 +1,5 @@
-//! The requests of the draft profiles as wallets have been sent them: what stored sessions say, and
-//! what new ones say, stays so byte for byte.
+//! The requests of the draft profiles as they have been sent to wallets. Requests of stored and of
+//! new sessions must stay the same byte for byte.
 
 use crate::request::Scheme;
 use crate::request::fixtures::{self, NOW};
@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::time::UnixMillis;
 use crate::verifier::Asked;
 
-/// Stored sessions of the first version, and the requests that were made of them.
+/// Stored sessions of the first version, and the requests that were made for them.
 const INLINE_SESSION: &str = include_str!("../../session/snapshot/version_1_inline.json");
 const INLINE_LINK: &str = include_str!("recorded/inline_link.txt");
 const JAR_SESSION: &str = include_str!("../../session/snapshot/version_1_jar.json");
@@ -21,7 +21,7 @@ fn stored(text: &str) -> Session {
 }
 
 #[test]
-fn the_link_of_an_inline_session_is_what_it_was() {
+fn the_link_of_an_inline_session_is_unchanged() {
     let made = fixtures::session(fixtures::two_credentials());
     for session in [stored(INLINE_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), INLINE_LINK.trim_end());
@@ -29,7 +29,7 @@ fn the_link_of_an_inline_session_is_what_it_was() {
 }
 
 #[test]
-fn link_and_object_of_a_jar_session_are_what_they_were() {
+fn link_and_object_of_a_jar_session_are_unchanged() {
     let made = fixtures::jar_session(fixtures::one_credential());
     for session in [stored(JAR_SESSION), made] {
         assert_eq!(session.deep_link(Scheme::OpenId4Vp), JAR_LINK.trim_end());

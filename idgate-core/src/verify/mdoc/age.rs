@@ -1,7 +1,7 @@
-//! Age statements (ISO/IEC 18013-5 7.2.5): who is over 21 is over 18, and who is not over 16 is not
-//! over 18. An issuer attests some of them; the nearest one settles what was asked (decisions 4).
+//! Age statements (ISO/IEC 18013-5 7.2.5): a person over 21 is over 18, and a person not over 16 is
+//! not over 18. An issuer attests some of them; the nearest one answers the request (decisions 4).
 
-/// The age that `age_over_NN` names, always by two digits.
+/// The age in `age_over_NN`, which always has two digits.
 fn age(name: &str) -> Option<u8> {
     match name.strip_prefix("age_over_")?.as_bytes() {
         [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => Some((tens - b'0') * 10 + (ones - b'0')),
@@ -9,8 +9,8 @@ fn age(name: &str) -> Option<u8> {
     }
 }
 
-/// The statement among `attested` that settles `requested`, and what it says. A denial goes before
-/// an assertion: statements that contradict each other never make anyone older.
+/// The statement among `attested` that answers `requested`, and its value. A denial takes
+/// precedence over an assertion: contradictory statements never make a person older.
 pub(super) fn settle<'a>(
     requested: &str,
     attested: impl Iterator<Item = (&'a str, bool)>,
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_statement_settles() {
+    fn the_nearest_statement_answers() {
         let attested = [
             ("age_over_12", false),
             ("age_over_14", false),
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_on_the_wrong_side_settle_nothing() {
+    fn statements_on_the_wrong_side_answer_nothing() {
         assert_eq!(settled("age_over_18", &[("age_over_16", true), ("age_over_21", false)]), None);
         assert_eq!(settled("age_over_18", &[]), None);
     }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_two_digits_name_an_age() {
+    fn an_age_has_exactly_two_digits() {
         let others: [&'static str; 7] = [
             "age_over_",
             "age_over_1",

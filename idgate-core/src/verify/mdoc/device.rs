@@ -13,10 +13,10 @@ use crate::formats::mdoc::{
 use crate::verify::proof::{HolderBinding, HolderBound};
 use crate::verify::report::CredentialReport;
 
-/// A device that is bound to our request.
+/// A device whose proof covers our request.
 pub(super) struct AuthenticatedDevice<'e> {
     pub(super) binding: HolderBinding,
-    /// The one that matched.
+    /// The handover that matched.
     pub(super) handover: &'e Handover<'e>,
     pub(super) proof: HolderBound,
 }
@@ -63,7 +63,7 @@ fn invalid(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::DeviceAuthInvalid, check, detail)
 }
 
-/// Each handover binds the whole request: it does not matter which one a wallet chose.
+/// Each handover covers the whole request, so a wallet may use any of them.
 fn matching_handover<'e>(
     provider: &CryptoProvider,
     authentication: &DeviceAuthentication<'_>,
@@ -71,7 +71,7 @@ fn matching_handover<'e>(
     expected: &ExpectedMdoc<'e>,
 ) -> Result<&'e Handover<'e>, VerifyError> {
     let request = &expected.request;
-    // Annex C has its nonce in EncryptionInfo.
+    // In Annex C the nonce is in EncryptionInfo.
     let is_fresh = |handover: &&Handover<'_>| match handover {
         Handover::Iso180137AnnexC { encryption_info, .. } => !encryption_info.is_empty(),
         _ => !request.nonce.is_empty(),
@@ -91,7 +91,8 @@ fn matching_handover<'e>(
     ))
 }
 
-/// Rule 12: what the device signs itself must be allowed by the issuer; none of it is reported.
+/// Rule 12: the issuer must allow the elements that the device itself signs; none of them is
+/// returned.
 fn check_authorizations(
     document: &Document<'_, '_>,
     mso: &MobileSecurityObject<'_, '_>,
@@ -99,7 +100,7 @@ fn check_authorizations(
     let check = Check::KeyAuthorizations;
     let bytes = document.device_name_spaces.encoded_cbor();
     let bytes = bytes.ok_or(malformed(check, "nameSpaces of deviceSigned is not encoded CBOR"))?;
-    // An empty map, as nearly every device sends.
+    // An empty map, which nearly every device sends.
     if *bytes == [0xa0] {
         return Ok(());
     }

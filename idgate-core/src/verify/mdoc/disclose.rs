@@ -1,4 +1,5 @@
-//! What leaves: the requested elements, issuer-signed ones only, as JSON (rule 14, decisions 7).
+//! The returned claims: only requested elements that the issuer signed, as JSON (rule 14, decisions
+//! 7).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,11 +17,11 @@ use crate::verify::subject_groups::normalise;
 /// The requested claims.
 pub(super) struct Disclosed {
     pub(super) claims: DisclosedClaims,
-    /// Requested age statements that another element decided.
+    /// Requested age statements that were answered by another element.
     pub(super) decided_by: Vec<(String, String)>,
 }
 
-/// Rule 14: every requested element is there and meets its filter; nothing else leaves.
+/// Rule 14: every requested element is there and meets its filter; no other element is returned.
 pub(super) fn disclose(
     document: &Document<'_, '_>,
     items: &Items<'_>,
@@ -49,7 +50,7 @@ pub(super) fn disclose(
     Ok(Disclosed { claims, decided_by })
 }
 
-/// What to compare within a group; element names have no dots.
+/// The values to compare within a group; element names have no dots.
 pub(super) fn subject_values(
     items: &Items<'_>,
     expected: &ExpectedMdoc<'_>,
@@ -91,7 +92,7 @@ impl Answer<'_> {
     }
 }
 
-/// The element that answers `name`: the one of that name, else the one that settles an age.
+/// The element that answers `name`: the one with that name, otherwise the one that implies the age.
 fn answer<'i>(
     items: &'i Items<'_>,
     name_space: &str,

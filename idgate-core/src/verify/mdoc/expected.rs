@@ -1,4 +1,4 @@
-//! What an mdoc must satisfy. The request that it answers is not optional.
+//! The requirements on an mdoc. The request that it answers is not optional.
 
 use alloc::string::String;
 use core::fmt;
@@ -10,31 +10,32 @@ use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
 use crate::trust::{DeviceResponseDocuments, TrustEntry, TrustSnapshot};
 
-/// The request that the device must have meant, exactly as sent.
+/// The request that the device must have signed, exactly as sent.
 #[derive(Clone, Copy)]
-#[allow(clippy::exhaustive_structs)] // these three are what every handover covers
+#[allow(clippy::exhaustive_structs)] // every handover covers exactly these three
 pub struct MdocRequest<'e> {
     /// The `client_id`.
     pub client_id: &'e str,
     /// The request's nonce.
     pub nonce: &'e str,
-    /// Where the answer goes.
+    /// The URI that the answer goes to.
     pub response_uri: &'e str,
 }
 
-/// The expectation on one mdoc.
+/// The requirements on one mdoc.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ExpectedMdoc<'e> {
-    /// Who must have issued it.
+    /// The required issuer.
     pub issuer: &'e TrustEntry,
-    /// Live sessions do without test-only material, and keep the profile strictly.
+    /// Whether the session is live; live sessions ignore test-only material and apply the profile
+    /// strictly.
     pub livemode: bool,
-    /// The document type asked for.
+    /// The requested document type.
     pub doc_type: &'e str,
     /// The namespace of the claims.
     pub name_space: &'e str,
-    /// The request that the device must have meant.
+    /// The request that the device must have signed.
     pub request: MdocRequest<'e>,
     /// The handovers that the session allows, in the order in which they are tried.
     pub handovers: &'e [Handover<'e>],
@@ -42,23 +43,24 @@ pub struct ExpectedMdoc<'e> {
     pub reader_key: Option<&'e EcdhPrivateKey>,
     /// The time of verification.
     pub now: UnixMillis,
-    /// Narrows the issuer's algorithm.
+    /// Restricts the issuer's algorithm.
     pub alg: Option<Alg>,
-    /// The elements that must be there; only these come back.
+    /// The required elements; only these are returned.
     pub claims: &'e [String],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
-    /// What to compare within a same-subject group, which only sessions have.
+    /// The claims to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [SubjectPath],
     /// How many documents the DeviceResponse may have.
     pub documents: DeviceResponseDocuments,
-    /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
+    /// Whether `issuer` is one of its entries is checked at verification, because the field may be
+    /// replaced.
     pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
 
 impl<'e> ExpectedMdoc<'e> {
-    /// For the unencrypted answer in a live session that asks for no elements; set the public
-    /// fields for more.
+    /// Creates requirements for an unencrypted answer in a live session without elements; set the
+    /// public fields for more.
     pub fn new(
         issuer: &'e TrustEntry,
         doc_type: &'e str,
@@ -84,22 +86,21 @@ impl<'e> ExpectedMdoc<'e> {
         }
     }
 
-    /// Remembers document signers in `trust`, and recognises those that it met. Dates and
-    /// revocation are looked at each time. Without effect when the issuer is not an entry of
-    /// `trust`.
+    /// Caches document signers in `trust`, and recognises those in the cache. Validity and
+    /// revocation are checked each time. Has no effect if the issuer is not an entry of `trust`.
     #[must_use]
     pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
         self.remembering = Some(trust);
         self
     }
 
-    /// The document signers that the issuer was presented with.
+    /// The cached document signers of the issuer.
     pub(crate) fn known_signers(&self) -> Option<&'e KnownSigners> {
         self.remembering?.known_signers(self.issuer)
     }
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl fmt::Debug for MdocRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MdocRequest")
@@ -109,7 +110,7 @@ impl fmt::Debug for MdocRequest<'_> {
     }
 }
 
-/// Never a nonce or a key.
+/// Omits nonces and keys.
 impl fmt::Debug for ExpectedMdoc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExpectedMdoc")

@@ -1,4 +1,5 @@
-//! One presentation outside a session: the request that was sent, and the credential that must come back.
+//! The input for one presentation outside a session: the request that was sent, and the credential
+//! that it must contain.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,19 +13,21 @@ use crate::mode::Mode;
 use crate::time::UnixMillis;
 use crate::verify::captured::CapturedKey;
 
-/// The request that the wallet answered. The fields have names, so that none is taken for another.
+/// The request that the wallet answered. The fields have names, so that they cannot be confused.
 #[derive(Clone, Copy)]
-#[allow(clippy::exhaustive_structs)] // one field more is one check more: its caller must know
+// an additional field is an additional check, which callers must know about
+#[allow(clippy::exhaustive_structs)]
 pub struct Sent<'a> {
-    /// The `client_id` exactly as sent, with its prefix: the holder's proof must name it.
+    /// The `client_id` exactly as sent, with its prefix. The holder's proof must name it.
     pub client_id: &'a str,
     /// The nonce.
     pub nonce: &'a str,
-    /// When the request was made: the proof of an SD-JWT VC from before it is stale. An mdoc has no such time.
+    /// When the request was made. An earlier proof of an SD-JWT VC is stale. An mdoc has no such
+    /// time.
     pub at: UnixMillis,
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl fmt::Debug for Sent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sent")
@@ -34,7 +37,7 @@ impl fmt::Debug for Sent<'_> {
     }
 }
 
-/// The credential that a presentation must have.
+/// The credential that a presentation must contain.
 ///
 /// ```
 /// use idgate_core::{Expected, Sent, UnixMillis};
@@ -43,7 +46,7 @@ impl fmt::Debug for Sent<'_> {
 /// let expected = Expected::sd_jwt_vc("https://issuer.example", sent).claims(&["birthdate"]);
 /// ```
 ///
-/// A request has all of its parts:
+/// A request needs all its parts:
 ///
 /// ```compile_fail,E0063
 /// # use idgate_core::{Sent, UnixMillis};
@@ -60,7 +63,7 @@ pub struct Expected<'a> {
     pub(super) alg: Option<Alg>,
 }
 
-/// The format, and what only credentials of that format have.
+/// The format, with its own settings.
 #[derive(Clone)]
 pub(super) enum Kind<'a> {
     SdJwtVc,
@@ -75,13 +78,14 @@ pub(super) struct Mdoc<'a> {
 }
 
 impl<'a> Expected<'a> {
-    /// An SD-JWT VC of `issuer`, by its name in the [`Trust`](crate::Trust), for a live session.
+    /// Expects an SD-JWT VC of `issuer`, by its name in the [`Trust`](crate::Trust), for a live
+    /// session.
     pub fn sd_jwt_vc(issuer: &'a str, sent: Sent<'a>) -> Self {
         Self::new(issuer, sent, Kind::SdJwtVc)
     }
 
-    /// An mdoc of `issuer`, by its name in the [`Trust`](crate::Trust), for a live session. Its claims are
-    /// elements of `namespace`.
+    /// Expects an mdoc of `issuer`, by its name in the [`Trust`](crate::Trust), for a live session.
+    /// Its claims are elements of `namespace`.
     pub fn mdoc(
         issuer: &'a str,
         doc_type: &'a str,
@@ -111,39 +115,40 @@ impl<'a> Expected<'a> {
         }
     }
 
-    /// Whether material for tests serves.
+    /// Whether test material is accepted.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn takes_tests(&self) -> bool {
         !self.mode.is_live()
     }
 
-    /// The claims that must be there. Only these come back. Their values are yours to judge: `age_over_18` may be
-    /// `false`.
+    /// Sets the required claims. Only these are returned. You must check their values:
+    /// `age_over_18` may be `false`.
     pub fn claims(mut self, names: &'a [&'a str]) -> Self {
         self.claims = names;
         self
     }
 
-    /// Where a claim of an SD-JWT VC is, if it is not a member of the payload by its name.
+    /// Sets the path of an SD-JWT VC claim that is not a top-level member of the payload under its
+    /// name.
     pub fn claim_at(mut self, claim: impl Into<String>, path: ClaimPath) -> Self {
         self.claim_paths.push((claim.into(), path));
         self
     }
 
-    /// The mode of the session that it would be for: [`Mode::Test`] also takes material for tests.
+    /// Sets the mode: [`Mode::Test`] also accepts test material.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The issuer's algorithm must be this one.
+    /// Sets the required algorithm of the issuer.
     pub fn alg(mut self, alg: Alg) -> Self {
         self.alg = Some(alg);
         self
     }
 }
 
-/// Never the nonce.
+/// Omits the nonce.
 impl fmt::Debug for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Expected")
@@ -154,8 +159,8 @@ impl fmt::Debug for Expected<'_> {
     }
 }
 
-/// The device of an mdoc also signs the way that the request took, and the encryption of the answer
-/// (OpenID4VP B.2.6).
+/// How the request and the answer of an mdoc travelled. The device signs this too, including the
+/// encryption of the answer (OpenID4VP B.2.6).
 ///
 /// ```
 /// use idgate_core::Transcript;
@@ -170,7 +175,7 @@ impl fmt::Debug for Expected<'_> {
 pub struct Transcript<'a> {
     pub(super) way: Way<'a>,
     pub(super) key: Option<CapturedKey>,
-    /// The nonce that the wallet made, in base64url.
+    /// The wallet's nonce, in base64url.
     pub(super) apu: Option<&'a str>,
 }
 
@@ -181,7 +186,7 @@ pub(super) enum Way<'a> {
     DcApi { origin: &'a str },
 }
 
-/// A key or a nonce of an encrypted answer that cannot be read; the text says why.
+/// The error for an unreadable key or nonce of an encrypted answer; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TranscriptError {
@@ -208,13 +213,13 @@ impl<'a> Transcript<'a> {
         Self::new(Way::OpenId4Vp { response_uri })
     }
 
-    /// The same of a draft before 1.0, where the device may also have signed as ISO/IEC TS 18013-7 annex B
-    /// has it.
+    /// The same for a draft before 1.0, where the device may also have signed the transcript of
+    /// ISO/IEC TS 18013-7 annex B.
     pub fn draft(response_uri: &'a str) -> Self {
         Self::new(Way::Draft { response_uri })
     }
 
-    /// The browser of a page from `origin` brought the answer (OpenID4VP B.2.6.2).
+    /// The browser of a page from `origin` delivered the answer (OpenID4VP B.2.6.2).
     pub fn dc_api(origin: &'a str) -> Self {
         Self::new(Way::DcApi { origin })
     }
@@ -223,20 +228,21 @@ impl<'a> Transcript<'a> {
         Self { way, key: None, apu: None }
     }
 
-    /// The answer was encrypted to this key, a JWK. A device MAC needs its private half, `d`.
+    /// Sets the key, a JWK, that the answer was encrypted to. A device MAC needs its private half,
+    /// `d`.
     ///
     /// # Errors
-    /// It is not an EC key on a known curve.
+    /// The JWK is not an EC key on a known curve.
     pub fn encrypted_to(mut self, jwk: &[u8]) -> Result<Self, TranscriptError> {
         self.key = Some(CapturedKey::parse(jwk).map_err(TranscriptError::Key)?);
         Ok(self)
     }
 
-    /// The `apu` of the encrypted answer's header, in base64url: the nonce that the wallet made
-    /// (ISO/IEC TS 18013-7 B.4.4). Only a draft uses it.
+    /// Sets the `apu` of the encrypted answer's header, in base64url: the wallet's nonce (ISO/IEC
+    /// TS 18013-7 B.4.4). Only drafts use it.
     ///
     /// # Errors
-    /// It is not base64url of text.
+    /// The text is not base64url of text.
     pub fn apu(mut self, apu: &'a str) -> Result<Self, TranscriptError> {
         let text = base64url::decode(apu).ok().map(String::from_utf8);
         if !matches!(text, Some(Ok(_))) {
@@ -247,7 +253,7 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Never the key.
+/// Omits the key.
 impl fmt::Debug for Transcript<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, text) = match self.way {

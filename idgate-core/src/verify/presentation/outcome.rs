@@ -10,7 +10,9 @@ use crate::revocation::{Revocation, RevocationDetails};
 use crate::verify::proof::{CredentialFacts, VerifiedCredential};
 use crate::verify::report::CredentialReport;
 
-/// A presentation whose every check passed. Only verification makes one: it has no literal,
+/// A presentation that passed every check.
+///
+/// Only verification creates one. A program cannot build it from its fields:
 ///
 /// ```compile_fail,E0451
 /// # use idgate_core::Verified;
@@ -19,7 +21,7 @@ use crate::verify::report::CredentialReport;
 /// }
 /// ```
 ///
-/// no constructor, and no default.
+/// It has no constructor and no default.
 ///
 /// ```compile_fail,E0599
 /// let credential = idgate_core::Verified::default();
@@ -31,7 +33,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// The claims as `T` has them: those that were asked for, and no others.
+    /// Returns the requested claims, read as `T`. No others are available.
     ///
     /// ```
     /// # use idgate_core::{ClaimsError, Verified};
@@ -44,27 +46,28 @@ impl Verified {
     /// ```
     ///
     /// # Errors
-    /// `T` has a claim that was not asked for, or takes another type of value than the issuer gave.
+    /// `T` has a claim that was not requested, or expects another type of value than the issuer
+    /// gave.
     pub fn claims<T: DeserializeOwned>(&self) -> Result<T, ClaimsError> {
         read_claims(self.credential.claims().as_json())
     }
 
-    /// The claims as a JSON object.
+    /// Returns the claims as a JSON object.
     pub fn claims_json(&self) -> &str {
         self.credential.claims().as_json()
     }
 
-    /// Facts in addition to the claims: issuer, type, dates, and the proof of the holder.
+    /// Facts in addition to the claims: issuer, type, dates, and the holder's proof.
     pub fn facts(&self) -> &CredentialFacts {
         self.credential.facts()
     }
 
-    /// How the status was settled, in one word.
+    /// The outcome for the status, in one word.
     pub fn revocation(&self) -> Revocation {
         self.credential.revocation()
     }
 
-    /// The same of the credential and of its signer apart.
+    /// The outcome for the credential and for its signer separately.
     pub fn revocation_details(&self) -> RevocationDetails {
         self.credential.revocation_details()
     }
@@ -74,14 +77,14 @@ impl Verified {
         self.report.checks()
     }
 
-    /// The proof itself.
+    /// The underlying proof.
     #[cfg_attr(feature = "shell", visibility::make(pub))]
     pub(crate) fn credential(&self) -> &VerifiedCredential {
         &self.credential
     }
 }
 
-/// A presentation that was refused: which check failed, and why.
+/// A presentation that was refused, with the check that failed and the reason.
 #[derive(Clone, Debug)]
 pub struct Refused {
     pub(super) error: VerifyError,
@@ -89,7 +92,7 @@ pub struct Refused {
     pub(super) hint: Option<Hint>,
 }
 
-/// A remedy that the caller has for a refusal.
+/// A remedy for a refusal, where the caller has one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Hint {
@@ -97,7 +100,8 @@ pub enum Hint {
     AddIssuer,
     /// A status list or a CRL is needed, and nothing was fetched: verify in steps, and supply it.
     SupplyStatus,
-    /// A source could not be asked by a fault of this machine, and nothing follows for the credential: verify it again.
+    /// A source could not be fetched because of a fault of this machine, which says nothing about
+    /// the credential: verify it again.
     TryAgain,
 }
 
@@ -115,7 +119,7 @@ impl fmt::Display for Hint {
 }
 
 impl Refused {
-    /// The reason, by its word in the API.
+    /// The reason, with its name in the API.
     pub const fn reason(&self) -> Reason {
         self.error.reason
     }
@@ -125,12 +129,12 @@ impl Refused {
         self.error.check
     }
 
-    /// The fault, in a sentence without a value of the credential.
+    /// The fault, in a sentence without values of the credential.
     pub const fn detail(&self) -> &'static str {
         self.error.detail
     }
 
-    /// The remedy that the caller has, if there is one.
+    /// The remedy, if the caller has one.
     pub const fn hint(&self) -> Option<Hint> {
         self.hint
     }

@@ -1,6 +1,6 @@
-//! Who signed an SD-JWT VC: a bare key of the trust entry, or a certificate in `x5c` that leads to a
-//! root of it. What the entry holds and the header names decides which way is gone, once and for
-//! all: neither is a fallback for the other.
+//! Authenticates the signer of an SD-JWT VC: a bare key of the trust entry, or a certificate in
+//! `x5c` that leads to one of its roots. The material of the entry and the header decide which of
+//! the two is used, and the other is never a fallback.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -22,7 +22,7 @@ use crate::verify::expected::ExpectedSdJwtVc;
 use crate::verify::proof::{IssuerAuthenticated, TrustedBy};
 use crate::verify::report::CredentialReport;
 
-/// What made the issuer's signature.
+/// The key or certificate that made the issuer's signature.
 pub(super) enum Signer {
     Key(PublicKey),
     Certificate(Arc<VerifiedPath>),
@@ -43,7 +43,7 @@ impl Signer {
         }
     }
 
-    /// Whom a trusted list says that it is.
+    /// The provider that a trusted list names for it.
     pub(super) fn listed(&self) -> Option<Arc<ListedBy>> {
         match self {
             Self::Key(_) => None,
@@ -51,7 +51,7 @@ impl Signer {
         }
     }
 
-    /// OIDs of the extensions of its certificate that were tolerated.
+    /// OIDs of its certificate's unreadable extensions that were tolerated.
     pub(super) fn tolerated(&self) -> Vec<&'static str> {
         match self {
             Self::Key(_) => Vec::new(),
@@ -59,7 +59,7 @@ impl Signer {
         }
     }
 
-    /// The name that its certificate gives the issuer.
+    /// The issuer's name in its certificate.
     pub(super) fn subject(&self) -> Option<String> {
         match self {
             Self::Key(_) => None,
@@ -67,7 +67,7 @@ impl Signer {
         }
     }
 
-    /// What can be asked about its certificate, and what vouched for it.
+    /// The facts for checking its certificate's status, and its trust anchor.
     pub(super) fn status(&self) -> (Option<SignerStatus>, Option<Voucher>) {
         match self {
             Self::Key(_) => (None, None),
@@ -79,8 +79,8 @@ impl Signer {
     }
 }
 
-/// The signer of the issuer's JWT (SD-JWT VC on key discovery, HAIP 6.1.1). Other keys
-/// in the header are never looked at.
+/// Authenticates the signer of the issuer's JWT (SD-JWT VC on key discovery, HAIP 6.1.1). Other
+/// keys in the header are ignored.
 pub(super) fn authenticate(
     provider: &CryptoProvider,
     parsed: &ParsedSdJwt<'_>,
@@ -106,7 +106,7 @@ pub(super) fn authenticate(
     Ok((signer, IssuerAuthenticated::assertion()))
 }
 
-/// Whether a live session has nothing to go by but certificates of a sandbox.
+/// Whether a live session has only certificates of a sandbox to verify with.
 fn is_of_samples_alone(expected: &ExpectedSdJwtVc<'_>) -> bool {
     let issuer = expected.issuer;
     expected.livemode && issuer.keys_for(true).next().is_none() && issuer.has_samples_alone(false)
@@ -122,7 +122,7 @@ struct Signed<'s, 'a> {
 }
 
 impl Signed<'_, '_> {
-    /// The trusted keys decide which algorithms there are; the header only picks among them
+    /// The trusted keys decide which algorithms are possible; the header only selects among them
     /// (RFC 8725 3.1).
     fn by_key(
         &self,
@@ -139,7 +139,7 @@ impl Signed<'_, '_> {
             _ => false,
         };
         let fitting = || expected.keys().filter(|key| key.key.alg() == alg);
-        // A `kid` that no trusted key has selects nothing: then every fitting key is tried.
+        // An unknown `kid` selects nothing: then every fitting key is tried.
         let selected = fitting().any(|key| named(&key));
         fitting()
             .filter(|key| !selected || named(key))
@@ -152,7 +152,7 @@ impl Signed<'_, '_> {
             ))
     }
 
-    /// The certificate's key decides the algorithm, and what it is asked for is its path now.
+    /// The certificate's key decides the algorithm; its path is validated first.
     fn by_certificate(
         &self,
         header: &Header<'_>,

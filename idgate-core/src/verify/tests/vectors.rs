@@ -1,5 +1,6 @@
-//! The specifications' own examples. The data is third-party and stays outside: `IDGATE_VECTORS`,
-//! else `../shared/vectors` beside the repository; absent, these tests say so and check nothing.
+//! The specifications' own examples. The data belongs to third parties and is not in the
+//! repository: `IDGATE_VECTORS`, otherwise `../shared/vectors` next to the repository. If it is
+//! absent, these tests print that and check nothing.
 
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ fn public_key(jwk: &Json) -> PublicKey {
     PublicKey::from_coordinates(curve, &coordinate("x"), &coordinate("y")).unwrap()
 }
 
-/// Processes `text` with the given keys; checks the holder's proof when there is one.
+/// Processes `text` with the given keys, and checks the holder's proof if there is one.
 fn process(provider: &CryptoProvider, text: &str, keys: &Json) -> Json {
     let split = SplitSdJwt::split(text).unwrap();
     let octets = split.decode().unwrap();
@@ -134,7 +135,7 @@ fn disclosure_hashes_of_rfc_9901() {
     }
 }
 
-/// Drafts 20 and 21 carry a good example; 23 and 24 re-made the credential and left the holder's
+/// Drafts 20 and 21 have a valid example; 23 and 24 changed the credential but kept the holder's
 /// proof over the old one.
 #[test]
 fn examples_of_openid4vp() {
@@ -162,8 +163,8 @@ fn examples_of_openid4vp() {
     }
 }
 
-/// Its status list cannot be asked for, and unknown is not good; with the check switched off the
-/// credential is refused for another reason: nobody proves to hold it.
+/// Its status list cannot be fetched, and an unknown status does not count as good. With the check
+/// switched off the credential is refused for another reason: there is no holder's proof.
 #[test]
 fn referenced_token_of_the_status_list_draft() {
     let Some(vectors) = folder("spec") else { return };

@@ -1,4 +1,4 @@
-//! CRLs of the certificate that signed a credential.
+//! CRLs for the certificate that signed a credential.
 
 use idgate_testkit::status::Crl;
 use idgate_testkit::time::{DAY_MS, compact_utc};
@@ -10,7 +10,7 @@ use super::*;
 
 const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
 
-/// An answer whose signer stands below `root` and names its CRL at `url`.
+/// An answer whose signer is below `root` and names its CRL at `url`.
 fn flow(root: &Identity, url: &str) -> Flow {
     let key = samples::issuer_key(Curve::P256);
     let points = distribution_points(&[url]);
@@ -50,7 +50,7 @@ async fn the_certificates_crl_is_fetched_and_decides() {
 }
 
 #[tokio::test]
-async fn it_is_asked_once_while_it_is_fresh() {
+async fn a_crl_is_fetched_once_while_it_is_fresh() {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let source = Loopback::start().await;
     source.give(&crl(&root, &[]));

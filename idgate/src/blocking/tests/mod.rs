@@ -1,4 +1,4 @@
-//! A library's verification, and its status sources on real sockets.
+//! Verification with the library, and status sources on real sockets.
 
 mod crl;
 
@@ -41,7 +41,7 @@ impl Entropy for Zeros {
     }
 }
 
-/// A session, and the answer of a wallet whose credentials name a list each.
+/// A session, and a wallet's answer with credentials that each name a list.
 struct Flow {
     verifier: Verifier,
     session: Session,
@@ -49,9 +49,10 @@ struct Flow {
 }
 
 impl Flow {
-    /// Each of `statuses`: an index, and the list that it is of.
+    /// One credential for each of `statuses`: an index, and its list.
     fn new(statuses: &[(u64, &str)]) -> Self {
-        /// One trust for all: a list that was fetched under one serves under no other.
+        /// One trust for all, because a list that was fetched under one trust is not used under
+        /// another.
         static TRUST: LazyLock<Trust> = LazyLock::new(|| {
             let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
             Trust::new(aws_lc_rs::PROVIDER, [Issuer::new(ISSUER).jwk(jwk)]).unwrap()
@@ -90,7 +91,7 @@ impl Flow {
         Self { verifier, session: made.session, body }
     }
 
-    /// What `fetcher` brings it to at `now`, and what was committed on the way.
+    /// Decides with `fetcher` at `now`, and returns what was committed.
     fn decide(
         &self,
         fetcher: &BlockingFetcher,
@@ -117,7 +118,7 @@ impl Flow {
     }
 }
 
-/// The list at `uri`: revoked at 1.
+/// The list at `uri`, in which index 1 is revoked.
 fn list(uri: &str) -> String {
     let list = StatusList::new(2, 8).with(1, 1);
     StatusJwt::new(&list, uri, numeric_date(NOW.0)).sign(&samples::issuer_key(Curve::P256))
@@ -132,13 +133,13 @@ fn local() -> BlockingFetcher {
     reaching(&["127.0.0.0/8"], None)
 }
 
-/// On a thread of its own, as embedders call it.
+/// Runs on its own thread, as embedders do.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     in_time("it ends", tokio::task::spawn_blocking(work)).await.unwrap()
 }
 
 #[tokio::test]
-async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
+async fn the_list_decides_and_is_fetched_once_while_it_is_fresh() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let (url, fetcher) = (source.url(), local());
@@ -147,7 +148,7 @@ async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
         let (decided, committed) = good.decide(&fetcher, NOW.0);
         assert!(matches!(decided.unwrap().transition.session.status_at(NOW), Status::Verified));
         assert_eq!(committed, [Status::Verifying], "held before the fetch");
-        // Known: nothing is asked, and nothing is held.
+        // The list is cached: nothing is fetched, and there is no hold.
         let (decided, committed) = good.decide(&fetcher, NOW.0 + HOUR_MS / 2);
         assert!(decided.unwrap().transition.session.info(NOW).reason.is_none());
         assert_eq!(committed, []);
@@ -159,7 +160,7 @@ async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
 }
 
 #[tokio::test]
-async fn two_lists_are_asked_before_either_answers() {
+async fn two_lists_are_fetched_in_parallel() {
     let (one, two) = (Loopback::start().await, Loopback::start().await);
     for source in [&one, &two] {
         source.give(list(&source.url()).as_bytes());
@@ -178,7 +179,7 @@ async fn two_lists_are_asked_before_either_answers() {
 }
 
 #[tokio::test]
-async fn a_private_address_is_not_reached_unless_it_is_allowed() {
+async fn a_private_address_is_refused_unless_allowed() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let url = source.url();
@@ -188,7 +189,7 @@ async fn a_private_address_is_not_reached_unless_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_list_over_tls_needs_a_root_that_is_trusted() {
+async fn a_list_over_tls_needs_a_trusted_root() {
     let source = TlsLoopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let (url, root) = (source.url(), source.root.clone());
@@ -201,7 +202,7 @@ async fn a_list_over_tls_needs_a_root_that_is_trusted() {
     assert_eq!(source.connections(), 2);
 }
 
-/// The list has its own name, and not that of the host behind the redirect.
+/// The list has its own name as subject, not that of the host behind the redirect.
 #[tokio::test]
 async fn a_list_behind_a_redirect_to_another_host_decides() {
     let (source, other) = (Loopback::start().await, Loopback::start().await);
@@ -214,7 +215,7 @@ async fn a_list_behind_a_redirect_to_another_host_decides() {
         [0, 1].map(|idx| Flow::new(&[(idx, &url)]).reason(&fetcher, NOW.0))
     });
     assert_eq!(reasons.await, [None, Some(Reason::CredentialRevoked)]);
-    assert_eq!((source.connections(), other.connections()), (1, 1), "remembered under its own");
+    assert_eq!((source.connections(), other.connections()), (1, 1), "cached under its own name");
 }
 
 #[tokio::test]
@@ -229,7 +230,7 @@ async fn a_list_of_a_host_that_always_compresses_decides() {
 }
 
 #[tokio::test]
-async fn a_host_that_compares_accept_as_a_whole_is_asked_for_its_form() {
+async fn a_host_that_compares_accept_as_a_whole_gets_one_media_type() {
     let source = Loopback::start().await;
     let token = list(&source.url());
     source.give_by(move |head| match header(head, "accept") {
@@ -242,7 +243,7 @@ async fn a_host_that_compares_accept_as_a_whole_is_asked_for_its_form() {
 }
 
 #[tokio::test]
-async fn a_body_that_drips_ends_with_the_budget() {
+async fn a_slow_body_ends_with_the_budget() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/list", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -252,33 +253,33 @@ async fn a_body_that_drips_ends_with_the_budget() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
         stream.write_all(head).await.unwrap();
         while stream.write_all(b"x").await.is_ok() {
-            // reason: it drips, for as long as it is listened to
+            // reason: it sends slowly for as long as the client reads
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
     let mut fetcher = local();
     assert_eq!(fetcher.allowance, Allowance::of(Duration::from_secs(2), Duration::from_secs(5)));
-    // With another number it is the same.
+    // The result is the same with other limits.
     fetcher.allowance = Allowance::of(FETCH_PATIENCE, Duration::from_millis(200));
     let reason = apart(move || Flow::new(&[(0, &url)]).reason(&fetcher, NOW.0)).await;
     assert_eq!(reason, Some(Reason::RevocationUnknown));
 }
 
 #[test]
-fn a_system_that_refuses_a_thread_is_told_so_and_nothing_panics() {
+fn a_refused_thread_is_an_error_and_not_a_panic() {
     let panics = || -> io::Result<Runtime> { panic!("OS can't spawn worker thread") };
     assert!(start(panics).is_err());
     assert!(start(|| Err(io::Error::from(io::ErrorKind::WouldBlock))).is_err());
 }
 
 #[tokio::test]
-async fn what_could_not_be_asked_gives_the_hold_back() {
+async fn a_source_that_could_not_be_fetched_releases_the_hold() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let url = source.url();
     apart(move || {
         let fetcher = local();
-        // A machine that lets nobody make threads: the one there is has ended.
+        // On a machine that allows no more threads; the existing one has ended.
         let fetcher_of = Arc::new(Fetcher::over(fetcher.egress.clone()));
         let ended = Engine { process: process::id(), runtime: None, fetcher: fetcher_of };
         *fetcher.engine.lock().unwrap() = Some(Arc::new(ended));
@@ -311,13 +312,13 @@ async fn it_serves_from_within_a_runtime_and_for_many_threads_at_once() {
 }
 
 #[tokio::test]
-async fn a_round_that_was_given_up_ends_at_once() {
+async fn a_cancelled_round_ends_immediately() {
     let source = Loopback::start().await;
     source.close_gate();
     let fetcher = local();
     let need = Need::StatusList { uri: source.url(), format: CredentialFormat::SdJwtVc };
     let asked = vec![Asked { need, issuers: vec![IssuerId::new(ISSUER)] }];
-    // It does not end by its time.
+    // It does not end because of its time.
     let hour = Duration::from_secs(3600);
     let mut under_way = fetcher.begin(asked, Allowance::of(hour, hour)).unwrap();
     assert!(!under_way.wait(Duration::ZERO));
@@ -329,7 +330,7 @@ async fn a_round_that_was_given_up_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_fork_begins_anew() {
+async fn a_forked_process_starts_over() {
     let fetcher = local();
     let parent = fetcher.engine().unwrap();
     assert!(Arc::ptr_eq(&parent, &fetcher.engine().unwrap()));
@@ -356,7 +357,7 @@ async fn a_second_round_is_under_the_same_hold() {
         credential.plain("vct", VCTS[0]).plain("status", status_claim(0, &source.url()));
     let flow = Flow::under(trust, vec![credential]);
     let (decided, committed) = apart(move || flow.decide(&local(), NOW.0)).await;
-    // The CRL of the list's signer is at a name that is not reached.
+    // The CRL of the list's signer is at a name that cannot be reached.
     let decided = decided.unwrap().transition.session;
     assert_eq!(decided.info(NOW).reason, Some(Reason::RevocationUnknown));
     assert_eq!(committed, [Status::Verifying]);

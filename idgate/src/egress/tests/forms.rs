@@ -1,4 +1,4 @@
-//! In which forms a body is taken: statuses, and content codings.
+//! The accepted forms of a body: statuses and content codings.
 
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_testkit::gzip::{gzip, gzip_named};
@@ -9,7 +9,7 @@ use crate::loopback::{answer, header};
 const GZIP: &str = "Content-Encoding: gzip\r\n";
 
 #[tokio::test]
-async fn every_2xx_with_a_body_is_an_answer_but_206() {
+async fn every_2xx_except_206_with_a_body_is_an_answer() {
     let server = Loopback::start().await;
     for status in ["200 OK", "201 Created", "202 Accepted", "203 Non-Authoritative Information"] {
         server.give_with(status, "", b"hello");
@@ -23,7 +23,7 @@ async fn every_2xx_with_a_body_is_an_answer_but_206() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_body_is_none() {
+async fn an_answer_without_a_body_is_refused() {
     let server = Loopback::start().await;
     let nothing = gzip(b"");
     for (headers, body) in [("", &b""[..]), (GZIP, &nothing)] {
@@ -35,7 +35,7 @@ async fn an_answer_without_a_body_is_none() {
 }
 
 #[tokio::test]
-async fn a_host_that_always_compresses_is_understood() {
+async fn a_body_that_is_always_compressed_is_inflated() {
     let server = Loopback::start().await;
     for coding in ["gzip", "GZIP", "x-gzip", "identity, gzip", "gzip,"] {
         let headers = format!("Content-Encoding: {coding}\r\n");
@@ -46,7 +46,7 @@ async fn a_host_that_always_compresses_is_understood() {
     }
     server.give_with("200 OK", "Content-Encoding: identity\r\n", b"hello");
     assert_eq!(get(&server.url()).await.unwrap(), "hello");
-    // In chunks, each of one byte.
+    // In chunks of one byte each.
     let chunks =
         gzip(b"hello").into_iter().flat_map(|byte| [&b"1\r\n"[..], &[byte], b"\r\n"].concat());
     let head = format!("HTTP/1.1 200 OK\r\n{GZIP}Transfer-Encoding: chunked\r\n\r\n");
@@ -55,7 +55,7 @@ async fn a_host_that_always_compresses_is_understood() {
 }
 
 #[tokio::test]
-async fn a_host_that_compresses_for_those_who_say_so_is_told_so() {
+async fn requests_offer_gzip() {
     let server = Loopback::start().await;
     server.give_by(|head| match header(head, "accept-encoding") {
         Some("gzip") => answer("200 OK", GZIP, &gzip(b"hello")),
@@ -65,7 +65,7 @@ async fn a_host_that_compresses_for_those_who_say_so_is_told_so() {
 }
 
 #[tokio::test]
-async fn another_coding_is_refused_and_so_are_two() {
+async fn other_and_multiple_codings_are_refused() {
     let server = Loopback::start().await;
     let coded = gzip(&gzip(b"hello"));
     for headers in [
@@ -83,7 +83,7 @@ async fn another_coding_is_refused_and_so_are_two() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_what_its_coding_says_is_refused() {
+async fn a_body_that_is_not_in_its_coding_is_refused() {
     let server = Loopback::start().await;
     let coded = gzip(b"hello");
     let mut changed = coded.clone();
@@ -96,7 +96,7 @@ async fn a_body_that_is_not_what_its_coding_says_is_refused() {
 }
 
 #[tokio::test]
-async fn bytes_behind_a_compressed_body_are_refused() {
+async fn bytes_after_a_compressed_body_are_refused() {
     let server = Loopback::start().await;
     for more in [&b"\0"[..], b"hello"] {
         server.give_with("200 OK", GZIP, &[&gzip(b"hello"), more].concat());
@@ -112,7 +112,7 @@ async fn a_second_gzip_member_is_refused() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_for_what_is_inflated() {
+async fn the_limit_applies_to_the_inflated_body() {
     let server = Loopback::start().await;
     server.give_with("200 OK", GZIP, &gzip(&[b'x'; LIMIT]));
     assert_eq!(get(&server.url()).await.unwrap().len(), LIMIT);
@@ -120,10 +120,10 @@ async fn the_limit_holds_for_what_is_inflated() {
     assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
 }
 
-/// Zeros shrink to a thousandth. Bytes beyond the limit are never inflated: the end of the member, which
-/// is cut off, is not missed.
+/// Zeros compress to a thousandth. Bytes beyond the limit are never inflated: the missing end of
+/// the member goes unnoticed.
 #[tokio::test]
-async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
+async fn a_bomb_ends_at_the_limit_and_takes_no_memory_beyond_it() {
     let server = Loopback::start().await;
     let (limit, egress) = (MAX_STATUS_BYTES, egress(&["127.0.0.0/8"]));
     let mut bomb = gzip(&vec![0; 2 * limit]);
@@ -133,8 +133,8 @@ async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let room = Room::of(limit);
     let fetched = egress.fetch(&server.url(), "*/*", limit, &room).await;
     assert_eq!(fetched.unwrap_err(), EgressError::TooLarge);
-    assert!(room.take(limit).is_ok(), "all of it is given back");
-    // Room is taken for the inflated body, and not for the bytes that came.
+    assert!(room.take(limit).is_ok(), "all of it is released");
+    // Memory is reserved for the inflated body, not for the received bytes.
     let fetched = egress.fetch(&server.url(), "*/*", limit, &Room::of(limit / 2)).await;
     assert_eq!(fetched.unwrap_err(), EgressError::OwnFault);
     server.give_with("200 OK", GZIP, &gzip(&vec![0; limit]));

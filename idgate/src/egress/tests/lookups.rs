@@ -1,4 +1,4 @@
-//! Names whose look-up does not end: nobody can end it, and so it keeps the turn of whoever asked.
+//! Look-ups that do not end: they cannot be cancelled, so they keep their caller's permit.
 
 use idgate_core::{CredentialFormat, IssuerId, Need};
 use idgate_testkit::patience::patience;
@@ -18,13 +18,14 @@ fn asked(issuer: &str, uri: String) -> Asked {
     Asked { need, issuers: vec![IssuerId::new(issuer)] }
 }
 
-/// What comes of `asked` when turns have so long, and sources the time of a few steps.
+/// The results for `asked` if waiting for a permit may take `turns`, and a source the time of a few
+/// steps.
 async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Delivery> {
     let mut allowed = Allowance::of(turns, SHORT);
     fetcher.fetch(asked, &mut allowed).await.0.into_iter().map(|(_, came)| came).collect()
 }
 
-/// What a receiver with a silent name says within the time of a few steps.
+/// The result of posting to a receiver with a silent name, within the time of a few steps.
 async fn post(egress: &Egress) -> Result<Result<Answer, EgressError>, Elapsed> {
     let message = Post { url: "https://shop.example/", headers: &[], body: "{}" };
     tokio::time::timeout(SHORT, egress.post(message)).await
@@ -39,7 +40,7 @@ async fn until_used(fetcher: &Fetcher, used: usize) {
 }
 
 #[tokio::test]
-async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() {
+async fn a_lookup_keeps_its_permit_until_it_ends_and_without_one_nothing_is_asked() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let at = |number| asked("one", format!("https://silent.example/{number}"));
@@ -54,23 +55,23 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
 }
 
 #[tokio::test]
-async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
+async fn an_issuer_with_many_silent_names_leaves_others_their_permits() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
-    // One answer asks for fewer than an issuer has turns.
+    // One answer asks for fewer sources than an issuer has permits.
     let all: Vec<_> = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();
     for part in all.chunks(MAX_REQUESTS) {
         came(&fetcher, part.to_vec(), patience()).await;
     }
     let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
     assert!(matches!(mine[..], [Delivery::NotAsked]));
-    // Asked, though it is as silent.
+    // It was asked, although it is just as silent.
     assert!(came(&fetcher, vec![of("other", 0)], patience()).await.iter().all(is_nothing));
 }
 
 #[tokio::test]
-async fn a_lookup_keeps_the_turn_of_who_gave_up() {
+async fn a_lookup_keeps_the_permit_of_a_caller_that_gave_up() {
     let silence = Silence::default();
     let (egress, turn) = (silence.egress(), Arc::new(()));
     assert!(post(&egress.keeping(turn.clone())).await.is_err());
@@ -80,7 +81,7 @@ async fn a_lookup_keeps_the_turn_of_who_gave_up() {
 }
 
 #[tokio::test]
-async fn where_too_many_names_are_looked_up_without_a_turn_no_more_are() {
+async fn lookups_without_a_permit_are_limited() {
     let silence = Silence::default();
     let egress = silence.egress();
     let mut given_up = JoinSet::new();
@@ -91,8 +92,8 @@ async fn where_too_many_names_are_looked_up_without_a_turn_no_more_are() {
     assert!(given_up.join_all().await.into_iter().all(|late| late));
     assert_eq!(post(&egress).await.unwrap(), Err(EgressError::OwnFault));
     let sibling = egress.sibling(Vec::new());
-    assert!(post(&sibling).await.is_err(), "another way out has its own");
-    assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "who has a turn may");
+    assert!(post(&sibling).await.is_err(), "another egress has its own limit");
+    assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "a caller with a permit may");
     silence.end();
     let is_asked = async || matches!(post(&egress).await, Ok(Err(EgressError::DnsFailed)));
     until("names are looked up again", is_asked).await;

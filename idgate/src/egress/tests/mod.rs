@@ -1,4 +1,4 @@
-//! The way out over real sockets.
+//! Outgoing connections over real sockets.
 
 mod faults;
 mod forms;
@@ -49,7 +49,7 @@ async fn a_body_comes_back_and_the_request_is_plain() {
 }
 
 #[tokio::test]
-async fn large_bodies_share_their_room_and_small_ones_need_none() {
+async fn large_bodies_share_memory_and_small_ones_need_none() {
     let (server, egress) = (Loopback::start().await, egress(&["127.0.0.0/8"]));
     let (limit, room, url) = (200 * 1024, Room::of(250 * 1024), server.url());
     let fetch = || egress.fetch(&url, "*/*", limit, &room);
@@ -58,7 +58,7 @@ async fn large_bodies_share_their_room_and_small_ones_need_none() {
     assert_eq!(fetch().await.unwrap_err(), EgressError::OwnFault);
     server.give(&[b'x'; 64 * 1024]);
     assert!(fetch().await.is_ok());
-    // Of unknown length: as long as it may be.
+    // Of unknown length, with as many bytes as are allowed.
     let chunk = "x".repeat(70 * 1024);
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     server.give_bytes(format!("{head}{:x}\r\n{chunk}\r\n0\r\n\r\n", chunk.len()).into_bytes());
@@ -68,7 +68,7 @@ async fn large_bodies_share_their_room_and_small_ones_need_none() {
 }
 
 #[tokio::test]
-async fn a_body_of_unknown_length_takes_room_as_it_grows() {
+async fn a_body_of_unknown_length_reserves_memory_as_it_grows() {
     let (server, egress) = (Loopback::start().await, egress(&["127.0.0.0/8"]));
     let (limit, room, url) = (10 * 1024 * 1024, Room::of(128 * 1024), server.url());
     for (kib, fits) in [(100, true), (129, false)] {
@@ -82,7 +82,7 @@ async fn a_body_of_unknown_length_takes_room_as_it_grows() {
 }
 
 #[tokio::test]
-async fn other_urls_are_not_asked() {
+async fn other_urls_are_refused() {
     for url in [
         "",
         "list",
@@ -136,7 +136,7 @@ async fn no_spelling_of_a_private_address_is_reached() {
 }
 
 #[test]
-fn one_private_address_spoils_the_others() {
+fn one_private_address_makes_all_unusable() {
     let mixed = ["8.8.8.8:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
     let egress = egress(&[]);
     assert_eq!(egress.check(mixed.to_vec()), Err(EgressError::AddressBlocked));
@@ -157,7 +157,7 @@ async fn the_gateways_own_listener_is_never_reached() {
     assert_eq!(server.connections(), 0);
 }
 
-/// The address by which this machine would leave it, if there is a way out; nothing is sent.
+/// The address that this machine uses for outgoing traffic, if it has a route; nothing is sent.
 fn outer_address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     let routed = socket.connect("8.8.8.8:9").and_then(|()| socket.local_addr());
@@ -198,7 +198,7 @@ async fn bodies_and_heads_have_limits() {
 }
 
 #[tokio::test]
-async fn other_statuses_and_other_bytes_are_no_answer() {
+async fn other_statuses_and_other_bytes_are_refused() {
     let server = Loopback::start().await;
     for (status, code) in [("404 Not Found", 404), ("406 No", 406), ("503 Down", 503)] {
         server.give_with(status, "", b"hello");

@@ -1,4 +1,4 @@
-//! Where redirects lead, and which headers go along.
+//! The targets of redirects, and the headers that are sent to them.
 
 use super::resolution::{Script, scripted};
 use super::*;
@@ -40,7 +40,7 @@ async fn three_redirects_are_followed_and_the_fourth_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_says_no_place_to_ask_is_refused() {
+async fn a_redirect_without_a_usable_target_is_refused() {
     let server = Loopback::start().await;
     let refused = EgressError::RedirectRefused;
     for (headers, expected) in [
@@ -57,7 +57,7 @@ async fn a_redirect_that_says_no_place_to_ask_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_an_address_that_may_not_be_asked_is_refused() {
+async fn a_redirect_to_a_forbidden_address_is_refused() {
     let (first, inside) = (Loopback::start().await, Loopback::start().await);
     let egress = egress(&["127.0.0.1"]);
     let port = inside.address().port();
@@ -100,7 +100,7 @@ async fn a_redirect_to_another_name_is_resolved_and_checked_again() {
 }
 
 #[test]
-fn no_redirect_leads_from_a_public_address_to_one_that_is_only_allowed() {
+fn a_redirect_from_a_public_to_an_only_allowed_address_is_refused() {
     let egress = egress(&["10.0.0.0/8"]);
     let of = |all: &[&str]| -> Vec<SocketAddr> {
         all.iter().map(|ip| (ip.parse::<IpAddr>().unwrap(), 443).into()).collect()
@@ -120,11 +120,10 @@ fn no_redirect_leads_from_a_public_address_to_one_that_is_only_allowed() {
     }
 }
 
-/// In a network of its own this machine may have a public address, and in no other.
+/// Only in its own network can this machine have a public address.
 #[tokio::test]
-async fn a_public_host_sends_nobody_into_a_network_that_is_only_allowed() {
-    if faults::isolated("redirects::a_public_host_sends_nobody_into_a_network_that_is_only_allowed")
-    {
+async fn a_public_host_cannot_redirect_into_an_only_allowed_network() {
+    if faults::isolated("redirects::a_public_host_cannot_redirect_into_an_only_allowed_network") {
         return;
     }
     for command in ["link set lo up", "addr add 8.8.8.8/32 dev lo", "addr add 10.0.0.1/32 dev lo"] {
@@ -143,14 +142,14 @@ async fn a_public_host_sends_nobody_into_a_network_that_is_only_allowed() {
     other.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&other).await.unwrap_err(), EgressError::RedirectBlocked, "after two");
     assert_eq!((inside.connections(), deeper.connections()), (1, 1));
-    // The other way there is no harm.
+    // The opposite direction does no harm.
     public.give(b"outside");
     deeper.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&deeper).await.unwrap(), "outside");
 }
 
 #[tokio::test]
-async fn no_redirect_leads_from_https_to_http() {
+async fn a_redirect_from_https_to_http_is_refused() {
     let (secure, plain) = (TlsLoopback::start().await, Loopback::start().await);
     plain.give(b"hello");
     secure.give_with("302 Found", &to(&plain.url()), b"");
@@ -158,7 +157,7 @@ async fn no_redirect_leads_from_https_to_http() {
     let egress = Egress::new(allowed, Some(secure.root.as_bytes())).unwrap();
     let refused = egress.get(&secure.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 0));
-    // Nor after a redirect from http to https, which is followed.
+    // Not even after a redirect from http to https, which is followed.
     plain.give_with("302 Found", &to(&secure.url()), b"");
     let refused = egress.get(&plain.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 1));
@@ -167,7 +166,7 @@ async fn no_redirect_leads_from_https_to_http() {
 }
 
 #[tokio::test]
-async fn nothing_travels_along_a_redirect_but_what_is_asked_for() {
+async fn only_the_accept_headers_are_repeated_after_a_redirect() {
     let (first, other) = (Loopback::start().await, Loopback::start().await);
     other.give(b"hello");
     let headers = format!(
@@ -181,7 +180,7 @@ async fn nothing_travels_along_a_redirect_but_what_is_asked_for() {
     assert_eq!(lines.remove(0), "get /list http/1.1");
     lines.sort_unstable();
     let host = format!("host: {}", other.address());
-    // Every request names its host and this program; the other two travel.
+    // Every request names its host and this program; the other two headers are repeated.
     let expected = ["accept-encoding: gzip", "accept: text/plain", &*host, "user-agent: idgate"];
     assert_eq!(lines, expected);
 }

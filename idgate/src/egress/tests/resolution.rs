@@ -1,4 +1,4 @@
-//! Names that answer with more than they should: the same for fetches and for webhooks.
+//! Names that resolve to too many or changing addresses, for fetches and for webhooks.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use crate::address::corpus;
 use crate::egress::resolve::Resolved;
 use idgate_testkit::patience::until;
 
-/// Answers from a script, each name with the same, and counts the questions.
+/// A resolver with scripted answers, the same for each name, which counts the look-ups.
 pub(super) struct Script {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,
     asked: AtomicUsize,
@@ -37,7 +37,7 @@ impl Resolve for Script {
     }
 }
 
-/// A way out to public addresses and 127.0.0.1 for which names are what `script` says.
+/// An egress to public addresses and 127.0.0.1, with names resolved by `script`.
 pub(super) fn scripted(script: &Arc<Script>) -> Egress {
     Egress { resolver: script.clone(), ..egress(&["127.0.0.1"]) }
 }
@@ -50,14 +50,14 @@ async fn post(egress: &Egress, url: &str) -> Result<Answer, EgressError> {
 async fn neighbours() -> (Loopback, TcpListener) {
     loop {
         let server = Loopback::start().await;
-        // Another process may have that port there.
+        // Another process may use that port there.
         if let Ok(inside) = TcpListener::bind(("127.0.0.2", server.address().port())).await {
             return (server, inside);
         }
     }
 }
 
-/// Whether nothing has connected to `listener`: the first that it accepts is ours.
+/// Whether nothing has connected to `listener`: the first connection that it accepts is ours.
 async fn is_untouched(listener: &TcpListener) -> bool {
     let ours = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (_, from) = listener.accept().await.unwrap();
@@ -84,7 +84,7 @@ async fn no_address_with_a_special_purpose_is_connected_to() {
 }
 
 #[tokio::test]
-async fn a_mixed_answer_is_no_answer() {
+async fn a_mixed_answer_is_refused() {
     let server = Loopback::start().await;
     server.give(b"hello");
     let url = format!("http://shop.example:{}/", server.address().port());
@@ -101,7 +101,7 @@ async fn a_mixed_answer_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_is_asked_once() {
+async fn a_name_with_changing_addresses_is_resolved_once() {
     let (checked, inside) = neighbours().await;
     checked.give(b"hello");
     let port = checked.address().port();
@@ -117,15 +117,15 @@ async fn a_name_that_changes_its_mind_is_asked_once() {
     assert!(is_untouched(&inside).await, "it connected to an address that was not checked");
 }
 
-/// A list's place is asked over https alone: the name counts for its certificate, and the address that was
-/// checked for the way.
+/// A list is fetched over https only. The name is for the certificate, and the checked address is
+/// for the connection.
 #[tokio::test]
-async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_private_one() {
+async fn a_list_is_fetched_from_the_checked_address_and_never_from_a_private_one() {
     let (checked, inside) = neighbours().await;
     let port = checked.address().port();
     let url = format!("https://lists.example:{port}/pid.json");
     let script = Script::of(&[&["127.0.0.1"], &["127.0.0.2"]]);
-    // Nobody there speaks TLS; that it was asked is enough.
+    // No server speaks TLS there; it is enough that a connection was made.
     let (egress, room) = (scripted(&script), Room::of(0));
     let is_asked = async || (script.asked(), checked.connections()) == (1, 1);
     tokio::select! {
@@ -144,7 +144,7 @@ async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_priv
 }
 
 #[tokio::test]
-async fn a_redirect_to_a_metadata_address_leads_nowhere() {
+async fn a_redirect_to_a_metadata_address_is_refused() {
     let server = Loopback::start().await;
     let url = format!("http://shop.example:{}/", server.address().port());
     for target in ["http://169.254.169.254/latest/meta-data/", "http://127.0.0.2/", "/other"] {
@@ -201,7 +201,7 @@ async fn the_gateways_own_listener_is_not_posted_to() {
 }
 
 #[tokio::test]
-async fn a_posted_message_arrives_as_it_is() {
+async fn a_posted_message_arrives_unchanged() {
     let server = Loopback::start().await;
     server.give_with("202 Accepted", "Retry-After: 7\r\n", b"thank you");
     let url = format!("http://shop.example:{}/hook?a=b", server.address().port());
@@ -220,7 +220,7 @@ async fn a_posted_message_arrives_as_it_is() {
 }
 
 #[tokio::test]
-async fn little_is_taken_of_an_answer() {
+async fn little_of_an_answer_is_read() {
     let server = Loopback::start().await;
     let huge = vec![b'x'; 4 * 1024 * 1024];
     let url = format!("http://127.0.0.1:{}/", server.address().port());
@@ -228,7 +228,7 @@ async fn little_is_taken_of_an_answer() {
     for headers in ["", "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"] {
         server.give_with("200 OK", headers, &huge);
         let answer = post(&egress, &url).await;
-        // Two framings at once, or a body that is not one: the status stands, or it was not HTTP.
+        // Two framings at once, or an invalid body: the status counts, or it was not HTTP.
         assert!(answer.as_ref().is_ok_and(|it| it.status == 200) || !headers.is_empty());
     }
     server.give_with("200 OK", &"X: y\r\n".repeat(10_000), b"");
@@ -242,7 +242,7 @@ async fn little_is_taken_of_an_answer() {
 }
 
 #[tokio::test]
-async fn a_connection_gives_no_more_than_its_limit() {
+async fn a_connection_reads_no_more_than_its_limit() {
     let server = Loopback::start().await;
     server.give(&[b'x'; 5000]);
     let stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();

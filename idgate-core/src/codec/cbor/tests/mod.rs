@@ -93,7 +93,7 @@ fn longer_heads_than_needed_are_well_formed() {
 
 /// RFC 8949 appendix F.
 #[test]
-fn refuses_what_is_not_well_formed() {
+fn refuses_malformed_items() {
     for encoded in [
         "",
         "18",
@@ -250,7 +250,7 @@ fn refuses_depth_beyond_the_limit() {
     assert_eq!(error(&[0x9f].repeat(100_000)), Some(CborError::TooDeep));
 }
 
-/// What a stranger's bytes take of memory is bounded by this, and not by their number.
+/// This limits the memory that untrusted bytes may take, whatever their number.
 #[test]
 fn a_tape_holds_at_most_8192_items() {
     let zeros = |count: usize| {
@@ -270,7 +270,7 @@ fn a_tape_holds_at_most_8192_items() {
 }
 
 #[test]
-fn strings_in_chunks_are_compared_without_joining_them() {
+fn chunked_strings_are_compared_without_joining_them() {
     let chunked = hex("7f616160626263ff");
     let mut tape = Tape::default();
     let id = tape.parse(&chunked).unwrap();
@@ -300,7 +300,7 @@ fn lengths_beyond_the_input_allocate_nothing() {
 }
 
 #[test]
-fn every_truncation_and_every_changed_byte_is_survived() {
+fn truncations_and_changed_bytes_never_panic() {
     let bytes = hex(
         "a4 6161 83 01 20 f97e00 6162 bf 01 5f 4101 ff ff 03 d818 43 820102 04 fb3ff199999999999a",
     );
@@ -384,7 +384,7 @@ fn writes_the_shortest_heads() {
 }
 
 #[test]
-fn errors_say_what_is_wrong() {
+fn errors_name_the_fault() {
     assert!(CborError::DuplicateKey.to_string().contains("key twice"));
     assert!(NotJson.to_string().contains("JSON"));
 }

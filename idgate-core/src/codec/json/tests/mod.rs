@@ -56,7 +56,7 @@ fn refuses_depth_beyond_the_limit() {
     assert_eq!(parse(&"{\"a\":".repeat(100_000)).err(), Some(JsonError::TooDeep));
 }
 
-/// What a stranger's text takes of memory is bounded by this, and not by its length.
+/// This limits the memory that untrusted text may take, whatever its length.
 #[test]
 fn a_tape_holds_at_most_32768_values() {
     let ones = |count: usize| format!("[1{}]", ",1".repeat(count - 1));
@@ -102,7 +102,7 @@ fn refuses_numbers_beyond_a_double() {
 }
 
 #[test]
-fn refuses_what_is_not_json() {
+fn refuses_text_that_is_not_json() {
     for bad in [
         "",
         " ",
@@ -149,7 +149,8 @@ fn a_failed_text_leaves_nothing_on_the_tape() {
     assert_eq!(first.as_u64(), Some(3));
 }
 
-/// `arbitrary_precision` of another crate in the build would make serde_json accept this.
+/// With the feature `arbitrary_precision` of another crate in the build, serde_json would accept
+/// this.
 #[test]
 fn does_not_depend_on_the_features_of_serde_json() {
     let tape = parse(r#"{"$serde_json::private::Number":"7"}"#).unwrap();
@@ -161,7 +162,7 @@ fn explained(text: &[u8]) -> String {
 }
 
 #[test]
-fn an_error_says_in_which_line_and_column_it_is() {
+fn errors_name_line_and_column() {
     for (text, expected) in [
         ("", "is not valid JSON (line 1, column 1)"),
         ("{", "is not valid JSON (line 1, column 2)"),

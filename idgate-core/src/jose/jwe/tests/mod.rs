@@ -1,4 +1,4 @@
-//! One refusal per rule, over every provider in the build. The tokens are the sample wallet's, which
+//! One refusal per rule, with every provider in the build. The sample wallet makes the tokens, and
 //! shares no code with this crate.
 
 use alloc::format;
@@ -51,7 +51,7 @@ fn refused_with(change: impl Fn(&mut Encryption)) {
     }
 }
 
-/// A member of the header with another value.
+/// A header in which a member has another value.
 #[track_caller]
 fn refused_header(member: &str, value: &Json) {
     refused_with(|encryption| encryption.set(member, value.clone()));
@@ -74,7 +74,7 @@ fn every_offered_enc_is_opened_by_every_provider() {
     }
 }
 
-/// OpenID4VP 1.0 8.3; the data is read where `IDGATE_VECTORS` points, or beside the repository.
+/// OpenID4VP 1.0 8.3; the data is in `IDGATE_VECTORS`, or next to the repository.
 #[test]
 fn the_encrypted_response_of_the_specification() {
     let root = std::env::var("IDGATE_VECTORS")
@@ -110,7 +110,7 @@ fn a_missing_kid_means_the_only_key_and_another_one_is_refused() {
 }
 
 #[test]
-fn alg_is_ecdh_es_and_nothing_else() {
+fn alg_must_be_ecdh_es() {
     for alg in ["ECDH-ES+A128KW", "ecdh-es", "dir", "RSA-OAEP", "none", "PBES2-HS256+A128KW", ""] {
         refused_header("alg", &json!(alg));
     }
@@ -136,7 +136,7 @@ fn enc_is_one_that_was_offered() {
 }
 
 #[test]
-fn another_enc_than_the_one_that_was_used_is_refused() {
+fn an_enc_other_than_the_one_used_is_refused() {
     for (used, named) in [
         (Enc::A128Gcm, Enc::A256Gcm),
         (Enc::A256Gcm, Enc::A128Gcm),
@@ -150,7 +150,7 @@ fn another_enc_than_the_one_that_was_used_is_refused() {
 }
 
 #[test]
-fn demands_in_the_header_are_refused() {
+fn required_extensions_in_the_header_are_refused() {
     for (member, value) in [
         ("zip", json!("DEF")),
         ("zip", json!(null)),
@@ -180,7 +180,7 @@ fn members_without_meaning_here_are_ignored() {
 }
 
 #[test]
-fn epk_is_a_public_key_on_the_curve_of_ours() {
+fn epk_is_a_public_key_on_our_curve() {
     let epk = good(Enc::A128Gcm).header["epk"].clone();
     let with = |member: &str, value: Json| {
         let mut epk = epk.clone();
@@ -256,7 +256,7 @@ fn replaced(parts: &[String; 5], at: usize, part: &str) -> String {
 }
 
 #[test]
-fn a_header_that_encodes_the_same_json_otherwise_is_not_the_one_that_was_sealed() {
+fn a_reencoded_header_does_not_authenticate() {
     let parts = good(Enc::A256Gcm).encrypt(PLAINTEXT).unwrap();
     let json = base64url::decode(&parts[0]).unwrap();
     let spaced = [b" ", json.as_slice()].concat();
@@ -278,7 +278,7 @@ fn another_number_of_parts_is_refused() {
 }
 
 #[test]
-fn a_header_that_is_no_json_object_or_too_long_is_refused() {
+fn a_header_that_is_not_a_json_object_or_too_long_is_refused() {
     for header in ["", "[]", "null", "{", "\u{feff}{}", r#"{"alg":"ECDH-ES","alg":"ECDH-ES"}"#] {
         refused_with(|encryption| encryption.header_text = Some(header.into()));
     }
@@ -286,7 +286,7 @@ fn a_header_that_is_no_json_object_or_too_long_is_refused() {
 }
 
 #[test]
-fn what_was_encrypted_to_another_key_is_refused() {
+fn a_jwe_for_another_key_is_refused() {
     let another = SigningKey::from_seed(KitCurve::P256, "another session");
     refused_with(|encryption| encryption.recipient = another.public_sec1());
     for provider in PROVIDERS {

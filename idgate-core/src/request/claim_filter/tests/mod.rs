@@ -1,4 +1,4 @@
-//! Every keyword of [`ClaimFilter`], what it refuses, and what is refused as a filter.
+//! Every keyword of [`ClaimFilter`], the values that it refuses, and invalid filters.
 
 use alloc::string::{String, ToString};
 
@@ -19,7 +19,7 @@ fn matches(filter: &str, value: &str) -> bool {
     parse(filter).unwrap().matches(tape.value(id))
 }
 
-/// Asserts that `filter` takes every value of `good` and none of `bad`.
+/// Asserts that `filter` accepts every value of `good` and none of `bad`.
 #[track_caller]
 fn check(filter: &str, good: &[&str], bad: &[&str]) {
     for value in good {
@@ -31,7 +31,7 @@ fn check(filter: &str, good: &[&str], bad: &[&str]) {
 }
 
 #[test]
-fn the_empty_filter_takes_everything() {
+fn the_empty_filter_accepts_everything() {
     check("{}", &["null", "1", "\"x\"", "[]", "{}", "true"], &[]);
 }
 
@@ -207,7 +207,7 @@ fn patterns_over_256_characters_are_refused() {
 }
 
 #[test]
-fn the_wallet_is_told_six_keywords_and_exact_numbers() {
+fn the_wallet_gets_six_keywords_and_exact_numbers() {
     let filter = parse(
         r#"{"type":"integer","format":"date","minimum":9007199254740993,"exclusiveMaximum":9e99,"enum":[1.0]}"#,
     );
@@ -229,7 +229,7 @@ fn a_stored_filter_is_the_same_filter() {
 
 #[test]
 fn reading_a_stored_filter_compiles_nothing() {
-    // No compiler takes this pattern, so whoever reads the filter did not ask one.
+    // No compiler accepts this pattern, so reading the filter did not compile it.
     let stored: ClaimFilter = serde_json::from_str(r#""{\"pattern\":\"(\"}""#).unwrap();
     let mut tape = Tape::default();
     let id = tape.parse(b"\"(\"").unwrap();
@@ -256,7 +256,7 @@ fn debug_output_has_no_values() {
 }
 
 #[test]
-fn in_a_union_of_types_a_rule_speaks_for_its_own_type_only() {
+fn in_a_union_of_types_a_rule_applies_to_its_own_type_only() {
     assert!(matches(r#"{"type":["string","null"],"pattern":"^D"}"#, "null"));
     assert!(!matches(r#"{"type":["string","null"],"pattern":"^D"}"#, r#""x""#));
     assert!(matches(r#"{"type":["string","array"],"minLength":3}"#, r#"["x"]"#));

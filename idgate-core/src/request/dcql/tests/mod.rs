@@ -1,4 +1,4 @@
-//! From the tenant's request to the query, rule by rule of OpenID4VP 6.
+//! From the tenant's request to the query, by the rules of OpenID4VP 6.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn claims(request: &PresentationRequest) -> Value {
 }
 
 #[test]
-fn a_plain_request_has_nothing_that_wallets_refuse() {
+fn a_plain_request_has_no_member_that_wallets_refuse() {
     let expected = json!({"credentials": [{
         "id": "credential_1", "format": "dc+sd-jwt", "meta": {"vct_values": ["urn:one"]},
         "claims": [{"path": ["given_name"]}],
@@ -46,7 +46,7 @@ fn every_accepted_type_is_named() {
 }
 
 #[test]
-fn an_mdoc_is_asked_for_by_document_type_and_retains_nothing() {
+fn an_mdoc_is_requested_by_document_type_without_retention() {
     let request = one_with(|asked| {
         asked.format = CredentialFormat::Mdoc;
         asked.doc_type = Some(DocType::new("org.iso.18013.5.1.mDL"));
@@ -79,14 +79,14 @@ fn claims_that_cannot_be_hidden_are_left_out_of_the_query() {
 }
 
 #[test]
-fn a_query_for_nothing_but_what_cannot_be_hidden_has_no_claims() {
+fn a_query_for_only_visible_claims_has_no_claims() {
     let request = one_with(|asked| asked.claims = ["iss", "vct"].map(String::from).into());
     let asked = &query(&request)["credentials"][0];
     assert!(asked.get("claims").is_none(), "{asked}");
 }
 
 #[test]
-fn a_claim_is_asked_for_where_it_stands() {
+fn a_claim_is_requested_at_its_path() {
     let request = one_with(|asked| {
         asked.claims = ["city", "given_name", "countries"].map(String::from).into();
         asked.claim_paths = vec![
@@ -102,7 +102,7 @@ fn a_claim_is_asked_for_where_it_stands() {
 }
 
 #[test]
-fn no_path_is_asked_for_twice() {
+fn no_path_is_requested_twice() {
     let request = one_with(|asked| {
         asked.claims = ["given_name", "first_name", "city"].map(String::from).into();
         asked.claim_paths = vec![
@@ -133,7 +133,7 @@ fn values_of(filter: &str, path: Option<ClaimPath>, profile: Profile) -> Value {
 }
 
 #[test]
-fn listed_values_go_to_wallets_of_1_0_alone() {
+fn listed_values_are_sent_in_1_0_only() {
     for (filter, values) in [
         (r#"{"const": "DE"}"#, json!(["DE"])),
         (r#"{"enum": ["DE", 7, -1, true]}"#, json!(["DE", 7, -1, true])),
@@ -153,7 +153,7 @@ fn listed_values_go_to_wallets_of_1_0_alone() {
 }
 
 #[test]
-fn a_query_without_values_is_the_same_in_all_else() {
+fn a_query_without_values_is_otherwise_the_same() {
     let request = fixtures::request(json!({"credentials": [
         {"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a", "b"],
          "claim_filters": {"a": {"const": "DE"}}},
@@ -165,7 +165,7 @@ fn a_query_without_values_is_the_same_in_all_else() {
 }
 
 #[test]
-fn a_filter_on_a_list_is_not_one_on_its_elements() {
+fn a_filter_on_a_list_does_not_apply_to_its_elements() {
     let (filter, element) = (r#"{"const": "DE"}"#, path(r#"["a",null]"#));
     assert_eq!(values_of(filter, Some(element), Profile::V1_0), json!(null));
     let member = path(r#"["a","b"]"#);
@@ -190,7 +190,7 @@ fn authorities_are_named_when_the_trust_entry_says_so() {
 }
 
 #[test]
-fn ids_that_a_query_cannot_have_are_replaced_also_in_the_sets() {
+fn invalid_query_ids_are_replaced_in_sets_too() {
     let mut request = fixtures::two_credentials();
     request.credentials[0].id = "p d".into();
     let set = |options: &[&[&str]], required| CredentialSet {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn one_to_ten_credentials_are_taken() {
+fn one_to_ten_credentials_are_accepted() {
     let credential = json!({"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a"]});
     let body = |n: usize| json!({"credentials": vec![credential.clone(); n]});
     assert_eq!(request(body(10)).credentials[9].id, "credential_10");
@@ -59,7 +59,7 @@ fn claims_match_their_pattern() {
 }
 
 #[test]
-fn at_most_100_claims_are_taken_and_repeated_ones_count_once() {
+fn at_most_100_claims_are_accepted_and_repeated_ones_count_once() {
     let names = |n: usize| (0..n).map(|i| format!("c{i}")).collect::<Vec<_>>();
     let mut claims = names(100);
     claims.extend(names(100));
@@ -120,7 +120,7 @@ fn a_request_has_at_most_32_patterns() {
         body
     };
     assert!(parse(&body(20, 12).to_string(), true).is_ok());
-    // Members in the order of the text: c9 is the last of 13.
+    // Members in document order: c9 is the last of 13.
     invalid(&body(20, 13), "credentials[1].claim_filters.c9.pattern");
     let mut long = body(9, 0);
     long["credentials"][1]["claims"] = json!(["x"]);
@@ -160,7 +160,7 @@ fn groups_name_two_or_more_ids_of_the_request_once() {
 }
 
 #[test]
-fn a_group_is_compared_by_name_and_birth_date_unless_told_otherwise() {
+fn a_group_is_compared_by_name_and_birth_date_by_default() {
     let grouped = json!({"same_subject_groups": [["a", "b"]]});
     let defaults = ["family_name", "given_name", "birthdate"].map(SubjectPath::top_level);
     for credential in request(pair(grouped.clone(), json!({}))).credentials {

@@ -17,7 +17,7 @@ fn refused(value: &Value, path: &str, rule: &str) {
 }
 
 #[test]
-fn origins_are_taken_as_listed() {
+fn origins_are_kept_as_listed() {
     let app = format!("android:apk-key-hash:{}", "A".repeat(43));
     let listed = [
         "https://shop.example",
@@ -44,7 +44,7 @@ fn an_origin_is_written_as_browsers_write_it() {
 }
 
 #[test]
-fn what_is_not_an_origin_is_refused() {
+fn text_that_is_not_an_origin_is_refused() {
     for (bad, rule) in [
         ("https://shop.example/buy", "no path"),
         ("http://shop.example", "must be https"),
@@ -59,7 +59,7 @@ fn what_is_not_an_origin_is_refused() {
 }
 
 #[test]
-fn there_are_one_to_five_each_once() {
+fn one_to_five_origins_each_once() {
     let many = |count: u32| -> Value {
         let origins: Vec<_> = (0..count).map(|n| format!("https://shop{n}.example")).collect();
         json!({ "origins": origins })
@@ -73,7 +73,7 @@ fn there_are_one_to_five_each_once() {
 }
 
 #[test]
-fn iso_mdoc_is_a_boolean_and_on_unless_it_is_off() {
+fn iso_mdoc_is_a_boolean_and_on_by_default() {
     let with = |iso_mdoc: Value| json!({"origins": ["https://shop.example"], "iso_mdoc": iso_mdoc});
     let chosen = |value: &Value| parsed(value).unwrap().dc_api.unwrap().iso_mdoc;
     assert!(chosen(&json!({ "origins": ["https://shop.example"] })));

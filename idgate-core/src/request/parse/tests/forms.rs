@@ -51,7 +51,7 @@ fn the_custom_form_takes_every_field() {
 }
 
 #[test]
-fn a_body_that_is_no_strict_json_is_invalid_json() {
+fn a_body_that_is_not_strict_json_is_invalid_json() {
     for body in ["", "{", "{'a':1}", "{\"issuer_id\":\"two\"}x", "\u{feff}{}", "{\"ttl_ms\":1e999}"]
     {
         let error = parse(body, true).unwrap_err();
@@ -85,7 +85,7 @@ fn a_body_over_64_kib_is_refused() {
 }
 
 #[test]
-fn a_body_that_is_no_object_is_refused() {
+fn a_body_that_is_not_an_object_is_refused() {
     for body in [json!([]), json!(null), json!("x"), json!(1)] {
         assert_eq!(invalid(&body, ""), "the request body must be a JSON object");
     }

@@ -1,5 +1,5 @@
-//! Both forms of a session request: what is taken, which defaults it gets, and one refusal per
-//! rule of specification 2 and 8 and of decisions 4.
+//! Both forms of a session request: accepted requests, their defaults, and one refusal per rule of
+//! specification 2 and 8 and of decisions 4.
 
 mod credentials;
 mod dc_api;
@@ -18,7 +18,7 @@ use crate::request::fixtures::{request, trust};
 use crate::request::{CredentialFormat, SubjectPath};
 
 impl PresentationRequest {
-    /// The same for a verifier that speaks `draft` alone.
+    /// The same for a verifier that supports only `draft`.
     pub(crate) fn parse(
         body: &[u8],
         trust: &TrustSnapshot,
@@ -45,7 +45,7 @@ fn invalid(body: &Value, path: &str) -> String {
     refused(body, "invalid_request", path)
 }
 
-/// A custom request of one good SD-JWT VC with these members changed; `null` stays `null`.
+/// A custom request for one valid SD-JWT VC with these members changed; `null` stays `null`.
 fn sd_jwt(changes: Value) -> Value {
     let base = json!({"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a"]});
     json!({"credentials": [changed(base, changes)]})
@@ -69,7 +69,7 @@ fn first(body: Value) -> CredentialRequest {
     request(body).credentials.remove(0)
 }
 
-/// Two good SD-JWT VCs `a` and `b` with these members at top level and in the first.
+/// Two valid SD-JWT VCs `a` and `b` with these members at top level and in the first.
 fn pair(top: Value, first: Value) -> Value {
     let credential =
         |id: &str| json!({"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["x"], "id": id});

@@ -1,4 +1,4 @@
-//! The choices of a request for a status that cannot be had.
+//! A request's choice for a status list that cannot be fetched.
 
 use super::*;
 use crate::request::profile::Profile;
@@ -28,7 +28,7 @@ fn with(choice: Value) -> Value {
 }
 
 #[test]
-fn a_request_may_always_refuse_a_status_that_is_unknown() {
+fn a_request_may_always_refuse_an_unknown_status() {
     use OnUnknownRevocation::{Accept, Refuse, Tenant};
     for on_unknown in [Refuse, Accept, Tenant] {
         for policy in [RevocationPolicy::IfPublished, RevocationPolicy::Required] {
@@ -40,7 +40,7 @@ fn a_request_may_always_refuse_a_status_that_is_unknown() {
 }
 
 #[test]
-fn a_request_accepts_an_unknown_status_only_where_the_entry_leaves_it_that() {
+fn a_request_accepts_an_unknown_status_only_if_the_entry_allows_it() {
     use OnUnknownRevocation::{Refuse, Tenant};
     let (published, required) = (RevocationPolicy::IfPublished, RevocationPolicy::Required);
     let accept = with(json!("accept"));
@@ -48,12 +48,12 @@ fn a_request_accepts_an_unknown_status_only_where_the_entry_leaves_it_that() {
     for trust in [trust_with(published, Refuse), trust_with(required, Tenant)] {
         let (code, path, text) = asked(&trust, &accept).unwrap_err();
         assert_eq!((code, &*path), (ErrorCode::InvalidRequest, "on_unknown_revocation"));
-        assert!(text.contains("the issuer two does not leave accept to the request"), "{text}");
+        assert!(text.contains("the issuer two does not let a request accept"), "{text}");
     }
 }
 
 #[test]
-fn every_entry_of_a_request_has_to_leave_it_the_choice() {
+fn every_entry_of_a_request_must_allow_the_choice() {
     let trust = trust_with(RevocationPolicy::IfPublished, OnUnknownRevocation::Tenant);
     let mut body = pair(json!({"on_unknown_revocation": "accept"}), json!({}));
     assert_eq!(asked(&trust, &body), Ok(Some(UnknownRevocation::Accept)));
@@ -64,7 +64,7 @@ fn every_entry_of_a_request_has_to_leave_it_the_choice() {
 }
 
 #[test]
-fn a_request_says_refuse_or_accept_and_nothing_else() {
+fn only_refuse_and_accept_are_valid() {
     let trust = trust_with(RevocationPolicy::IfPublished, OnUnknownRevocation::Tenant);
     for other in [json!("tenant"), json!("Accept"), json!(""), json!(true), json!(null), json!(1)] {
         let (code, path, _) = asked(&trust, &with(other)).unwrap_err();
@@ -73,7 +73,7 @@ fn a_request_says_refuse_or_accept_and_nothing_else() {
 }
 
 #[test]
-fn a_request_of_one_issuer_has_the_same_choice_and_no_profile_is_needed_for_it() {
+fn the_legacy_form_has_the_same_choice_in_every_profile() {
     let body = legacy(json!({"on_unknown_revocation": "refuse"}));
     let request = PresentationRequest::parse(body.to_string().as_bytes(), &trust(), true).unwrap();
     assert_eq!(request.on_unknown_revocation, Some(UnknownRevocation::Refuse));

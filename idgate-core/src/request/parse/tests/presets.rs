@@ -1,4 +1,5 @@
-//! `eu_age` in `credentials`: the credential that it stands for, and one refusal per rule of decisions 41.
+//! `eu_age` in `credentials`: the credential that it is short for, and one refusal per rule of
+//! decisions 41.
 
 use super::*;
 use crate::request::{Presets, Profile};
@@ -8,7 +9,7 @@ fn preset(changes: Value) -> Value {
     changed(base, changes)
 }
 
-/// Before trust is asked.
+/// Before trust is consulted.
 fn parse_by(body: &Value, profiles: &[Profile]) -> Result<PresentationRequest, RequestError> {
     let (body, profiles) = (body.to_string(), SpokenProfiles::new(profiles.iter().copied()));
     let mut tape = Tape::default();
@@ -46,7 +47,7 @@ fn an_age_becomes_an_mdoc_whose_claim_must_be_true() {
             "claims": [claim], "claim_filters": { claim: { "const": true } },
         }]);
         assert_eq!(written, expected);
-        // Written out it is the same request, and no longer one for the age app.
+        // Written out it is the same request, but no longer one for the age app.
         let longhand = taken(&json!({"profile": "1.0", "credentials": expected}));
         assert_eq!(longhand.presets, Presets::Unused);
         assert_eq!(longhand.expanded_credentials(), None);
@@ -57,7 +58,7 @@ fn an_age_becomes_an_mdoc_whose_claim_must_be_true() {
 }
 
 #[test]
-fn a_session_of_ages_alone_that_names_no_profile_is_for_the_age_app() {
+fn a_session_with_only_ages_and_no_profile_is_for_the_age_app() {
     let alone = taken(&json!({"credentials": [preset(json!({}))]}));
     assert_eq!((alone.presets, &alone.profiles[..]), (Presets::AgeApp, &[Profile::V1_0][..]));
     let named = taken(&json!({"profile": "1.0", "credentials": [preset(json!({}))]}));
@@ -70,7 +71,7 @@ fn a_session_of_ages_alone_that_names_no_profile_is_for_the_age_app() {
 
 /// Decisions 32: the column of profiles.
 #[test]
-fn a_preset_in_another_profile_than_1_0_is_refused_by_name() {
+fn a_preset_in_a_profile_other_than_1_0_is_refused_by_name() {
     let other = sd_jwt(json!({}))["credentials"][0].clone();
     for body in [
         json!({"profile": "draft", "credentials": [preset(json!({}))]}),
@@ -118,7 +119,7 @@ fn an_age_is_an_integer_from_1_to_99() {
 }
 
 #[test]
-fn a_preset_is_one_of_those_there_are_and_has_an_issuer() {
+fn a_preset_is_a_known_one_and_has_an_issuer() {
     for name in [json!("eu_pid"), json!(""), json!("EU_AGE"), json!(1), json!(null)] {
         refused_at(preset(json!({"preset": name})), "credentials[0].preset", "must be");
     }
@@ -141,7 +142,7 @@ fn a_preset_has_no_other_members() {
         let path = format!("credentials[0].{name}");
         assert_eq!((error.code, error.path), (ErrorCode::UnknownField, path));
     }
-    // Nor has a credential that is written out an age.
+    // A credential that is written out has no age either.
     let error = parse_by(&sd_jwt(json!({"age": 18})), &[Profile::V1_0]).unwrap_err();
     assert_eq!((error.code, &*error.path), (ErrorCode::UnknownField, "credentials[0].age"));
 }

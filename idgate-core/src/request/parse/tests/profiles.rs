@@ -1,4 +1,4 @@
-//! The fields that there are with profiles other than `draft`: those that are taken, and one refusal per rule of
+//! The fields for profiles other than `draft`: accepted requests, and one refusal per rule of
 //! decisions 20.
 
 mod intended_use;
@@ -110,7 +110,7 @@ fn the_older_fields_mean_the_same_in_every_profile() {
 }
 
 #[test]
-fn profiles_are_taken_as_listed() {
+fn profiles_are_kept_as_listed() {
     let of = |changes| taken(&legacy(changes)).profiles;
     assert_eq!(of(json!({})), []);
     assert_eq!(of(json!({"profile": "1.0"})), [Profile::V1_0]);
@@ -197,7 +197,7 @@ fn with_paths(paths: Value) -> Value {
 }
 
 #[test]
-fn claim_paths_are_taken_by_claim() {
+fn claim_paths_are_accepted_by_claim() {
     let request = taken(&with_paths(json!({"b": ["x", null, "y"]})));
     let paths = &request.credentials[0].claim_paths;
     let path = ClaimPath::from_json(r#"["x",null,"y"]"#).unwrap();
@@ -219,7 +219,7 @@ fn claim_paths_have_their_shape() {
 }
 
 #[test]
-fn the_operators_paths_serve_requests_of_the_newer_profiles() {
+fn the_operators_paths_apply_in_the_newer_profiles() {
     let path = |text| ClaimPath::from_json(text).unwrap();
     let mut entry = trust().entry(&crate::ids::IssuerId::new("two")).unwrap().clone();
     entry.claim_paths = vec![
@@ -240,7 +240,7 @@ fn the_operators_paths_serve_requests_of_the_newer_profiles() {
 }
 
 #[test]
-fn two_mdocs_of_one_type_are_refused_for_their_type_in_draft_alone() {
+fn only_draft_refuses_two_mdocs_of_one_type() {
     let document = json!({"format": "mso_mdoc", "issuer_id": "documents", "claims": ["a"],
         "doc_type": "org.example.doc"});
     let body = |profile| json!({"credentials": [document, document], "profile": profile});
@@ -255,7 +255,7 @@ fn with_sets(sets: Value) -> Value {
 }
 
 #[test]
-fn credential_sets_are_taken() {
+fn credential_sets_are_accepted() {
     let request = taken(&with_sets(json!([
         {"options": [["a", "b"], ["a"]]}, {"options": [["b"]], "required": false},
     ])));
@@ -344,7 +344,7 @@ fn transaction_data_is_sent_with_the_ids_that_the_wallet_knows() {
 }
 
 #[test]
-fn the_legacy_form_takes_transaction_data_too() {
+fn the_legacy_form_accepts_transaction_data_too() {
     let data = json!([{"type": "t", "credential_ids": ["credential_1"]}]);
     let request = taken(&legacy(json!({"transaction_data": data, "profile": "1.0"})));
     assert_eq!(request.transaction_data.len(), 1);
@@ -379,7 +379,7 @@ fn transaction_data_has_its_shape() {
 }
 
 #[test]
-fn transaction_data_can_be_signed_whatever_the_wallet_chooses() {
+fn transaction_data_has_a_signer_whatever_the_wallet_chooses() {
     let asked = |sets: Value, ids: Value| {
         let data = json!([{"type": "t", "credential_ids": ids}]);
         let more = json!({"transaction_data": data, "credential_sets": sets, "profile": "1.0"});
@@ -404,7 +404,7 @@ fn transaction_data_can_be_signed_whatever_the_wallet_chooses() {
 }
 
 #[test]
-fn data_of_one_signer_share_a_hash_algorithm() {
+fn transaction_data_of_one_signer_shares_a_hash_algorithm() {
     let data = |n: usize, ids: Value, algs: &[&str]| {
         let mut data = json!({"type": "t", "n": n, "credential_ids": ids});
         if !algs.is_empty() {
@@ -433,7 +433,7 @@ fn data_of_one_signer_share_a_hash_algorithm() {
         let path = format!("transaction_data[{last}].transaction_data_hashes_alg");
         refused(&of(json!(["b"]), algs), &path);
     }
-    // Where there is a choice, each may sign one.
+    // If there is a choice, each may sign one.
     let chosen = &[&["sha-384"][..], &["sha-512"]];
     assert_eq!(taken(&of(json!(["a b", "b"]), chosen)).transaction_data.len(), 2);
     let apart = [data(0, json!(["a b"]), &["sha-384"]), data(1, json!(["b"]), &["sha-512"])];
@@ -441,7 +441,7 @@ fn data_of_one_signer_share_a_hash_algorithm() {
 }
 
 #[test]
-fn a_field_that_draft_has_not_is_refused_with_what_the_tenant_can_do() {
+fn a_field_that_draft_lacks_is_refused_with_a_remedy() {
     let draft_first = SpokenProfiles::new([Profile::Draft, Profile::V1_0]).with_dc_api();
     for (name, value) in [
         ("credential_sets", json!([])),

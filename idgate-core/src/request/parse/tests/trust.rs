@@ -1,4 +1,4 @@
-//! What the trust store must hold for a request to be taken, and the bounds of long ones.
+//! The requirements of a request on the trust store, and the limits for long requests.
 
 use idgate_testkit::keys::Curve;
 use idgate_testkit::x509::Identity;
@@ -33,7 +33,7 @@ fn an_issuer_that_cannot_serve_the_mode_is_unknown() {
 }
 
 #[test]
-fn an_mdoc_needs_an_issuer_and_every_rule_is_checked_before() {
+fn an_mdoc_needs_an_issuer_which_is_checked_last() {
     let issuer = "credentials[0].issuer_id";
     refused(&mdoc(json!({})), "unknown_issuer", issuer);
     refused(&mdoc(json!({"doc_type": "eu.europa.ec.eudi.pid.1"})), "unknown_issuer", issuer);
@@ -75,7 +75,8 @@ fn the_legacy_form_needs_default_claims() {
     invalid(&legacy(json!({"issuer_id": "two"})), "issuer_id");
 }
 
-/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or not.
+/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or for both
+/// modes.
 fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
     let der = Identity::iaca(Curve::P256, NOW.0).der;
     let root = TrustAnchor::from_der(&PROVIDER, &der, RootOrigin::RootFile);
@@ -88,7 +89,7 @@ fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
 }
 
 #[test]
-fn an_mdoc_is_served_by_a_root_of_the_mode() {
+fn an_mdoc_needs_a_root_for_the_mode() {
     let body = mdoc(json!({"issuer_id": "no-keys"})).to_string();
     let parse = |trust: &TrustSnapshot, live| {
         PresentationRequest::parse(body.as_bytes(), trust, live).map_err(|error| error.code)
@@ -121,7 +122,7 @@ fn an_alg_that_no_key_of_the_issuer_has_is_refused() {
     }
 }
 
-/// The keys of pinned signers are known; those under a root are not.
+/// The keys of pinned signers are known; those of signers below a root are not.
 #[test]
 fn an_alg_that_no_pinned_signer_has_is_refused() {
     let iaca = Identity::iaca(Curve::P256, NOW.0);
@@ -143,7 +144,7 @@ fn an_alg_that_no_pinned_signer_has_is_refused() {
 }
 
 #[test]
-fn names_that_the_format_keeps_are_no_claims() {
+fn reserved_names_are_never_claims() {
     for name in ["_sd", "_sd_alg", "..."] {
         invalid(&sd_jwt(json!({"claims": ["given_name", name]})), "credentials[0].claims[1]");
         let paths = json!({"subject_claim_paths": ["given_name", format!("address.{name}")]});
@@ -158,7 +159,7 @@ fn names_that_the_format_keeps_are_no_claims() {
 }
 
 #[test]
-fn the_legacy_format_is_what_the_entry_holds() {
+fn the_legacy_format_follows_the_entrys_material() {
     let format = |issuer: &str| {
         let body = json!({"issuer_id": issuer}).to_string();
         let trust = trust_with_root(issuer, false);
@@ -171,7 +172,7 @@ fn the_legacy_format_is_what_the_entry_holds() {
 }
 
 #[test]
-fn long_arrays_names_paths_and_groups_are_bounded() {
+fn long_arrays_names_paths_and_groups_are_limited() {
     let of = |path: &str| format!("credentials[0].{path}");
     let enumeration = json!({"claim_filters": {"a": {"enum": vec![0; 1001]}}});
     invalid(&sd_jwt(enumeration), &of("claim_filters.a.enum"));

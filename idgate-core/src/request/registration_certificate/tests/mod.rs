@@ -10,7 +10,7 @@ fn jwt(typ: &str, payload: &Json) -> String {
     [part(&json!({ "alg": "ES256", "typ": typ })), part(payload), "c2ln".to_string()].join(".")
 }
 
-/// As a registrar issues it to a shop.
+/// The payload as a registrar issues it to a shop.
 fn payload() -> Json {
     json!({
         "name": "Shop", "sub": "VATUT-123", "iat": NOW.as_secs() - 60, "exp": NOW.as_secs() + 60,
@@ -42,7 +42,7 @@ fn sd_jwt(claims: &[&str]) -> Json {
 }
 
 #[test]
-fn a_registration_certificate_is_read_and_travels_as_it_is() {
+fn a_registration_certificate_is_read_and_sent_unchanged() {
     let certificate = import(&payload()).unwrap();
     assert_eq!(certificate.subject, "VATUT-123");
     assert_eq!(certificate.expires_at, Some(UnixMillis::from_secs(NOW.as_secs() + 60)));
@@ -88,7 +88,7 @@ fn its_members_have_their_forms() {
 }
 
 #[test]
-fn it_is_inside_its_dates() {
+fn it_is_within_its_validity() {
     let late = changed("iat", json!(NOW.as_secs() + 1));
     assert_eq!(import(&late), Err(RegistrationError::NotYetValid));
     let gone = changed("exp", json!(NOW.as_secs()));
@@ -96,7 +96,7 @@ fn it_is_inside_its_dates() {
 }
 
 #[test]
-fn it_is_of_the_party_of_the_access_certificate() {
+fn it_has_the_party_of_the_access_certificate() {
     let text = jwt(TYP, &payload());
     let import = |identifier| RegistrationCertificate::import(&text, identifier, NOW);
     assert_eq!(import(Some("VATUT-124")), Err(RegistrationError::OtherParty));
@@ -104,7 +104,7 @@ fn it_is_of_the_party_of_the_access_certificate() {
 }
 
 #[test]
-fn what_is_registered_may_be_asked_for() {
+fn registered_claims_may_be_requested() {
     assert_eq!(beyond(sd_jwt(&["given_name", "address"])), [""; 0]);
 }
 
@@ -114,7 +114,7 @@ fn claims_that_are_not_registered_are_beyond_it() {
 }
 
 #[test]
-fn a_registered_claim_covers_what_is_inside_of_it_and_no_more() {
+fn a_registered_claim_covers_only_what_is_inside_it() {
     let path = |names: &[&str]| ClaimPath::of_claims(names.iter().copied());
     let (address, street) = (path(&["address"]), path(&["address", "street"]));
     assert!(is_prefix(&address, &street) && is_prefix(&street, &street));
@@ -131,7 +131,7 @@ fn types_that_are_not_registered_are_beyond_it() {
 }
 
 #[test]
-fn a_credential_that_is_registered_without_claims_allows_none() {
+fn a_credential_registered_without_claims_allows_none() {
     let bare = json!([{ "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:one"] } }]);
     let certificate = import(&changed("credentials", bare)).unwrap();
     let beyond = certificate.exceeded_by(&fixtures::request(sd_jwt(&["given_name"])));
@@ -163,7 +163,7 @@ fn claims_are_read_from_both_spellings() {
 }
 
 #[test]
-fn it_is_for_a_service_of_the_access_certificate_where_both_name_one() {
+fn it_is_for_a_service_of_the_access_certificate_if_both_name_one() {
     let certificate = import(&changed("srv_id", json!("shop"))).unwrap();
     let check = |services: &[&str]| {
         let services: Vec<String> = services.iter().map(|one| (*one).into()).collect();
@@ -196,7 +196,7 @@ fn contacts_are_read_for_people() {
 }
 
 #[test]
-fn contacts_have_their_forms_at_import_and_never_lose_a_stored_certificate() {
+fn contacts_are_checked_at_import_and_never_invalidate_a_stored_certificate() {
     let long = "x".repeat(513);
     for (member, value, named) in [
         ("support_uri", json!(["https://shop.example"]), "support_uri"),

@@ -1,4 +1,4 @@
-//! The builder writes every field, and the parser finds the same faults in it as in a body.
+//! The builder writes every field, and the parser finds the same errors in it as in a body.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn written(request: &Request) -> Value {
     serde_json::from_str(&request.to_json()).unwrap_or_default()
 }
 
-/// The fault of `request`, which is also that of its body.
+/// The error of `request`, which is also that of its body.
 #[track_caller]
 fn fault(request: &Request) -> (ErrorCode, String) {
     let Err(found) = request.check() else { panic!("taken: {request:?}") };
@@ -86,7 +86,7 @@ fn the_builder_writes_every_field_of_the_interface() {
 }
 
 #[test]
-fn text_of_the_caller_never_becomes_a_member() {
+fn the_callers_text_never_becomes_a_member() {
     let injected = r#"x","issuer_id":"https://other.example","#;
     let asked = Credential::sd_jwt_vc(injected, PID).claims([injected]);
     let body = written(&Request::of([asked]).redirect_uri(injected).same_subject([injected]));
@@ -98,7 +98,7 @@ fn text_of_the_caller_never_becomes_a_member() {
 }
 
 #[test]
-fn a_fault_of_the_builder_is_the_fault_of_its_body() {
+fn an_error_of_the_builder_is_the_error_of_its_body() {
     use ErrorCode::InvalidRequest;
     let ttl = Duration::from_secs(24 * 60 * 60 + 1);
     let eleven = (0..11).map(|n| Credential::sd_jwt_vc(&format!("c{n}"), PID).claims(["a"]));
@@ -141,7 +141,7 @@ fn a_fault_of_the_builder_is_the_fault_of_its_body() {
 }
 
 #[test]
-fn two_mdocs_of_one_type_are_refused_where_draft_is_asked_for() {
+fn two_mdocs_of_one_type_are_refused_with_draft() {
     let licence = |id| Credential::mdoc(id, "https://dmv.example", "org.example").claims(["a"]);
     let both = Request::of([licence("a"), licence("b")]);
     assert_eq!(both.check(), Ok(()));
@@ -150,14 +150,14 @@ fn two_mdocs_of_one_type_are_refused_where_draft_is_asked_for() {
 }
 
 #[test]
-fn a_body_with_more_than_64_kib_is_refused_whoever_wrote_it() {
+fn a_body_over_64_kib_is_refused_built_or_read() {
     let long = "a".repeat(65_536);
     let (code, path) = fault(&Request::of([pid()]).redirect_uri(&long));
     assert_eq!((code, &*path), (ErrorCode::InvalidRequest, ""));
 }
 
 #[test]
-fn a_body_that_was_read_keeps_what_it_says_and_can_be_added_to() {
+fn a_body_that_was_read_is_kept_and_can_be_extended() {
     let body = br#" { "issuer_id" : "https://issuer.example", "ttl\u005fms": 60000 } "#;
     let read = Request::from_json(body);
     let Ok(read) = read else { panic!("{read:?}") };

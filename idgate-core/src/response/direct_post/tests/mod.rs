@@ -1,4 +1,4 @@
-//! Accepted shapes of an answer, and one refusal per rule of decisions 6.
+//! Accepted forms of an answer, and one refusal per rule of decisions 6.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -27,7 +27,7 @@ fn post_to<'a>(
     }
 }
 
-/// State, tokens, whether they came as an array, and submission.
+/// State, tokens, whether they were an array, and submission.
 fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
     let DirectPost { state, answer } = post(content_type, body).unwrap();
     match answer {
@@ -59,7 +59,7 @@ fn encoded(vp_token: &str, submission: &str) -> String {
 }
 
 #[test]
-fn a_form_holds_plain_text_arrays_and_quoted_strings() {
+fn a_form_has_plain_text_arrays_and_quoted_strings() {
     for (text, tokens, array) in [
         ("a~b~", vec!["a~b~"], false),
         ("\"a~\"", vec!["a~"], false),
@@ -89,7 +89,7 @@ fn an_answer_has_at_most_4096_values() {
 }
 
 #[test]
-fn a_json_body_holds_strings_arrays_and_a_submission_as_object_or_text() {
+fn a_json_body_has_strings_arrays_and_a_submission_as_object_or_text() {
     for (vp_token, tokens, array) in [
         (r#""a~""#, vec!["a~"], false),
         (r#"["a","b"]"#, vec!["a", "b"], true),
@@ -129,13 +129,13 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
 }
 
 #[test]
-fn a_line_break_behind_a_form_is_named() {
+fn a_line_break_after_a_form_is_reported() {
     for behind in ["\r\n", "\n", "\r", "\r\n\r\n"] {
         for form in ["error=e&state=s", "state=s&error=e", "error=e&state=s&more=x", ""] {
             refused(FORM, &format!("{form}{behind}"), "line break (CR or LF)");
         }
     }
-    // Encoded it is part of the value; behind JSON it is white space.
+    // Encoded it is part of the value; after JSON it is white space.
     assert!(post(FORM, "error=e&state=s%0D%0A").is_ok());
     let json = "{\"error\":\"access_denied\",\"state\":\"s\"}\r\n";
     assert!(post("application/json", json).is_ok());
@@ -165,7 +165,7 @@ fn an_error_answer_needs_its_state() {
     refused(FORM, "error=&state=s", "error is empty");
     refused(FORM, "error=e&state=", "state is empty");
     refused(JSON, r#"{"error":1,"state":"s"}"#, "error must be a string");
-    // A null error is an absent one.
+    // A null error counts as absent.
     refused(JSON, r#"{"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
@@ -201,7 +201,7 @@ fn response_is_an_encrypted_answer_with_or_without_state() {
 }
 
 #[test]
-fn response_excludes_what_it_encrypts() {
+fn response_excludes_the_parameters_that_it_encrypts() {
     refused(FORM, &format!("{}&response=a", encoded("a", "{}")), "excludes");
     refused(FORM, "response=a&error=access_denied&state=s", "excludes");
     refused(JSON, r#"{"response":"a","vp_token":"t"}"#, "excludes");
@@ -220,7 +220,7 @@ fn response_is_a_text() {
 }
 
 #[test]
-fn a_null_response_is_an_absent_one() {
+fn a_null_response_counts_as_absent() {
     let answer = r#""vp_token":"a","presentation_submission":{},"state":"s","response":null"#;
     assert!(post(JSON, &format!("{{{answer}}}")).is_ok());
     let error = post(JSON, r#"{"response":null,"error":"access_denied","state":"s"}"#);
@@ -229,7 +229,7 @@ fn a_null_response_is_an_absent_one() {
 }
 
 #[test]
-fn a_payload_is_an_answer_and_holds_no_further_one() {
+fn a_payload_is_an_answer_and_not_nested() {
     let payload = br#"{"vp_token":"a~","presentation_submission":{},"state":"s","exp":1}"#;
     let answer = DirectPost::from_payload(payload, PE).unwrap();
     assert!(matches!(answer.answer, Content::Presentation { .. }));
@@ -310,7 +310,7 @@ fn wrongly_typed_forms_are_refused() {
 }
 
 #[test]
-fn bodies_that_are_no_form_and_no_json_are_refused() {
+fn bodies_that_are_neither_form_nor_json_are_refused() {
     refused(FORM, "error=%zz&state=s", "not well-formed");
     refused(FORM, "error=e&state=s&unknown=%", "not well-formed");
     refused(FORM, "error=e&state=%ff", "not well-formed");
@@ -340,7 +340,8 @@ fn depth_is_limited_everywhere() {
     assert!(matches!(refused, Err(NotAnAnswer::Malformed(what)) if what.contains("deeper")));
 }
 
-/// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
+/// `vp_token` of an answer to a DCQL query: `id: text, …`, with `?` for values that are not
+/// strings.
 fn map(content_type: &str, body: &str) -> String {
     let answer = post_to(QueryLanguage::Dcql, content_type, body).unwrap();
     let Content::Presentation { vp_token: VpToken::Map(map), submission: None } = answer.answer
@@ -373,7 +374,7 @@ fn an_answer_to_dcql_is_an_object_in_json_and_in_a_form() {
 }
 
 #[test]
-fn a_stray_submission_beside_an_answer_to_dcql_is_ignored() {
+fn a_submission_in_an_answer_to_dcql_is_ignored() {
     for submission in ["{}", "[]", "not json", ""] {
         assert_eq!(map(FORM, &encoded(r#"{"a":["x"]}"#, submission)), "a: x;");
     }
@@ -397,7 +398,7 @@ fn a_token_of_the_other_query_language_is_refused() {
 }
 
 #[test]
-fn the_syntax_of_an_answer_to_nobody_is_that_of_any_language_in_use() {
+fn an_answer_to_an_unknown_session_may_be_in_any_language_in_use() {
     let check = |body: &str, queries: &[QueryLanguage]| {
         Answer { to: "", content_type: Some(JSON), body: body.as_bytes() }.check_syntax_of(queries)
     };

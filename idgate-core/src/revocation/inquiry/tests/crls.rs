@@ -1,9 +1,9 @@
-//! What the CRLs of a signer come to.
+//! The outcomes for the CRLs of a signer.
 
 use super::*;
 
 #[test]
-fn the_crl_answers_for_the_signers_serial_number() {
+fn the_crl_decides_by_the_signers_serial_number() {
     for (crl, expected) in [
         (crl(), SIGNER),
         (crl().revoke(&[0x11]), SIGNER),
@@ -18,7 +18,7 @@ fn the_crl_answers_for_the_signers_serial_number() {
 }
 
 #[test]
-fn an_unavailable_or_useless_crl_is_unknown() {
+fn an_unavailable_or_unusable_crl_is_unknown() {
     let expired = Crl { next_update: crl().next_update, ..crl() };
     let expired = Crl { next_update: Some(expired.this_update.clone()), ..expired };
     let forged = crl().sign(&signing_key("other"));
@@ -31,14 +31,14 @@ fn an_unavailable_or_useless_crl_is_unknown() {
 }
 
 #[test]
-fn every_distribution_point_is_asked_once() {
+fn every_distribution_point_is_fetched_once() {
     let points: &[&[&str]] = &[&["ldap://dir.example/", CRL_URI], &[OTHER_CRL_URI], &[CRL_URI]];
     let inquiry = open(signer_with(points), &entry()).unwrap();
     assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
 }
 
 #[test]
-fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
+fn one_revoking_list_outweighs_all_and_one_good_list_is_enough() {
     let (good, bad) = (signed(&crl()), signed(&crl().revoke(SERIAL)));
     for (first, second, expected) in [
         (Some(&good), Some(&bad), Err(Reason::CertificateRevoked)),
@@ -58,7 +58,7 @@ fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
 }
 
 #[test]
-fn distribution_points_that_cannot_be_asked_are_unknown() {
+fn distribution_points_that_cannot_be_fetched_are_unknown() {
     let points: [&[&[&str]]; 3] = [&[&["ldap://dir.example/"]], &[&[]], &[&[CRL_URI], &[]]];
     for points in points {
         let refused = open(signer_with(points), &entry()).unwrap_err();
@@ -89,7 +89,7 @@ fn an_operators_crl_out_of_date_is_unknown_and_not_replaced_by_a_fetch() {
     old.next_update = Some(old.this_update.clone());
     let refused = open(signer_with(&[&[CRL_URI]]), &entry_with_crl(&old)).unwrap_err();
     assert_eq!(refused, Reason::RevocationUnknown);
-    // A current one beside it decides.
+    // With a current one as well, that decides.
     let mut both = entry_with_crl(&old);
     both.crls.extend(entry_with_crl(&crl()).crls);
     assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), SIGNER);
@@ -109,7 +109,7 @@ fn an_operators_crl_of_another_root_replaces_nothing() {
 
 const CA_SERIAL: &[u8] = &[0x77];
 
-/// A signer with these points below a CA with those.
+/// A signer with the distribution points `points` below a CA with `of_ca`.
 fn below_a_ca(points: &[&[&str]], of_ca: &[&[&str]]) -> Published {
     let ca = signer_with(of_ca).signer.unwrap();
     let mut published = signer_with(points);
@@ -120,7 +120,7 @@ fn below_a_ca(points: &[&[&str]], of_ca: &[&[&str]]) -> Published {
 }
 
 #[test]
-fn a_ca_between_signer_and_root_is_asked_as_the_signer_is() {
+fn a_ca_between_signer_and_root_is_checked_like_the_signer() {
     let good = signed(&crl());
     let (of_signer, of_ca) = (signed(&crl().revoke(SERIAL)), signed(&crl().revoke(CA_SERIAL)));
     for (signer, ca, expected) in [
@@ -136,14 +136,14 @@ fn a_ca_between_signer_and_root_is_asked_as_the_signer_is() {
         let needs: Vec<_> = inquiry.needs().collect();
         assert_eq!(needs, [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
         supply(&mut inquiry, &crl_need(CRL_URI), signer.map(Vec::as_slice));
-        assert!(settled(&inquiry).is_err(), "the CA was not asked");
+        assert!(settled(&inquiry).is_err(), "the CA was not checked");
         supply(&mut inquiry, &crl_need(OTHER_CRL_URI), ca.map(Vec::as_slice));
         assert_eq!(settled(&inquiry), expected);
     }
 }
 
 #[test]
-fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
+fn a_ca_with_a_crl_is_checked_even_if_the_signer_has_none() {
     for (list, expected) in [
         (signed(&crl()), SIGNER),
         (signed(&crl().revoke(CA_SERIAL)), Err(Reason::CertificateRevoked)),
@@ -153,13 +153,13 @@ fn a_ca_that_publishes_is_asked_also_where_its_signer_does_not() {
         supply(&mut inquiry, &crl_need(CRL_URI), Some(&list));
         assert_eq!(settled(&inquiry), expected);
     }
-    // Not published: neither certificate says where its list is.
+    // Not published: neither certificate has a distribution point.
     let neither = open(below_a_ca(&[], &[]), &entry()).unwrap();
     assert_eq!((neither.needs().count(), settled(&neither)), (0, NEITHER));
 }
 
 #[test]
-fn one_list_for_signer_and_ca_is_fetched_once_and_answers_for_both() {
+fn one_list_for_signer_and_ca_is_fetched_once_for_both() {
     for (list, expected) in [
         (crl(), SIGNER),
         (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),

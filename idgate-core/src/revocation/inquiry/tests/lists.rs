@@ -1,9 +1,9 @@
-//! What a status list comes to, and who signed it.
+//! The outcomes for a status list, and its signer.
 
 use super::*;
 
 #[test]
-fn what_was_not_asked_is_unknown() {
+fn a_source_that_was_not_fetched_is_unknown() {
     for published in [list_at(0), signer_with(&[&[CRL_URI]])] {
         let inquiry = open(published, &entry()).unwrap();
         assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
@@ -11,7 +11,7 @@ fn what_was_not_asked_is_unknown() {
 }
 
 #[test]
-fn the_list_answers_for_its_index() {
+fn the_list_decides_by_index() {
     for (idx, expected) in [
         (0, CREDENTIAL),
         (1, Err(Reason::CredentialRevoked)),
@@ -28,7 +28,7 @@ fn the_list_answers_for_its_index() {
 }
 
 #[test]
-fn an_unavailable_or_useless_list_is_unknown() {
+fn an_unavailable_or_unusable_list_is_unknown() {
     let other = StatusJwt::new(&StatusList::new(1, 8), "https://other.example", NOW_SECS);
     let other = other.sign(&signing_key("issuer"));
     for what in [None, Some(&b"garbage"[..]), Some(b""), Some(other.as_bytes())] {
@@ -39,7 +39,7 @@ fn an_unavailable_or_useless_list_is_unknown() {
 }
 
 #[test]
-fn the_first_answer_counts_and_what_is_not_asked_changes_nothing() {
+fn only_the_first_answer_to_a_need_counts() {
     let revoked = StatusList::new(1, 8).with(0, 1);
     let revoked = StatusJwt::new(&revoked, URI, NOW_SECS).sign(&signing_key("issuer"));
     for (first, second, expected) in [
@@ -79,7 +79,7 @@ fn credentials_of_two_formats_that_name_one_list_need_it_twice() {
     assert_eq!((sd_jwt.needs().count(), mdoc.needs().count()), (1, 1));
 }
 
-/// An mdoc whose status stands at `idx` of a list that `der` signs.
+/// An mdoc whose status is at `idx` of a list that `der` signs.
 fn certified_list(der: &[u8], idx: usize) -> Vec<u8> {
     let list = StatusList::new(1, 8).with(idx, 1);
     StatusCwt::new(&list, URI, NOW_SECS, &[der]).sign(&signing_key("signer"))
@@ -94,7 +94,7 @@ fn supply_mdoc(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>, entry: &
     inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context);
 }
 
-/// Of an mdoc that the fixture's root vouched for.
+/// An mdoc below the fixture's root.
 fn with_identifier(identifier: &[u8]) -> Published {
     let reference = StatusListReference::of_identifier(identifier, URI).unwrap();
     Published {
@@ -113,7 +113,7 @@ fn identifiers(listed: &[&[u8]], der: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_identifier_list_answers_for_its_identifier() {
+fn the_identifier_list_decides_by_identifier() {
     let list = identifiers(&[b"a", b"b"], &signer(&signing_key("signer")));
     let entry = entry();
     let here = context(&entry);
@@ -133,7 +133,7 @@ fn the_identifier_list_answers_for_its_identifier() {
 }
 
 #[test]
-fn an_identifier_list_that_cannot_be_had_is_unknown() {
+fn an_identifier_list_that_cannot_be_fetched_is_unknown() {
     let statuses = certified_list(&signer(&signing_key("signer")), 0);
     for what in [None, Some(&b"garbage"[..]), Some(b""), Some(statuses.as_slice())] {
         let mut inquiry = open(with_identifier(b"a"), &entry()).unwrap();
@@ -145,14 +145,14 @@ fn an_identifier_list_that_cannot_be_had_is_unknown() {
 }
 
 #[test]
-fn the_policy_of_an_entry_is_the_same_for_identifier_lists() {
+fn an_entrys_policy_applies_to_identifier_lists() {
     assert!(open(with_identifier(b"a"), &with_policy(RevocationPolicy::Required)).is_ok());
     let off = open(with_identifier(b"a"), &with_policy(RevocationPolicy::Off)).unwrap();
     assert_eq!((off.needs().count(), settled(&off)), (0, Ok(RevocationDetails::off(false))));
 }
 
 #[test]
-fn the_signer_of_an_identifier_list_is_asked_for_its_own_crl() {
+fn the_signer_of_an_identifier_list_is_checked_by_its_own_crl() {
     for (crl, expected) in
         [(crl(), CREDENTIAL), (crl().revoke(SERIAL), Err(Reason::RevocationUnknown))]
     {
@@ -168,7 +168,7 @@ fn the_signer_of_an_identifier_list_is_asked_for_its_own_crl() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_asked_for_its_own_crl() {
+fn the_signer_of_a_list_is_checked_by_its_own_crl() {
     let own_crl = signer_with_crl();
     for (what, expected) in [
         (Some(signed(&crl())), CREDENTIAL),
@@ -181,11 +181,11 @@ fn the_signer_of_a_list_is_asked_for_its_own_crl() {
         let token = certified_list(&own_crl, 7);
         supply_mdoc(&mut inquiry, &mdoc_list_need(), Some(&token), &entry());
         assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI)]);
-        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown), "it was not asked yet");
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown), "it was not fetched yet");
         supply_mdoc(&mut inquiry, &crl_need(CRL_URI), what.as_deref(), &entry());
         assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
     }
-    // One that publishes nothing is not asked.
+    // A signer without distribution points is not checked.
     let mut inquiry = open(mdoc_list(), &entry()).unwrap();
     let token = certified_list(&signer(&signing_key("signer")), 0);
     supply_mdoc(&mut inquiry, &mdoc_list_need(), Some(&token), &entry());
@@ -201,7 +201,7 @@ fn signer_with_extensions(more: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
+fn a_signer_revoked_by_the_operators_crl_may_not_sign_lists() {
     let over = || Crl { next_update: Some(crl().this_update), ..crl() };
     for (crl, expected) in [
         (crl(), CREDENTIAL),
@@ -219,7 +219,7 @@ fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
     }
 }
 
-/// Who signed both is asked once, and both stand or fall with the answer.
+/// The signer of both is checked once, and the result counts for both.
 #[test]
 fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
     let own = Published { signer: signer_with(&[&[CRL_URI]]).signer, ..mdoc_list() };
@@ -234,7 +234,7 @@ fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
 }
 
 #[test]
-fn a_supplied_crl_is_asked_about_intermediates_too() {
+fn a_supplied_crl_is_used_for_intermediates_too() {
     let over_a_ca = || {
         let intermediates = signer_with(&[]).signer.into_iter().collect();
         let (serial, points, issuer) = (vec![9], vec![], None);
@@ -244,7 +244,7 @@ fn a_supplied_crl_is_asked_about_intermediates_too() {
     let old = Crl::new(&name("Root"), KEY_IDENTIFIER, "20261119000000Z", "20261120000000Z");
     for (entry, expected) in [
         (entry(), NEITHER),
-        // A certificate of the path was looked up.
+        // A certificate of the path was checked.
         (entry_with_crl(&crl()), SIGNER),
         (entry_with_crl(&crl().revoke(SERIAL)), Err(Reason::CertificateRevoked)),
         (entry_with_crl(&old), Err(Reason::RevocationUnknown)),

@@ -1,4 +1,4 @@
-//! One test per rule on what is asked, and on what the answers come to.
+//! One test per rule about the requested sources, and about the outcome of the answers.
 
 mod crls;
 mod lists;
@@ -52,14 +52,14 @@ fn open(published: Published, entry: &TrustEntry) -> Result<Inquiry, Reason> {
     Inquiry::open(published, &context).map_err(|error| error.reason)
 }
 
-/// Supplies what `uri` answers with, and says whether something may be cached.
+/// Supplies the answer of `uri`, and returns the source if it may be cached.
 fn supply(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>) -> Option<VerifiedSource> {
     let entry = entry();
     let context = context(&entry);
     inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context)
 }
 
-/// Everything that was published is good: by name, of the credential and of its signer.
+/// All published statuses are good: the names say whether of the credential or of its signer.
 const CREDENTIAL: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(true, false));
 const SIGNER: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(false, true));
 const BOTH: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(true, true));
@@ -77,7 +77,7 @@ fn crl_need(uri: &str) -> Need {
     Need::Crl { uri: uri.into() }
 }
 
-/// Revoked at 1, suspended at 2.
+/// Index 1 is revoked, index 2 suspended.
 fn token() -> String {
     let list = StatusList::new(2, 8).with(1, 1).with(2, 2);
     StatusJwt::new(&list, URI, NOW_SECS).sign(&signing_key("issuer"))
@@ -98,7 +98,7 @@ fn entry_with_crl(crl: &Crl) -> TrustEntry {
 }
 
 #[test]
-fn off_asks_nothing_whatever_is_published() {
+fn off_fetches_nothing_whatever_is_published() {
     let off = with_policy(RevocationPolicy::Off);
     let unknown = Published { status: PublishedStatus::Unknown, ..Published::default() };
     for published in [list_at(1), unknown, signer_with(&[&[CRL_URI]]), Published::default()] {
@@ -121,9 +121,9 @@ fn without_a_published_status_the_policy_decides() {
     assert!(open(list_at(0), &required).is_ok());
 }
 
-/// That the certificate of its signer is good says nothing about a credential.
+/// A good certificate of its signer says nothing about the credential.
 #[test]
-fn required_demands_the_credentials_own_status() {
+fn required_needs_the_credentials_own_status() {
     let mut required = with_policy(RevocationPolicy::Required);
     let refused = open(signer_with(&[&[CRL_URI]]), &required).unwrap_err();
     assert_eq!(refused, Reason::RevocationUnknown);
@@ -135,7 +135,7 @@ fn required_demands_the_credentials_own_status() {
 }
 
 #[test]
-fn credential_and_signer_are_told_apart() {
+fn credential_and_signer_have_separate_outcomes() {
     use crate::revocation::{Revocation, RevocationOutcome as Outcome};
     let details = |credential, signer| RevocationDetails { credential, signer };
     for (told, credential, signer, summary) in [
@@ -161,9 +161,9 @@ fn a_status_of_no_known_mechanism_is_unknown_before_anything_is_fetched() {
     }
 }
 
-/// Drafts and ISO/IEC 18013-5 name others beside the status list.
+/// Drafts and ISO/IEC 18013-5 define others in addition to the status list.
 #[test]
-fn a_second_mechanism_beside_the_status_list_is_left_alone() {
+fn mechanisms_other_than_the_status_list_are_ignored() {
     let list = PublishedStatus::List(StatusListReference::new(3, "https://a.example/1").unwrap());
     let json = br#"{"identifier_list":{"id":"x","uri":"https://b.example"},
         "status_list":{"idx":3,"uri":"https://a.example/1"}}"#;
@@ -179,7 +179,7 @@ fn a_second_mechanism_beside_the_status_list_is_left_alone() {
     let mut tape = crate::codec::json::Tape::default();
     let id = tape.parse(json).unwrap();
     assert_eq!(PublishedStatus::from_json(Some(tape.value(id))), PublishedStatus::Unknown);
-    // A status list that cannot be followed is not excused by what stands beside it.
+    // An unusable status list is not replaced by the mechanisms next to it.
     let cbor = b"\xa2\x65other\x01\x6bstatus_list\xa1\x63idx\x03";
     let mut tape = crate::codec::cbor::Tape::default();
     let id = tape.parse(cbor).unwrap();
@@ -203,7 +203,7 @@ fn identifier_list(identifier: &[u8], uri: &str) -> (&'static str, Vec<u8>) {
 
 /// ISO/IEC 18013-5 second edition 12.3.6.
 #[test]
-fn an_identifier_list_of_an_mdoc_is_a_status_where_there_is_no_status_list() {
+fn an_identifier_list_of_an_mdoc_counts_without_a_status_list() {
     let reference = |identifier: &[u8]| {
         PublishedStatus::List(StatusListReference::of_identifier(identifier, URI).unwrap())
     };
@@ -252,7 +252,7 @@ fn certificate_and_credential_must_both_be_good() {
 }
 
 #[test]
-fn an_authentic_source_answers_later_inquiries() {
+fn an_authentic_source_can_be_reused() {
     let mut first = open(list_at(0), &entry()).unwrap();
     let source = supply(&mut first, &list_need(), Some(token().as_bytes())).unwrap();
     let entry = entry();
@@ -271,7 +271,7 @@ fn an_authentic_source_answers_later_inquiries() {
 }
 
 #[test]
-fn an_authentic_crl_answers_for_its_issuer_until_next_update() {
+fn an_authentic_crl_can_be_reused_for_its_issuer_until_next_update() {
     let mut first = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
     let revoking = signed(&crl().revoke(SERIAL));
     let source = supply(&mut first, &crl_need(CRL_URI), Some(&revoking)).unwrap();
@@ -293,7 +293,7 @@ fn an_authentic_crl_answers_for_its_issuer_until_next_update() {
 }
 
 #[test]
-fn one_answer_asks_for_at_most_20_sources_and_for_equal_ones_once() {
+fn one_answer_needs_at_most_20_distinct_sources() {
     let uris: Vec<String> = (0..21).map(|n| format!("https://crl.example/{n}")).collect();
     let with = |count: usize| {
         let points: Vec<Vec<&str>> = uris[..count].iter().map(|uri| vec![uri.as_str()]).collect();
@@ -307,7 +307,7 @@ fn one_answer_asks_for_at_most_20_sources_and_for_equal_ones_once() {
     for too_many in [vec![with(21)], vec![with(20), list()]] {
         assert_eq!(check(&too_many).unwrap_err().reason, Reason::LimitExceeded);
     }
-    // What an earlier round asked for counts.
+    // Sources that an earlier round requested count as well.
     let mut asked = BTreeSet::new();
     assert!(check_count(&[with(20)], &mut asked).is_ok());
     assert!(check_count(&[with(20)], &mut asked).is_ok());

@@ -1,5 +1,5 @@
-//! A status that cannot be had, where the trust entry and the request accept that: the cases that count as
-//! unknown, and those that are refused all the same.
+//! A status list that cannot be fetched, where the trust entry and the request accept that: the
+//! cases that count as unknown, and those that are refused anyway.
 
 use serde_json::json;
 
@@ -19,7 +19,8 @@ fn accepting(policy: RevocationPolicy) -> TrustEntry {
     entry
 }
 
-/// The outcome for the credential at index 0 when its list answers with `what`, by this entry and wish.
+/// The outcome for the credential at index 0 if its list answers with `what`, for this entry and
+/// wish.
 fn told_of(
     entry: &TrustEntry,
     on_unknown: Option<UnknownRevocation>,
@@ -31,7 +32,7 @@ fn told_of(
     settled(&inquiry)
 }
 
-/// The same where the entry accepts an unknown status.
+/// The same for an entry that accepts an unknown status.
 fn told(what: Supplied<'_>) -> Result<RevocationDetails, Reason> {
     told_of(&accepting(RevocationPolicy::IfPublished), None, what)
 }
@@ -64,7 +65,7 @@ fn an_http_error_status_leaves_the_status_unknown() {
 }
 
 #[test]
-fn a_list_past_its_end_leaves_the_status_unknown() {
+fn an_expired_list_leaves_the_status_unknown() {
     let over = list_of(1).with("exp", json!(NOW_SECS - 600));
     assert_eq!(told_of_token(&sign(over)), Ok(ACCEPTED));
     let old = StatusJwt::new(&StatusList::new(1, 8), URI, NOW_SECS - 8 * 86_400).without("exp");
@@ -72,12 +73,12 @@ fn a_list_past_its_end_leaves_the_status_unknown() {
 }
 
 #[test]
-fn a_status_that_was_bad_does_not_become_unknown_when_its_list_is_over() {
+fn a_bad_status_does_not_become_unknown_when_its_list_expires() {
     let over = StatusJwt::new(&StatusList::new(1, 8).with(0, 1), URI, NOW_SECS - 3600);
     assert_eq!(told_of_token(&sign(over.with("exp", json!(NOW_SECS - 600)))), REFUSED);
 }
 
-/// A list with this status of the credential, which was kept while it was current.
+/// A list with this status of the credential, cached while it was current.
 fn kept(status: u8, exp: u64, entry: &TrustEntry) -> VerifiedSource {
     let token = StatusJwt::new(&StatusList::new(1, 8).with(0, status), URI, NOW_SECS - 3600);
     let token = sign(token.with("exp", json!(exp)));
@@ -86,7 +87,7 @@ fn kept(status: u8, exp: u64, entry: &TrustEntry) -> VerifiedSource {
     inquiry.supply(&list_need(), Supplied::Bytes(token.as_bytes()), &context).unwrap()
 }
 
-/// The outcome when the list answers with `what` and a copy from before is remembered.
+/// The outcome if the list answers with `what` and an earlier copy is cached.
 fn told_with(
     kept: &VerifiedSource,
     entry: &TrustEntry,
@@ -100,7 +101,7 @@ fn told_with(
 }
 
 #[test]
-fn a_copy_that_says_revoked_counts_where_the_source_brings_a_list_past_its_end() {
+fn a_cached_revocation_counts_if_the_fetched_list_has_expired() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let over = sign(list_of(1).with("exp", json!(NOW_SECS - 600)));
     let over = || Supplied::Bytes(over.as_bytes());
@@ -111,7 +112,7 @@ fn a_copy_that_says_revoked_counts_where_the_source_brings_a_list_past_its_end()
 }
 
 #[test]
-fn a_copy_past_its_end_that_said_revoked_keeps_the_status_from_being_accepted_as_unknown() {
+fn an_expired_cached_revocation_prevents_acceptance_as_unknown() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let silent = Supplied::Failed(SourceFault::Unreachable);
     assert_eq!(told_with(&kept(1, NOW_SECS - 600, &entry), &entry, silent), REFUSED);
@@ -120,7 +121,7 @@ fn a_copy_past_its_end_that_said_revoked_keeps_the_status_from_being_accepted_as
 }
 
 #[test]
-fn a_copy_changes_no_answer_but_that_the_status_is_unknown() {
+fn a_cached_copy_changes_only_an_unknown_status() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let forged = list_of(1).sign(&signing_key("other"));
     let good = kept(0, NOW_SECS + 600, &entry);
@@ -132,7 +133,7 @@ fn a_copy_changes_no_answer_but_that_the_status_is_unknown() {
 }
 
 #[test]
-fn a_list_past_its_end_is_not_kept() {
+fn an_expired_list_is_not_cached() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     let over = sign(list_of(1).with("exp", json!(NOW_SECS - 600)));
@@ -141,7 +142,7 @@ fn a_list_past_its_end_is_not_kept() {
     assert!(kept.is_none());
 }
 
-/// The source is not unknown: it is there, and wrong.
+/// The source is not unknown: it exists, and is wrong.
 #[test]
 fn a_source_that_answers_wrongly_is_refused() {
     for fault in [
@@ -155,19 +156,27 @@ fn a_source_that_answers_wrongly_is_refused() {
     }
 }
 
-/// A caller that names no cause may not have asked at all.
+/// A caller that gives no cause may not have fetched at all.
 #[test]
 fn a_source_that_is_unavailable_without_a_cause_is_refused() {
     assert_eq!(told(Supplied::Unavailable), REFUSED);
     let entry = accepting(RevocationPolicy::IfPublished);
-    assert_eq!(settled(&open(list_at(0), &entry).unwrap()), REFUSED, "nor one that was not asked");
+    assert_eq!(
+        settled(&open(list_at(0), &entry).unwrap()),
+        REFUSED,
+        "nor one that was not fetched"
+    );
 }
 
 #[test]
-fn a_list_with_a_signature_that_is_not_the_issuers_is_refused() {
+fn a_list_not_signed_by_the_issuer_is_refused() {
     assert_eq!(told_of_token(&list_of(1).sign(&signing_key("other"))), REFUSED);
     let over = list_of(1).with("exp", json!(NOW_SECS - 600));
-    assert_eq!(told_of_token(&over.sign(&signing_key("other"))), REFUSED, "nor one that is over");
+    assert_eq!(
+        told_of_token(&over.sign(&signing_key("other"))),
+        REFUSED,
+        "nor one that has expired"
+    );
 }
 
 #[test]
@@ -184,7 +193,7 @@ fn a_list_of_another_type_is_refused() {
 }
 
 #[test]
-fn a_list_in_a_coding_that_is_not_read_is_refused() {
+fn a_list_in_an_unsupported_coding_is_refused() {
     let coded = |lst: &str| json!({ "bits": 1, "lst": lst });
     assert_eq!(told_of_token(&sign(list_of(1).with("status_list", coded("AAAA")))), REFUSED);
     let bits = json!({ "bits": 3, "lst": "AAAA" });
@@ -192,7 +201,7 @@ fn a_list_in_a_coding_that_is_not_read_is_refused() {
 }
 
 #[test]
-fn a_list_over_its_bound_is_refused() {
+fn a_list_over_the_size_limit_is_refused() {
     let large = vec![b'a'; crate::limits::MAX_STATUS_BYTES + 1];
     assert_eq!(told(Supplied::Bytes(&large)), REFUSED);
 }
@@ -209,7 +218,7 @@ fn an_index_past_the_end_of_the_list_is_refused() {
 }
 
 #[test]
-fn a_credential_over_a_bound_is_refused_before_anything_is_unknown() {
+fn a_credential_over_a_limit_is_refused_before_anything_is_unknown() {
     let uris: Vec<String> = (0..21).map(|n| format!("https://status.example/{n}")).collect();
     let entry = accepting(RevocationPolicy::IfPublished);
     let of = |uri: &String| {
@@ -229,7 +238,7 @@ fn a_status_that_names_no_mechanism_is_refused() {
 }
 
 #[test]
-fn the_crl_of_the_credentials_signer_is_never_unknown() {
+fn an_unknown_crl_of_the_credentials_signer_is_never_accepted() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     for fault in [SourceFault::Unreachable, SourceFault::TooSlow, SourceFault::HttpStatus] {
@@ -242,7 +251,7 @@ fn the_crl_of_the_credentials_signer_is_never_unknown() {
 }
 
 #[test]
-fn a_signer_that_is_revoked_outweighs_a_status_that_is_unknown() {
+fn a_revoked_signer_outweighs_an_unknown_status() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     for (crl, expected) in [
@@ -258,9 +267,9 @@ fn a_signer_that_is_revoked_outweighs_a_status_that_is_unknown() {
     }
 }
 
-/// The list came, and whether it may be believed is a check of it.
+/// The list was fetched, and whether it is trustworthy is one of its checks.
 #[test]
-fn the_crl_of_the_lists_signer_is_never_unknown() {
+fn an_unknown_crl_of_the_lists_signer_is_never_accepted() {
     let entry = accepting(RevocationPolicy::IfPublished);
     let context = context(&entry);
     let need = Need::StatusList { uri: URI.into(), format: CredentialFormat::Mdoc };
@@ -291,7 +300,7 @@ fn the_crl_of_the_lists_signer_is_never_unknown() {
 }
 
 #[test]
-fn an_entry_that_demands_a_status_refuses_an_unknown_one_always() {
+fn an_entry_that_requires_a_status_always_refuses_an_unknown_one() {
     let failed = Supplied::Failed(SourceFault::Unreachable);
     for on_unknown in [OnUnknownRevocation::Accept, OnUnknownRevocation::Tenant] {
         let mut required = with_policy(RevocationPolicy::Required);
@@ -303,7 +312,7 @@ fn an_entry_that_demands_a_status_refuses_an_unknown_one_always() {
 }
 
 #[test]
-fn the_request_decides_where_the_entry_leaves_it_to_the_tenant_and_may_always_refuse() {
+fn the_request_decides_if_the_entry_allows_it_and_may_always_refuse() {
     let failed = Supplied::Failed(SourceFault::Unreachable);
     let (refuse, accept) = (Some(UnknownRevocation::Refuse), Some(UnknownRevocation::Accept));
     for (choice, wish, expected) in [
@@ -322,14 +331,14 @@ fn the_request_decides_where_the_entry_leaves_it_to_the_tenant_and_may_always_re
 }
 
 #[test]
-fn a_list_that_can_be_had_decides_as_ever() {
+fn a_list_that_can_be_fetched_still_decides() {
     assert_eq!(told_of_token(&sign(list_of(1))), CREDENTIAL);
     let revoked = StatusJwt::new(&StatusList::new(1, 8).with(0, 1), URI, NOW_SECS);
     assert_eq!(told_of_token(&sign(revoked)), Err(Reason::CredentialRevoked));
 }
 
 #[test]
-fn an_unknown_status_has_its_name_whatever_is_known_of_the_signer() {
+fn an_unknown_status_is_named_whatever_the_signers_status() {
     for signer in [RevocationOutcome::Good, RevocationOutcome::NotPublished] {
         let details = RevocationDetails { signer, ..ACCEPTED };
         assert_eq!(details.summary(), Revocation::Unknown);

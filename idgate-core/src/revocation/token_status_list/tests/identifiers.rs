@@ -1,5 +1,5 @@
-//! One test per rule of identifier lists (ISO/IEC 18013-5 second edition 12.3.6), which keep all rules
-//! of a status list token and have some of their own.
+//! One test per rule of identifier lists (ISO/IEC 18013-5 second edition 12.3.6), which follow all
+//! rules of a status list token and have additional ones.
 
 use idgate_testkit::status::cbor;
 
@@ -9,7 +9,7 @@ use super::*;
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 const REVOKED: &[u8] = &[7, 8, 9];
 
-/// Two are revoked.
+/// Two identifiers are revoked.
 fn listed() -> StatusCwt {
     listing(&[REVOKED, b"other"])
 }
@@ -18,7 +18,7 @@ fn listing(identifiers: &[&[u8]]) -> StatusCwt {
     StatusCwt::identifiers(identifiers, URI, NOW_SECS - 10, &[&signer(&signing_key("signer"))])
 }
 
-/// With this value of the claim.
+/// A token with this value of the claim.
 fn claim(value: Vec<u8>) -> StatusCwt {
     listed().with(65530, value)
 }
@@ -79,7 +79,7 @@ fn the_type_is_that_of_an_identifier_list() {
     let mut unprotected = listed();
     unprotected.unprotected.append(&mut unprotected.protected);
     refused(verify(&sign(&unprotected)), "application/identifierlist+cwt");
-    // Nor is one taken where a status list is asked for.
+    // Nor is one accepted in place of a status list.
     refused(of_mdoc(&sign(&listed())), "application/statuslist+cwt");
 }
 
@@ -90,7 +90,7 @@ fn a_token_has_one_kind_of_list() {
 }
 
 #[test]
-fn identifiers_are_byte_strings_that_are_mapped_to_maps() {
+fn identifiers_are_byte_strings_mapped_to_maps() {
     let entry = |key: Vec<u8>, value: Vec<u8>| cbor::map(&[(key, value)]);
     let within = |map: Vec<u8>| cbor::map(&[(cbor::text("identifiers"), map)]);
     let nothing = || cbor::map(&[]);
@@ -108,7 +108,7 @@ fn identifiers_are_byte_strings_that_are_mapped_to_maps() {
     ] {
         refused(verify(&sign(&claim(value))), why);
     }
-    // Other members, of an entry and of the list, are for future use.
+    // Other members, of an entry and of the list, are reserved for future use.
     let info = entry(cbor::text("reason"), cbor::integer(1));
     let more = cbor::map(&[
         (cbor::text("aggregation_uri"), cbor::text("https://status.example/all")),
@@ -130,7 +130,7 @@ fn an_identifier_twice_is_refused() {
 }
 
 #[test]
-fn an_identifier_list_is_bounded() {
+fn an_identifier_list_has_a_limit() {
     let all: Vec<[u8; 4]> = (0u32..250_100).map(u32::to_be_bytes).collect();
     let some = |count: usize| {
         let identifiers: Vec<&[u8]> = all[..count].iter().map(|one| &one[..]).collect();
@@ -145,7 +145,7 @@ fn an_identifier_list_is_bounded() {
 }
 
 #[test]
-fn the_signer_of_an_identifier_list_is_one_for_status_lists() {
+fn the_signer_of_an_identifier_list_must_be_for_status_lists() {
     let key = signing_key("signer");
     let by = |der: &[u8]| verify(&StatusCwt::identifiers(&[], URI, NOW_SECS, &[der]).sign(&key));
     assert!(by(&signer(&key)).is_ok());
@@ -176,7 +176,7 @@ fn sub_of_an_identifier_list_is_exactly_the_uri() {
 }
 
 #[test]
-fn an_identifier_list_counts_for_as_long_as_a_status_list() {
+fn an_identifier_list_is_valid_for_as_long_as_a_status_list() {
     let now = i64::try_from(NOW_SECS).unwrap();
     for past in [now - 60, 0, -1] {
         refused(verify(&sign(&listed().with(4, StatusCwt::integer(past)))), "past");
@@ -217,7 +217,7 @@ fn malformed_identifier_lists_are_refused_and_never_panic() {
     }
     assert!(verify(&[&token[..], b"\0"].concat()).is_err());
     assert!(verify(&vec![0xd2; 1 << 20]).is_err());
-    // A map that says to have more entries than there are bytes.
+    // A map that claims more entries than there are bytes.
     let huge = [&[0xa1, 0x6b][..], b"identifiers", &[0xbb, 0, 0, 0, 1, 0, 0, 0, 0]].concat();
     assert!(verify(&sign(&claim(huge))).is_err());
 }

@@ -1,5 +1,5 @@
-//! Who may sign status lists where a trusted list says who the issuer is: whom it names for that provider,
-//! and nobody else, as long as the list counts.
+//! Signers of status lists where a trusted list names the issuer: only those that it names for that
+//! provider, while the list is in force.
 
 use alloc::sync::Arc;
 
@@ -27,8 +27,9 @@ fn below(name: &str) -> Vec<u8> {
     signer_under((name, &signing_key(name)), &spki, ["20260101000000Z", "20261231235959Z"], &[])
 }
 
-/// What a list of that age, and whether it may be stale, brings of two providers: each has a root, a CA for
-/// status lists, and a signer of them below a CA that is not listed.
+/// An entry that imported a list of that age, with or without stale lists allowed. Its two
+/// providers each have a root, a CA for status lists, and a signer of status lists below an
+/// unlisted CA.
 fn listed(age_ms: u64, allow_stale: bool) -> TrustEntry {
     let made = NOW.0 - age_ms;
     let own = [
@@ -45,7 +46,7 @@ fn listed(age_ms: u64, allow_stale: bool) -> TrustEntry {
     fed(&list, made, &ListTerms { allow_stale, ..ListTerms::default() })
 }
 
-/// What the list, made then, brings.
+/// The entry after importing the list, made at that time.
 fn fed(list: &TrustedList, made: u64, terms: &ListTerms) -> TrustEntry {
     let signer = list_signer(made);
     let anchors = ListAnchors::from_file(&PROVIDER, &signer.der).unwrap();
@@ -57,7 +58,7 @@ fn fed(list: &TrustedList, made: u64, terms: &ListTerms) -> TrustEntry {
     entry
 }
 
-/// As the list of a credential of the first provider.
+/// Verified as the list of a credential of the first provider.
 fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
     let vouching = entry.roots.iter().find(|one| one.der() == root()).unwrap();
     let signer = signer(&signing_key("document signer"));
@@ -69,7 +70,7 @@ fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
 }
 
 #[test]
-fn the_signer_of_a_list_is_one_of_the_provider_of_the_credential() {
+fn the_signer_of_a_list_belongs_to_the_credentials_provider() {
     let entry = listed(0, false);
     assert_eq!((entry.status_roots.len(), entry.status_signers.len()), (2, 2));
     for name in ["own status", "own, unlisted"] {
@@ -81,7 +82,7 @@ fn the_signer_of_a_list_is_one_of_the_provider_of_the_credential() {
 }
 
 #[test]
-fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
+fn listed_signers_of_status_count_no_longer_than_the_list() {
     let (over, going_on) = (listed(200 * DAY_MS, false), listed(200 * DAY_MS, true));
     for name in ["own status", "own, unlisted"] {
         refused(by(&below(name), &over), "no root of the trust entry");
@@ -89,9 +90,9 @@ fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
     }
 }
 
-/// Such a CA may have other customers. What an IACA signs needs no mark.
+/// Such a CA may have other customers. Signers below an IACA need no mark.
 #[test]
-fn below_a_listed_ca_that_vouched_status_is_signed_by_who_is_marked_for_it() {
+fn below_a_listed_ca_signers_of_status_need_a_mark() {
     const PID: &str = "eu.europa.ec.eudi.pid.1";
     const STATUS: &str = "1.3.6.1.5.5.7.3.30";
     let marked = signer_with(&signing_key("signer"), &[for_usages(&[STATUS])]);

@@ -1,5 +1,5 @@
-//! One test per refusal of a status list token, named after the rule, in both forms where both
-//! have it.
+//! One test per refusal of a status list token, named after the rule, in both forms if both have
+//! the rule.
 
 mod identifiers;
 mod listed;
@@ -21,7 +21,7 @@ use crate::trust::TrustedKey;
 
 type Verdict = Result<VerifiedStatusList, VerifyError>;
 
-/// Sixteen statuses of two bits: 1 at 3, 2 at 5, 3 at 7.
+/// Sixteen statuses of two bits: 1 at index 3, 2 at index 5, 3 at index 7.
 fn list() -> StatusList {
     StatusList::new(2, 16).with(3, 1).with(5, 2).with(7, 3)
 }
@@ -35,7 +35,7 @@ fn cwt() -> StatusCwt {
 }
 
 impl VerifiedStatusList {
-    /// A status list that says something now.
+    /// Verifies a status list that must be in force.
     fn verify(
         token: &[u8],
         uri: &str,
@@ -55,27 +55,27 @@ impl Judged {
     }
 }
 
-/// As the list of a credential that a bare key signed.
+/// Verified as the list of a credential signed by a bare key.
 fn verify_by_key(context: &StatusContext<'_>, token: &[u8]) -> Verdict {
     VerifiedStatusList::verify(token, URI, ListSigner::IssuerKey, context)
 }
 
-/// As the list of an mdoc.
+/// Verified as the list of an mdoc.
 fn verify_in(context: &StatusContext<'_>, token: &[u8]) -> Verdict {
     verify_for(&voucher(), context, token)
 }
 
-/// As the list of an mdoc that `voucher` vouched for.
+/// Verified as the list of an mdoc with the anchor `voucher`.
 fn verify_for(voucher: &Voucher, context: &StatusContext<'_>, token: &[u8]) -> Verdict {
     VerifiedStatusList::verify(token, URI, ListSigner::Certificate(voucher), context)
 }
 
-/// As the list of an SD-JWT VC.
+/// Verified as the list of an SD-JWT VC.
 fn of_sd_jwt(token: &str) -> Verdict {
     verify_by_key(&context(&entry()), token.as_bytes())
 }
 
-/// As the list of an mdoc.
+/// Verified as the list of an mdoc.
 fn of_mdoc(token: &[u8]) -> Verdict {
     verify_in(&context(&entry()), token)
 }
@@ -84,7 +84,7 @@ fn signed(token: StatusJwt) -> String {
     token.sign(&signing_key("issuer"))
 }
 
-/// Signed under the root, with its certificate in `x5c`.
+/// Signed by a certificate below the root, which is in `x5c`.
 fn certified(token: StatusJwt) -> String {
     let key = signing_key("signer");
     token.with_header("x5c", x5c(&[&signer(&key)])).sign(&key)
@@ -111,7 +111,7 @@ fn both_refused(name: &str, label: i64, json: Json, cbor: Vec<u8>, why: &str) {
 }
 
 #[test]
-fn a_good_list_tells_every_status() {
+fn a_good_list_has_every_status() {
     let lists = [
         of_sd_jwt(&signed(jwt())),
         of_mdoc(certified(jwt()).as_bytes()),
@@ -155,7 +155,7 @@ fn an_index_past_the_end_is_refused() {
 }
 
 #[test]
-fn typ_is_that_of_a_status_list_token() {
+fn typ_must_be_that_of_a_status_list_token() {
     for typ in [json!("JWT"), json!("dc+sd-jwt"), json!("statuslist+cwt"), json!("")] {
         refused(of_sd_jwt(&signed(jwt().with_header("typ", typ))), "typ");
     }
@@ -210,7 +210,7 @@ fn a_key_of_the_entry_signed_it() {
 }
 
 #[test]
-fn kid_picks_among_the_keys_and_an_unknown_one_picks_nothing() {
+fn kid_selects_among_the_keys_and_an_unknown_one_selects_nothing() {
     let second = signing_key("second");
     let mut entry = entry();
     entry.keys = vec![
@@ -226,7 +226,7 @@ fn kid_picks_among_the_keys_and_an_unknown_one_picks_nothing() {
 }
 
 #[test]
-fn test_keys_serve_test_mode_only() {
+fn test_keys_count_in_test_mode_only() {
     let mut entry = entry();
     entry.keys = entry.keys.into_iter().map(TrustedKey::for_test_only).collect();
     let mut context = context(&entry);
@@ -248,7 +248,7 @@ fn a_certificate_under_a_root_signed_the_list_of_an_mdoc() {
     let context = context(&rootless);
     assert!(verify_in(&context, certified(jwt()).as_bytes()).is_err());
     assert!(verify_in(&context, &cwt().sign(&key)).is_err());
-    // A root that comes along is not trusted by that.
+    // A root in the chain is not trusted because it is there.
     let chained = StatusCwt::new(&list(), URI, NOW_SECS, &[&signer(&key), &root()]).sign(&key);
     assert!(verify_in(&context, &chained).is_err());
     assert!(of_mdoc(&chained).is_ok());
@@ -344,7 +344,7 @@ fn ttl_is_a_positive_number() {
 }
 
 #[test]
-fn it_is_fresh_for_ttl_and_at_most_until_exp() {
+fn a_list_is_fresh_for_ttl_and_at_most_until_exp() {
     let fresh = |token: StatusJwt| of_sd_jwt(&signed(token)).unwrap().fresh_until();
     assert_eq!(fresh(jwt().with("ttl", json!(60))), NOW.plus(60_000));
     assert_eq!(fresh(jwt().with("exp", json!(NOW_SECS + 5))), NOW.plus(5_000));
@@ -389,14 +389,14 @@ fn lst_is_base64url_of_one_zlib_stream() {
 }
 
 #[test]
-fn a_zip_bomb_costs_no_more_than_the_bound() {
+fn a_zip_bomb_costs_no_more_than_the_limit() {
     let bomb = StatusList::new(8, (32 << 20) + 1);
     refused(of_sd_jwt(&signed(StatusJwt::new(&bomb, URI, NOW_SECS))), "32 MiB");
     refused(of_mdoc(&vec![0xd2; 11 << 20]), "10 MiB");
 }
 
 #[test]
-fn a_cwt_is_no_list_of_an_sd_jwt_vc() {
+fn a_cwt_is_not_accepted_for_an_sd_jwt_vc() {
     let entry = entry();
     let context = context(&entry);
     refused(verify_by_key(&context, &cwt().sign(&signing_key("signer"))), "not a JWT");
@@ -427,7 +427,7 @@ fn malformed_tokens_are_refused_and_never_panic() {
     }
     assert!(of_mdoc(&[&token[..], b"\0"].concat()).is_err());
     assert!(of_mdoc(&vec![0xd2; 1 << 20]).is_err());
-    // A file may end in a line feed; nothing else may follow.
+    // A file may end with a line feed; nothing else may follow.
     assert!(of_sd_jwt(&(signed(jwt()) + "\r\n")).is_ok());
     assert!(of_sd_jwt(&(signed(jwt()) + "x.")).is_err());
 }
@@ -446,11 +446,11 @@ fn keys_on_every_curve_sign_lists() {
 }
 
 #[test]
-fn a_verified_list_serves_its_issuer_trust_and_mode_only() {
+fn a_verified_list_is_reused_for_its_issuer_trust_and_mode_only() {
     let mine = entry();
     let mut other = entry();
     other.issuer_id = IssuerId::new("https://other.example");
-    // Two trusts with one number are two.
+    // Two trusts with the same version are different.
     let [trust, another] = [(); 2].map(|()| TrustSnapshot::new(1, [entry()]));
     let here = StatusContext { trust: Some(&trust), ..context(&mine) };
     let list = verify_by_key(&here, signed(jwt()).as_bytes()).unwrap();

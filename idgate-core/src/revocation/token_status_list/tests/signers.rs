@@ -1,4 +1,4 @@
-//! Who may sign the status list of a credential, and for how long it counts.
+//! The signers that may sign the status list of a credential, and how long a list is accepted.
 
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
@@ -11,7 +11,7 @@ use crate::ids::DocType;
 use crate::trust::oid::Oid;
 use crate::trust::{PinnedSigner, TrustEntry};
 
-/// A list by `signer`'s certificate, as the one of an mDL that the fixture's root vouched for.
+/// A list by `signer`'s certificate, verified for an mDL below the fixture's root.
 fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
     let token = StatusCwt::new(&list(), URI, NOW_SECS, &[der]).sign(&signing_key("signer"));
     verify_in(&context(entry), &token)
@@ -28,7 +28,7 @@ fn signer_under_the_other_root() -> Vec<u8> {
 }
 
 #[test]
-fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
+fn the_signer_of_a_list_is_below_the_credentials_root() {
     let mut both = entry();
     both.roots.push(anchor(&other_root()));
     refused(by(&signer_under_the_other_root(), &both), "no path leads");
@@ -37,14 +37,14 @@ fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
     let here = context(&both);
     let token = cwt().sign(&signing_key("signer"));
     refused(verify_for(&vouched_by_the_other, &here, &token), "no path leads");
-    // Nor does a list that was taken for the one root serve what the other vouched for.
+    // A list that was accepted for one root cannot be used for credentials below the other.
     let list = verify_in(&here, &token).unwrap();
     assert!(list.serves(ListSigner::Certificate(&voucher()), &here));
     assert!(!list.serves(ListSigner::Certificate(&vouched_by_the_other), &here));
 }
 
 #[test]
-fn the_signer_of_a_list_may_stand_below_a_status_root_of_the_entry() {
+fn the_signer_of_a_list_may_be_below_a_status_root_of_the_entry() {
     let mut named = entry();
     named.status_roots.push(anchor(&other_root()));
     let list = by(&signer_under_the_other_root(), &named).unwrap();
@@ -76,7 +76,7 @@ fn list_of_none() -> StatusList {
 
 /// A bare key has no root; the operator may name one for its lists.
 #[test]
-fn a_status_root_serves_the_lists_of_bare_keys_too() {
+fn a_status_root_covers_lists_of_bare_keys_too() {
     let mut named = entry();
     let token = certified(jwt());
     let here = |entry: &TrustEntry| verify_by_key(&context(entry), token.as_bytes());
@@ -90,7 +90,7 @@ fn a_status_root_serves_the_lists_of_bare_keys_too() {
 }
 
 #[test]
-fn a_status_root_with_document_types_serves_no_lists_of_sd_jwts() {
+fn a_status_root_with_document_types_does_not_cover_lists_of_sd_jwts() {
     let mut named = entry();
     named.status_roots.push(anchor(&root()).with_doc_types([DocType::new(MDL)]));
     let token = certified(jwt());
@@ -108,7 +108,7 @@ fn the_signer_of_a_list_is_within_its_roots_document_types() {
 }
 
 #[test]
-fn the_signer_of_a_list_is_no_ca() {
+fn the_signer_of_a_list_is_not_a_ca() {
     refused(by(&signer_with(&signing_key("signer"), &[for_a_ca()]), &entry()), "is a CA");
 }
 
@@ -138,7 +138,7 @@ fn the_signer_of_a_list_is_for_credentials_or_their_status() {
 fn iat_lies_within_the_dates_of_the_certificate() {
     let key = signing_key("signer");
     let spki = key.public_spki();
-    // NOW is noon of 21 November.
+    // NOW is noon on 21 November.
     let token = |not_before: &str, iat: u64| {
         let der = signer_of(&spki, [not_before, "20261231235959Z"]);
         StatusCwt::new(&list(), URI, iat, &[&der]).sign(&key)
@@ -152,7 +152,7 @@ fn iat_lies_within_the_dates_of_the_certificate() {
 }
 
 #[test]
-fn a_token_without_exp_counts_for_the_entrys_max_age_after_its_iat() {
+fn a_token_without_exp_is_valid_for_the_entrys_max_age_after_iat() {
     const DAY: u64 = 86_400;
     let old = |days: u64, more: u64| {
         let iat = NOW_SECS - days * DAY - more;
@@ -189,13 +189,13 @@ fn a_token_without_exp_counts_for_the_entrys_max_age_after_its_iat() {
             }
         }
     }
-    // One that has an exp ends there, however old it is.
+    // A list with an exp expires then, however old it is.
     let with_exp = jwt().with("iat", json!(NOW_SECS - 300 * DAY));
     assert!(of_sd_jwt(&signed(with_exp.with("exp", json!(NOW_SECS + 1)))).is_ok());
 }
 
 #[test]
-fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
+fn a_pinned_signer_may_sign_the_list_of_its_own_credentials() {
     let key = signing_key("signer");
     let mut pinned = entry();
     pinned.roots.clear();
@@ -207,27 +207,27 @@ fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
     refused(verify_for(&voucher(), &here, &token), "no root");
 }
 
-/// What the fixture's root vouched for as one for SD-JWT VCs.
+/// The fixture's root as the anchor of an SD-JWT VC.
 fn sd_jwt_voucher() -> Voucher {
     Voucher::of_sd_jwt(anchor(&root()).sha256())
 }
 
-/// An entry with the roots of the fixture for SD-JWT VCs, and with no other.
+/// An entry whose only roots are the fixture's, for SD-JWT VCs.
 fn sd_jwt_entry() -> TrustEntry {
     let mut entry = entry();
     entry.sd_jwt_roots = core::mem::take(&mut entry.roots);
     entry
 }
 
-/// A list by `signer`'s certificate, as the one of an SD-JWT VC that the root vouched for.
+/// A list by `signer`'s certificate, verified for an SD-JWT VC below the root.
 fn of_sd_jwt_by(der: &[u8], entry: &TrustEntry) -> Verdict {
     let token = jwt().with_header("x5c", x5c(&[der])).sign(&signing_key("signer"));
     verify_for(&sd_jwt_voucher(), &context(entry), token.as_bytes())
 }
 
-/// HAIP 6.1: by certificates as the credential itself.
+/// HAIP 6.1: signed with certificates, like the credential itself.
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
+fn the_list_of_a_certified_sd_jwt_is_signed_below_its_root() {
     let plain = signer(&signing_key("signer"));
     assert!(of_sd_jwt_by(&plain, &sd_jwt_entry()).is_ok());
     let of_any_use = signer_with(&signing_key("signer"), &[for_usages(&["1.2.3.4"])]);
@@ -236,15 +236,16 @@ fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
     other.sd_jwt_roots.push(anchor(&other_root()));
     refused(of_sd_jwt_by(&signer_under_the_other_root(), &other), "no path leads");
     refused(of_sd_jwt_by(&plain, &entry()), "no path leads");
-    // Nor does a bare key of the entry sign it.
+    // A bare key of the entry may not sign it.
     let by_key = signed(jwt());
     let here = sd_jwt_entry();
     refused(verify_for(&sd_jwt_voucher(), &context(&here), by_key.as_bytes()), "not a list");
 }
 
-/// RFC 5280 4.2.1.12: what signs no credential signs no list of credentials, unless it is for lists.
+/// RFC 5280 4.2.1.12: a certificate that may not sign credentials may not sign their lists, unless
+/// it is for lists.
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_by_none_that_is_for_other_things_alone() {
+fn certificates_for_other_purposes_may_not_sign_lists_of_sd_jwts() {
     const TLS_SERVER: &str = "1.3.6.1.5.5.7.3.1";
     const STATUS: &str = "1.3.6.1.5.5.7.3.30";
     let with = |usages: &[&str], entry: &TrustEntry| {
@@ -264,7 +265,7 @@ fn the_list_of_a_certified_sd_jwt_is_signed_by_none_that_is_for_other_things_alo
 }
 
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_signed_by_no_anchor_and_by_a_key_for_signatures() {
+fn roots_and_non_signature_keys_may_not_sign_lists_of_sd_jwts() {
     let (ca, service) = (signing_key("between"), signing_key("service"));
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let for_both = root.builder.clone().set(x509::KEY_USAGE, true, x509::key_usage(0b1000_0110));
@@ -299,16 +300,16 @@ fn the_list_of_a_certified_sd_jwt_may_be_signed_below_a_status_root() {
     assert!(of_sd_jwt_by(&signer_under_the_other_root(), &named).is_err());
 }
 
-/// What is wrong below the root that vouched is not hidden by roots that have nothing to do with it.
+/// Unrelated roots do not hide a fault below the credential's root.
 #[test]
-fn an_expired_signer_is_called_that_also_where_status_roots_are_named() {
+fn an_expired_signer_is_reported_even_with_status_roots() {
     let key = signing_key("signer");
     let expired = signer_of(&key.public_spki(), ["20260101000000Z", "20261001000000Z"]);
     let mut named = sd_jwt_entry();
     refused(of_sd_jwt_by(&expired, &named), "outside its dates");
     named.status_roots.push(anchor(&other_root()));
     refused(of_sd_jwt_by(&expired, &named), "outside its dates");
-    // What is wrong below a status root is what is said of a signer below one.
+    // For a signer below a status root, the fault below that root is reported.
     let of_any_use = [for_usages(&["1.2.3.4"])];
     let dates = ["20260101000000Z", "20261231235959Z"];
     let issuer = signing_key("other root");
@@ -317,14 +318,14 @@ fn an_expired_signer_is_called_that_also_where_status_roots_are_named() {
 }
 
 #[test]
-fn the_list_of_a_certified_sd_jwt_is_no_cwt() {
+fn the_list_of_a_certified_sd_jwt_is_not_a_cwt() {
     let entry = sd_jwt_entry();
     let token = cwt().sign(&signing_key("signer"));
     refused(verify_for(&sd_jwt_voucher(), &context(&entry), &token), "is not a JWT");
 }
 
 #[test]
-fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
+fn a_pinned_issuer_may_sign_the_list_of_its_own_credentials() {
     let der = signer(&signing_key("signer"));
     let mut pinned = sd_jwt_entry();
     pinned.sd_jwt_roots.clear();
@@ -337,9 +338,9 @@ fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
     assert!(verify_for(&of_mdoc, &here, token.as_bytes()).is_err());
 }
 
-/// The root is trusted for both; what makes a signer of lists differs.
+/// The root is trusted for both; the requirements on a signer of lists differ.
 #[test]
-fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
+fn a_list_accepted_for_one_format_is_not_reused_for_the_other() {
     let mut both = entry();
     both.sd_jwt_roots = both.roots.clone();
     let (here, mdoc, sd_jwt) = (context(&both), voucher(), sd_jwt_voucher());
@@ -351,10 +352,10 @@ fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
     }
 }
 
-/// Below the root that vouched, whatever may sign credentials signs lists; below a root for status
-/// lists, a signer of those does. What was asked before decides nothing.
+/// Below the credential's root, any signer of credentials may sign lists; below a root for status
+/// lists, only a signer of status lists may. Earlier results do not matter.
 #[test]
-fn a_list_taken_by_the_rule_for_vouching_roots_serves_no_credential_of_another_root() {
+fn a_list_accepted_below_the_credentials_root_is_not_reused_below_another() {
     let mut both = sd_jwt_entry();
     both.status_roots.push(both.sd_jwt_roots[0].clone());
     both.sd_jwt_roots.push(anchor(&other_root()));
@@ -371,7 +372,7 @@ fn a_list_taken_by_the_rule_for_vouching_roots_serves_no_credential_of_another_r
     for signer in [other, ListSigner::IssuerKey] {
         assert!(by(&of_any_use, signer).is_err() && !list.serves(signer, &here), "{signer:?}");
     }
-    // One that the rule for status lists takes serves whoever it would be taken for.
+    // A signer by the rule for status lists is accepted for every credential that this rule covers.
     let for_status = signer(&signing_key("signer"));
     for taken_for in [other, ListSigner::IssuerKey] {
         let list = by(&for_status, taken_for).unwrap();

@@ -1,5 +1,5 @@
-//! The draft's own examples, read where `IDGATE_VECTORS` points or beside the repository; absent,
-//! these tests say so and check nothing.
+//! The draft's own examples, in `IDGATE_VECTORS` or next to the repository. If they are absent,
+//! these tests print that and check nothing.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ fn from_cbor(status_list: Vec<u8>) -> VerifiedStatusList {
     VerifiedStatusList::verify(&token, URI, ListSigner::Certificate(&voucher()), &context).unwrap()
 }
 
-/// Every status of a list: those that are named, and 0 elsewhere unless all are named.
+/// Every status of a list: the named ones, and 0 for the others unless all are named.
 fn assert_statuses(list: &VerifiedStatusList, named: &Json) {
     let named = named.as_object().unwrap();
     for (idx, status) in named {
@@ -128,7 +128,8 @@ fn the_signed_jwt_verifies_with_its_key_alone() {
     assert_eq!(list.expires_at(), Some(UnixMillis::from_secs(2_291_720_170)));
 }
 
-/// The example names its key by `kid`; its unprotected header takes a certificate of the same key.
+/// The example names its key by `kid`; a certificate for the same key is put into its unprotected
+/// header.
 #[test]
 fn the_signed_cwt_verifies_under_a_certificate_of_its_key() {
     let Some(folder) = folder("spec/token-status-list") else { return };

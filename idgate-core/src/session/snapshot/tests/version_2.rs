@@ -1,12 +1,12 @@
-//! Version 2 as it is stored: what it holds must be readable for ever. Another text needs another
-//! version.
+//! Version 2 as it is stored. Stored sessions must stay readable forever, so another text needs
+//! another version.
 
 use super::super::*;
 use crate::request::fixtures;
 
-/// A pending session of one offer by value.
+/// A pending session with one offer by value.
 const INLINE: &str = include_str!("../version_2_inline.json");
-/// A created session of one offer by reference, with the private key of its answer.
+/// A session in phase CREATED with one offer by reference, with the private key of its answer.
 const JAR: &str = include_str!("../version_2_jar.json");
 
 fn text(session: &Session) -> String {
@@ -14,7 +14,7 @@ fn text(session: &Session) -> String {
 }
 
 #[test]
-fn what_is_stored_is_version_2() {
+fn sessions_are_stored_as_version_2() {
     let inline = fixtures::session(fixtures::two_credentials());
     let jar = fixtures::jar_session(fixtures::one_credential());
     for (session, stored) in [(inline, INLINE), (jar, JAR)] {

@@ -1,4 +1,4 @@
-//! What happens to a session, and how it reads while time goes by.
+//! The transitions of a session, and how it reads as time passes.
 
 use alloc::string::String;
 
@@ -80,7 +80,7 @@ fn a_refused_answer_settles_with_its_reason() {
 }
 
 #[test]
-fn what_the_wallet_said_stays_with_the_session() {
+fn the_wallets_error_stays_with_the_session() {
     let reason = Some(Reason::WalletError);
     for error in WalletError::ALL {
         let transition = session(Phase::Pending).apply(Input::Declined(*error), LATER).unwrap();
@@ -95,9 +95,9 @@ fn what_the_wallet_said_stays_with_the_session() {
     }
 }
 
-/// What versions stored that did not keep it.
+/// For sessions that earlier versions stored without it.
 #[test]
-fn a_wallet_error_without_its_name_is_another_one() {
+fn a_wallet_error_without_a_stored_name_is_other() {
     let phase = Phase::Failed { at: NOW, reason: Reason::WalletError, wallet_error: None };
     let stored = session(phase).to_bytes();
     assert!(!String::from_utf8(stored.to_vec()).unwrap().contains("wallet_error\":"));
@@ -115,7 +115,7 @@ fn an_answer_that_arrived_in_time_may_finish_after_expiry() {
 }
 
 #[test]
-fn a_settled_session_takes_nothing() {
+fn a_settled_session_accepts_no_input() {
     for phase in settled() {
         let session = session(phase);
         let inputs = [
@@ -142,7 +142,7 @@ fn a_settled_session_takes_nothing() {
 }
 
 #[test]
-fn a_person_cancels_what_waits_for_an_answer_and_nothing_else() {
+fn a_person_can_cancel_only_a_session_that_waits_for_an_answer() {
     let lease_until = LATER.plus(1);
     for phase in [Phase::Created, Phase::Pending] {
         let ended = session(phase).cancelled(LATER).unwrap().session;
@@ -156,7 +156,7 @@ fn a_person_cancels_what_waits_for_an_answer_and_nothing_else() {
     // The lease is over, so the session waits for an answer again.
     let ended = verifying.cancelled(lease_until).unwrap().session;
     assert_eq!(ended.reason_at(lease_until), Some(Reason::Cancelled));
-    // A session whose time is over has expired and cannot be cancelled.
+    // A session has expired after its lifetime and cannot be cancelled.
     assert!(session(Phase::Pending).cancelled(END).is_none());
 }
 
@@ -233,7 +233,7 @@ fn following_the_link_makes_a_created_session_pending() {
 }
 
 #[test]
-fn nonce_and_state_die_with_the_settlement() {
+fn nonce_and_state_are_erased_at_the_settlement() {
     let pending = session(Phase::Pending);
     for input in [verified(LATER), Input::Declined(WalletError::AccessDenied), Input::Expired] {
         let settled = pending.apply(input, LATER).unwrap().session;

@@ -120,15 +120,15 @@ fn it_is_of_version_2() {
     refused(&Crl { extensions: Vec::new(), ..crl() }, "no extensions");
 }
 
-/// Many small CAs issue such; whoever cares can ask.
+/// Many small CAs issue such lists; callers can check for it.
 #[test]
-fn a_list_without_crl_number_is_taken_and_known() {
+fn a_list_without_crl_number_is_accepted_and_reported() {
     let mut unnumbered = crl().revoke(&[5]);
     unnumbered.extensions.pop();
     assert!(!verify(&unnumbered).unwrap().is_numbered());
     assert!(verify(&crl()).unwrap().is_numbered());
     assert_eq!(check(&unnumbered, &[5]), Err(Reason::CertificateRevoked));
-    // One that cannot be read is not a missing one.
+    // An unreadable number does not count as absent.
     let unreadable = crl().extensions.len() - 1;
     let mut bad = crl();
     bad.extensions[unreadable] = extension(b"\x55\x1d\x14", false, &tlv(0x05, &[]));
@@ -158,7 +158,7 @@ fn next_update_is_required() {
 }
 
 #[test]
-fn now_lies_between_this_and_next_update() {
+fn now_is_between_this_and_next_update() {
     let at = |text| UnixMillis::parse_rfc3339(text).unwrap();
     for (now, expected) in [
         ("2026-11-20T23:59:59.999Z", Err(Reason::RevocationUnknown)),
@@ -168,7 +168,7 @@ fn now_lies_between_this_and_next_update() {
     ] {
         assert_eq!(check_at(&crl(), &[5], at(now)), expected, "{now}");
     }
-    // A list that is over says nothing, not even about those that it names.
+    // An expired list decides nothing, not even about certificates that it lists.
     let late = at("2026-11-23T00:00:00Z");
     assert_eq!(check_at(&crl().revoke(&[5]), &[5], late), Err(Reason::RevocationUnknown));
 }
@@ -187,7 +187,7 @@ fn unknown_critical_extensions_are_refused() {
 }
 
 #[test]
-fn an_extension_stands_once() {
+fn an_extension_occurs_once() {
     let number = crl().extensions[1].clone();
     refused(&crl().extension(number), "twice");
     let extensions = vec![reason(1), reason(8)];
@@ -205,13 +205,13 @@ fn indirect_delta_and_partial_lists_are_refused() {
     }
     refused(&scope(&tlv(0x83, &[&[1, 0x40]])), "partial");
     assert!(verify(&scope(&tlv(0x81, &[&[0xff]]))).is_ok());
-    // certificateIssuer makes an entry one of another issuer.
+    // certificateIssuer assigns an entry to another issuer.
     let extensions = vec![extension(CERTIFICATE_ISSUER, true, &tlv(0x30, &[]))];
     refused(&crl().entry(CrlEntry { serial: vec![5], extensions }), "critical");
 }
 
 #[test]
-fn a_list_for_other_distribution_points_says_nothing() {
+fn a_list_for_other_distribution_points_decides_nothing() {
     let scope = |uri: &str| {
         let point = tlv(0xa0, &[&tlv(0xa0, &[&tlv(0x86, &[uri.as_bytes()])])]);
         crl().extension(extension(SCOPE, true, &tlv(0x30, &[&point]))).revoke(&[5])
@@ -222,9 +222,9 @@ fn a_list_for_other_distribution_points_says_nothing() {
     assert_eq!(check(&scope("http://crl.example/b"), &[6]), Err(Reason::RevocationUnknown));
 }
 
-/// RFC 5280 5.3.1: 8 is removeFromCRL, which belongs into delta CRLs.
+/// RFC 5280 5.3.1: 8 is removeFromCRL, which is only for delta CRLs.
 #[test]
-fn no_reason_code_takes_a_certificate_off_a_complete_list() {
+fn no_reason_code_removes_a_certificate_from_a_complete_list() {
     let entry = |code| CrlEntry { serial: vec![5], extensions: vec![reason(code)] };
     for code in 0..11 {
         let listed = check(&crl().entry(entry(code)), &[5]);
@@ -246,7 +246,7 @@ fn a_list_or_an_entry_has_at_most_32_extensions() {
 }
 
 #[test]
-fn a_list_is_for_at_most_32_distribution_points() {
+fn a_list_has_at_most_32_distribution_points() {
     let scope = |count| {
         let uris = tlv(0x86, &[CRL_URI.as_bytes()]).repeat(count);
         let point = tlv(0xa0, &[&tlv(0xa0, &[&uris])]);
@@ -256,9 +256,9 @@ fn a_list_is_for_at_most_32_distribution_points() {
     refused(&scope(33), "more than 32 URIs");
 }
 
-/// What a stranger sends costs no more than its hash: that the entries are not entries is not seen.
+/// An unauthenticated list costs no more than its hash: invalid entries go unnoticed.
 #[test]
-fn the_entries_of_a_list_that_nobody_signed_are_not_read() {
+fn the_entries_of_an_unauthenticated_list_are_not_read() {
     let damaged = crl().entry(CrlEntry { serial: Vec::new(), extensions: Vec::new() });
     refused(&damaged, "is not a CRL in DER");
     let error = verify_under(&damaged, &signing_key("other"), &root()).unwrap_err();
@@ -282,7 +282,7 @@ fn sha_1_and_a_second_algorithm_are_refused() {
 }
 
 #[test]
-fn a_list_of_revoked_certificates_that_cannot_be_read_is_no_empty_list() {
+fn an_unreadable_list_of_revoked_certificates_is_not_an_empty_list() {
     let mut bad = crl().revoke(&[5]);
     bad.entries[0].serial = Vec::new();
     refused(&bad, "not a CRL");
@@ -301,7 +301,7 @@ fn a_malformed_list_is_refused_and_never_panics() {
     for len in 0..whole.len() {
         assert!(VerifiedCrl::verify(&PROVIDER, &whole[..len], &root).is_err(), "{len}");
     }
-    // The bits of the signature itself are the back end's to judge.
+    // The crypto provider decides about the bits of the signature itself.
     for at in 0..whole.len() {
         for bit in 0..8 {
             let mut changed = whole.clone();

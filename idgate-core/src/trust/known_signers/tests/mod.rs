@@ -1,5 +1,5 @@
-//! What is known decides nothing that was not decided before. Once a signer is known, a provider
-//! that verifies no signature suffices: by that the tests see what was looked up.
+//! The cache never changes a verdict. For a cached signer a provider that verifies no signature is
+//! enough, which shows the tests that the cache was used.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::trust::anchors::RootOrigin;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// It verifies nothing.
+/// A provider that verifies nothing.
 const BLIND: CryptoProvider = CryptoProvider { verifiers: &[], ..PROVIDER };
 
 struct Sample {
@@ -62,7 +62,7 @@ impl Sample {
         self.authenticate(&PROVIDER, chain, NOW).unwrap();
     }
 
-    /// Whether the signer is recognised at that time.
+    /// Whether the signer is in the cache at that time.
     fn knows(&self, chain: &[&[u8]], now: UnixMillis) -> bool {
         self.authenticate(&BLIND, chain, now).is_ok()
     }
@@ -78,7 +78,7 @@ fn anchor(root: &Identity) -> TrustAnchor {
 }
 
 #[test]
-fn a_known_signer_comes_to_the_same_path_without_a_signature_check() {
+fn a_cached_signer_has_the_same_path_without_a_signature_check() {
     let sample = Sample::new();
     let der = sample.der();
     assert!(!sample.knows(&[&der], NOW));
@@ -90,7 +90,7 @@ fn a_known_signer_comes_to_the_same_path_without_a_signature_check() {
 }
 
 #[test]
-fn dates_are_looked_at_each_time() {
+fn dates_are_checked_each_time() {
     let mut sample = Sample::new();
     let short = sample.root.builder.clone().with(|root| root.not_after_ms = SAMPLE_NOW_MS + DAY_MS);
     sample.root = short.self_sign(&sample.root.key);
@@ -110,7 +110,7 @@ fn dates_are_looked_at_each_time() {
 }
 
 #[test]
-fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
+fn the_dates_of_roots_for_sd_jwts_are_checked_each_time() {
     let mut sample = Sample::new();
     sample.doc_type = None;
     let short = sample.root.builder.clone().with(|root| root.not_after_ms = SAMPLE_NOW_MS + DAY_MS);
@@ -124,9 +124,9 @@ fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
     assert_eq!(refused, Reason::CertificateExpired);
 }
 
-/// The search takes roots in order: one that begins or ends may change which one it finds.
+/// The search takes roots in order: one that becomes valid or expires may change the result.
 #[test]
-fn a_root_that_begins_or_ends_is_looked_at_anew() {
+fn a_root_that_begins_or_ends_is_checked_again() {
     let mut sample = Sample::new();
     let generation = |first: u64, last: u64| {
         let root = sample.root.builder.clone().with(|root| {
@@ -149,7 +149,7 @@ fn a_root_that_begins_or_ends_is_looked_at_anew() {
 }
 
 #[test]
-fn a_signer_is_known_for_its_entry_document_type_and_mode_only() {
+fn a_signer_is_cached_for_its_entry_document_type_and_mode_only() {
     let mut sample = Sample::new();
     let der = sample.der();
     sample.entry.roots = [anchor(&sample.root).with_doc_types([DocType::new(MDL)])].into();
@@ -166,7 +166,7 @@ fn a_signer_is_known_for_its_entry_document_type_and_mode_only() {
 }
 
 #[test]
-fn what_is_refused_is_not_kept() {
+fn refused_signers_are_not_cached() {
     let sample = Sample::new();
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
     let forged = sample.signer("signer").sign(&stranger);
@@ -175,7 +175,7 @@ fn what_is_refused_is_not_kept() {
         assert!(sample.authenticate(&PROVIDER, &[der], NOW).is_err());
     }
     assert_eq!(sample.count(), 0);
-    // One changed byte of a known certificate is another certificate.
+    // A known certificate with one changed byte is another certificate.
     let good = sample.der();
     sample.meet(&[&good]);
     let mut changed = good.clone();
@@ -184,9 +184,9 @@ fn what_is_refused_is_not_kept() {
     assert_eq!(sample.count(), 1);
 }
 
-/// x5chain is not signed: its holder may put anything behind the signer.
+/// x5chain is not signed: its holder may add anything after the signer.
 #[test]
-fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
+fn additional_certificates_neither_change_nor_displace_entries() {
     let mut sample = Sample::new();
     let der = sample.der();
     sample.livemode = false;
@@ -201,10 +201,10 @@ fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
 }
 
 #[test]
-fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
+fn paths_over_intermediates_and_pinned_signers_are_not_cached() {
     let mut sample = Sample::new();
     sample.livemode = false;
-    // ISO/IEC 18013-5 roots have pathLen 0, which allows none.
+    // ISO/IEC 18013-5 roots have pathLen 0, which allows no intermediate.
     let unlimited = x509::basic_constraints(true, None);
     let builder = sample.root.builder.clone().set(x509::BASIC_CONSTRAINTS, true, unlimited);
     sample.root = builder.self_sign(&sample.root.key);
@@ -222,7 +222,7 @@ fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
 }
 
 #[test]
-fn memory_is_bounded_and_who_is_in_use_stays_known() {
+fn memory_is_limited_and_signers_in_use_stay_cached() {
     let sample = Sample::new();
     let path = sample.authenticate(&PROVIDER, &[&sample.der()], NOW).unwrap();
     let stable = Stable { from: UnixMillis(0), until: UnixMillis(u64::MAX) };
@@ -244,12 +244,12 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
     assert!(!sample.knows(&[&large], NOW));
 }
 
-/// The root is trusted for both; what is asked of a signer differs.
+/// The root is trusted for both; the requirements on a signer differ.
 #[test]
-fn a_signer_that_is_known_for_one_format_is_not_known_for_the_other() {
+fn a_signer_cached_for_one_format_is_not_cached_for_the_other() {
     let mut sample = Sample::new();
     sample.entry.sd_jwt_roots = sample.entry.roots.clone();
-    // An mdoc of no document type is no SD-JWT VC either.
+    // An mdoc with an empty document type does not count as an SD-JWT VC either.
     sample.doc_type = Some("");
     let der = sample.der();
     let of_sd_jwt = |sample: &Sample, provider: &CryptoProvider| {

@@ -1,5 +1,4 @@
-//! The real ICAO Master List, read where `IDGATE_VECTORS` points or beside the repository, and
-//! made-up damage.
+//! The real ICAO Master List, in `IDGATE_VECTORS` or next to the repository, and damaged copies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,8 @@ fn root_of(file: &[u8], subject: &str) -> TrustAnchor {
     of_name.max_by_key(TrustAnchor::not_after).unwrap()
 }
 
-/// The signer's root, which the list itself contains: as if the operator had it from the UN.
+/// The signer's root, which the list itself contains, as if the operator had obtained it from the
+/// UN.
 fn un_root(file: &[u8]) -> TrustAnchor {
     root_of(file, "CN=United Nations CSCA")
 }
@@ -65,7 +65,7 @@ fn the_icao_list_is_read_by_key_kind() {
 }
 
 #[test]
-fn expired_certificates_are_taken_and_listed() {
+fn expired_certificates_are_imported_and_reported() {
     let Some(file) = list() else { return };
     let list = unauthenticated(&file);
     assert_eq!(list.certificates.len(), 520);
@@ -74,11 +74,12 @@ fn expired_certificates_are_taken_and_listed() {
     assert_eq!(expired, 142);
 }
 
-/// When the list of the vectors was signed: 2025-07-23T14:13:21Z. Its signer's certificate has ended since.
+/// When the list of the vectors was signed: 2025-07-23T14:13:21Z. Its signer's certificate has
+/// since expired.
 const SIGNED: UnixMillis = UnixMillis(1_753_280_001_000);
 
 #[test]
-fn the_signer_leads_to_the_root_that_the_operator_gave() {
+fn the_signer_leads_to_the_operators_root() {
     let Some(file) = list() else { return };
     let root = un_root(&file);
     let list = import_master_list(&PROVIDER, &file, Some(&[root]), SIGNED).unwrap();
@@ -147,16 +148,16 @@ fn without_a_ca_digest_and_signature_are_checked_with_the_certificate_inside() {
     let mut changed = good.clone();
     *changed.last_mut().unwrap() ^= 1;
     refused(&changed, "does not verify");
-    // Signed by another key than that of the certificate that it carries.
+    // Signed by another key than that of its certificate.
     let forger = Identity { key: SigningKey::from_seed(Curve::P256, "forger"), ..signer };
     refused(&MasterList::new(&[&root], NOW.0 - 1000).sign(&forger), "does not verify");
     let ahead = MasterList::new(&[&root], NOW.0 + 1000);
     refused(&ahead.sign(&master_list_signer(&ca, NOW.0)), "future");
 }
 
-/// With an expired key that leaked anybody could sign, and say an earlier time.
+/// Anyone with a leaked key of an expired certificate could sign, and claim an earlier time.
 #[test]
-fn the_signer_is_valid_now_whatever_signing_time_it_says() {
+fn the_signer_must_be_valid_now_whatever_signing_time_it_claims() {
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::master_list::{MasterList, master_list_signer};
     use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
@@ -184,11 +185,11 @@ fn damaged_files_are_refused_and_never_panic() {
     }
 }
 
-/// Hundreds of certificates are read and hashed, and only the list's own signatures are verified: one
-/// signature of each certificate would be more than 30 million steps.
+/// Hundreds of certificates are read and hashed, but only the list's own signatures are verified:
+/// one signature check for each certificate would take more than 30 million steps.
 #[cfg(all(feature = "counting", feature = "aws-lc-rs"))]
 #[test]
-fn import_verifies_the_signatures_of_the_list_and_none_of_its_certificates() {
+fn import_verifies_the_lists_signatures_but_not_those_of_its_certificates() {
     let Some(file) = list() else { return };
     let root = [un_root(&file)];
     let before = crate::work::counted();
@@ -198,8 +199,8 @@ fn import_verifies_the_signatures_of_the_list_and_none_of_its_certificates() {
     assert!(list.roots.len() > 500 && steps < 10_000_000, "{steps}");
 }
 
-/// Every kind of key and signature that real certificates have: what is self-signed verifies with
-/// its own key, except under SHA-1; what another key signed does not.
+/// Every kind of key and signature in real certificates. A self-signed certificate verifies with
+/// its own key, except with SHA-1; one that another key signed does not.
 #[test]
 fn self_signed_certificates_verify_with_their_own_key() {
     let Some(file) = list() else { return };

@@ -1,4 +1,4 @@
-//! Paths end to end: what the presenter sends, what the operator trusts, and the verdict.
+//! Paths end to end: the presenter's certificates, the operator's roots, and the verdict.
 
 mod sample_mark;
 
@@ -24,7 +24,7 @@ fn root() -> Identity {
     Identity::iaca(Curve::P256, SAMPLE_NOW_MS)
 }
 
-/// One without pathLenConstraint, which those of ISO/IEC 18013-5 have.
+/// A root without pathLenConstraint, which those of ISO/IEC 18013-5 have.
 fn open_root() -> Identity {
     let constraints = x509::basic_constraints(true, None);
     let builder = root().builder.set(x509::BASIC_CONSTRAINTS, true, constraints);
@@ -100,7 +100,7 @@ fn sha1_signatures_are_refused() {
     let with_algorithm = |identifier: &str, digest: fn(&[u8]) -> Vec<u8>| {
         let algorithm = sequence(&[&oid(identifier)]);
         let at = tbs.windows(own.len()).position(|window| window == own).unwrap();
-        // The outer SEQUENCE takes what stands inside of it.
+        // The outer SEQUENCE gets the inner algorithm.
         let content = [&tbs[4..at], &algorithm, &tbs[at + own.len()..]].concat();
         let tbs = sequence(&[&content]);
         let signature = root.key.sign_prehashed(&digest(&tbs));
@@ -128,7 +128,7 @@ fn a_signer_under_an_unknown_root_is_refused() {
 }
 
 #[test]
-fn a_root_inside_the_chain_is_not_trusted_by_that() {
+fn a_root_in_the_chain_is_not_trusted() {
     let key = SigningKey::from_seed(Curve::P256, "stranger");
     let name = Name::new("UT", "Stranger");
     let stranger = CertificateBuilder::iaca_root(name, &key, SAMPLE_NOW_MS).self_sign(&key);
@@ -144,7 +144,7 @@ fn a_root_inside_the_chain_is_not_trusted_by_that() {
 }
 
 #[test]
-fn an_entry_without_roots_for_the_mode_trusts_nobody() {
+fn an_entry_without_roots_for_the_mode_trusts_no_signer() {
     let (root, good) = (root(), signer(&root()));
     let mut entry = trusting(&[]);
     for mode in [LIVE, TEST] {
@@ -181,7 +181,7 @@ fn every_root_of_a_name_is_tried() {
     }
     assert!(verify(&[&of_next.der], &trusting(&[&link]), LIVE).is_ok());
     refused(verify(&[&of_next.der], &trusting(&[&old]), LIVE), Reason::ChainInvalid);
-    // Without key identifiers only the signatures tell the roots apart.
+    // Without key identifiers only the signatures distinguish the roots.
     let blind = |root: &Identity| {
         let builder = root.builder.clone().without(x509::SUBJECT_KEY_IDENTIFIER);
         builder.self_sign(&root.key)
@@ -222,7 +222,7 @@ fn signature_checks_have_a_budget() {
     assert!(verify(&[&good.der], &trusting(&all[30..]), LIVE).is_ok());
 }
 
-/// A presenter may send nine: each costs a check by a root's key.
+/// A presenter may send nine: each costs a check with a root's key.
 #[test]
 fn eight_presented_issuers_are_tried_and_no_more() {
     let root = open_root();
@@ -250,7 +250,7 @@ fn status_roots<'r>(roots: &'r [&'r TrustAnchor], entry: &'r TrustEntry) -> Stat
     StatusRoots { provider: &PROVIDER, roots, ekus: &entry.ekus, sd_jwt_ekus: &[], now: NOW }
 }
 
-/// RFC 5280 4.2.1.9, also where the constraint stands in the root.
+/// RFC 5280 4.2.1.9, also if the constraint is in the root.
 #[test]
 fn the_path_length_of_the_root_holds() {
     let key = SigningKey::from_seed(Curve::P256, "ca");
@@ -269,14 +269,14 @@ fn the_path_length_of_the_root_holds() {
         let status = status_roots(&roots, &entry).authenticate(&chain);
         assert_eq!(status.is_ok(), expected, "{path_len:?}");
         assert!(verify(&[&signer(&root).der], &entry, LIVE).is_ok());
-        // Self-issued ones do not count.
+        // Self-issued certificates do not count.
         let (next, link) = root.rolled_over("rolled over", SAMPLE_NOW_MS);
         assert!(verify(&[&signer(&next).der, &link.der], &entry, TEST).is_ok());
     }
 }
 
 #[test]
-fn a_certificate_beyond_its_limits_is_refused_as_that() {
+fn a_certificate_beyond_its_limits_is_limit_exceeded() {
     let root = root();
     let entry = trusting(&[&root]);
     let padded = signer(&root).builder.set("1.2.3.4", false, vec![5; 16 * 1024]);
@@ -289,7 +289,7 @@ fn a_certificate_beyond_its_limits_is_refused_as_that() {
         for mode in [LIVE, TEST] {
             refused(verify(&[&beyond], &entry, mode), Reason::LimitExceeded);
         }
-        // Beside a good signer it is not a part of the path.
+        // With a good signer it is not part of the path.
         assert!(verify(&[&signer(&root).der, &beyond], &entry, TEST).is_ok());
     }
 }
@@ -339,7 +339,7 @@ fn an_intermediate_is_a_ca() {
 }
 
 #[test]
-fn dates_hold_to_the_second_without_skew() {
+fn dates_are_exact_to_the_second_without_skew() {
     let root = root();
     let entry = trusting(&[&root]);
     let builder = signer(&root).builder;
@@ -362,14 +362,14 @@ fn dates_hold_to_the_second_without_skew() {
 }
 
 #[test]
-fn a_forged_certificate_is_not_called_expired() {
+fn a_forged_certificate_is_not_reported_as_expired() {
     let builder = signer(&root()).builder.with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000);
     let forged = builder.sign(&SigningKey::from_seed(Curve::P256, "forger"));
     refused(verify(&[&forged], &trusting(&[&root()]), LIVE), Reason::ChainInvalid);
 }
 
 #[test]
-fn the_profile_is_asked_at_the_end() {
+fn the_profile_is_checked_last() {
     let root = root();
     let builder = signer(&root).builder.without(x509::CRL_DISTRIBUTION_POINTS);
     let sparse = builder.sign(&root.key);
@@ -403,7 +403,7 @@ fn pinned_signers_are_exempt_from_chain_and_profile_and_not_from_dates() {
 }
 
 #[test]
-fn chains_have_ten_certificates_at_most() {
+fn chains_have_at_most_ten_certificates() {
     let (root, good) = (root(), signer(&root()));
     let entry = trusting(&[&root]);
     assert!(verify(&[&good.der[..]; 10], &entry, LIVE).is_ok());
@@ -428,7 +428,7 @@ fn damaged_certificates_are_refused() {
 }
 
 #[test]
-fn an_extension_that_stands_twice_is_refused() {
+fn a_repeated_extension_is_refused() {
     let root = root();
     let builder = signer(&root).builder.with(|own| {
         let again = own.extensions.first().cloned();
@@ -459,7 +459,7 @@ fn status_list_signers_need_a_path_and_no_profile() {
 }
 
 #[test]
-fn status_list_signers_stand_below_at_most_one_intermediate() {
+fn status_list_signers_are_below_at_most_one_intermediate() {
     let any_length = || x509::basic_constraints(true, None);
     let root = root().builder.set(x509::BASIC_CONSTRAINTS, true, any_length());
     let root = root.self_sign(&self::root().key);

@@ -10,14 +10,14 @@ fn marked(identity: &Identity) -> Identity {
 }
 
 #[test]
-fn a_root_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
+fn a_root_with_the_sandbox_mark_is_for_test_sessions_only() {
     let sample = marked(&root());
     let (good, entry) = (signer(&sample), trusting(&[&sample]));
     assert!(entry.roots[0].is_sample() && !entry.roots[0].test_only);
     assert!(verify(&[&good.der], &entry, TEST).is_ok());
     let error = refused(verify(&[&good.der], &entry, LIVE), Reason::UntrustedIssuer);
     assert_eq!(error.to_string().matches("sandbox samples").count(), 1, "{error}");
-    // Another root of the entry changes nothing for signers below the marked one.
+    // Another root of the entry makes no difference for signers below the marked one.
     let other = Identity::issuer_root(Curve::P256, SAMPLE_NOW_MS);
     let both = trusting(&[&other, &sample]);
     let error = refused(verify(&[&good.der], &both, LIVE), Reason::UntrustedIssuer);
@@ -27,7 +27,7 @@ fn a_root_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
 }
 
 #[test]
-fn a_pinned_signer_with_the_mark_of_a_sandbox_serves_test_sessions_only() {
+fn a_pinned_signer_with_the_sandbox_mark_is_for_test_sessions_only() {
     let root = root();
     let good = signer(&root);
     let good = good.builder.clone().marked_as_sample().issue(&root, &good.key);

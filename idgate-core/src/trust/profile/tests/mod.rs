@@ -1,4 +1,4 @@
-//! One test per rule of the profile: the sample signer keeps them all, and each test breaks one.
+//! One test per rule of the profile: the sample signer follows them all, and each test breaks one.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS};
@@ -46,7 +46,7 @@ fn refused(part: &str, change: impl Fn(CertificateBuilder) -> CertificateBuilder
 }
 
 #[test]
-fn the_sample_keeps_the_profile() {
+fn the_sample_follows_the_profile() {
     for tolerant in [STRICT, TOLERANT] {
         assert_eq!(verdict(tolerant, |signer| signer), Ok(()));
     }
@@ -96,7 +96,7 @@ fn extended_key_usage_is_critical_in_live_sessions() {
 }
 
 #[test]
-fn a_signer_is_no_ca() {
+fn a_signer_is_not_a_ca() {
     refused("is a CA", |signer| {
         signer.set(x509::BASIC_CONSTRAINTS, true, x509::basic_constraints(true, None))
     });
@@ -126,7 +126,7 @@ fn authority_key_identifier_is_the_issuers() {
 }
 
 #[test]
-fn issuer_alt_name_is_there_in_live_sessions() {
+fn issuer_alt_name_is_required_in_live_sessions() {
     let change = |signer: CertificateBuilder| signer.without(x509::ISSUER_ALT_NAME);
     assert!(verdict(STRICT, change).unwrap_err().contains("lacks an issuer alternative"));
     assert_eq!(verdict(TOLERANT, change), Ok(()));
@@ -142,14 +142,14 @@ fn issuer_alt_name_is_a_mail_address_or_uri() {
     assert_eq!(verdict(STRICT, change), Ok(()));
 }
 
-/// A nested Extension in the place of a GeneralName. The roots of the European age app have one.
+/// A nested Extension in place of a GeneralName, as in the roots of the European age app.
 fn unreadable() -> Vec<u8> {
     let nested = idgate_testkit::der::sequence(&[&[0x06, 3, 0x55, 0x1d, 0x12], &[0x04, 1, 0]]);
     idgate_testkit::der::sequence(&[&nested])
 }
 
 #[test]
-fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
+fn an_unreadable_issuer_alt_name_in_a_root_is_ignored_unless_critical() {
     let anchor = |oid: &str, critical: bool| {
         let root = root();
         let der = root.builder.set(oid, critical, unreadable()).sign(&root.key);
@@ -164,9 +164,10 @@ fn an_unreadable_issuer_alt_name_in_a_root_is_skipped_unless_it_is_critical() {
     assert!(!readable.has_unreadable_issuer_alt_name());
 }
 
-/// Below a root that is for tests. `listed` in `trusted_list::tests::judgement` has the providers of a list.
+/// Below a root for tests. `listed` in `trusted_list::tests::judgement` tests the providers of a
+/// list.
 #[test]
-fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alone() {
+fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_only() {
     let verdict = |test_only: bool, oid: &str, critical: bool| {
         let root = root();
         let signer = root.document_signer(Curve::P256, SAMPLE_NOW_MS);
@@ -188,7 +189,7 @@ fn an_unreadable_issuer_alt_name_in_a_signer_is_tolerated_for_test_material_alon
 }
 
 #[test]
-fn distribution_points_are_there_in_live_sessions() {
+fn distribution_points_are_required_in_live_sessions() {
     let change = |signer: CertificateBuilder| signer.without(x509::CRL_DISTRIBUTION_POINTS);
     assert!(verdict(STRICT, change).unwrap_err().contains("lacks CRL distribution"));
     assert_eq!(verdict(TOLERANT, change), Ok(()));
@@ -247,7 +248,7 @@ fn the_signer_is_of_the_roots_state() {
 }
 
 #[test]
-fn a_signer_lives_for_457_days_at_most() {
+fn a_signer_is_valid_for_at_most_457_days() {
     let lasting = |days: u64, more: u64| {
         move |signer: CertificateBuilder| {
             signer.with(|own| own.not_after_ms = own.not_before_ms + days * DAY_MS + more)

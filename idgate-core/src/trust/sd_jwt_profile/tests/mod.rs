@@ -1,4 +1,4 @@
-//! Extended key usages of a certificate, against those that the entry demands.
+//! Extended key usages of a certificate, compared with those that the entry requires.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::SAMPLE_NOW_MS;
@@ -30,7 +30,7 @@ fn verdict(usages: &[&str], demanded: &[&str]) -> Result<(), Broken> {
 }
 
 #[test]
-fn a_certificate_for_other_things_alone_is_refused() {
+fn a_certificate_for_only_other_purposes_is_refused() {
     let others = [
         SERVER_AUTH,
         "1.3.6.1.5.5.7.3.2",
@@ -48,7 +48,7 @@ fn a_certificate_for_other_things_alone_is_refused() {
 }
 
 #[test]
-fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
+fn any_other_certificate_is_accepted_if_the_entry_requires_nothing() {
     for usages in [
         &[OWN][..],
         &[ANY_USE],
@@ -56,7 +56,7 @@ fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
         &[SERVER_AUTH, ANY_USE],
         &["1.0.18013.5.1.2"],
         &["1.3.6.1.5.5.7.3.30"],
-        // Next to those that are refused.
+        // Together with refused ones.
         &["1.3.6.1.5.5.7.3.5"],
         &["1.3.6.1.5.5.7.3"],
         &["1.3.6.1.5.5.7.3.1.1"],
@@ -67,10 +67,10 @@ fn any_other_certificate_is_taken_where_the_entry_demands_nothing() {
 }
 
 #[test]
-fn a_certificate_has_one_of_the_usages_that_the_entry_demands() {
+fn a_certificate_needs_one_of_the_usages_that_the_entry_requires() {
     assert_eq!(verdict(&[OWN], &[OWN]), Ok(()));
     assert_eq!(verdict(&[OTHER, OWN], &["1.2.3.6", OWN]), Ok(()));
-    assert_eq!(verdict(&[ANY_USE, OWN], &[OWN]), Ok(()), "it names the very one");
+    assert_eq!(verdict(&[ANY_USE, OWN], &[OWN]), Ok(()), "it names exactly that usage");
     assert_eq!(verdict(&[SERVER_AUTH], &[SERVER_AUTH]), Ok(()), "the operator says so");
     for usages in [&[OTHER][..], &["1.2.3"], &["1.2.3.4.1"], &[SERVER_AUTH], &[]] {
         assert_eq!(verdict(usages, &[OWN]), Err(NOT_DEMANDED), "{usages:?}");
@@ -78,7 +78,7 @@ fn a_certificate_has_one_of_the_usages_that_the_entry_demands() {
 }
 
 #[test]
-fn a_certificate_for_any_use_needs_any_among_those_that_the_entry_demands() {
+fn a_certificate_for_any_use_needs_any_among_the_required_usages() {
     for demanded in [&[OWN][..], &[OWN, OTHER]] {
         assert_eq!(verdict_on(None, demanded), Err(NOT_DEMANDED));
         assert_eq!(verdict(&[ANY_USE], demanded), Err(NOT_DEMANDED));

@@ -1,4 +1,4 @@
-//! Who is believed on the word of a list: marks of signers, dates of lists, providers of status.
+//! Trust through a list: marks of signers, dates of lists, providers of status.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::{
@@ -41,7 +41,7 @@ fn etsi(root: &Identity) -> CertificateBuilder {
         .with(|one| one.not_after_ms += 365 * 86_400_000)
 }
 
-/// What a listed CA signs for others.
+/// A certificate that a listed CA issues for other purposes.
 fn unmarked(root: &Identity) -> CertificateBuilder {
     etsi(root).without(QC_STATEMENTS)
 }
@@ -83,7 +83,7 @@ fn refused(verdict: Verdict, reason: Reason) {
 }
 
 #[test]
-fn either_takes_signers_of_both_profiles_and_no_others() {
+fn either_accepts_only_signers_of_the_two_profiles() {
     let root = iaca("root");
     let entry = listing(Kind::Pid, &[&root.der], &ListTerms::default());
     for signer in [iso(&root), etsi(&root), iso(&root).set(QC_STATEMENTS, false, qc_type_pid())] {
@@ -100,7 +100,7 @@ fn either_takes_signers_of_both_profiles_and_no_others() {
     refused(mdoc(&entry, long, &root), Reason::ChainInvalid);
 }
 
-/// The European age app's signers have one.
+/// The European age app's signers have such an extension.
 #[test]
 fn an_unreadable_issuer_alt_name_of_a_listed_provider_is_tolerated_and_named() {
     let root = iaca("root");
@@ -113,14 +113,14 @@ fn an_unreadable_issuer_alt_name_of_a_listed_provider_is_tolerated_and_named() {
     for verdict in [mdoc(&entry, with(true), &root), sd_jwt(&entry, with(true), &root)] {
         refused(verdict, Reason::ChainInvalid);
     }
-    // One that is not there is still demanded.
+    // A missing extension is still an error.
     let absent = iso(&root).without(ISSUER_ALT_NAME);
     refused(mdoc(&entry, absent, &root), Reason::ChainInvalid);
 }
 
-/// A usage that the operator demands of SD-JWT VC issuers marks them below a listed CA.
+/// A usage that the operator requires of SD-JWT VC issuers marks them below a listed CA.
 #[test]
-fn a_usage_that_the_operator_demands_marks_issuers_of_sd_jwts() {
+fn a_usage_that_the_operator_requires_marks_issuers_of_sd_jwts() {
     let root = iaca("root");
     let own = || unmarked(&root).set(EXT_KEY_USAGE, false, ext_key_usage(&["1.2.3.4"]));
     for kind in [ListProfile::Iso, ListProfile::Either] {
@@ -136,7 +136,7 @@ fn a_usage_that_the_operator_demands_marks_issuers_of_sd_jwts() {
 }
 
 #[test]
-fn iso_and_etsi_take_their_own_alone_and_any_takes_all() {
+fn iso_and_etsi_accept_only_their_own_and_any_accepts_all() {
     let root = iaca("root");
     let of = |kind| listing(Kind::Pid, &[&root.der], &profile(kind));
     for (kind, takes) in [
@@ -150,7 +150,7 @@ fn iso_and_etsi_take_their_own_alone_and_any_takes_all() {
             assert_eq!(sd_jwt(&entry, signer, &root).is_ok(), taken, "{kind:?}");
         }
     }
-    // What the profile of ETSI does not drop.
+    // The rules that ETSI's profile keeps.
     for broken in [
         etsi(&root).without(SUBJECT_KEY_IDENTIFIER),
         etsi(&root).set(KEY_USAGE, true, key_usage(0b1100_0000)),
@@ -170,7 +170,7 @@ fn public_bodies_are_marked_by_qc_psb() {
 }
 
 #[test]
-fn an_mdl_list_keeps_the_profile_of_iso() {
+fn an_mdl_list_requires_the_iso_profile() {
     let root = iaca("root");
     let entry = listing(Kind::Mdl, &[&root.der], &ListTerms::default());
     let mdl = "org.iso.18013.5.1.mDL";
@@ -181,7 +181,7 @@ fn an_mdl_list_keeps_the_profile_of_iso() {
 }
 
 #[test]
-fn a_list_past_its_next_update_vouches_for_nobody() {
+fn a_list_past_its_next_update_trusts_no_signer() {
     let root = iaca("root");
     let next = NOW.plus(89 * 86_400_000);
     let stale_too = ListTerms { allow_stale: true, ..ListTerms::default() };
@@ -206,7 +206,7 @@ fn a_list_past_its_next_update_vouches_for_nobody() {
 }
 
 #[test]
-fn a_listed_signer_serves_live_sessions_until_its_list_ends() {
+fn a_listed_signer_is_valid_in_live_sessions_until_its_list_ends() {
     let signer = etsi(&iaca("nobody"))
         .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
         .sign(&key("nobody"));
@@ -226,7 +226,7 @@ fn a_listed_signer_serves_live_sessions_until_its_list_ends() {
 }
 
 #[test]
-fn one_certificate_of_two_providers_is_attributed_by_what_its_signer_says() {
+fn one_certificate_of_two_providers_is_attributed_by_its_signers_subject() {
     let root = iaca("root");
     let services = [Kind::Pid.issuance(&[&root.der])];
     let list = made(Kind::Pid)
@@ -247,9 +247,9 @@ fn one_certificate_of_two_providers_is_attributed_by_what_its_signer_says() {
     assert_eq!(named(ORGANIZATION_IDENTIFIER, "NTRLU-3"), ["First", "Second"]);
 }
 
-/// A listed CA has other customers; what their certificates are for says so.
+/// A listed CA has other customers, whose certificates name other purposes.
 #[test]
-fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
+fn below_roots_of_sd_jwt_issuers_signers_of_status_need_a_mark_or_the_usage() {
     let root = iaca("root");
     let entry = listing(Kind::Pid, &[&root.der], &ListTerms::default());
     let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
@@ -269,7 +269,7 @@ fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
     }
     refused(by(used_for(tls_server)), Reason::ChainInvalid);
     refused(by(unmarked(&root)), Reason::ChainInvalid);
-    // Where the operator asks for no mark of issuers, it is asked of nobody.
+    // If the operator requires no mark of issuers, signers of status need none either.
     let entry = listing(Kind::Pid, &[&root.der], &profile(ListProfile::Any));
     let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
     let of_any = StatusRoots { roots: &roots, ..here };
@@ -277,7 +277,7 @@ fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
 }
 
 #[test]
-fn a_root_for_status_vouches_for_no_issuer() {
+fn a_root_for_status_is_not_trusted_for_issuers() {
     let (root, status) = (iaca("root"), iaca("status"));
     let services = [Kind::Pid.issuance(&[&root.der]), Kind::Pid.revocation(&[&status.der])];
     let list = made(Kind::Pid).with(provider("P", "NTRLU-1", "LU", &services));

@@ -1,4 +1,4 @@
-//! What becomes of each entry of a list.
+//! The outcome for each entry of a list.
 
 use idgate_testkit::der::UTF8_STRING;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -23,7 +23,7 @@ fn root(seed: &str) -> Identity {
     CertificateBuilder::issuer_root(name, &key(seed), NOW.0).self_sign(&key(seed))
 }
 
-/// An end-entity certificate that a list names itself.
+/// An end-entity certificate that a list names directly.
 fn leaf(seed: &str) -> CertificateBuilder {
     CertificateBuilder::new(Name::new("LU", seed), Name::new("LU", seed), &key(seed), NOW.0, 700)
         .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
@@ -67,7 +67,7 @@ fn the_types_of_the_entry_decide_which_formats_a_root_serves() {
 }
 
 #[test]
-fn a_fed_entry_takes_no_type_that_it_does_not_name() {
+fn an_entry_with_a_list_accepts_only_types_that_it_names() {
     let mut entry = TrustEntry::new(IssuerId::new("eu"));
     assert!(entry.accepts_vct("urn:any") && entry.accepts_doc_type("any"));
     let list = import_made(&made(Kind::Mdl).with(provider(
@@ -88,20 +88,20 @@ fn a_fed_entry_takes_no_type_that_it_does_not_name() {
     entry.take_list(&list, &ListTerms::default());
     assert!(!entry.accepts_doc_type("any"));
     entry.forget_lists();
-    assert!(entry.accepts_doc_type("any"), "whoever vouches now is the operator's own");
+    assert!(entry.accepts_doc_type("any"), "only the operator's own material is left");
 }
 
 #[test]
-fn a_list_of_public_bodies_brings_nothing_until_the_entry_names_types() {
+fn a_list_of_public_bodies_imports_nothing_until_the_entry_names_types() {
     let list = of_public(&[Kind::PubEaa.issuance(&[&root("a").der])]);
     let entry = fed(&list, &ListTerms::default());
     assert!(entry.roots.is_empty() && entry.sd_jwt_roots.is_empty());
     assert_eq!(public_entry(&list).sd_jwt_roots.len(), 1);
 }
 
-/// Their issuers are in lists of their own.
+/// Their issuers are in separate lists.
 #[test]
-fn a_list_of_qualified_providers_brings_nothing_for_identities_and_proofs_of_age() {
+fn a_list_of_qualified_providers_imports_nothing_for_identities_and_proofs_of_age() {
     let mut list = of_public(&[Kind::PubEaa.issuance(&[&root("ca").der])]);
     list.list_type = ListType::Qeaa;
     for own in ["eu.europa.ec.eudi.pid.1", "eu.europa.ec.av.1"] {
@@ -122,7 +122,7 @@ fn a_list_of_qualified_providers_brings_nothing_for_identities_and_proofs_of_age
 }
 
 #[test]
-fn an_mdl_list_never_vouches_for_sd_jwts_or_other_documents() {
+fn an_mdl_list_is_never_trusted_for_sd_jwts_or_other_documents() {
     let list = made(Kind::Mdl).with(provider(
         "P",
         "NTRLU-1",
@@ -141,7 +141,7 @@ fn an_mdl_list_never_vouches_for_sd_jwts_or_other_documents() {
 }
 
 #[test]
-fn a_certificate_that_is_no_ca_is_a_signer_by_itself() {
+fn a_certificate_that_is_not_a_ca_is_a_signer() {
     let signer = leaf("signer").self_sign(&key("signer"));
     let status = leaf("status").self_sign(&key("status"));
     let list = of(&[Kind::Pid.issuance(&[&signer.der]), Kind::Pid.revocation(&[&status.der])]);
@@ -173,7 +173,7 @@ fn a_certificate_for_tls_or_not_for_signing_is_skipped() {
 }
 
 #[test]
-fn what_names_no_certificate_is_skipped() {
+fn services_without_a_certificate_are_skipped() {
     let identities = [
         json!({ "X509SubjectNames": ["CN=a"] }),
         json!({ "X509SKIs": ["AAAA"] }),
@@ -193,7 +193,7 @@ fn what_names_no_certificate_is_skipped() {
 }
 
 #[test]
-fn certificates_that_cannot_be_read_are_skipped_and_listed() {
+fn unreadable_certificates_are_skipped_and_reported() {
     for text in ["", "AAAA", "-_8=", "not base64"] {
         let mut service = Kind::Pid.issuance(&[&root("a").der]);
         let certificates = "/ServiceInformation/ServiceDigitalIdentity/X509Certificates";
@@ -206,7 +206,7 @@ fn certificates_that_cannot_be_read_are_skipped_and_listed() {
 }
 
 #[test]
-fn a_certificate_over_16_kib_is_skipped_and_listed() {
+fn a_certificate_over_16_kib_is_skipped_and_reported() {
     let of_size = |filling: usize| {
         let filling = idgate_testkit::der::tlv(4, &[&vec![0; filling]]);
         let builder = CertificateBuilder::issuer_root(Name::new("LU", "large"), &key("l"), NOW.0);
@@ -254,7 +254,7 @@ fn a_service_with_a_critical_extension_is_skipped() {
 }
 
 #[test]
-fn withdrawn_services_bring_nothing_and_history_never_does() {
+fn withdrawn_and_historical_services_import_nothing() {
     let notified = Kind::PubEaa.issuance(&[&root("a").der]);
     let mut withdrawn = with_status(notified.clone(), "withdrawn");
     withdrawn["ServiceHistory"] = json!([notified["ServiceInformation"].clone()]);
@@ -274,7 +274,7 @@ fn withdrawn_services_bring_nothing_and_history_never_does() {
 #[test]
 fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() {
     let notified = Kind::PubEaa.issuance(&[&root("a").der]);
-    // The same key under another certificate.
+    // The same key in another certificate.
     let renewed = CertificateBuilder::issuer_root(Name::new("LU", "new"), &key("a"), NOW.0);
     let renewed = Kind::PubEaa.issuance(&[&renewed.self_sign(&key("a")).der]);
     for service in [notified.clone(), renewed] {
@@ -285,14 +285,14 @@ fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() 
                 list.with(provider("P", "NTRLU-1", "LU", std::slice::from_ref(service)))
             });
             let list = import_made(&twice).unwrap();
-            assert_eq!(list.providers.len(), 1, "an entity that comes twice is one");
+            assert_eq!(list.providers.len(), 1, "an entity that occurs twice is merged");
             assert!(nothing(&public_entry(&list)));
         }
     }
 }
 
 #[test]
-fn a_status_that_begins_later_counts_from_then_on() {
+fn a_status_that_begins_later_counts_only_from_then_on() {
     let mut service = Kind::PubEaa.issuance(&[&root("a").der]);
     service["ServiceInformation"]["StatusStartingTime"] = json!("2026-12-01T00:00:00Z");
     let entry = public_entry(&of_public(&[service.clone()]));
@@ -305,7 +305,7 @@ fn a_status_that_begins_later_counts_from_then_on() {
 }
 
 #[test]
-fn providers_and_countries_narrow_a_list() {
+fn providers_and_countries_restrict_a_list() {
     let service = |seed: &str| [Kind::Pid.issuance(&[&root(seed).der])];
     let list = made(Kind::Pid)
         .with(provider("Greece", "NTREL-1", "EL", &service("el")))
@@ -333,7 +333,7 @@ fn providers_and_countries_narrow_a_list() {
 }
 
 #[test]
-fn what_is_odd_or_unknown_is_said_and_does_no_harm() {
+fn harmless_deviations_are_reported() {
     let mut list = made(Kind::Pid)
         .with(provider("P", "NTRLU-1", "LU", &[Kind::Pid.issuance(&[&root("a").der])]))
         .scheme("SchemeTypeCommunityRules", json!([]))
@@ -348,13 +348,13 @@ fn what_is_odd_or_unknown_is_said_and_does_no_harm() {
 }
 
 #[test]
-fn a_certificate_of_another_organization_than_its_provider_is_said_and_taken() {
+fn a_certificate_of_another_organization_is_reported_and_imported() {
     let of = |organization: &str| {
         let name = Name::new("LU", organization).with(ORGANIZATION, UTF8_STRING, organization);
         let key = key(organization);
         CertificateBuilder::issuer_root(name, &key, NOW.0).self_sign(&key)
     };
-    // Upper case and white space tell nobody apart.
+    // Upper case and white space make no difference.
     let (own, other) = (of(" the  PROVIDER"), of("Somebody else"));
     let services = [Kind::Pid.issuance(&[&own.der, &other.der]), Kind::Pid.issuance(&[&other.der])];
     let list = made(Kind::Pid).with(provider("The provider", "NTRLU-1", "LU", &services));
@@ -377,7 +377,7 @@ fn the_signers_that_a_pointer_announces_are_reported() {
 }
 
 #[test]
-fn what_lists_brought_is_forgotten_before_the_next_issue() {
+fn imported_certificates_are_removed_before_the_next_issue() {
     let mut entry = fed(&of(&[Kind::Pid.issuance(&[&root("a").der])]), &ListTerms::default());
     entry.roots.push(
         TrustAnchor::from_der(
@@ -394,7 +394,7 @@ fn what_lists_brought_is_forgotten_before_the_next_issue() {
 }
 
 #[test]
-fn material_for_tests_serves_tests() {
+fn material_for_tests_is_for_test_sessions_only() {
     let list = of(&[Kind::Pid.issuance(&[&root("a").der])]);
     let terms = ListTerms { test_only: true, ..ListTerms::default() };
     let entry = fed(&list, &terms);

@@ -1,4 +1,4 @@
-//! Lists end to end: our own worked examples byte by byte, and lists that a test makes.
+//! Lists end to end: our own worked examples byte by byte, and lists made by the tests.
 
 mod judgement;
 mod mapping;
@@ -69,7 +69,7 @@ fn made(kind: Kind) -> Made {
     Made::new(kind, NOW.0)
 }
 
-/// Read with the sample signer as anchor.
+/// Imported with the sample signer as anchor.
 fn import(file: &str) -> Result<TrustedList, TrustedListError> {
     let anchors = anchors(&[&list_signer(NOW.0)]);
     import_trusted_list(&PROVIDER, file.as_bytes(), &ListRules::new(&anchors), NOW)
@@ -147,7 +147,7 @@ fn one_flipped_bit_is_refused_and_nothing_panics() {
 }
 
 #[test]
-fn what_was_stored_is_read_again_without_looking_at_signature_and_dates() {
+fn a_stored_list_is_read_again_without_checking_signature_and_dates() {
     let long_past = NOW.plus(10 * 365 * 86_400_000);
     let list = TrustedList::recall(&PROVIDER, example_a().as_bytes(), long_past).unwrap();
     assert_eq!((list.sequence, list.providers.len()), (7, 1));

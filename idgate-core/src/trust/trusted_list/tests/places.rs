@@ -1,4 +1,4 @@
-//! What of a long list is looked at for one credential.
+//! The part of a long list that is searched for one credential.
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::{QC_STATEMENTS, provider, qc_type_pid};
@@ -18,7 +18,7 @@ struct Own {
     root: Identity,
     status: Identity,
     signer: Vec<u8>,
-    /// Below its root.
+    /// A certificate below its root.
     below: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ fn long() -> (Vec<Own>, TrustEntry) {
 }
 
 #[test]
-fn in_a_snapshot_only_what_may_count_is_looked_at_and_the_outcome_is_the_same() {
+fn a_snapshot_searches_only_relevant_entries_with_the_same_outcome() {
     let (owns, entry) = long();
     let copy = entry.clone();
     let snapshot = TrustSnapshot::new(1, [entry]);
@@ -87,12 +87,12 @@ fn in_a_snapshot_only_what_may_count_is_looked_at_and_the_outcome_is_the_same() 
             ]
         };
         assert_eq!(counts(placed), [usize::from(is_known); 7]);
-        assert_eq!(counts(&copy), [PROVIDERS; 7], "a copy may be changed, and is looked through");
+        assert_eq!(counts(&copy), [PROVIDERS; 7], "a copy may change, so it is searched in full");
     }
 }
 
 #[test]
-fn what_the_operator_names_counts_beside_a_list() {
+fn material_from_the_operator_counts_in_addition_to_a_list() {
     let (_, mut entry) = long();
     let own_root = own(PROVIDERS).status;
     let named = TrustAnchor::from_der(

@@ -37,7 +37,7 @@ fn pid() -> Made {
 }
 
 #[test]
-fn what_is_no_compact_jws_is_refused() {
+fn a_file_that_is_not_a_compact_jws_is_refused() {
     let good = pid().sign(&list_signer(NOW.0));
     let json = r#"{"LoTE":{},"signature":{}}"#;
     for file in ["", "a.b", "a.b.c.d", json, &format!("{good}\n\n"), &format!(" {good}"), "é.é.é"]
@@ -126,7 +126,7 @@ fn an_x5t_of_another_certificate_is_refused() {
 }
 
 #[test]
-fn crit_may_name_what_is_there_and_understood_alone() {
+fn crit_may_name_only_members_that_are_present_and_understood() {
     let malformed = "has a crit that is not a list of its header's extensions";
     for crit in
         [json!([]), json!({}), json!("iat"), json!([1]), json!(["iat", "iat"]), json!(["sigT"])]
@@ -142,7 +142,7 @@ fn crit_may_name_what_is_there_and_understood_alone() {
 }
 
 #[test]
-fn a_list_without_time_of_signing_is_refused_but_for_tests() {
+fn a_list_without_time_of_signing_is_refused_except_for_tests() {
     let list = pid().headed(json!({ "iat": null }));
     refused(&list, "does not say when it was signed (iat)");
     refused(&pid().headed(json!({ "iat": "now" })), "has an iat that is not a time");
@@ -153,7 +153,7 @@ fn a_list_without_time_of_signing_is_refused_but_for_tests() {
 }
 
 #[test]
-fn a_list_that_was_signed_ahead_of_now_is_refused() {
+fn a_list_signed_in_the_future_is_refused() {
     let ahead = |seconds: u64| pid().headed(json!({ "iat": NOW.as_secs() + seconds }));
     assert!(import_made(&ahead(300)).is_ok());
     let kind = refused(&ahead(301), "is dated in the future");
@@ -177,7 +177,7 @@ fn a_signer_that_does_not_lead_to_an_anchor_is_refused() {
 }
 
 #[test]
-fn a_list_that_one_of_its_providers_signed_is_refused() {
+fn a_list_signed_by_one_of_its_providers_is_refused() {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let own = list_signer_below(&root, "Example Operator", NOW.0);
     let services = [Kind::Pid.issuance(&[&root.der, &own.der])];
@@ -188,7 +188,7 @@ fn a_list_that_one_of_its_providers_signed_is_refused() {
 }
 
 #[test]
-fn a_trusted_certificate_with_the_signature_of_another_key_is_refused() {
+fn a_trusted_certificate_with_another_keys_signature_is_refused() {
     let other = SigningKey::from_seed(Curve::P256, "somebody");
     let forged = Identity { key: other, ..list_signer(NOW.0) };
     let why = "has a signature that does not verify";
@@ -207,7 +207,7 @@ fn a_trusted_certificate_with_the_signature_of_another_key_is_refused() {
 }
 
 #[test]
-fn a_list_that_a_ca_signed_is_refused() {
+fn a_list_signed_by_a_ca_is_refused() {
     let anchors = anchors(&[&ca()]);
     let file = pid().sign(&ca());
     let result = import_trusted_list(&PROVIDER, file.as_bytes(), &ca_rules(&anchors), NOW);
@@ -230,9 +230,10 @@ fn a_signer_whose_key_is_not_for_signing_is_refused() {
     told(result, "has a signer whose key is not for signing");
 }
 
-/// A leaked key whose certificate has expired could sign lists for ever if its word counted on when it signed.
+/// With a leaked key of an expired certificate, an attacker could sign lists forever if the claimed
+/// time of signing counted.
 #[test]
-fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
+fn the_signer_of_a_new_list_must_be_valid_now_whatever_time_it_claims() {
     let later = NOW.plus(60 * 365 * DAY_MS);
     let below = list_signer_below(&ca(), "Example Operator", NOW.0);
     for (signer, anchor) in [(list_signer(NOW.0), list_signer(NOW.0)), (below, ca())] {
@@ -247,13 +248,13 @@ fn the_signer_of_a_new_list_is_valid_now_whatever_time_it_says() {
         told(import(None, later), why);
         let of_another = ListMark { payload_sha256: [0; 32], sequence: 1, ..taken.clone() };
         told(import(Some(&of_another), later), why);
-        // The list that was taken before, read again: when it was signed, its signer was valid.
+        // The list that was accepted before, read again: when it was signed, its signer was valid.
         assert!(import(Some(&taken), later).is_ok());
     }
 }
 
 #[test]
-fn a_list_that_was_signed_before_it_was_issued_is_refused() {
+fn a_list_signed_before_it_was_issued_is_refused() {
     let signed = |ago_ms: u64| pid().headed(json!({ "iat": NOW.minus(ago_ms).as_secs() }));
     let why = "says that it was signed before it was issued";
     let issued_ago = NOW.since(import_made(&pid()).unwrap().issued_at);
@@ -273,7 +274,7 @@ fn two_times_of_one_signature_agree() {
 }
 
 #[test]
-fn below_a_ca_the_signer_is_of_the_operator_and_stays_so() {
+fn below_a_ca_the_signer_must_be_and_stay_the_operator() {
     let anchors = anchors(&[&ca()]);
     let import = |organization: &str, fixed| {
         let file = pid().sign(&list_signer_below(&ca(), organization, NOW.0));
@@ -293,7 +294,7 @@ fn below_a_ca_the_signer_is_of_the_operator_and_stays_so() {
 }
 
 #[test]
-fn a_signer_that_a_crl_of_its_ca_revokes_is_refused() {
+fn a_signer_revoked_by_its_cas_crl_is_refused() {
     let signer = list_signer_below(&ca(), "Example Operator", NOW.0);
     let (name, key) = (ca().builder.subject.der(), key_identifier(&ca().key));
     let crl = |this: u64, next: u64| Crl::new(&name, &key, &compact_utc(this), &compact_utc(next));
@@ -313,7 +314,7 @@ fn a_signer_that_a_crl_of_its_ca_revokes_is_refused() {
 }
 
 #[test]
-fn a_signer_below_an_intermediate_that_a_crl_of_the_anchor_revokes_is_refused() {
+fn a_signer_below_an_intermediate_revoked_by_the_anchors_crl_is_refused() {
     let key = SigningKey::from_seed(Curve::P256, "intermediate");
     let name = Name::new("LU", "Intermediate CA");
     let between = CertificateBuilder::intermediate(&ca(), name, &key, NOW.0).issue(&ca(), &key);
@@ -341,7 +342,7 @@ fn a_signer_below_an_intermediate_that_a_crl_of_the_anchor_revokes_is_refused() 
 }
 
 #[test]
-fn what_has_not_the_outer_lote_alone_is_refused() {
+fn a_payload_without_exactly_the_outer_lote_is_refused() {
     let change = |change: fn(&mut serde_json::Value)| {
         let mut list = pid();
         change(&mut list.payload);
@@ -352,7 +353,7 @@ fn what_has_not_the_outer_lote_alone_is_refused() {
     refused(&change(|payload| *payload = json!([])), "lacks the outer LoTE");
     refused(&change(|payload| payload["LoTE"] = json!(1)), "lacks the outer LoTE");
     let beside = change(|payload| payload["signature"] = json!({}));
-    refused(&beside, "has members beside the outer LoTE");
+    refused(&beside, "has members in addition to the outer LoTE");
     let empty = change(|payload| payload["LoTE"] = json!({}));
     refused(&empty, "lacks its ListAndSchemeInformation");
 }
@@ -365,7 +366,7 @@ fn another_version_is_refused() {
 }
 
 #[test]
-fn lists_of_others_than_issuers_are_refused_whole() {
+fn lists_of_entities_other_than_issuers_are_refused() {
     for (kind, why) in [
         ("EUWalletProvidersList", "is a list of wallet providers, which issue no credentials"),
         ("EUWRPACProvidersList", "is a list of access CAs, which issue no credentials"),
@@ -415,7 +416,7 @@ fn a_number_that_is_not_whole_and_exact_is_refused() {
 }
 
 #[test]
-fn a_list_that_was_issued_ahead_of_now_is_refused() {
+fn a_list_issued_in_the_future_is_refused() {
     let signed = NOW.plus(200_000).as_secs();
     let issued = |ms| pid().scheme("ListIssueDateTime", at(ms)).headed(json!({ "iat": signed }));
     assert!(import_made(&issued(NOW.0 + 300_000)).is_ok());

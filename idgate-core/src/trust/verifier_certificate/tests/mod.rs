@@ -39,7 +39,7 @@ fn dns(names: &[&str]) -> Vec<u8> {
     sequence(&[&names.iter().flat_map(|name| tlv(0x82, &[name.as_bytes()])).collect::<Vec<_>>()])
 }
 
-/// What an access CA issues for the key `verifier`.
+/// The certificate that an access CA issues for the key `verifier`.
 fn leaf() -> CertificateBuilder {
     let name = Name::new("UT", "Utopia shop").with("2.5.4.97", 0x0c, "VATUT-123");
     CertificateBuilder::new(name.clone(), name, &signing_key("verifier"), SAMPLE_NOW_MS, 365)
@@ -66,14 +66,14 @@ fn import(chain: &[&[u8]]) -> Result<ImportedCertificate, Refusal> {
     import_at(&pem(chain), NOW)
 }
 
-/// The refusal of `builder`'s certificate with the intermediate behind it.
+/// The refusal of `builder`'s certificate, followed by the intermediate.
 #[track_caller]
 fn refused(builder: &CertificateBuilder) -> Refusal {
     import(&[&issued(builder), &intermediate().der]).unwrap_err()
 }
 
 #[test]
-fn a_chain_is_taken_with_what_it_says() {
+fn a_chain_is_imported_with_its_contents() {
     let leaf = issued(&leaf());
     let taken = import(&[&leaf, &intermediate().der]).unwrap();
     assert!(!taken.dropped_root);
@@ -116,7 +116,7 @@ fn timestamps() -> Vec<u8> {
 }
 
 #[test]
-fn a_missing_or_broken_list_of_timestamps_is_told_and_never_refused() {
+fn a_missing_or_broken_list_of_timestamps_is_reported_and_never_refused() {
     let with = |list: Option<Vec<u8>>| {
         let builder = match list {
             Some(list) => leaf().set("1.3.6.1.4.1.11129.2.4.2", false, list),
@@ -134,8 +134,8 @@ fn a_missing_or_broken_list_of_timestamps_is_told_and_never_refused() {
     }
 }
 
-/// OpenID4VP 1.0 5.9.3: what follows `x509_hash:` for the document signer of ISO/IEC 18013-5 Annex D,
-/// which is read where `IDGATE_VECTORS` points, or beside the repository.
+/// OpenID4VP 1.0 5.9.3: the value after `x509_hash:` for the document signer of ISO/IEC 18013-5
+/// Annex D, which is in `IDGATE_VECTORS`, or next to the repository.
 #[test]
 fn the_hash_of_annex_ds_certificate_is_the_known_one() {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/vectors");
@@ -154,16 +154,17 @@ fn the_hash_of_annex_ds_certificate_is_the_known_one() {
 }
 
 #[test]
-fn a_self_signed_last_certificate_is_left_out() {
+fn a_self_signed_last_certificate_is_removed() {
     let (leaf, root) = (issued(&leaf()), root().der);
     let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
     assert!(taken.dropped_root);
     assert_eq!(taken.certificate.chain, [leaf, intermediate().der]);
 }
 
-/// Nobody here verifies SHA-1; it is left out all the same, and signs the one before it.
+/// This library does not verify SHA-1, but the certificate is removed anyway, and the one before it
+/// is signed by it.
 #[test]
-fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
+fn a_last_certificate_self_signed_with_sha_1_is_removed() {
     let (leaf, root) = (issued(&leaf()), signed_with_sha_1(&root()));
     assert!(Certificate::parse(&root).unwrap().signature_algorithm().is_none());
     let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
@@ -172,7 +173,7 @@ fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
     assert_eq!(import(&[&leaf, &root]).unwrap_err(), Refusal::NotSignedByNext(1));
 }
 
-/// The root's certificate, signed anew.
+/// The root's certificate with a new signature.
 fn signed_with_sha_1(root: &Identity) -> Vec<u8> {
     let tbs = root.builder.tbs(&root.key);
     let mut fields = Reader::within(&tbs, der::SEQUENCE).unwrap();
@@ -206,7 +207,7 @@ fn a_chain_has_at_most_10_certificates() {
 }
 
 #[test]
-fn what_is_not_a_certificate_is_refused_by_its_place() {
+fn a_malformed_certificate_is_refused_with_its_place() {
     let leaf = issued(&leaf());
     for hostile in [&b"\x30\x00"[..], &[0x30, 0x80], &leaf[..leaf.len() - 1], &[0xff; 64]] {
         let refusal = import(&[&leaf, hostile]).unwrap_err();
@@ -290,7 +291,7 @@ fn each_certificate_is_signed_by_the_next() {
 }
 
 #[test]
-fn the_root_that_is_left_out_signed_the_one_before_it() {
+fn the_removed_root_must_have_signed_the_one_before_it() {
     let leaf = issued(&leaf());
     let stranger = Identity::iaca(keys::Curve::P384, SAMPLE_NOW_MS).der;
     let key = signing_key("stranger");
@@ -305,14 +306,14 @@ fn the_root_that_is_left_out_signed_the_one_before_it() {
 }
 
 #[test]
-fn who_signs_the_first_certificate_is_a_ca() {
+fn the_signer_of_the_first_certificate_must_be_a_ca() {
     let not_a_ca = intermediate().builder.without(x509::BASIC_CONSTRAINTS).sign(&root().key);
     let refusal = import(&[&issued(&leaf()), &not_a_ca]).unwrap_err();
     assert_eq!(refusal, Refusal::NotSignedByNext(1));
 }
 
 #[test]
-fn every_certificate_is_inside_its_dates() {
+fn every_certificate_is_within_its_validity() {
     let late = leaf().with(|own| own.not_before_ms = SAMPLE_NOW_MS + DAY_MS);
     assert_eq!(refused(&late), Refusal::NotYetValid(1, NOW.plus(DAY_MS)));
     let gone = leaf().with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000);
@@ -329,6 +330,6 @@ fn every_certificate_is_inside_its_dates() {
 
 #[test]
 fn the_hash_of_a_certificate_is_that_of_its_der() {
-    // SHA-256 of no bytes at all, as anybody computes it.
+    // SHA-256 of the empty input.
     assert_eq!(x509_hash(&PROVIDER, b""), "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 }

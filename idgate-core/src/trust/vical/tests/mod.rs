@@ -1,4 +1,4 @@
-//! The real AAMVA VICAL, read where `IDGATE_VECTORS` points or beside the repository.
+//! The real AAMVA VICAL, in `IDGATE_VECTORS` or next to the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn ca(name: &str) -> Vec<TrustAnchor> {
 }
 
 #[test]
-fn the_aamva_vical_gives_its_roots() {
+fn the_aamva_vical_has_its_roots() {
     let Some(file) = vical() else { return };
     for name in ["aamva_ca_root.crt", "aamva_ca_intermediate.crt"] {
         let list = import_vical(&PROVIDER, &file, Some(&ca(name)), false, THAT_DAY).unwrap();
@@ -56,14 +56,15 @@ fn a_stale_vical_is_refused_unless_allowed() {
     assert!(error.0.contains("stale"));
     let list = import_vical(&PROVIDER, &file, Some(&root), true, soon).unwrap();
     assert_eq!(list.roots.len(), 14);
-    // Its signer's certificate has ended by now: whatever it says of its date, it is not taken any more.
+    // Its signer's certificate has expired, so it is refused whatever its date.
     let error = import_vical(&PROVIDER, &file, Some(&root), true, NOW).unwrap_err();
     assert!(error.0.contains("outside its dates"), "{error}");
 }
 
-/// The real one lasts a day, and its signer three months: what has no next update is judged by its signer alone.
+/// The real VICAL lasts a day, and its signer three months. Without a next update only the validity
+/// of its signer counts.
 #[test]
-fn the_signer_is_valid_now_whatever_date_the_vical_says() {
+fn the_signer_must_be_valid_now_whatever_date_the_vical_has() {
     use idgate_testkit::keys::Curve;
     use idgate_testkit::x509::Identity;
     let file = made(&[(&iaca(), &["org.iso.18013.5.1.mDL"])]);
@@ -101,7 +102,7 @@ fn one_flipped_byte_is_refused() {
         let mut changed = file.clone();
         changed[at] ^= 1;
         let result = import_vical(&PROVIDER, &changed, Some(&root), true, THAT_DAY);
-        // The chain's own root is not needed, so its bytes are free.
+        // The chain's own root is not needed, so changes of its bytes do not matter.
         let is_beside_path = (2_033..2_650).contains(&at);
         assert!(result.is_err() || is_beside_path, "{at}");
     }
@@ -119,7 +120,7 @@ fn damaged_files_are_refused_and_never_panic() {
     }
 }
 
-/// A VICAL that anybody may make, of these roots and their document types.
+/// A VICAL by an arbitrary signer, with these roots and their document types.
 fn made(infos: &[(&[u8], &[&str])]) -> Vec<u8> {
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::mdoc::{Cbor, rfc3339, sign1};

@@ -138,7 +138,7 @@ fn every_session_has_a_key_of_its_own() {
 }
 
 #[test]
-fn wallet_nonce_is_copied_as_it_is() {
+fn wallet_nonce_is_copied_unchanged() {
     let session = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
     let fetch = |nonce: &str| {
@@ -174,7 +174,7 @@ fn a_session_that_takes_no_answer_has_no_object() {
 }
 
 #[test]
-fn an_inline_verifier_serves_stored_sessions_when_it_has_the_signer() {
+fn an_inline_verifier_serves_stored_sessions_if_it_has_the_signer() {
     let session = fixtures::jar_session(fixtures::one_credential());
     let builder = || fixtures::builder(PROVIDER).unsigned("https://gateway.example:8443");
     let without = builder().build().unwrap();
@@ -192,7 +192,7 @@ fn an_inline_verifier_serves_stored_sessions_when_it_has_the_signer() {
 }
 
 #[test]
-fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
+fn a_signer_that_fails_or_returns_another_signature_gives_no_object() {
     #[derive(Debug)]
     struct Broken(Option<usize>);
     impl RequestSigner for Broken {

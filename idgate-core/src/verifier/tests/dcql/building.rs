@@ -1,4 +1,4 @@
-//! Decisions that fit together, and those with which no verifier is built.
+//! Decisions that fit together, and those that no verifier can be built with.
 
 use super::*;
 use crate::verifier::builder::Ready;
@@ -48,7 +48,7 @@ fn a_certificate_of_another_key_is_refused() {
 }
 
 #[test]
-fn a_verifier_has_a_profile() {
+fn a_verifier_needs_a_profile() {
     let builder = fixtures::builder(PROVIDER).unsigned(ORIGIN).profile_options(options(&[]));
     assert!(
         matches!(builder.build(), Err(ConfigError::Profiles(text)) if text.contains("missing"))
@@ -56,7 +56,7 @@ fn a_verifier_has_a_profile() {
 }
 
 #[test]
-fn a_certificate_names_the_verifier_by_its_hash_where_nothing_else_does() {
+fn a_certificates_hash_is_the_default_client_id() {
     let trust = || Trust::of_snapshot(PROVIDER, Arc::new(fixtures::trust()));
     let signed =
         |signer| Verifier::builder(trust()).profiles([Profile::V1_0]).signed(ORIGIN, signer);
@@ -72,7 +72,7 @@ fn a_certificate_names_the_verifier_by_its_hash_where_nothing_else_does() {
 }
 
 #[test]
-fn the_documents_of_a_verifier_have_every_key_under_its_did_and_no_other() {
+fn the_documents_of_a_verifier_have_exactly_the_keys_under_its_did() {
     let builder = fixtures::builder(PROVIDER).signed(ORIGIN, did_signer(3, "key"));
     let builder = builder.signer(certified(4, "cert")).named_signer(did_signer(5, "older"));
     let verifier = builder.build().unwrap();

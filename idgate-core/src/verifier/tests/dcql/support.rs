@@ -1,4 +1,4 @@
-//! Verifiers with keys and certificates, and wallets that look at what they ask.
+//! Verifiers with keys and certificates, and wallets that check their requests.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -22,7 +22,7 @@ use crate::verifier::{Asked, NewSession, ProfileOptions, Verifier};
 
 pub(in crate::verifier) const ORIGIN: &str = "https://gateway.example:8443";
 pub(in crate::verifier) const DID: &str = "did:web:gateway.example%3A8443";
-/// For how long the certificates here are valid.
+/// How long the certificates here are valid.
 pub(in crate::verifier) const DAYS: u64 = 30;
 
 pub(in crate::verifier) fn tenant() -> TenantId {
@@ -41,7 +41,7 @@ pub(in crate::verifier) fn issuing_ca() -> Identity {
     CertificateBuilder::intermediate(&root, name, &key, NOW.0).issue(&root, &key)
 }
 
-/// The key with that scalar, 32 times the same byte.
+/// The key with this scalar, which is 32 times the same byte.
 pub(in crate::verifier) fn key_of(scalar: u8) -> SigningKey {
     let d = base64url::encode(&[scalar; 32]);
     SigningKey::from_jwk(&json!({ "kty": "EC", "crv": "P-256", "d": d })).unwrap()
@@ -117,7 +117,7 @@ pub(in crate::verifier) fn create_at(
     made.map(|transition| transition.session)
 }
 
-/// The text of the refusal of `made`; it is of a profile that cannot be used.
+/// The text of the refusal in `made`, which must be about a profile that cannot be used.
 #[track_caller]
 pub(in crate::verifier) fn unsupported(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { panic!("another error") };

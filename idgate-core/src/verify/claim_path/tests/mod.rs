@@ -1,4 +1,4 @@
-//! Every row of the table of claims path pointers, plain and with parts hidden.
+//! Every row of the table of claims path pointers, in plain payloads and with hidden parts.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -12,7 +12,7 @@ use crate::crypto::HashAlg;
 use crate::crypto::rustcrypto::PROVIDER;
 use crate::formats::sd_jwt_vc::DisclosureIndex;
 
-/// What `path` selects of `payload`, where these disclosures come with it.
+/// The values at `path` in `payload`, with these disclosures.
 fn selected(payload: &Json, disclosures: &[Json], path: &str) -> Option<Json> {
     let payload = payload.to_string();
     let texts: Vec<String> = disclosures.iter().map(Json::to_string).collect();
@@ -28,7 +28,7 @@ fn selected(payload: &Json, disclosures: &[Json], path: &str) -> Option<Json> {
     Some(serde_json::from_str(&out).unwrap())
 }
 
-/// The digest under which `disclosure` is referred to.
+/// The digest that refers to `disclosure`.
 fn digest(disclosure: &Json) -> String {
     base64url::encode(PROVIDER.hash(HashAlg::Sha256, disclosure.to_string().as_bytes()).as_bytes())
 }
@@ -45,7 +45,7 @@ fn example() -> Json {
 }
 
 #[test]
-fn each_row_of_the_table_selects_what_it_says() {
+fn each_row_of_the_table_selects_its_values() {
     for (path, expected) in [
         (r#"["name"]"#, Some(json!("A"))),
         (r#"["address"]"#, Some(json!({"street": "S"}))),
@@ -71,13 +71,13 @@ fn each_row_of_the_table_selects_what_it_says() {
 }
 
 #[test]
-fn elements_without_the_member_are_left_behind() {
+fn elements_without_the_member_are_dropped() {
     let payload = json!({"degrees": [{"type": "B"}, {"name": "x"}, {"type": "M"}]});
     assert_eq!(selected(&payload, &[], r#"["degrees",null,"type"]"#), Some(json!(["B", "M"])));
 }
 
 #[test]
-fn disclosed_parts_are_found_and_hidden_ones_are_not_there() {
+fn disclosed_parts_are_found_and_hidden_ones_are_not() {
     let (locality, german) = (json!(["s", "locality", "Berlin"]), json!(["s", "DE"]));
     let street = json!(["s", "street", "S"]);
     let payload = json!({
@@ -113,7 +113,7 @@ fn an_array_without_its_hidden_elements_selects_nothing() {
 }
 
 #[test]
-fn what_is_disclosed_inside_of_what_is_disclosed_is_found() {
+fn nested_disclosures_are_found() {
     let kind = json!(["s", "type", "B"]);
     let degree = json!(["s", {"_sd": [digest(&kind)]}]);
     let degrees = json!(["s", "degrees", [hidden(digest(&degree)), {"type": "M"}]]);

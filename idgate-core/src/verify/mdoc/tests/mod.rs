@@ -1,6 +1,6 @@
-//! The standards' own examples and the fixed data set. The data is third-party and stays outside:
-//! `IDGATE_VECTORS` and `IDGATE_PERF_DATA`, else `../shared` beside the repository; absent, these
-//! tests say so and check nothing.
+//! The standards' own examples and the fixed data set. The data belongs to third parties and is not
+//! in the repository: `IDGATE_VECTORS` and `IDGATE_PERF_DATA`, otherwise `../shared` next to the
+//! repository. If it is absent, these tests print that and check nothing.
 
 use std::path::PathBuf;
 
@@ -186,7 +186,7 @@ fn openid4vp_transcripts_are_those_of_the_standard_byte_for_byte() {
 
 /// The hash input of the 1.0 handover without encryption, written out.
 #[test]
-fn a_null_thumbprint_stands_inline() {
+fn a_null_thumbprint_is_inline() {
     let info = b"\x84\x62id\x65nonce\xf6\x63uri";
     for provider in PROVIDERS {
         let hash = provider.hash(HashAlg::Sha256, info);
@@ -264,7 +264,7 @@ fn the_data_set_verifies_with_the_annex_b_transcript() {
             assert_eq!(facts.holder_binding.name(), "device_signature");
             assert_eq!(facts.trust.name(), "x5chain");
             assert!(report.checks().all(|(_, passed)| passed));
-            // Every bit of what is signed counts, in whatever way it is noticed.
+            // Every bit of the signed data matters, whichever check notices it.
             for at in (0..bytes.len()).step_by(bytes.len() / 97) {
                 let mut other = bytes.clone();
                 other[at] ^= 1;
@@ -276,7 +276,7 @@ fn the_data_set_verifies_with_the_annex_b_transcript() {
 }
 
 #[test]
-fn another_request_is_not_what_the_device_meant() {
+fn a_proof_for_another_request_is_refused() {
     let (Some(bytes), Some(data)) = (perf(FILES[0].0), PerfData::load(FILES[0].1)) else { return };
     let nonce = data.text("mdoc_generated_nonce");
     let handovers = [Handover::Iso180137 { mdoc_generated_nonce: nonce }];

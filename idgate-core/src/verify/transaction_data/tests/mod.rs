@@ -1,4 +1,4 @@
-//! Agreement to transaction data: the specification's example, and one refusal per rule.
+//! Approval of transaction data: the specification's example, and one refusal per rule.
 
 use alloc::format;
 use alloc::vec;
@@ -12,7 +12,7 @@ use crate::ids::IssuerId;
 use crate::time::UnixMillis;
 use crate::trust::TrustEntry;
 
-/// A payment as it is sent, and the SHA-256 of that text (OpenID4VP B.3.3).
+/// A payment as sent, and the SHA-256 of that text (OpenID4VP B.3.3).
 const PAYMENT: &str = "eyJ0eXBlIjoiY29tLmV4YW1wbGUucGF5bWVudCIsImNyZWRlbnRpYWxfaWRzIjpbInBpZCJdLCJhbW91bnQiOiIxMC4wMCJ9";
 const PAYMENT_HASH: &str = "M9fW9L_ptvN4ZpMU_mbvvfTyDTNvEMAG-VcZ-V3BWFw";
 const OTHER: &str = "eyJ0eXBlIjoib3RoZXIifQ";
@@ -26,7 +26,7 @@ fn hash_of(alg: HashAlg, text: &str) -> String {
     hash(&PROVIDER, alg, text)
 }
 
-/// What a proof with these members agrees to, of what was asked.
+/// The items of `asked` that a proof with these members approves.
 fn agreed(asked: &[TransactionData], proof: &Json) -> Result<Vec<String>, Reason> {
     let issuer = TrustEntry::new(IssuerId::new("issuer"));
     let now = UnixMillis(1);
@@ -54,7 +54,7 @@ fn the_hash_is_over_the_text_as_sent() {
 }
 
 #[test]
-fn several_are_agreed_to_in_any_order() {
+fn several_are_approved_in_any_order() {
     let asked = [data(PAYMENT, &[]), data(OTHER, &[])];
     let hashes = [hash_of(HashAlg::Sha256, OTHER), PAYMENT_HASH.into()];
     let proof = json!({"transaction_data_hashes": hashes});
@@ -62,7 +62,7 @@ fn several_are_agreed_to_in_any_order() {
 }
 
 #[test]
-fn hashes_that_nobody_asked_for_are_ignored() {
+fn unrequested_hashes_are_ignored() {
     let proof = json!({"transaction_data_hashes": ["x", 1], "transaction_data_hashes_alg": "md5"});
     assert!(agreed(&[], &proof).unwrap().is_empty());
 }
@@ -78,7 +78,7 @@ fn a_wrong_hash_is_refused() {
 }
 
 #[test]
-fn a_hash_in_excess_is_refused() {
+fn an_additional_hash_is_refused() {
     let asked = [data(PAYMENT, &[])];
     for more in [hash_of(HashAlg::Sha256, OTHER), PAYMENT_HASH.into()] {
         let proof = json!({"transaction_data_hashes": [PAYMENT_HASH, more]});
@@ -113,7 +113,7 @@ fn the_algorithm_is_one_of_those_that_were_offered() {
 }
 
 #[test]
-fn everything_that_was_asked_has_exactly_one_agreement() {
+fn every_requested_transaction_has_exactly_one_approval() {
     let (payment, other) = (data(PAYMENT, &[]), data(OTHER, &[]));
     let asked = [payment.clone(), other.clone()];
     let check = |agreed: &[&TransactionData]| {

@@ -1,4 +1,4 @@
-//! `intended_use`: which registration certificate goes with the request (decisions 43).
+//! `intended_use`: the registration certificate that goes with the request (decisions 43).
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn with(name: &Value) -> Value {
 }
 
 #[test]
-fn an_intended_use_is_known_where_certificates_are_kept_alone() {
+fn an_intended_use_is_known_only_if_certificates_are_stored() {
     refused_by(&SpokenProfiles::new(ALL), &with(&json!("age")), "unknown_field", "intended_use");
     for body in [with(&json!("age")), legacy(json!({"intended_use": "age"}))] {
         let request = parse_with(&body, &trust(), &spoken(&["default", "age"])).unwrap();
@@ -24,7 +24,7 @@ fn an_intended_use_is_known_where_certificates_are_kept_alone() {
 }
 
 #[test]
-fn an_intended_use_is_one_that_is_registered() {
+fn an_intended_use_must_be_registered() {
     let said = refused_by(
         &spoken(&["age", "bank_1"]),
         &with(&json!("bank")),

@@ -9,7 +9,7 @@ fn for_pages(dc_api: Value) -> Value {
 }
 
 #[test]
-fn pages_are_known_where_browsers_are_asked_and_a_profile_can() {
+fn dc_api_is_known_only_with_browser_requests_and_a_newer_profile() {
     let body = for_pages(json!({"origins": ["https://shop.example"]}));
     refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "dc_api");
     let mut without = body.clone();
@@ -29,7 +29,7 @@ fn pages_are_known_where_browsers_are_asked_and_a_profile_can() {
 }
 
 #[test]
-fn pages_have_one_to_five_origins_as_browsers_write_them_none_twice() {
+fn pages_have_one_to_five_distinct_origins_as_browsers_write_them() {
     let profiles = SpokenProfiles::new(ALL).with_dc_api();
     let six: Vec<_> = (0..6).map(|n| format!("https://{n}.example")).collect();
     for (dc_api, code, path) in [
@@ -63,7 +63,7 @@ fn with_retry(uri: &Value) -> Value {
 }
 
 #[test]
-fn an_address_to_try_again_is_known_where_there_are_pages_alone() {
+fn retry_uri_is_known_only_if_there_are_pages() {
     let body = with_retry(&json!("https://shop.example/again"));
     refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "retry_uri");
     let off = SpokenProfiles::new(ALL).with_page_fields(PageFields::Off);
@@ -72,7 +72,7 @@ fn an_address_to_try_again_is_known_where_there_are_pages_alone() {
         said.ends_with("is for a page, and there is none; leave it out, or enable pages"),
         "{said}"
     );
-    // In both forms and every profile, `draft` alone too.
+    // In both forms and every profile, even if only `draft` is enabled.
     for spoken in [SpokenProfiles::new(ALL), SpokenProfiles::default()] {
         let spoken = spoken.with_page_fields(PageFields::On);
         for body in [&body, &legacy(json!({"retry_uri": "https://shop.example/again"}))] {
@@ -88,7 +88,7 @@ fn an_address_to_try_again_is_known_where_there_are_pages_alone() {
 }
 
 #[test]
-fn an_address_to_try_again_is_https_or_an_applications_and_http_in_development() {
+fn retry_uri_is_https_or_an_application_and_http_only_in_development() {
     let [on, with_http] = [PageFields::On, PageFields::OnWithHttp]
         .map(|fields| SpokenProfiles::new(ALL).with_page_fields(fields));
     for bad in [
@@ -127,7 +127,7 @@ fn with_purpose(purpose: &Value) -> Value {
 }
 
 #[test]
-fn a_purpose_is_known_where_there_are_pages_alone() {
+fn a_purpose_is_known_only_if_there_are_pages() {
     let body = with_purpose(&json!({"en": "To open an account"}));
     refused_by(&SpokenProfiles::new(ALL), &body, "unknown_field", "purpose");
     let off = SpokenProfiles::new(ALL).with_page_fields(PageFields::Off);
@@ -147,7 +147,7 @@ fn a_purpose_is_known_where_there_are_pages_alone() {
 }
 
 #[test]
-fn a_purpose_has_a_text_in_english_and_in_other_languages_of_pages() {
+fn a_purpose_has_english_text_and_other_page_languages() {
     let on = SpokenProfiles::new(ALL).with_page_fields(PageFields::On);
     let (long, longest) = ("ä".repeat(301), "ä".repeat(300));
     for (purpose, code, path) in [
@@ -180,7 +180,7 @@ fn with_handover(handover: &Value, more: Value) -> Value {
 }
 
 #[test]
-fn handover_is_known_where_there_are_pages_alone() {
+fn handover_is_known_only_if_there_are_pages() {
     let back = json!({"profile": "haip", "redirect_uri": "https://shop.example/back"});
     for handover in [true, false] {
         let body = with_handover(&handover.into(), back.clone());
