@@ -113,9 +113,9 @@ impl App {
             KeyRotated::Yes(record) => Ok(ApiKeySecret { record, key }),
             KeyRotated::NotFound => Err(AppError::NotFound),
             KeyRotated::CallerGone => Err(AppError::KeyGone),
-            KeyRotated::BeyondScopes => {
-                Err(AppError::BeyondKey("this API key lacks scopes of the key to be rotated"))
-            }
+            KeyRotated::BeyondScopes => Err(AppError::BeyondKey(
+                "this API key lacks a scope that the key to be rotated has",
+            )),
             KeyRotated::OutlivesCaller => {
                 Err(AppError::BeyondKey("this API key expires before the key to be rotated"))
             }
@@ -160,14 +160,15 @@ fn parse_scopes(value: Option<Value<'_, '_>>) -> Result<Vec<&'static str>, Reque
     for element in elements {
         let known = |scope: &&str| element.as_str().is_some_and(|text| text == *scope);
         let scope = SCOPES.into_iter().find(known);
-        let scope = scope.ok_or_else(|| invalid(format!("may hold {}", SCOPES.join(", "))))?;
+        let scope =
+            scope.ok_or_else(|| invalid(format!("may contain only {}", SCOPES.join(", "))))?;
         if scopes.contains(&scope) {
             return Err(invalid(format!("names {scope} twice")));
         }
         scopes.push(scope);
     }
     if scopes.is_empty() {
-        return Err(invalid("must hold at least one scope".into()));
+        return Err(invalid("must contain at least one scope".into()));
     }
     Ok(scopes)
 }
@@ -193,7 +194,7 @@ fn parse_expiry(value: Value<'_, '_>, now: UnixMillis) -> Result<Option<UnixMill
     let text = value.as_str().filter(|text| text.ends_with('Z') || text.ends_with("+00:00"));
     let at = text.and_then(|text| UnixMillis::parse_rfc3339(&text)).filter(|at| *at > now);
     at.map(Some).ok_or_else(|| {
-        let rule = "must be a time in the future in UTC, as 2027-01-31T12:00:00Z, or null";
+        let rule = "must be a future time in UTC, for example 2027-01-31T12:00:00Z, or null";
         RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule)
     })
 }

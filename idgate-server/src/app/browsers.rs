@@ -43,7 +43,7 @@ impl App {
         let own = self.store.origins(&caller.client_id).await?;
         for (at, origin) in request.origins().iter().enumerate() {
             let rule = if !own.contains(origin) {
-                "is not an origin of this client; ask the operator for `idgate client origin add`"
+                "is not an origin of this client; ask the operator to run `idgate client origin add`"
             } else if origin.starts_with("http:") {
                 "must be https; http is for development only"
             } else {
@@ -67,7 +67,7 @@ impl App {
         if session.retain_origins(may_answer) {
             return Ok(());
         }
-        let rule = "the client has none of the session's origins any more; ask the operator for \
+        let rule = "the client no longer has any of the session's origins; ask the operator to run \
                     `idgate client origin add`";
         Err(RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule).into())
     }

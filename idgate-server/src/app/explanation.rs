@@ -16,7 +16,8 @@ impl App {
     /// There is no such session, its answer was not refused, or it was more than 24 hours ago.
     pub async fn explanation(&self, caller: &Caller, id: &SessionId) -> Result<String, AppError> {
         let report = self.store.report(caller, id, self.now()).await?.ok_or(AppError::NotFound)?;
-        String::from_utf8(report).map_err(|_| AppError::Fault("a report is not text".into()))
+        String::from_utf8(report)
+            .map_err(|_| AppError::Fault("a stored report is not UTF-8".into()))
     }
 }
 
@@ -56,7 +57,7 @@ fn checks(report: &CredentialReport) -> Value {
     let checks = report.checks().map(|(rule, passed)| {
         let mut told = check(rule, report.clause(rule), failed.filter(|_| !passed));
         if rule == Check::Status && report.accepted_unknown_status {
-            let accepted = "it is unknown, which the trust entry or the request accepts";
+            let accepted = "the status is unknown; the trust entry or the request accepts that";
             if let Some(members) = told.as_object_mut() {
                 members.insert("detail".into(), accepted.into());
             }

@@ -48,6 +48,6 @@ fn replay(earlier: Answered, body: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, AppE
     if earlier.body == *body {
         return Ok(earlier.answer);
     }
-    let rule = "was used for another body; send a new key with a new request";
+    let rule = "was already used with another body; send a new key with a new request";
     Err(RequestError::new(ErrorCode::InvalidRequest, "Idempotency-Key", rule).into())
 }

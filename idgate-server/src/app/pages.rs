@@ -333,7 +333,7 @@ impl App {
         if self.pages.is_some()
             && let Err(error) = self.try_note_fetched(session).await
         {
-            tracing::warn!(session_id = %session.id(), %error, "the page does not say that a wallet has the request");
+            tracing::warn!(session_id = %session.id(), %error, "cannot record that a wallet has the request, so the page does not show it");
         }
     }
 

@@ -47,8 +47,8 @@ impl App {
                 tracing::warn!(
                     client_id,
                     intended_use,
-                    "a registration certificate is of another party or service than the certificate \
-                     that signs, and is not sent"
+                    "a registration certificate is not sent: it names another relying party or \
+                     service than the certificate that signs requests"
                 );
             }
             return if *strict { Err(of_another_party()) } else { Ok(None) };
@@ -83,7 +83,7 @@ impl Notices {
 
 fn of_another_party() -> RequestError {
     let rule =
-        "needs a registration certificate of the party that signs, and there is one of another";
+        "needs a registration certificate of the party that signs, but it is of another party";
     let error = RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule);
     error.with_remedy(Remedy::RenewCertificate)
 }

@@ -142,7 +142,7 @@ impl App {
             session_id = session_id.as_str(),
             issuer_ids,
             credentials,
-            "a status list could not be had, which was accepted"
+            "accepted credentials whose revocation status is unknown"
         );
         let telemetry = self.store.telemetry();
         telemetry.unknown_accepted(u64::try_from(*credentials).unwrap_or(u64::MAX));

@@ -80,12 +80,13 @@ impl App {
         let found = self.store.webhook_target(caller, self.now()).await?;
         let (target, host) = found.ok_or(AppError::NotFound)?;
         if host != HostStatus::Approved {
-            let rule =
-                format!("leads to a host that is {host}; its operator must approve it first");
+            let rule = format!(
+                "points to a host that is {host}; ask the gateway's operator to approve it"
+            );
             return Err(invalid("url", rule));
         }
         let WebhookRules { allow_http, egress } = &self.webhook_rules;
-        let no_way = || AppError::Unavailable("webhooks have no way out".into());
+        let no_way = || AppError::Unavailable("the egress for webhooks is not set up".into());
         let egress = egress.clone().ok_or_else(no_way)?;
         let place = self.webhook_tests.clone().try_acquire_owned().map_err(|_| AppError::Busy)?;
         let id = random_id("whf_", &mut OsEntropy)?;
@@ -164,7 +165,7 @@ impl App {
         }
         let own = Url::parse(&self.base_url).ok();
         if url.is_own(own.as_ref()) {
-            return Err("must not lead to this gateway");
+            return Err("must not point to this gateway");
         }
         let Some(rule) = url.needs_allowance(own.as_ref()) else { return Ok(()) };
         match egress {

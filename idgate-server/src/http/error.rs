@@ -72,25 +72,25 @@ impl HttpError {
     }
 
     fn invalid_cursor() -> Self {
-        let message = "this cursor was not given for this list, or is older than 24 hours; \
-                       begin without one";
+        let message = "this cursor was not issued for this list, or is older than 24 hours; \
+                       start over without a cursor";
         Self::new(ErrorCode::InvalidCursor, message)
     }
 
     pub(crate) fn method_not_allowed(allow: String) -> Self {
-        Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
+        Self::new(ErrorCode::MethodNotAllowed, "this path does not support that method; see Allow")
             .with("allow", allow)
     }
 
     /// The same for every cause: a caller learns nothing about keys that are not its own.
     pub(crate) fn invalid_api_key() -> Self {
-        let message = "a valid API key is needed, as `Authorization: Bearer <key>`";
+        let message = "a valid API key is needed: `Authorization: Bearer <key>`";
         Self::new(ErrorCode::InvalidApiKey, message).with("www-authenticate", "Bearer")
     }
 
     /// The same for every cause, as for API keys.
     pub(crate) fn invalid_admin_token() -> Self {
-        let message = "a valid admin token is needed, as `Authorization: Bearer <token>`";
+        let message = "a valid admin token is needed: `Authorization: Bearer <token>`";
         Self::new(ErrorCode::InvalidAdminToken, message).with("www-authenticate", "Bearer")
     }
 
@@ -112,21 +112,21 @@ impl HttpError {
 
     /// So many requests of the client wait that one more is refused.
     pub(crate) fn too_many_waiting() -> Self {
-        let message = "too many requests of this client are under way; try again after the time in \
-                       Retry-After";
+        let message = "too many requests of this client are in progress; try again after the time \
+                       in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
     }
 
     /// The session or the client has as many streams as it may.
     pub(crate) fn too_many_streams() -> Self {
-        let message = "the session or the client has as many streams as it may; end one, or try again \
-                       after the time in Retry-After";
+        let message = "the session or the client has reached its limit of streams; close one, or try \
+                       again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
     }
 
     /// The client has as many open sessions as it may: some will end.
     pub(crate) fn too_many_sessions() -> Self {
-        let message = "this client has as many open sessions as it may; delete some, or try again \
+        let message = "this client has reached its limit of open sessions; delete some, or try again \
                        after the time in Retry-After";
         Self {
             status: Some(StatusCode::TOO_MANY_REQUESTS),
@@ -142,7 +142,7 @@ impl HttpError {
 
     /// `cause` goes to the log and nowhere else.
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
-        let message = "the gateway failed; its log explains it under this answer's X-Request-Id";
+        let message = "internal error; the gateway's log has the cause under this X-Request-Id";
         Self::new(ErrorCode::InternalError, message).because(cause)
     }
 
@@ -235,7 +235,8 @@ impl From<AppError> for HttpError {
             AppError::LacksScope(scope) => Self::insufficient_scope(scope),
             AppError::BeyondKey(message) => Self::new(ErrorCode::InsufficientScope, message),
             AppError::TooManyKeys => {
-                let message = "this client has as many live API keys as it may; revoke one first";
+                let message =
+                    "this client has reached its limit of live API keys; revoke one first";
                 Self::new(ErrorCode::QuotaExceeded, message)
             }
             AppError::TooManySessions => Self::too_many_sessions(),

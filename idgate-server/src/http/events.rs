@@ -82,7 +82,7 @@ impl Talk {
                     Ok(events) => return Some((text(&self.stream, &events), Some(self))),
                     Err(StreamEnd::Settled) => return Some((end(&self.stream), None)),
                     Err(StreamEnd::Fault(cause)) => {
-                        tracing::error!(cause, "a stream fails");
+                        tracing::error!(cause, "a stream failed");
                         return None;
                     }
                     Err(_) => return None,

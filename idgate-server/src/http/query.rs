@@ -15,7 +15,7 @@ pub(crate) fn single<'q>(
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(HttpError::invalid_request("a query parameter is given twice")),
+        Some(_) => Err(HttpError::invalid_request("a query parameter must not be repeated")),
     }
 }
 

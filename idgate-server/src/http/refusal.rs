@@ -121,9 +121,9 @@ fn explain(bytes: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let message = match status.get(9..12)? {
-        "414" => "the target of the request is too long",
-        "431" => "the head of the request is too long, or has too many headers",
-        _ => "the head of the request is not that of an HTTP/1.1 request",
+        "414" => "the request target is too long",
+        "431" => "the request head is too long or has too many headers",
+        _ => "the request head is not valid HTTP/1.1",
     };
     let body = Object::new()
         .text("error", ErrorCode::InvalidRequest.as_str())

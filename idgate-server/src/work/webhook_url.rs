@@ -69,7 +69,7 @@ impl WebhookUrl {
         if !has_usual_port(&self.0) {
             return Some("must have port 443 or 8443");
         }
-        own.is_some_and(|own| self.has_host_of(own)).then_some("must not lead to this gateway")
+        own.is_some_and(|own| self.has_host_of(own)).then_some("must not point to this gateway")
     }
 
     /// Whether it leads to where the gateway is reached, host and port.

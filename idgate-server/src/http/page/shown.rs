@@ -16,7 +16,7 @@ pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> 
     }
     let key = only(headers, &PAGE_KEY).and_then(PageKey::made);
     key.map(Some)
-        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
+        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key must be 22 base62 characters"))
 }
 
 /// The value of a cookie; none when it is there twice, because nobody knows then whose it is.

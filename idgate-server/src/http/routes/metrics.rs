@@ -40,7 +40,9 @@ pub(crate) async fn summary(mut call: Call<'_>) -> Answered {
         }
         Ok(Some(Ok(Err(error)))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
         Ok(None | Some(Err(_))) => Err(HttpError::internal("panic").or_metrics_unavailable()),
-        Err(_late) => Err(HttpError::internal("the metrics were late").or_metrics_unavailable()),
+        Err(_late) => {
+            Err(HttpError::internal("the metrics store took too long").or_metrics_unavailable())
+        }
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn delete(call: Call<'_>, tenant: Authorized) -> Answered {
 pub(crate) async fn report(call: Call<'_>, tenant: Authorized) -> Answered {
     let explained = call.gateway.app.explanation(tenant.caller(), &call.session_id()).await;
     let none =
-        "there is no report: no such session, no answer that was refused, or not within 24 hours";
+        "there is no report: no such session, no refused answer, or it is older than 24 hours";
     let explained = explained.map_err(|error| HttpError::absent(error, none))?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(explained.into_bytes())))
 }

@@ -15,7 +15,7 @@ use crate::http::ws::Handshake;
 pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Answered {
     if call.has_body() {
         // It would be taken for the first frames.
-        return Err(HttpError::bad_handshake("a WebSocket upgrade has no body").closing());
+        return Err(HttpError::bad_handshake("a WebSocket upgrade must not have a body").closing());
     }
     let handshake = Handshake::read(call.head)?;
     let authorized = call.authorize_key(scope, handshake.key()).await?;
@@ -51,7 +51,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 fn last_event(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
     let mut values = headers.get_all(LAST_EVENT_ID).iter();
     let Some(value) = values.next() else { return Ok(None) };
-    let refused = "Last-Event-ID must be the seq of an event, in digits, given once";
+    let refused = "Last-Event-ID must be the seq of an event, in digits, and be given once";
     let number = value.to_str().ok().and_then(seq).filter(|_| values.next().is_none());
     number.map(Some).ok_or_else(|| HttpError::invalid_request(refused))
 }

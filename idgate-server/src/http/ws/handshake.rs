@@ -37,7 +37,7 @@ impl Handshake {
             && elements(headers, &UPGRADE).any(|it| it.eq_ignore_ascii_case("websocket"))
             && elements(headers, &CONNECTION).any(|it| it.eq_ignore_ascii_case("upgrade"));
         if !upgrades {
-            return Err(HttpError::bad_handshake("this path takes WebSocket upgrades only"));
+            return Err(HttpError::bad_handshake("this path accepts only WebSocket upgrades"));
         }
         if only(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
             return Err(HttpError::bad_handshake("Sec-WebSocket-Version must be 13"));
@@ -47,7 +47,7 @@ impl Handshake {
             HttpError::bad_handshake("Sec-WebSocket-Key must be 16 bytes in base64")
         })?;
         if elements(headers, &SEC_WEBSOCKET_PROTOCOL).filter(|it| *it == PROTOCOL).count() != 1 {
-            let message = "Sec-WebSocket-Protocol must offer svc-id-v1, once";
+            let message = "Sec-WebSocket-Protocol must offer svc-id-v1 exactly once";
             return Err(HttpError::bad_handshake(message));
         }
         Ok(Self { accept: accept(nonce), key: key(headers) })

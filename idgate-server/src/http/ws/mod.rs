@@ -34,7 +34,7 @@ impl Close {
             Self::Answered(code) => return (code, ""),
             Self::Settled => (1000, "settled"),
             Self::ShuttingDown => (1001, "shutting down; reconnect with after"),
-            Self::BadFrame => (1008, "only well-formed control frames are taken"),
+            Self::BadFrame => (1008, "only well-formed control frames are accepted"),
             Self::AfterTheLast => (1008, "after is beyond the last event"),
             Self::TooLarge => (1009, "the frame is too large"),
             Self::Internal => (1011, "the gateway failed"),

@@ -46,7 +46,7 @@ impl Upgrade {
             End::Close(close) => close,
             End::Gone => return tracing::debug!(%session_id, "a stream broke off"),
         };
-        tracing::debug!(%session_id, code = close.code().0, "a stream ends");
+        tracing::debug!(%session_id, code = close.code().0, "a stream ended");
         socket.close(close, patience).await;
     }
 }
@@ -156,7 +156,7 @@ fn close_for(end: StreamEnd) -> Close {
         StreamEnd::AfterTheLast => Close::AfterTheLast,
         StreamEnd::TooMany => Close::TooMany,
         StreamEnd::Fault(cause) => {
-            tracing::error!(cause, "a stream fails");
+            tracing::error!(cause, "a stream failed");
             Close::Internal
         }
     }

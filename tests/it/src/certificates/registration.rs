@@ -69,7 +69,7 @@ fn one_of_another_party_than_the_certificate_is_not_sent() {
     let renewed = certify_party(installation, &ca, "VATUT-999", &[]);
     assert!(renewed.stderr.contains(id) && renewed.stderr.contains("VATUT-123"), "{renewed:?}");
     assert!(!is_sent(&mut tenant));
-    assert!(installation.log().contains("is of another party"));
+    assert!(installation.log().contains("names another relying party"));
     let told = told(installation);
     assert!(told.iter().any(|(status, what)| status == "failed" && what.contains("VATUT-123")));
     // What is added now is compared at once.

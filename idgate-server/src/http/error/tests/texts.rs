@@ -123,15 +123,15 @@ fn an_issuer_that_names_no_type_is_refused_with_the_option_that_adds_one() {
     for (asked, rule) in [
         (
             body("dc+sd-jwt", "untyped", &json!({"profile": "draft"})),
-            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct",
+            "follows a trusted list and names no type of SD-JWT VC; ask the operator to add one with --vct",
         ),
         (
             body("mso_mdoc", "untyped", &json!({})),
-            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type",
+            "follows a trusted list and names no type of mdoc; ask the operator to add one with --doc-type",
         ),
         (
             body("dc+sd-jwt", "bare", &json!({})),
-            "names no type to ask for in this profile; the operator adds one with --vct",
+            "names no type to ask for in this profile; ask the operator to add one with --vct",
         ),
     ] {
         let message = refused(&verifier, &every(), &asked, NewSession::live(), NOW);
@@ -147,7 +147,7 @@ fn a_trusted_list_that_is_overdue_is_refused() {
     assert_eq!(
         refused(&verifier, &every(), &asked, NewSession::live(), later),
         "credentials[0].issuer_id: is trusted by the trusted list Example Operator alone, which was \
-         due to be replaced on 2027-02-18T12:00:00.000Z; the operator takes a newer one"
+         due to be replaced on 2027-02-18T12:00:00.000Z; ask the operator to import a newer one"
     );
 }
 
@@ -264,7 +264,7 @@ fn a_reader_without_a_certificate_is_refused() {
         assert_eq!(
             refused(&verifier, &every(), &asked, new, now),
             format!(
-                "dc_api.iso_mdoc: is signed at this gateway, which {lacks}; set it to false, or ask the \
+                "dc_api.iso_mdoc: must be signed, and this gateway {lacks}; set it to false, or ask the \
                  operator for one"
             )
         );
