@@ -14,7 +14,7 @@ pub(super) fn page(state: &State, shown: bool) -> String {
     let key = if shown { &*kept.api_key } else { MASKED_KEY };
     wide(Section::Keys, "Keys and curl", |html| {
         html.raw("<h1 tabindex=\"-1\">Keys and curl</h1>");
-        html.raw("<p class=\"soft\">Of the test client of this sandbox. They work here and nowhere else.</p>");
+        html.raw("<p class=\"soft\">These keys belong to the sandbox’s test client. They work only here.</p>");
         html.raw(if shown { "<dl class=\"gap\" id=\"shown\">" } else { "<dl class=\"gap\">" });
         value(html, "Gateway", &state.base_url);
         value(html, "client_id", &kept.client_id);

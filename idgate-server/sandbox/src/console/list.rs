@@ -22,12 +22,16 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
             notice(html, state, Section::Sessions.path());
             html.raw("<div class=\"blank\">");
             icon(html, TRAY);
-            html.raw("<h1 tabindex=\"-1\">No sessions yet</h1><p>A session asks a wallet for something. ");
             html.raw(
-                "Make one here, or paste this into a shell: it appears on the left by itself.</p>",
+                "<h1 tabindex=\"-1\">No sessions yet</h1><p>A session asks a wallet for claims. ",
+            );
+            html.raw(
+                "Create one here, or paste this into a shell: it appears on the left by itself.</p>",
             );
             parts::command(html, "Your first session, with your key", &keys::first(state));
-            html.raw("<p class=\"row\"><a class=\"button\" href=\"/new\">Make a session here</a> ");
+            html.raw(
+                "<p class=\"row\"><a class=\"button\" href=\"/new\">Create a session here</a> ",
+            );
             html.raw("<a class=\"button second\" href=\"/keys\">Show your key</a></p></div>");
         }));
     }

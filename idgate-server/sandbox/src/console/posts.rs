@@ -58,7 +58,7 @@ pub(crate) async fn post(state: &Arc<State>, path: &str, form: &Form) -> Option<
 
 fn withdraw(state: &State, offer: &str) -> Result<String, String> {
     let count = state.phones.withdraw(offer)?.ok_or("there is no such offer")?;
-    Ok(format!("{count} of the samples that a phone has of this offer are withdrawn"))
+    Ok(format!("withdrawn: {count} of the samples that a phone received with this offer"))
 }
 
 /// Makes a session of one of the samples; gives the page that shows it.
@@ -175,8 +175,8 @@ async fn send_test(state: &State) -> Result<String, String> {
     let told = state.tenant("POST", "/v1/webhook-endpoint/test", None).await?;
     let text = |member: &str| told.get(member).and_then(Value::as_str).unwrap_or_default();
     match told.get("delivered").and_then(Value::as_bool) {
-        Some(true) => Ok(format!("the endpoint took the test event {}", text("id"))),
-        Some(false) => Err(format!("the endpoint did not take it: {}", text("error_message"))),
+        Some(true) => Ok(format!("the endpoint accepted the test event {}", text("id"))),
+        Some(false) => Err(format!("the endpoint did not accept it: {}", text("error_message"))),
         None => Err(text("message").to_owned()),
     }
 }
@@ -196,7 +196,7 @@ async fn retry(state: &State, failure: &str) -> Result<String, String> {
     let path = format!("/v1/webhooks/failures/{failure}/retry");
     let told = state.tenant("POST", &path, None).await?;
     match told.get("id").and_then(Value::as_str) {
-        Some(id) => Ok(format!("{id} is sent once more")),
+        Some(id) => Ok(format!("{id} will be sent again")),
         None => Err("there is no such notification".into()),
     }
 }

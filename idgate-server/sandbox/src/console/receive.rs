@@ -52,7 +52,7 @@ fn shown(state: &State, lines: &[OfferLine]) -> Option<(Made, OfferLine)> {
 fn unreachable(html: &mut Html) {
     verdict(html, "warn", |html| {
         html.raw("<p><b>A phone cannot reach this computer’s loopback address.</b></p><p>Start the sandbox so ");
-        html.raw("that it can, then scan the code here. A wallet on this computer can take an offer as it is.</p>");
+        html.raw("that it can, then scan the code here. A wallet on this computer can use an offer directly.</p>");
     });
     command(html, "In the same network", "idgate sandbox --lan");
     command(html, "Through a tunnel", "idgate sandbox \\\n  --base-url https://abc.tunnel.example");
@@ -90,14 +90,14 @@ fn form(html: &mut Html) {
         html.raw(if sample.is_mdoc() { ", mdoc" } else { ", SD-JWT VC" }).raw("</span></label>");
     }
     html.raw("<label class=\"pick\"><input type=\"checkbox\" name=\"tx_code\" value=\"true\"><b>With a code to type</b>");
-    html.raw("<span>the wallet asks for it; behind a tunnel every offer has one</span></label></fieldset>");
+    html.raw("<span>The wallet asks for it. Behind a tunnel every offer has one.</span></label></fieldset>");
     html.raw("<p class=\"row\"><button>New offer</button></p></form>");
 }
 
 fn offers(html: &mut Html, lines: &[OfferLine]) {
     if lines.is_empty() {
-        html.raw("<p class=\"soft\">Nothing yet. To see <code>credential_revoked</code> with your own wallet, withdraw ");
-        html.raw("here what it received.</p>");
+        html.raw("<p class=\"soft\">No offers yet. To see <code>credential_revoked</code> with your own wallet, withdraw ");
+        html.raw("here a credential that it received.</p>");
         return;
     }
     html.raw("<div class=\"wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Offers\"><table><thead><tr>");

@@ -74,7 +74,7 @@ fn of_host(html: &mut Html, host: &HostRecord, waiting: &[Value], folder: &str) 
                 .text(&counted(held, "notification"))
                 .raw(" held.</b> The host <code>")
                 .text(name)
-                .raw("</code> of an endpoint has not been approved."),
+                .raw("</code> of your endpoint has not been approved."),
             _ => html
                 .raw("Notifications to ")
                 .text(name)
@@ -98,7 +98,7 @@ fn queued(html: &mut Html, waiting: &[Value]) {
     if tried > 0 {
         verdict(html, "info", |html| {
             html.raw("<p>").text(&counted(tried, "notification"));
-            html.raw(" will be tried again, because the endpoint did not take it.</p>");
+            html.raw(" will be tried again, because the endpoint did not accept it.</p>");
         });
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn delivery(html: &mut Html, one: &Delivery) {
     html.raw("<div class=\"box\"><header><span class=\"row\">");
     match &one.wrong {
         None => pill(html, Tone::Good, "signature good"),
-        Some(_) => pill(html, Tone::Bad, "not to be believed"),
+        Some(_) => pill(html, Tone::Bad, "not verified"),
     }
     html.raw("<code>").text(&one.id).raw("</code></span><span class=\"row soft\">attempt ");
     html.text(&one.attempt).raw(" · ").text(&time(one.at)).raw(" UTC ");

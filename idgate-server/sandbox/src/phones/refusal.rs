@@ -72,7 +72,7 @@ impl Refusal {
 
     /// 405
     pub(super) fn method(allow: &'static str) -> Self {
-        let mut refusal = Self::new("invalid_request", "this path does not have that method");
+        let mut refusal = Self::new("invalid_request", "this path does not support that method");
         refusal.status = StatusCode::METHOD_NOT_ALLOWED;
         refusal.headers.push((ALLOW, HeaderValue::from_static(allow)));
         refusal

@@ -157,7 +157,7 @@ pub(super) async fn gone(state: &Arc<State>) -> Result<String, String> {
     let lines = state.sessions().await?;
     Ok(split(state, &lines, None, "No such session", |html| {
         html.raw("<div class=\"blank\"><h1 tabindex=\"-1\">There is no such session</h1>");
-        html.raw("<p>It was deleted, or its time in the gateway’s store is over.</p>");
+        html.raw("<p>It was deleted, or the gateway no longer stores it.</p>");
         html.raw("<p><a class=\"button\" href=\"/sessions\">All sessions</a></p></div>");
     }))
 }
@@ -186,7 +186,7 @@ fn so_far(known: &Known) -> String {
     let when = time(at);
     let by_own = known.remembered.settling_answer();
     match (known.line.status.as_str(), by_own) {
-        ("EXPIRED", _) => format!("over since {when} UTC"),
+        ("EXPIRED", _) => format!("expired {when} UTC"),
         (_, Some(answer)) => {
             format!("answered {when} UTC by the sandbox wallet ({})", answer.deed)
         }
