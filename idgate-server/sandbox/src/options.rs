@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use crate::offer::OfferOptions;
 use crate::shell::WalletOptions;
 
-/// The options of `idgate sandbox`. Its folder is the one of --data-dir, or goes away with it: neither
-/// IDGATE_DATA_DIR nor a settings file leads there, because they name the folder of a gateway in earnest.
+/// The options of `idgate sandbox`. Its folder is the one of --data-dir, or a temporary one.
+/// IDGATE_DATA_DIR and settings files are ignored, because they name the folder of a real gateway.
 #[derive(Args, Debug)]
 pub struct SandboxOptions {
     #[command(subcommand)]
@@ -38,7 +38,7 @@ pub(super) enum SandboxCommand {
 }
 
 impl SandboxOptions {
-    /// Whether one of them is given, which its commands have no use for.
+    /// Whether any of the sandbox's own options is given; its commands do not accept them.
     pub(super) fn are_given(&self) -> bool {
         let Self { command: _, page_listen, https_listen, lan, name } = self;
         page_listen.is_some() || https_listen.is_some() || lan.is_some() || name.is_some()

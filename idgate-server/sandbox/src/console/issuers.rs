@@ -1,4 +1,4 @@
-//! The sample issuers, the lists that they are on, and how another gateway follows these.
+//! The sample issuers, their trusted lists, and how to follow these from another gateway.
 
 use idgate_server::http::Html;
 

@@ -1,4 +1,4 @@
-//! The list of sessions, alone and on the left of one of them.
+//! The list of sessions, alone or to the left of a session.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::parts::{self, GATE, TRAY, Tone, icon, pill, time};
 use super::{keys, words};
 use crate::state::State;
 
-/// The sessions, none of them chosen.
+/// The list of sessions, none selected.
 ///
 /// # Errors
 /// The store failed.
@@ -50,7 +50,7 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
     }))
 }
 
-/// A page with the list on its left and `detail` on its right; on a phone `detail` alone.
+/// Writes a page with the list on the left and `detail` on the right. On a phone only `detail` is shown.
 pub(super) fn split(
     state: &State,
     lines: &[SessionLine],

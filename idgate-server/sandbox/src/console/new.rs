@@ -1,4 +1,4 @@
-//! Where a session is made, and a link of another gateway is answered.
+//! The section that creates a session, or answers a link of another gateway.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Offers for phones: one that can be scanned, and what became of all of them.
+//! Offers for phones: the current one with its code, and the state of all.
 
 use idgate_server::http::Html;
 
@@ -36,19 +36,19 @@ pub(super) fn page(state: &State) -> String {
     })
 }
 
-/// The offer that was last made here, while a phone can redeem it.
+/// The offer last made here, as long as a phone can redeem it.
 fn shown(state: &State, lines: &[OfferLine]) -> Option<(Made, OfferLine)> {
     let mut shown = lock(&state.shown_offer);
     let open = |made: &Made| lines.iter().find(|line| line.id == made.id && line.is_open).cloned();
     let found = shown.as_ref().and_then(|made| open(made).map(|line| (made.clone(), line)));
     if found.is_none() {
-        // Its code is of no use any more, and must not stay in memory.
+        // Its code is useless now and must not stay in memory.
         *shown = None;
     }
     found
 }
 
-/// How a phone comes to reach this computer.
+/// Explains how a phone can reach this computer.
 fn unreachable(html: &mut Html) {
     verdict(html, "warn", |html| {
         html.raw("<p><b>A phone cannot reach this computer’s loopback address.</b></p><p>Start the sandbox so ");

@@ -1,4 +1,4 @@
-//! The session as its service reads it, and the answer that the sandbox's wallet sent.
+//! The session as the tenant reads it, and the answer that the sandbox's wallet sent.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::console::parts::{counted, json, nothing, time, verdict};
 use crate::memory::{Answer, Kept};
 use crate::state::{State, lock};
 
-/// A gateway has the result for so long (specification 2).
+/// How long a gateway keeps the result (specification 2).
 const RESULT_MS: u64 = 30_000;
 
 pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
@@ -45,9 +45,9 @@ pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
 
 /// The session as the test client reads it.
 enum Read {
-    /// The console remembers this one, because it has claims.
+    /// With claims: the console keeps this copy.
     Kept(Kept),
-    /// It has no claims.
+    /// Without claims.
     Now(String),
     OfAnother,
 }

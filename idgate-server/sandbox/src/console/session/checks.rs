@@ -1,4 +1,4 @@
-//! The rules that an answer was checked by, each with its clause.
+//! The rules by which an answer was checked, each with its clause.
 
 use idgate_server::http::Html;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) fn write(html: &mut Html, known: &Known) {
     }
 }
 
-/// How many checks there are, and how many of them failed.
+/// The number of checks, and how many failed.
 pub(super) fn count(report: &Value) -> (usize, usize) {
     let of_credentials = array(report, "credentials").iter().flat_map(|it| array(it, "checks"));
     let all: Vec<&Value> = array(report, "answer").iter().chain(of_credentials).collect();
@@ -73,7 +73,7 @@ fn accepted(html: &mut Html, known: &Known, all: usize) {
     });
 }
 
-/// The error in the gateway's reply to a wallet.
+/// The error code in the gateway's reply to a wallet.
 fn told(said: &str) -> Option<String> {
     let (_, reply) = said.split_once(' ')?;
     let reply: Value = serde_json::from_str(reply).ok()?;
@@ -105,7 +105,7 @@ fn without_report(html: &mut Html, known: &Known) {
     nothing(html, title, text);
 }
 
-/// With a capital, unless it begins with a term of a standard, as `alg` is.
+/// Capitalizes a text, unless it begins with a term of a standard, for example `alg`.
 fn sentence(text: &str) -> String {
     const WORDS: [&str; 11] =
         ["the", "a", "an", "each", "every", "no", "one", "all", "issuer", "nothing", "there"];

@@ -1,4 +1,4 @@
-//! Each call of this session for a shell.
+//! Each call of this session as a shell command.
 
 use idgate_server::http::Html;
 

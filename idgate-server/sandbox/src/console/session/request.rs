@@ -1,4 +1,4 @@
-//! The request of a session, and the query that a wallet reads.
+//! The request of a session, and its query as a wallet reads it.
 
 use idgate_server::http::Html;
 
