@@ -1,7 +1,7 @@
 //! `idgate sandbox`: a gateway to develop against, with sample issuers, a wallet with buttons, and
 //! a webhook receiver. It is not for production and does not start there.
 
-#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // not an API: only the program uses it
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // internal crate
 
 mod asks;
 mod certificate;

@@ -50,7 +50,8 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
     }))
 }
 
-/// Writes a page with the list on the left and `detail` on the right. On a phone only `detail` is shown.
+/// Writes a page with the list on the left and `detail` on the right. On a phone only `detail` is
+/// shown.
 pub(super) fn split(
     state: &State,
     lines: &[SessionLine],
