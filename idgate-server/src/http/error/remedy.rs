@@ -1,8 +1,8 @@
-//! Remedies of the core in the words of a gateway, whose operator has a command line.
+//! The core's remedies, rephrased for tenants of a gateway, whose operator has the command line.
 
 use idgate_core::error::{Remedy, RequestError};
 
-/// The field and the rule, with the remedy in those words.
+/// The field and the rule, with the rephrased remedy.
 pub(super) fn text_of(mut error: RequestError) -> String {
     if let Some(remedy) = &error.remedy {
         error.rule = rule_of(&error, remedy).into();

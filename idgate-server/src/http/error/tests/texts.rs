@@ -1,4 +1,4 @@
-//! The texts that tenants receive where the operator has to act, to the letter.
+//! The exact texts that tenants receive where the operator has to act.
 
 use std::sync::Arc;
 
