@@ -60,16 +60,16 @@ impl Tls {
     }
 }
 
-/// The certificates of a PEM file, the listener's own first.
+/// The certificates of a PEM file, leaf first.
 ///
 /// # Errors
-/// The file cannot be read, or holds none.
+/// The file cannot be read, or contains none.
 pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |why: &str| format!("IDGATE_TLS_CERT: {}: {why}", path.display());
     let chain: Result<Vec<_>, pem::Error> =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     match chain {
-        Ok(chain) if chain.is_empty() => Err(wrong("holds no certificate in PEM")),
+        Ok(chain) if chain.is_empty() => Err(wrong("contains no certificate in PEM")),
         Ok(chain) => Ok(chain),
         Err(pem::Error::Io(error)) => Err(wrong(&error.to_string())),
         Err(_) => Err(wrong("is not PEM; write the certificate and its intermediates as PEM")),
@@ -93,12 +93,12 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
     Ok(config)
 }
 
-/// Errors name the file and never quote it.
+/// Errors name the file and never quote its content.
 fn private_key(path: &PathBuf) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_file(path).map_err(|error| {
         let why = match error {
             pem::Error::Io(error) => error.to_string(),
-            _ => "holds no private key in PEM (PKCS #8, SEC 1 or PKCS #1, not encrypted)".into(),
+            _ => "contains no private key in PEM (PKCS #8, SEC 1 or PKCS #1, not encrypted)".into(),
         };
         format!("IDGATE_TLS_KEY: {}: {why}", path.display())
     })

@@ -1,5 +1,4 @@
-//! The status stream over a WebSocket (RFC 6455, decisions 12): the handshake, the frames that it
-//! has, and the conversation.
+//! The status stream over a WebSocket (RFC 6455, decisions 12): handshake, frames and conversation.
 
 mod frame;
 mod handshake;
@@ -28,7 +27,7 @@ enum Close {
 }
 
 impl Close {
-    /// Code and reason; no code: an empty close frame.
+    /// Code and reason; without a code the close frame is empty.
     const fn code(self) -> (Option<u16>, &'static str) {
         let (code, reason) = match self {
             Self::Answered(code) => return (code, ""),

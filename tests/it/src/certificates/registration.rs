@@ -144,7 +144,7 @@ fn its_end_is_told_in_doctor_log_and_metric() {
     let Gateway { server, installation, .. } = gateway;
     drop(server);
     let _server = installation.serve();
-    let soon = "a registration certificate ends soon";
+    let soon = "a registration certificate expires soon";
     eventually("its end is in the log", || installation.log().contains(soon));
 }
 
