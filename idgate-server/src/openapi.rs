@@ -1,5 +1,5 @@
-//! The description of the HTTP interface (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/` derives it from
-//! `openapi.yaml`.
+//! The description of the HTTP API (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/` derives
+//! it from `openapi.yaml`.
 
 #[cfg(test)]
 mod tests;
@@ -8,27 +8,27 @@ use std::sync::LazyLock;
 
 use miniz_oxide::inflate::decompress_to_vec;
 
-/// One description in all its forms.
+/// One description in all formats.
 #[derive(Clone, Copy)]
 pub struct Description {
     /// OpenAPI 3.1.0.
     pub yaml: Text,
     /// The same as JSON.
     pub json: Text,
-    /// OpenAPI 3.0.3, for generators that read no later one.
+    /// OpenAPI 3.0.3, for generators that read no later version.
     pub yaml_3_0: Text,
 }
 
-/// A text that is deflated in the program, because all of them are 1.9 MB together, and inflated once, for the first
-/// request.
+/// A text that is stored deflated, because all of them are 1.9 MB together, and inflated on the
+/// first request.
 pub type Text = &'static LazyLock<String>;
 
-/// Of gateways that differ in whether sessions have pages.
+/// Descriptions of gateways that differ only in whether sessions have pages.
 #[derive(Clone, Copy)]
 pub struct Kinds {
-    /// They have none.
+    /// Sessions have no pages.
     pub without_pages: Description,
-    /// They have.
+    /// Sessions have pages.
     pub with_pages: Description,
 }
 
@@ -56,18 +56,18 @@ macro_rules! text {
     }};
 }
 
-/// Inflates a text of the build. A test inflates each.
+/// Inflates a text. A test inflates each of them.
 fn inflated(deflated: &[u8]) -> String {
     let text = decompress_to_vec(deflated).unwrap_or_default();
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Of one that speaks `draft` alone: the newer fields, which it would refuse, are not in it
-/// (decisions 20).
+/// A gateway that speaks only `draft`: newer fields, which it would refuse, are left out (decisions
+/// 20).
 pub static DRAFT: Kinds = kinds!("draft", "draft-pages");
 
-/// Of one that speaks more, and asks no browsers.
+/// A gateway that speaks more profiles, without requests through browsers.
 pub static PROFILES: Kinds = kinds!("profiles", "profiles-pages");
 
-/// Of one whose pages ask through their browser; with pages it has everything.
+/// A gateway whose pages ask through their browser; with pages it has everything.
 pub static BROWSERS: Kinds = kinds!("browsers", "browsers-pages");
