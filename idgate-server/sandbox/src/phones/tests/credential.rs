@@ -16,7 +16,7 @@ fn good(desk: &Desk, sample: Sample) -> Value {
     request(sample, &[desk.proof(&own).sign(&own)])
 }
 
-/// The token still gets its credential.
+/// Checks that the token still gets its credential.
 #[track_caller]
 fn still_good(desk: &Desk, token: &str) {
     let reply = desk.credential(token, &good(desk, Sample::Pid));
@@ -117,7 +117,7 @@ fn a_batch_has_one_place_and_one_set_of_salts_for_each_credential_and_times_of_d
     assert_eq!(randoms.len(), 30);
 }
 
-/// Some wallets refuse an `iss` whose host is not a name of the certificate (Credo).
+/// Some wallets (Credo) refuse an `iss` whose host is not a name of the certificate.
 #[test]
 fn an_sd_jwt_has_its_certificate_with_the_host_of_iss_as_a_name_and_no_root() {
     let desk = Desk::new();
@@ -173,7 +173,7 @@ fn a_token_in_the_query_is_refused() {
     still_good(&desk, &token);
 }
 
-/// A token bound to the key `dpop`.
+/// A token that is bound to the key `dpop`.
 fn bound(desk: &Desk) -> String {
     let (own, made) = (key("dpop"), desk.offer(Sample::Pid));
     let url = format!("{PLAIN}/token");
