@@ -1,4 +1,4 @@
-//! API keys and signing secrets: their format, their generation, and what is stored of them.
+//! The format, generation and stored form of API keys and signing secrets.
 
 use std::fmt;
 

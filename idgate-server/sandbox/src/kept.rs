@@ -58,7 +58,7 @@ impl Kept {
     /// The data of a new sandbox, still without a client.
     ///
     /// # Errors
-    /// There are no random bytes.
+    /// The system has no random bytes.
     pub(super) fn fresh(now: UnixMillis) -> Result<Self, String> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;

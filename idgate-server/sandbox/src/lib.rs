@@ -89,7 +89,8 @@ fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Fai
             () = ending.told() => return Ok(()),
         };
         let told = if json { stage.object() } else { stage.words(&folder) };
-        // Record this first: whoever stops the sandbox right away must not see them a second time.
+        // Record this first, so that stopping the sandbox right away cannot show them a second
+        // time.
         stage.keys_are_shown()?;
         stdio::to_stdout(told);
         ending.told().await;

@@ -25,13 +25,13 @@ pub(super) struct OfferOptions {
     /// Put an address into the link instead of the whole offer: a smaller QR code
     #[arg(long)]
     by_reference: bool,
-    /// Have the person type a code [default: where others than this machine reach the gateway]
+    /// Require a code that the person types [default: if other machines can reach the gateway]
     #[arg(long, overrides_with = "no_tx_code")]
     tx_code: bool,
-    /// Do not ask for a code
+    /// Do not require a code
     #[arg(long)]
     no_tx_code: bool,
-    /// Offer it from the issuer that demands attestations of keys
+    /// Offer it from the issuer that requires key attestations
     #[arg(long)]
     attested: bool,
     /// Begin the link with haip-vci://, for wallets that accept only this scheme

@@ -18,24 +18,24 @@ use idgate_base::clock::{Clock as _, SystemClock};
 use idgate_server::failure::Failure;
 use idgate_server::stdio;
 
-/// What to answer, and how.
+/// The options of `idgate sandbox wallet`.
 #[derive(Args, Debug)]
 pub(super) struct WalletOptions {
-    /// The link of a session, as `qr_code_url` or one of `deep_links`
+    /// The link of a session: `qr_code_url` or one of `deep_links`
     uri: String,
     /// What the wallet does
     #[arg(long = "do", value_name = "DEED", value_enum, default_value = "accept")]
     deed: Deed,
-    /// Whose credentials it shows: utopia or arcadia, of the sandbox that runs [default: utopia]
+    /// The provider of its credentials: utopia or arcadia, of the running sandbox [default: utopia]
     #[arg(long, value_name = "PROVIDER", value_parser = provider)]
     from: Option<usize>,
-    /// Show the built-in samples, whatever sandbox runs: those of the demo and of the documentation
+    /// Use the built-in samples of the demo and the documentation, even if a sandbox runs
     #[arg(long, conflicts_with = "from")]
     samples: bool,
-    /// Where the gateway listens, when its links lead to a tunnel or a proxy in front of it
+    /// The gateway's own address, if its links lead to a tunnel or a proxy in front of it
     #[arg(long, value_name = "ADDRESS")]
     gateway: Option<SocketAddr>,
-    /// The CA of a gateway that speaks https on this machine
+    /// The CA of a gateway with https on this machine
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }

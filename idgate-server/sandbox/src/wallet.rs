@@ -17,17 +17,17 @@ use super::way::{Reply, Way};
 /// What the wallet does with a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum Deed {
-    /// Show what is asked for
+    /// Present the requested credentials
     Accept,
-    /// Say that the person does not want to
+    /// Report that the person declined
     Decline,
-    /// Show a credential that its issuer did not sign
+    /// Present a credential that its issuer did not sign
     Forge,
-    /// Show one that is over
+    /// Present an expired credential
     Expired,
-    /// Show one that its issuer withdrew
+    /// Present a revoked credential
     Revoked,
-    /// Prove the key for another request
+    /// Prove possession of the key for another request
     #[value(alias = "wrong_nonce")]
     WrongNonce,
 }
@@ -35,12 +35,12 @@ pub(super) enum Deed {
 impl Deed {
     /// All actions, each with its button's label and a description.
     pub(super) const ALL: [(Self, &'static str, &'static str); 6] = [
-        (Self::Accept, "Accept", "Shows what is asked for."),
-        (Self::Decline, "Decline", "The person says no."),
+        (Self::Accept, "Accept", "Presents the requested credentials."),
+        (Self::Decline, "Decline", "The person declines."),
         (Self::Forge, "Forge", "A credential that its issuer did not sign."),
-        (Self::Expired, "Expired", "A credential whose last day has passed."),
-        (Self::Revoked, "Revoked", "A credential that its issuer has withdrawn."),
-        (Self::WrongNonce, "Wrong nonce", "A proof made for another request, as in a replay."),
+        (Self::Expired, "Expired", "A credential that has expired."),
+        (Self::Revoked, "Revoked", "A credential that its issuer has revoked."),
+        (Self::WrongNonce, "Wrong nonce", "A proof made for another request (a replay)."),
     ];
 
     /// The expected outcome at a gateway, for a session with mdocs or without.

@@ -246,7 +246,7 @@ impl<'a> Call<'a> {
         self.slot.know(None);
     }
 
-    /// Charges a wallet's request to its peer. What it names is charged later, once the request's
+    /// Charges a wallet's request to its peer. Its session is charged later, once the request's
     /// proof was checked.
     pub(crate) async fn limit_wallet(
         &mut self,

@@ -101,7 +101,7 @@ impl Gateway {
         self.supervisor.as_ref().is_none_or(|supervisor| supervisor.is_well())
     }
 
-    /// Logs regular summaries of what strangers did; never returns.
+    /// Logs regular summaries of unlogged events; never returns.
     pub(crate) async fn summarise_noise(&self) {
         loop {
             tokio::time::sleep(SUMMARY_EVERY).await;

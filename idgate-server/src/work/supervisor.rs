@@ -45,7 +45,7 @@ impl Supervisor {
         Self { telemetry, since_start: Stopwatch::new(), tasks: Mutex::default() }
     }
 
-    /// Whether no task is failing, see [`TOO_MANY`].
+    /// Whether no task panicked three times within ten minutes and again in the last ten.
     pub fn is_well(&self) -> bool {
         let now = self.since_start.elapsed_us();
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,7 +29,7 @@ use idgate_server::failure::Failure;
 /// The options of `idgate demo`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct DemoOptions {
-    /// Exit after the walk instead of serving on.
+    /// Exit after the walk instead of continuing to serve.
     #[arg(long)]
     pub once: bool,
 }

@@ -67,7 +67,7 @@ impl<T> Lingering<T> {
         Self { stream, patience, clock, stalled: None, closing: None }
     }
 
-    /// The result of a write, or an error if there was no progress for too long.
+    /// The result of a write, or an error after too long without progress.
     fn in_time(
         &mut self,
         written: Poll<io::Result<usize>>,

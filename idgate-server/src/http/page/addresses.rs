@@ -2,7 +2,7 @@
 
 use super::{Language, ROOT};
 
-/// The addresses of a page and of what belongs to it.
+/// The addresses of a page and its resources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses<'a> {
     pub(crate) token: &'a str,

@@ -74,7 +74,7 @@ pub(crate) fn refused(
     notice(language, &Outcome::gone(words), own, None, None)
 }
 
-/// What a page is shown with.
+/// The inputs of a page, in addition to its session.
 #[derive(Debug)]
 pub(crate) struct Showing<'a> {
     /// The client.

@@ -99,7 +99,10 @@ fn an_open_session_has_six_actions_with_what_each_does_and_comes_to() {
     let made = sandbox.tenant().create(&request("mso_mdoc", IACA, "haip"));
     let page = tab(&sandbox, &made.id, "");
     assert_eq!(page.matches("class=\"deed\"").count(), 6, "{page}");
-    has(&page, &["Shows what is asked for.", "→ VERIFIED", "→ FAILED device_auth_invalid"]);
+    has(
+        &page,
+        &["Presents the requested credentials.", "→ VERIFIED", "→ FAILED device_auth_invalid"],
+    );
     has(&page, &["HAIP 1.0, by reference, encrypted", "min left", "Open the page for people"]);
     has(&page, &["idgate sandbox wallet", "Show the code for your own wallet", "class=\"qr\""]);
     has(&tab(&sandbox, &made.id, "/answer"), &["No wallet has answered yet."]);
