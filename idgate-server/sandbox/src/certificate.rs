@@ -41,7 +41,7 @@ const PERMITTED: u8 = 0xa0;
 /// The names and addresses of a server, and of the CA above it.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The part of the seed from which its key comes, and the name of the CA.
+    /// The key's part of the seed, and the CA's name.
     key: &'static str,
     ca: &'static str,
     names: Vec<String>,

@@ -1,5 +1,5 @@
-//! The state of a running sandbox: its issuers and lists, its tenant, its memory of sessions, and the notifications at its
-//! receiver.
+//! The state of a running sandbox: its issuers and lists, its tenant, its memory of sessions, and
+//! its webhook deliveries.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_escaped_and_json_is_spliced() {
+    fn texts_are_escaped_and_json_is_inserted_unchanged() {
         let hostile = "\"},\n\u{0}\u{2028}";
         let inner = Object::new().boolean("yes", true);
         let bytes = Object::new()

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_every_four_minutes_is_not_ready_from_the_third_on_without_a_flap() {
+    fn panics_every_four_minutes_keep_the_gateway_not_ready_from_the_third_on() {
         const MINUTE: u64 = 60 * 1_000_000;
         let mut history = History::default();
         for minute in 0..60 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn two_panics_within_the_window_never_make_it_unwell() {
+    fn two_panics_within_the_window_do_not_count_as_failing() {
         let mut history = History::default();
         for n in 0..1000 {
             // Never a third panic within the window.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 pub(super) const INTRODUCTION: &str = "\
 A business asks, idgate makes the request, a wallet answers, idgate verifies, the business reads.
-Business, issuers and wallet are samples; all they say goes over HTTP to a gateway that runs here.
+Business, issuers and wallet are samples. They use a gateway that runs here, over HTTP.
 ";
 /// Characters shown of a long text.
 const SHOWN: usize = 24;

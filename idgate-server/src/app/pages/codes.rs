@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_the_page_did_not_make_is_stale() {
+    fn a_forged_part_is_stale() {
         let page = page();
         let good = part(&page, NOW);
         let other = PageRecord { secret: Zeroizing::new(vec![3; 32]), ..self::page() };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_shown_before_the_page_moved_is_stale_for_every_wallet() {
+    fn an_address_shown_before_the_page_moved_is_stale_for_every_wallet() {
         let mut page = page();
         let before = part(&page, NOW);
         let Judgement::Fresh(note) = judge(&page, &visit(&before, "a"), NOW) else { panic!() };

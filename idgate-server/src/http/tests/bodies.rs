@@ -262,7 +262,7 @@ async fn one_request_beyond_a_clients_waiting_limit_is_refused_immediately() {
 }
 
 #[tokio::test]
-async fn a_session_that_takes_no_answer_is_refused_before_the_body_is_read() {
+async fn a_session_that_accepts_no_answer_is_refused_before_the_body_is_read() {
     let edge = Edge::start().await;
     let settled = edge.create().await;
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";

@@ -1,9 +1,9 @@
-//! The cost of hostile requests, counted and never timed: the edge serves connections in
-//! memory on the thread of the test, and the work of this thread is counted. For each route that needs no
-//! key, the worst requests that are known are made at a quarter, a half and the whole of the size that is
-//! taken. The bounds are those of parsers: see [`idgate_testkit::costs`].
+//! The cost of hostile requests, counted rather than timed. The HTTP layer serves connections in
+//! memory on the test's thread, and the work of this thread is counted. For each route that needs
+//! no key, the worst known requests are made at a quarter, a half and all of the accepted size. The
+//! bounds are those of parsers, see [`idgate_testkit::costs`].
 //!
-//! A new open route is one more [`Row`].
+//! A new open route needs another [`Row`].
 
 mod answers;
 mod heads;
@@ -45,7 +45,7 @@ const NEVER: Duration = Duration::from_secs(24 * 3600);
 /// Makes a request of about this many bytes.
 type Generator = Box<dyn FnMut(&World, usize) -> Vec<u8>>;
 
-/// One route, or several that do work of one kind.
+/// One route, or several that do the same kind of work.
 struct Row {
     name: &'static str,
     full: usize,
@@ -201,7 +201,7 @@ fn rows(mode: RequestMode, world: &World) -> Vec<Row> {
 }
 
 #[test]
-fn every_open_route_is_linear_and_costs_at_most_three_times_a_good_request() {
+fn every_open_route_is_linear_and_costs_at_most_three_times_a_valid_request() {
     let (mut table, mut wrong) = (String::new(), Vec::new());
     for mode in [RequestMode::Inline, RequestMode::Jar] {
         let world = World::new(mode);

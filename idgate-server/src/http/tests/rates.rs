@@ -77,7 +77,7 @@ async fn a_session_takes_six_answers_a_minute_from_a_network() {
 }
 
 #[tokio::test]
-async fn a_session_gives_its_request_object_ten_times_a_minute() {
+async fn a_session_serves_its_request_object_ten_times_a_minute() {
     let edge = Edge::start().await;
     let path = "/v1/oid4vp/request/ses_1";
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -90,7 +90,7 @@ async fn a_session_gives_its_request_object_ten_times_a_minute() {
 }
 
 #[tokio::test]
-async fn a_peer_posts_a_hundred_answers_at_once() {
+async fn a_peer_may_post_a_hundred_answers_in_a_burst() {
     let edge = behind_a_proxy().await;
     let mut passed = 0;
     for n in 0..200 {

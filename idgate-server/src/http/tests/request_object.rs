@@ -43,7 +43,7 @@ async fn an_expired_session_has_no_request() {
 }
 
 #[tokio::test]
-async fn the_documents_do_not_depend_on_the_writer() {
+async fn discovery_documents_do_not_depend_on_the_writer() {
     let edge = jar().await;
     edge.store.set_mood(Mood::Busy);
     for document in ["/.well-known/jwks.json", "/.well-known/did.json"] {

@@ -1,5 +1,5 @@
-//! The ways to answer an open session: the six actions of the sandbox's wallet, the page for people, and the code for
-//! another wallet.
+//! The ways to answer an open session: the six actions of the sandbox's wallet, the page for
+//! people, and the code for another wallet.
 
 use idgate_server::http::Html;
 

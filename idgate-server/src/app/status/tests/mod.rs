@@ -206,7 +206,7 @@ async fn a_slow_source_costs_five_seconds() {
 }
 
 #[tokio::test]
-async fn a_fresh_list_is_not_fetched_again_and_holds_nothing() {
+async fn a_fresh_list_is_not_fetched_again_and_needs_no_hold() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
@@ -252,7 +252,7 @@ async fn the_last_good_copy_serves_a_day_beyond_its_cache_time() {
 
 /// Whatever `ttl` and `exp` say.
 #[tokio::test]
-async fn a_source_is_asked_once_a_day_at_least() {
+async fn a_source_is_fetched_at_least_once_a_day() {
     let world = World::new().await;
     let exp = numeric_date(NOW.0 + 30 * DAY_MS);
     let list = world.list().with("exp", json!(exp)).with("ttl", json!(20 * 86_400));
