@@ -153,7 +153,7 @@ pub(crate) const STREAMS_PER_CLIENT: usize = 500;
 pub(crate) const MAX_FRAMES_PER_PING: u32 = 200;
 /// The largest payload of a control frame (RFC 6455 5.5).
 pub(crate) const MAX_CONTROL_BYTES: u8 = 125;
-/// A longer frame is refused as too large, a shorter one as not allowed (decisions 12).
+/// A frame that announces more is refused as too large, rather than as a bad frame (decisions 12).
 pub(crate) const MAX_FRAME_BYTES: u64 = 1024;
 /// Peers that the log distinguishes; beyond twice as many, the first are forgotten.
 pub(crate) const LOGGED_PEERS: usize = 16 * 1024;

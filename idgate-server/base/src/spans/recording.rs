@@ -41,7 +41,7 @@ struct State {
     /// The parent of its root span.
     parent: Option<[u8; 8]>,
     sampled: bool,
-    /// Whether the caller is admitted: the owner of a valid key, or a client that knows a session.
+    /// Whether the caller is admitted: the owner of a valid key, or a caller that names an existing session.
     is_admitted: bool,
     begun: u64,
     ended: Vec<Record>,

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn data_frames_are_refused_after_their_first_bytes() {
+    fn anything_but_a_masked_control_frame_is_refused_after_its_first_bytes() {
         for first in (0..=0xFF).filter(|first| !matches!(first, 0x88..=0x8A)) {
             let refused = take(&mut vec![first, MASKED | 1]);
             assert_eq!(refused, Err(Close::BadFrame), "{first:#x}");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_frame_is_too_large_from_1025_bytes_and_not_allowed_below() {
+    fn frames_over_1024_bytes_are_too_large_and_smaller_invalid_ones_are_bad_frames() {
         for (length, close) in [
             (&[MASKED | 126, 0, 126][..], Close::BadFrame),
             (&[MASKED | 126, 4, 0], Close::BadFrame),
