@@ -39,7 +39,7 @@ impl PageView {
         self.address_of(token, &codes::sample_part(self.now))
     }
 
-    /// Whether this browser had the page first and still has it.
+    /// Whether this browser has the page, and no phone has taken it over.
     pub fn is_on_computer(&self) -> bool {
         self.standing == Standing::Own && self.page.phone.is_none()
     }

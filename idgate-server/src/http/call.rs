@@ -125,8 +125,8 @@ pub(crate) struct Trace {
 }
 
 impl<'a> Call<'a> {
-    /// Proves that the caller's key is valid and has the scope. On a limited route the caller is
-    /// charged, with or without the scope, and the response says how much is left.
+    /// Proves that the caller's key is valid and has the scope. On a limited route a caller with the
+    /// scope is charged; with or without it, the response says how much is left.
     pub(crate) async fn authorize(
         &mut self,
         scope: Scope,

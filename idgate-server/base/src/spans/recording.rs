@@ -41,7 +41,7 @@ struct State {
     /// The parent of its root span.
     parent: Option<[u8; 8]>,
     sampled: bool,
-    /// Whether the caller is admitted: the owner of a valid key, or a caller that names an existing session.
+    /// Whether the caller is admitted: it has a valid key, or names an existing session.
     is_admitted: bool,
     begun: u64,
     ended: Vec<Record>,
@@ -88,7 +88,7 @@ impl Recording {
         Some(Meter { cpu: self.cpu.clone()?, stage })
     }
 
-    /// The caller is known now: joins the trace of `parent`, if there is one. Only the first call
+    /// The caller is known now: joins the trace of `parent`, if there is one. Only the first parent
     /// counts.
     pub fn join(&self, parent: Option<Parent>) {
         let mut state = self.state();
