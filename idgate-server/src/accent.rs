@@ -1,45 +1,46 @@
-//! The colour of a client's pages: changed until it can be read on them, in both schemes (WCAG 2.2 1.4.3).
+//! The accent colour of a client's pages, adjusted so that it is readable in both colour schemes
+//! (WCAG 2.2 1.4.3).
 
 use std::fmt;
 
-/// The contrast that text needs against its ground.
+/// The contrast that text needs against its background.
 const CONTRAST: f64 = 4.5;
-/// How far each step changes the lightness.
+/// The change of lightness in each step.
 const STEP: f64 = 0.01;
-/// How much further a button goes under the pointer.
+/// The additional change of a button under the pointer.
 const FURTHER: f64 = 0.2;
 const WHITE: Colour = Colour([255, 255, 255]);
-/// The ground of a card in the dark scheme.
+/// The background of a card in the dark scheme.
 const DARK_PAPER: Colour = Colour([0x15, 0x1d, 0x21]);
 /// Text on a light button.
 const DARK_INK: Colour = Colour([0x05, 0x22, 0x2b]);
-/// How much of the colour its tint has.
+/// The share of the colour in its tint.
 const LIGHT_TINT: f64 = 0.1;
 const DARK_TINT: f64 = 0.35;
 
-/// A colour of sRGB, eight bits a channel.
+/// An sRGB colour with eight bits for each channel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Colour([u8; 3]);
 
 /// The colours of one scheme.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Scheme {
-    /// Of links and buttons.
+    /// Links and buttons.
     pub(crate) accent: Colour,
-    /// The same under the pointer.
+    /// Links and buttons under the pointer.
     pub(crate) strong: Colour,
-    /// Of text on it.
+    /// Text on the accent.
     pub(crate) on_accent: Colour,
-    /// Of what is behind a mark.
+    /// The background of an icon.
     pub(crate) tint: Colour,
 }
 
 /// An accent in both schemes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Accent {
-    /// On white.
+    /// For the light scheme.
     pub(crate) light: Scheme,
-    /// On the ground of the dark scheme.
+    /// For the dark scheme.
     pub(crate) dark: Scheme,
 }
 
@@ -66,7 +67,7 @@ impl Colour {
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
     }
 
-    /// The text that reads best on it.
+    /// The text colour that is most readable on it.
     fn ink(self) -> Self {
         if self.contrast(WHITE) >= self.contrast(DARK_INK) { WHITE } else { DARK_INK }
     }
@@ -92,7 +93,7 @@ impl Colour {
         }))
     }
 
-    /// `part` of this colour over `ground`.
+    /// This colour over `ground`, with the opacity `part`.
     fn over(self, ground: Self, part: f64) -> Self {
         let ([r, g, b], [x, y, z]) = (self.0, ground.0);
         Self([(r, x), (g, y), (b, z)].map(|(own, under)| {
@@ -111,7 +112,7 @@ impl fmt::Display for Colour {
     }
 }
 
-/// A colour of OKLab: its lightness changes, and its hue stays.
+/// An OKLab colour: its lightness can change while its hue stays.
 #[derive(Clone, Copy, Debug)]
 struct Lab {
     lightness: f64,
@@ -150,7 +151,7 @@ impl Lab {
 }
 
 impl Accent {
-    /// Changes a colour as little as both schemes need.
+    /// Adjusts a colour as little as both schemes require.
     pub(crate) fn of(chosen: Colour) -> Self {
         let lab = Lab::of(chosen);
         let (light_tint, dark_tint) =
@@ -165,7 +166,7 @@ impl Accent {
         }
     }
 
-    /// The style that gives a page these colours.
+    /// The style sheet with these colours.
     pub(crate) fn css(&self) -> String {
         format!(
             ":root{{{}}}@media (prefers-color-scheme:dark){{:root{{{}}}}}\n",
@@ -191,10 +192,11 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// The first lightness on the way from the chosen one at which it can be read on all of `grounds`, and text on it.
+/// The first lightness, starting from the chosen one, at which the colour is readable on all
+/// `grounds`, and text is readable on it.
 fn readable(chosen: Lab, step: f64, grounds: [Colour; 2]) -> Lab {
     let mut lab = chosen;
-    // Black and white end it.
+    // Black and white are the limits.
     while (0.0..=1.0).contains(&(lab.lightness + step)) {
         let colour = lab.colour();
         if grounds.iter().chain([&colour.ink()]).all(|one| colour.contrast(*one) >= CONTRAST) {
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_that_can_be_read_stays_and_its_hue_does_too() {
+    fn a_readable_colour_is_unchanged_and_the_hue_stays() {
         let chosen = Colour::parse("#0b5d70").unwrap();
         assert_eq!(Accent::of(chosen).light.accent, chosen);
         for channel in [0, 1, 127, 128, 254, 255] {
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_accent_can_be_read_on_every_ground_and_under_the_pointer() {
+    fn every_accent_is_readable_on_every_background_and_under_the_pointer() {
         let steps = [0, 51, 102, 153, 204, 255];
         for red in steps {
             for green in steps {

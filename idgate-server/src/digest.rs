@@ -1,4 +1,4 @@
-//! SHA-256, and bytes as people compare them.
+//! SHA-256, and its textual form for people.
 
 use aws_lc_rs::digest::{SHA256, digest};
 

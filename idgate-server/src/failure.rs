@@ -1,4 +1,4 @@
-//! Why a command ended without doing what it was to do, and how that is told.
+//! Why a command failed, and how that is reported.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -8,16 +8,16 @@ use serde_json::json;
 use crate::stdio;
 use idgate_store::StoreError;
 
-/// Why a command did nothing.
+/// Why a command failed.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Failure {
-    /// Something is wrong; the text says what and what to do.
+    /// Something is wrong; the text says what, and what to do.
     Error(String),
-    /// The command was given a value that it does not take.
+    /// The command line is wrong.
     Usage(String),
     /// There is no such object.
     NotFound(String),
-    /// What is stored is not as it was.
+    /// Stored data was changed or damaged.
     Integrity(String),
 }
 
@@ -34,7 +34,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// Tells people on stderr and, with `--json`, programs on stdout.
+    /// Reports to people on stderr and, with `--json`, to programs on stdout.
     pub fn report(&self, json: bool) -> ExitCode {
         stdio::to_stderr(stdio::for_people(&format!("error: {self}\n")));
         if json {

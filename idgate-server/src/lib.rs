@@ -1,6 +1,6 @@
-//! The pieces of the gateway. The binary is the interface; the library exists for it and its tests.
+//! The parts of the gateway. This library is for the binary and its tests; it is not an API.
 
-#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface, see above
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // not an API, see above
 
 #[cfg(not(unix))]
 compile_error!(

@@ -1,6 +1,6 @@
-//! Logs go to stderr. A request is one line of named, allowed fields: never claims, tokens, nonces,
-//! keys, headers, query strings or raw paths, so that nothing has to be filtered out. Logging never
-//! waits and never fails, whatever stderr is.
+//! Logs to stderr. A request is one line of fixed fields: never claims, tokens, nonces, keys,
+//! headers, query strings or raw paths, so nothing has to be filtered out. Logging never blocks and
+//! never fails, whatever stderr is.
 
 mod ids;
 mod noise;
@@ -23,14 +23,14 @@ use self::outlet::Outlet;
 use crate::config::{Config, LogFormat};
 use idgate_base::clock::{Clock as _, SystemClock};
 
-/// For what still waits when the process ends.
+/// Time for waiting lines when the process ends.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Where this process logs to, once it does.
+/// The log output of this process, once it is set up.
 static OUTLET: OnceLock<Outlet> = OnceLock::new();
 
-/// Sends logs to stderr in the configured form, and reduces panic messages to where they happened:
-/// what they say may be somebody's data.
+/// Sends logs to stderr in the configured format. Panic messages are reduced to their location,
+/// because they may contain personal data.
 ///
 /// # Errors
 /// The filter cannot be read, or logging is set up already.
@@ -38,7 +38,7 @@ pub fn init(config: &Config) -> Result<(), String> {
     let cannot = |error: &dyn fmt::Display| format!("cannot set up logging: {error}");
     let filter = EnvFilter::try_new(&config.log).map_err(|error| format!("IDGATE_LOG: {error}"))?;
     let form = config.log_format;
-    // A descriptor of its own: whoever hangs in a write must not hold the lock of `io::stderr`.
+    // A separate descriptor, so that a blocked write does not hold the lock of `io::stderr`.
     let stderr = io::stderr().as_fd().try_clone_to_owned().map_err(|error| cannot(&error))?;
     let tell = move |lost: u64| own_line(form, "WARN", "log lines were lost", ("count", &lost));
     let outlet = Outlet::to(File::from(stderr), tell).map_err(|error| cannot(&error))?;
@@ -64,13 +64,13 @@ pub fn init(config: &Config) -> Result<(), String> {
     let outlet = OUTLET.get_or_init(|| outlet);
     std::panic::set_hook(Box::new(move |panic| {
         let at = panic.location().map(ToString::to_string).unwrap_or_default();
-        // Straight to the outlet: a second panic in here would end the process.
+        // Directly to the outlet: a second panic here would abort the process.
         outlet.line(&own_line(form, "ERROR", "panic", ("at", &at)));
     }));
     Ok(())
 }
 
-/// Lines that could not be written since this process began.
+/// Lines that could not be written since this process started.
 pub(crate) fn lost_lines() -> u64 {
     OUTLET.get().map_or(0, Outlet::lost)
 }
@@ -82,7 +82,7 @@ pub fn flush() {
     }
 }
 
-/// A line in the form of all others, made without the machinery that makes those.
+/// A line in the format of all others, built without tracing.
 fn own_line(
     format: LogFormat,
     level: &str,
@@ -104,27 +104,27 @@ fn own_line(
     line.into_bytes()
 }
 
-/// The canonical line of one request: every field that may be logged, and no other.
+/// The canonical log line of a request, with all fields that may be logged.
 pub(crate) struct RequestLine<'a> {
     pub(crate) request_id: &'a str,
     pub(crate) method: &'static str,
-    /// The template of the path; `None` when there is nothing at it.
+    /// The path template; `None` for an unknown path.
     pub(crate) route: Option<&'static str>,
     pub(crate) status: u16,
     pub(crate) error: Option<&'static str>,
-    /// Why the gateway failed, for its operator.
+    /// The cause of a fault, for the operator.
     pub(crate) cause: Option<&'a str>,
     pub(crate) latency_us: u64,
     pub(crate) client_id: Option<&'a str>,
     pub(crate) key_id: Option<&'a str>,
     pub(crate) livemode: Option<bool>,
     pub(crate) peer: &'a dyn fmt::Display,
-    /// Length of the answer's body.
+    /// Length of the response body.
     pub(crate) bytes: u64,
 }
 
 impl RequestLine<'_> {
-    /// Writes the line: a fault of the gateway as an error, anything else as information.
+    /// Writes the line: faults of the gateway as errors, everything else as information.
     pub(crate) fn write(&self) {
         macro_rules! line {
             ($level:ident) => {

@@ -1,5 +1,5 @@
-//! The description of the HTTP interface (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/`
-//! derives it from `openapi.yaml`.
+//! The description of the HTTP API (specification 9), in OpenAPI 3.1.0 and 3.0.3. `build/` derives
+//! it from `openapi.yaml`.
 
 #[cfg(test)]
 mod tests;
@@ -8,22 +8,22 @@ use std::sync::LazyLock;
 
 use miniz_oxide::inflate::decompress_to_vec;
 
-/// A description in all its forms.
+/// One description in all formats.
 #[derive(Clone, Copy)]
 pub struct Description {
     /// OpenAPI 3.1.0.
     pub yaml: Text,
     /// The same as JSON.
     pub json: Text,
-    /// OpenAPI 3.0.3, for generators that do not read 3.1.
+    /// OpenAPI 3.0.3, for generators that read no later version.
     pub yaml_3_0: Text,
 }
 
-/// A text that the program holds deflated and inflates once, for the first request. All texts
-/// together are 1.9 MB.
+/// A text that is stored deflated, because all of them are 1.9 MB together, and inflated on the
+/// first request.
 pub type Text = &'static LazyLock<String>;
 
-/// The descriptions of a gateway without and with pages.
+/// Descriptions of gateways that differ only in whether sessions have pages.
 #[derive(Clone, Copy)]
 pub struct Kinds {
     /// Sessions have no pages.
@@ -56,18 +56,18 @@ macro_rules! text {
     }};
 }
 
-/// Inflates a text that the build deflated. An error gives an empty text; a test inflates each.
+/// Inflates a text. A test inflates each of them.
 fn inflated(deflated: &[u8]) -> String {
     let text = decompress_to_vec(deflated).unwrap_or_default();
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// For a gateway that speaks only `draft`. It leaves out the newer fields, which that gateway
-/// refuses (decisions 20).
+/// A gateway that speaks only `draft`: newer fields, which it would refuse, are left out (decisions
+/// 20).
 pub static DRAFT: Kinds = kinds!("draft", "draft-pages");
 
-/// For a gateway that speaks more than `draft`, without the Digital Credentials API.
+/// A gateway that speaks more profiles, without requests through browsers.
 pub static PROFILES: Kinds = kinds!("profiles", "profiles-pages");
 
-/// For a gateway with the Digital Credentials API. With pages, it describes everything.
+/// A gateway whose pages ask through their browser; with pages it has everything.
 pub static BROWSERS: Kinds = kinds!("browsers", "browsers-pages");

@@ -1,11 +1,11 @@
-//! Panics as values, for work that must be tidied up after.
+//! Panics as values, for work that needs cleanup afterwards.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// The work panicked. What the panic said is in the log already.
+/// The work panicked. The panic message is in the log already.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Panicked;
 

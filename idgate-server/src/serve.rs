@@ -1,4 +1,4 @@
-//! The running gateway: its parts in order of start and, backwards, of stop.
+//! The running gateway: its parts in the order of start and, in reverse, of stop.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -38,53 +38,56 @@ use idgate_base::task::boxed;
 use idgate_store::upkeep::Upkeep;
 use idgate_store::{Store, StoreError};
 
-/// For work that has begun when everything else has stopped: a sweep, a large answer.
+/// Time for work in progress after everything else has stopped, for example a sweep or a large
+/// answer.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// For webhooks under way: one takes 15 s at most, and its commit.
+/// Time for webhooks in progress: one takes 15 s at most, plus its commit.
 const LAST_EXCHANGES: Duration = Duration::from_secs(17);
 
-/// Between two tries of a step whose database is away.
+/// Between two attempts of a step while the database is away.
 const AGAIN: Duration = Duration::from_millis(500);
-/// A step of the start that takes longer is named in the log.
+/// A longer step of the start is named in the log.
 const SLOW_STEP: Duration = Duration::from_secs(5);
 
-/// A gateway that serves. Dropping it stops it as well, without waiting for the end.
+/// A serving gateway. Dropping it stops it, too, but without waiting.
 pub struct RunningGateway {
     base_url: String,
     local_addr: SocketAddr,
     tls: Option<Arc<Tls>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
-    /// Tests wait for requests that are under way in it.
+    /// Tests wait for requests in progress in it.
     #[cfg(test)]
     pub(crate) gateway: Arc<Gateway>,
 }
 
 impl RunningGateway {
-    /// Where wallets and tenants reach it.
+    /// The address for wallets and tenants.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Reads certificate and key again, where the listener speaks TLS. What cannot be used is logged
-    /// and changes nothing.
+    /// Reads certificate and key again, if the listener speaks TLS. Unusable files are logged and
+    /// change nothing.
     pub fn reload(&self) {
         match self.tls.as_ref().map(|tls| tls.reload()) {
-            Some(Ok(())) => tracing::info!("SIGHUP: certificate and key were read again"),
+            Some(Ok(())) => tracing::info!("SIGHUP: certificate and key were reloaded"),
             Some(Err(error)) => tracing::error!(error, "SIGHUP: the old certificate stays in use"),
-            None => tracing::info!("SIGHUP: without TLS in-process there is nothing to reload"),
+            None => tracing::info!(
+                "SIGHUP: nothing to reload, because the gateway does not terminate TLS"
+            ),
         }
     }
 
-    /// Says that it is not ready, goes on for the drain delay, then takes no more connections, lets
-    /// requests under way finish (25 s at most), and stops.
+    /// Reports not ready, continues for the drain delay, then accepts no more connections, lets
+    /// requests in progress finish (25 s at most), and stops.
     pub async fn shutdown(self) {
-        // Nobody listens to it any more when the task has ended already.
+        // If the task has already ended, nobody receives this.
         let _ = self.stop.send(true);
         let _ = self.task.await;
     }
@@ -93,7 +96,7 @@ impl RunningGateway {
 /// Starts a gateway in this runtime.
 ///
 /// # Errors
-/// The address is taken, or the store cannot be used; the text says what to do.
+/// The address is in use, or the store cannot be used; the text says what to do.
 pub async fn start(
     config: &Config,
     clock: Arc<dyn Clock>,
@@ -102,20 +105,20 @@ pub async fn start(
     start_with(config, clock, store, Variations::default()).await
 }
 
-/// The differences of a gateway from the one that [`start`] starts.
+/// How a gateway differs from the one that [`start`] starts.
 #[derive(Default)]
 pub struct Variations {
-    /// The limits on a peer.
+    /// The limits on peers.
     pub limits: HttpLimits,
-    /// Routes on its public listener that the gateway does not have by itself.
+    /// Additional routes on its public listener.
     pub routes: Option<Arc<dyn AddedRoutes>>,
-    /// Answers 404 at the admin endpoints and at `/metrics`.
+    /// Whether admin endpoints and `/metrics` answer 404.
     pub hides_admin: bool,
-    /// Follows its sessions.
+    /// Observes its sessions.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
-/// Starts the gateway as [`start`] does, with variations.
+/// Starts a gateway like [`start`], with variations.
 ///
 /// # Errors
 /// As [`start`].
@@ -128,13 +131,13 @@ pub async fn start_with(
     let Variations { limits, routes, hides_admin, observer } = variations;
     let upkeep =
         Upkeep::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
-    // What fell due while nothing ran is gone before the first request.
+    // Results that became due while no gateway ran are erased before the first request.
     let wait = Wait { clock: &*clock, most: config.database_wait };
     let purging = wait.out(|| upkeep.purge(), is_away);
-    unless_full(step(&*clock, "erasing what fell due", purging).await)?;
-    // Nobody else can have begun a verification: the store is ours alone.
+    unless_full(step(&*clock, "erasing expired results", purging).await)?;
+    // No other process can have started a verification: the store is exclusively this one's.
     let releasing = wait.out(|| upkeep.release(), is_away);
-    let what = "giving back verifications that were cut off";
+    let what = "releasing interrupted verifications";
     unless_full(step(&*clock, what, releasing).await)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
@@ -209,7 +212,7 @@ pub async fn start_with(
 }
 
 /// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
-/// works; its error says what to do. `json`: what goes to stdout is a JSON object.
+/// works; its error says what to do. `json`: print a JSON object to stdout.
 pub fn run(
     config: &Config,
     json: bool,
@@ -248,7 +251,7 @@ async fn serve_until_signal(
     store: Arc<Store>,
 ) -> Result<(), String> {
     let cannot = |error| format!("cannot listen for signals: {error}");
-    // Before the announcement: who reads it may signal at once.
+    // Before the announcement: its reader may send a signal immediately.
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
@@ -261,9 +264,9 @@ async fn serve_until_signal(
     }
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let announcement = announcement(&format!("{scheme}://{address}"), base_url, json);
-    // Not waited for: who does not read it may still signal.
+    // Not awaited: if nobody reads stdout, signals must still work.
     tokio::task::spawn_blocking(move || {
-        // What was logged before it is there when somebody reads it.
+        // Earlier log lines are written before the announcement can be read.
         log::flush();
         stdio::to_stdout(announcement);
     });
@@ -283,13 +286,13 @@ async fn serve_until_signal(
     service_manager::stopping();
     tokio::select! {
         () = running.shutdown() => {}
-        // Whoever asks twice does not want to wait.
+        // A second signal ends the wait.
         _ = interrupt.recv() => {}
     }
     Ok(())
 }
 
-/// The one line on stdout: where it listens, and where wallets reach it if that is elsewhere.
+/// The one line on stdout: where the gateway listens and, if different, where wallets reach it.
 fn announcement(listening: &str, base_url: &str, json: bool) -> String {
     if json {
         let said = serde_json::json!({ "base_url": base_url, "listening": listening });
@@ -301,7 +304,7 @@ fn announcement(listening: &str, base_url: &str, json: bool) -> String {
     }
 }
 
-/// How long a start waits for a database that is away.
+/// How long a start waits for an unreachable database.
 #[derive(Clone, Copy)]
 struct Wait<'c> {
     clock: &'c dyn Clock,
@@ -309,7 +312,7 @@ struct Wait<'c> {
 }
 
 impl Wait<'_> {
-    /// The outcome of `work`, which is done again while the database is away.
+    /// The result of `work`, which is repeated while the database is unreachable.
     async fn out<T, E, F: Future<Output = Result<T, E>>>(
         self,
         work: impl Fn() -> F,
@@ -331,7 +334,7 @@ fn is_away(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(_))
 }
 
-/// Does a step of the start. While it takes long, the log says which one it is.
+/// Runs a step of the start, and logs its name while it takes long.
 async fn step<T>(clock: &dyn Clock, what: &str, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     if let Ok(done) = clock.timeout(SLOW_STEP, work.as_mut()).await {
@@ -343,7 +346,7 @@ async fn step<T>(clock: &dyn Clock, what: &str, work: impl Future<Output = T>) -
     done
 }
 
-/// The same for work that holds up its thread.
+/// The same for a step that blocks its thread.
 fn step_apart<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (done, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -362,8 +365,9 @@ fn tell_slow(what: &str) {
     tracing::warn!("start: {what} takes more than {} s", SLOW_STEP.as_secs());
 }
 
-/// Once `stopped`: not ready any more, so that proxies send nobody; who comes all the same is
-/// answered, on each connection for the last time. After `delay` the rest is told to close.
+/// Once `stopped`: not ready any more, so that load balancers send no new clients. Clients that
+/// come anyway are answered, and each connection is closed after its response. After `delay` the
+/// listener is told to close.
 async fn leave(
     gateway: Arc<Gateway>,
     mut stopped: watch::Receiver<bool>,
@@ -373,11 +377,11 @@ async fn leave(
     stop::stopped(&mut stopped).await;
     gateway.start_draining();
     gateway.clock().sleep(delay).await;
-    // Nobody listens to it any more when everything has ended already.
+    // If everything has already ended, nobody receives this.
     let _ = close.send(true);
 }
 
-/// What runs beside requests.
+/// The background tasks.
 struct Parts<D> {
     supervisor: Arc<Supervisor>,
     sweeper: Sweeper,
@@ -385,13 +389,14 @@ struct Parts<D> {
     certificates: CertificateWatch,
     lists: Option<ListRefresh>,
     statuses: StatusRenewal,
-    /// Makes a deliverer.
+    /// Creates the webhook deliverer.
     delivery: D,
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is traced.
     spans: Option<SpanExport>,
 }
 
-/// Serves until stopped; the sweeper ends last, so that results leave on time during the drain.
+/// Serves until stopped. The sweeper ends last, so that results are erased on time during the
+/// drain.
 async fn run_parts(
     gateway: Arc<Gateway>,
     listener: TcpListener,
@@ -415,7 +420,7 @@ async fn run_parts(
     let (stop_spans, spans_stopped) = watch::channel(false);
     let exporting = spans.map(|spans| tokio::spawn(boxed(spans.run(spans_stopped))));
     let sweeping = tokio::spawn(boxed(sweeper.run(supervisor.clone(), sweeper_stopped)));
-    // Begins nothing more once the drain begins, so that it ends before the drain does.
+    // Starts nothing new once the drain begins, so that it ends before the drain does.
     let deliver = move |stop| delivery().run(stop);
     let delivering = tokio::spawn(boxed(supervisor.keep("delivery", stopped.clone(), deliver)));
     let telling = tokio::spawn({
@@ -427,11 +432,11 @@ async fn run_parts(
     gateway.tell_noise();
     let _ = tokio::time::timeout(LAST_EXCHANGES, delivering).await;
     drop(stop_sweeper);
-    // A store that does not answer any more must not keep the process.
+    // A store that no longer answers must not keep the process alive.
     let _ = tokio::time::timeout(LAST_WORDS, async { tokio::join!(sweeping, signing) }).await;
     drop(stop_spans);
     if let Some(exporting) = exporting {
-        // Bounds itself.
+        // Bounded by its own time limit.
         let _ = exporting.await;
     }
 }
@@ -451,8 +456,7 @@ fn explain(error: AppError) -> String {
     }
 }
 
-/// On a full disk the gateway starts all the same: it says that it is not ready, serves what it has,
-/// and erases.
+/// The gateway starts even on a full disk: it reports not ready, serves what it has, and erases.
 fn unless_full(outcome: Result<usize, StoreError>) -> Result<(), String> {
     match outcome {
         Ok(_) | Err(StoreError::Full) => Ok(()),

@@ -72,14 +72,14 @@ const STATES = {
   'checks-verified': [() => sandbox, () => `sessions/${ids.verified}/checks`, 'each of'],
   events: [() => sandbox, () => `sessions/${ids.refused}/events`, 'Follow it yourself'],
   hooks: [() => sandbox, () => `sessions/${ids.refused}/webhooks`, 'signature good'],
-  curl: [() => sandbox, () => `sessions/${ids.refused}/curl`, 'Make the same session again'],
+  curl: [() => sandbox, () => `sessions/${ids.refused}/curl`, 'Create the same session again'],
   gone: [() => sandbox, () => 'sessions/ses_none', 'There is no such session'],
-  new: [() => sandbox, () => 'new', 'Make the session'],
+  new: [() => sandbox, () => 'new', 'Create the session'],
   receive: [() => tunnel, () => 'receive', 'Code to type in your wallet'],
   'receive-off': [() => sandbox, () => 'receive', 'A phone cannot reach'],
   issuers: [() => sandbox, () => 'issuers', 'withdrawn'],
   webhooks: [() => sandbox, () => 'webhooks', 'signature good'],
-  'webhooks-held': [() => tunnel, () => 'webhooks', 'not to be believed'],
+  'webhooks-held': [() => tunnel, () => 'webhooks', 'not verified'],
   keys: [() => sandbox, () => 'keys', 'Set up a shell'],
 }
 

@@ -132,7 +132,7 @@ test('every button of the wallet works without a mouse, in a narrow window', inB
 async function make(page, url, ask = 'identity') {
   await page.goto(`${url}new`)
   await page.locator('select[name=ask]').selectOption(ask)
-  await page.getByRole('button', { name: 'Make the session' }).press('Enter')
+  await page.getByRole('button', { name: 'Create the session' }).press('Enter')
   await page.waitForURL(/\/sessions\/ses_/)
   return new URL(page.url()).pathname.split('/')[2]
 }

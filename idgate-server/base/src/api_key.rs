@@ -1,4 +1,4 @@
-//! API keys and signing secrets: how they look, how they are made, what is stored of them.
+//! The format, generation and stored form of API keys and signing secrets.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ const TEST: &str = "sk_test_";
 pub const SCOPES: [&str; 4] = ["session:create", "session:read", "audit:read", "api_keys:manage"];
 
 /// A well-formed API key: `sk_live_` or `sk_test_`, 32 random base62 characters, and the CRC-32 of
-/// all of it in six more. Whether anybody owns it, the store knows.
+/// all of it in six more. Only the store knows whether it belongs to a client.
 pub struct ApiKey {
     text: Zeroizing<String>,
     livemode: bool,
@@ -29,7 +29,7 @@ impl ApiKey {
         Ok(Self { text, livemode })
     }
 
-    /// A key from a request; `None` when it cannot be one, without any look-up.
+    /// Parses a key from a request, without a lookup; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let livemode = text.starts_with(LIVE);
         let prefix = if livemode { LIVE } else { TEST };
@@ -37,7 +37,7 @@ impl ApiKey {
             .then(|| Self { text: Zeroizing::new(text.to_owned()), livemode })
     }
 
-    /// The SHA-256 under which the store knows it.
+    /// Its SHA-256, by which the store finds it.
     pub fn digest(&self) -> [u8; 32] {
         checksummed::digest(&self.text)
     }
@@ -52,7 +52,7 @@ impl ApiKey {
         &self.text
     }
 
-    /// Its last four characters: enough to recognise it in a list.
+    /// Its last four characters, to recognize it in a list.
     pub fn hint(&self) -> &str {
         self.text.get(self.text.len().saturating_sub(4)..).unwrap_or("")
     }
@@ -79,7 +79,7 @@ mod tests {
     use crate::entropy::OsEntropy;
 
     #[test]
-    fn the_prefix_says_the_mode() {
+    fn the_prefix_names_the_mode() {
         for livemode in [true, false] {
             let key = ApiKey::generate(livemode, &mut OsEntropy).unwrap();
             let parsed = ApiKey::parse(key.expose()).expect("a generated key parses");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn another_prefix_is_no_key() {
+    fn another_prefix_is_refused() {
         let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
         let other = checksummed::generate("adm_", &mut OsEntropy).unwrap();
         for text in [&key.expose().replace(LIVE, TEST), &*other, "sk_other_", ""] {

@@ -1,16 +1,15 @@
-//! The texts that callers prove themselves with: a prefix, 32 random base62 characters, and the
-//! CRC-32 of all of it in six more, so that scanners recognise them and a mistyped one costs no
-//! look-up.
+//! The format of keys and tokens: a prefix, 32 random base62 characters, and the CRC-32 of all of
+//! it in six more. Scanners can recognize them, and a mistyped one costs no lookup.
 
 use idgate_core::{Entropy, EntropyUnavailable};
 use zeroize::{Zeroize as _, Zeroizing};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// 190 bits: nobody guesses one, so a fast digest is enough to store.
+/// 190 bits cannot be guessed, so a fast digest is enough for storing.
 const RANDOM_LEN: usize = 32;
 const CHECKSUM_LEN: usize = 6;
 
-/// A fresh text with that prefix.
+/// A fresh text with this prefix.
 pub(crate) fn generate(
     prefix: &str,
     entropy: &mut dyn Entropy,
@@ -24,7 +23,7 @@ pub(crate) fn generate(
     Ok(text)
 }
 
-/// Whether `text` could have been made with that prefix.
+/// Whether `text` is well-formed for this prefix.
 pub(crate) fn is_well_formed(prefix: &str, text: &str) -> bool {
     let Some(rest) = text.strip_prefix(prefix) else { return false };
     let Some((random, sum)) = rest.split_at_checked(RANDOM_LEN) else { return false };
@@ -33,7 +32,7 @@ pub(crate) fn is_well_formed(prefix: &str, text: &str) -> bool {
         && signed.is_some_and(|signed| sum == checksum(signed))
 }
 
-/// The SHA-256 under which the store knows it.
+/// Its SHA-256, by which the store finds it.
 pub(crate) fn digest(text: &str) -> [u8; 32] {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
     digest.as_ref().try_into().unwrap_or_default()
@@ -45,7 +44,7 @@ fn push_random(
     count: usize,
     entropy: &mut dyn Entropy,
 ) -> Result<(), EntropyUnavailable> {
-    // The largest multiple of 62 that a byte can count to; bytes above it would favour some digits.
+    // The largest multiple of 62 within a byte; bytes from it upwards would favour some digits.
     const FAIR: u8 = 248;
     let mut bytes = [0u8; 64];
     let mut missing = count;
@@ -87,7 +86,7 @@ mod tests {
 
     const PREFIX: &str = "sk_live_";
 
-    /// A small generator with a fixed seed, so that a failure repeats.
+    /// A small generator with a fixed seed, so that failures are reproducible.
     struct Seeded(u64);
 
     impl Seeded {
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_are_well_formed_and_a_change_at_each_position_is_not() {
+    fn generated_texts_are_well_formed_and_a_change_at_any_position_is_not() {
         let mut seeded = Seeded(7);
         let mut seen = HashSet::new();
         for n in 0..10_000 {
@@ -133,7 +132,7 @@ mod tests {
             format!("{PREFIX}{}", "é".repeat(19)),
             format!("{PREFIX}{}", "€".repeat(100)),
         ];
-        // A right checksum does not make other characters well-formed.
+        // A correct checksum does not make other characters well-formed.
         let odd = format!("{PREFIX}{}", "-".repeat(32));
         bad.push(format!("{odd}{}", checksum(&odd)));
         bad.extend((0..text.len()).map(|len| text[..len].to_owned()));

@@ -1,6 +1,6 @@
 //! The only place that reads a clock.
 
-#![allow(clippy::disallowed_methods)] // here, and nowhere else
+#![allow(clippy::disallowed_methods)] // the only place that may
 
 #[cfg(any(test, feature = "fixtures"))]
 mod virtual_clock;
@@ -18,34 +18,34 @@ use tokio::task::unconstrained;
 #[cfg(any(test, feature = "fixtures"))]
 pub use self::virtual_clock::VirtualClock;
 
-/// Says what time it is, and waits.
+/// Tells the time, and waits.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> UnixMillis;
 
-    /// What the machine's clock says, whether or not it is believed.
+    /// The machine's clock, whether or not it is trusted.
     fn wall(&self) -> UnixMillis {
         self.now()
     }
 
-    /// Whether the machine's clock was set a moment ago, so that nothing should be decided by it.
+    /// Whether the machine's clock was set recently, so that nothing should be decided by it.
     fn is_in_doubt(&self) -> bool {
         false
     }
 
-    /// The time since a moment of this process; setting the clock does not change it.
+    /// The time since some moment of this process; setting the clock does not change it.
     fn steady(&self) -> Duration {
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         BEGAN.elapsed()
     }
 
-    /// Resolves when this time has passed, whatever the clock is set to.
+    /// Resolves after this time, whatever the clock is set to.
     fn sleep(&self, time: Duration) -> Sleep {
         Box::pin(tokio::time::sleep(time))
     }
 }
 
-/// A wait for a time to pass.
+/// A wait for a time span.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// Work took too long.
@@ -53,7 +53,7 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 pub struct Late;
 
 impl dyn Clock + '_ {
-    /// Runs `work` for this time at most.
+    /// Runs `work` for at most this time.
     ///
     /// # Errors
     /// It takes longer.
@@ -64,9 +64,9 @@ impl dyn Clock + '_ {
             if let Poll::Ready(done) = work.as_mut().poll(cx) {
                 return Poll::Ready(Ok(done));
             }
-            // Work that always has something to do is late as well.
+            // Also ends work that never yields.
             let end = end.get_or_insert_with(|| {
-                // The time that its first step takes counts as well.
+                // Includes the time of the first poll.
                 let taken = self.steady().saturating_sub(began);
                 unconstrained(self.sleep(time.saturating_sub(taken)))
             });
@@ -81,41 +81,41 @@ impl dyn Clock + '_ {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    /// A system clock before 1970 reads 1970: everything then counts as not yet valid.
+    /// A system clock before 1970 reads as 1970: everything then counts as not yet valid.
     fn now(&self) -> UnixMillis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         UnixMillis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
-/// The operating system's clock for a gateway that serves: a step of it is noticed and not believed
-/// at once. Until it has stood for ten seconds, time goes on as before and is in doubt; so a clock
-/// that was set wrong and back again expires no session and fails no answer. Slewing, as NTP does it,
-/// is followed.
+/// The operating system's clock for a serving gateway. It does not trust a step of the clock
+/// immediately: until the step has lasted ten seconds, time continues as before and is in doubt. So
+/// a clock that is set wrong and then back expires no session and fails no answer. Slewing, as NTP
+/// does it, is followed.
 #[derive(Debug)]
 pub struct WatchedClock {
     started: Instant,
-    /// The system clock less the time since `started`, in milliseconds.
+    /// The system clock minus the time since `started`, in milliseconds.
     offset: AtomicI64,
     in_doubt: AtomicBool,
     step: Mutex<Option<Step>>,
 }
 
-/// A step that is not believed yet.
+/// A step that is not trusted yet.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     offset: i64,
     noticed_at: i64,
 }
 
-/// A smaller step makes no difference to anything that is compared with the clock.
+/// A smaller step makes no difference to anything that uses the clock.
 const STEP_MS: i64 = 2000;
-/// How long a step must stand.
+/// How long a step must last.
 const SETTLING_MS: i64 = 10_000;
 
 impl WatchedClock {
-    /// Believes what the system clock says now.
-    #[allow(clippy::new_without_default)] // starting is an action
+    /// Trusts the system clock as it is now.
+    #[allow(clippy::new_without_default)] // creating one starts it
     pub fn new() -> Self {
         let started = Instant::now();
         let offset = AtomicI64::new(signed(SystemClock.now().0));
@@ -126,7 +126,8 @@ impl WatchedClock {
         i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// What is believed when the system clock says `wall` between two looks at the steady one.
+    /// The trusted time when the system clock reads `wall` between two readings of the steady
+    /// clock.
     fn believe(&self, before: i64, wall: i64, after: i64) -> i64 {
         let offset = self.offset.load(Ordering::Relaxed);
         let (least, most) = (wall.saturating_sub(after), wall.saturating_sub(before));
@@ -136,7 +137,7 @@ impl WatchedClock {
         if is_near(offset) {
             if self.in_doubt.load(Ordering::Relaxed) {
                 self.end_doubt();
-                tracing::warn!("the system clock is back where it was");
+                tracing::warn!("the system clock was set back to the previous time");
             }
             self.offset.store(offset.clamp(least, most), Ordering::Relaxed);
             return wall;
@@ -148,7 +149,7 @@ impl WatchedClock {
                     *step = None;
                     self.offset.store(least, Ordering::Relaxed);
                     self.in_doubt.store(false, Ordering::Relaxed);
-                    tracing::warn!("the system clock's step is taken for the time");
+                    tracing::warn!("the system clock's new time is trusted now");
                     return wall;
                 }
             }
@@ -158,7 +159,7 @@ impl WatchedClock {
                 let by_ms = least.saturating_sub(offset);
                 tracing::warn!(
                     by_ms,
-                    "the system clock was set; nothing is decided until it stands"
+                    "the system clock was set; nothing is decided until it is stable"
                 );
             }
         }
@@ -192,13 +193,13 @@ fn signed(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
 }
 
-/// Measures elapsed time; steps of the system clock do not disturb it.
+/// Measures elapsed time, unaffected by steps of the system clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Starts now.
-    #[allow(clippy::new_without_default)] // starting is an action
+    #[allow(clippy::new_without_default)] // creating one starts it
     pub fn new() -> Self {
         Self(Instant::now())
     }
@@ -209,8 +210,8 @@ impl Stopwatch {
     }
 }
 
-/// When parts of one piece of work begin and end, in nanoseconds since 1970: as the system clock had it
-/// at the beginning, and steady from there on.
+/// Timestamps of the parts of one piece of work, in nanoseconds since 1970. The start is taken from
+/// the system clock; later times are steady relative to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline {
     began: u64,
@@ -235,11 +236,11 @@ impl Timeline {
     }
 }
 
-/// CPU time of a thread, to tell what it took from one moment to another. Nobody can set it.
+/// A reading of a thread's CPU time, for measuring intervals. It cannot be set.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadCpu(u64);
 
-/// What it costs to read that clock once, which is a call of the system.
+/// The cost of reading that clock once, which is a system call.
 static READING: LazyLock<u64> = LazyLock::new(|| {
     let read = || ThreadCpu::read().0;
     let costs = (0..64).map(|_| {
@@ -250,13 +251,13 @@ static READING: LazyLock<u64> = LazyLock::new(|| {
 });
 
 impl ThreadCpu {
-    /// This thread's, now.
+    /// The current reading for this thread.
     pub fn now() -> Self {
         LazyLock::force(&READING);
         Self::read()
     }
 
-    /// Nanoseconds since `earlier` on the same thread, without the reading itself.
+    /// Nanoseconds since `earlier` on the same thread, minus the cost of reading.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0).saturating_sub(*READING)
     }
@@ -273,31 +274,31 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A moment of this process, to tell what came first; nobody sets it.
+/// A moment of this process, for ordering. Setting the clock does not affect it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Moment(Instant);
 
 impl Moment {
-    /// This one.
+    /// The current moment.
     pub fn now() -> Self {
         Self(Instant::now())
     }
 }
 
-/// Compares the clock with one that nobody sets.
+/// Detects steps of the clock by comparing it with a steady clock.
 #[derive(Debug)]
 pub struct StepWatch(Mutex<(UnixMillis, Stopwatch)>);
 
-/// More than a clock is corrected by without a step, from one look to the next.
+/// More than slewing changes a clock between two observations.
 const COUNTED_MS: u64 = 500;
 
 impl StepWatch {
-    /// Watches from `now` on.
+    /// Starts watching at `now`.
     pub fn new(now: UnixMillis) -> Self {
         Self(Mutex::new((now, Stopwatch::new())))
     }
 
-    /// By how many milliseconds the clock was set since the last look: forward, or, negative, back.
+    /// How far the clock was set since the last observation, in milliseconds; negative is back.
     pub fn observe(&self, now: UnixMillis) -> Option<i64> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let expected = last.0.plus(last.1.elapsed_us() / 1000);
@@ -318,7 +319,7 @@ mod tests {
         assert!(SystemClock.now() > UnixMillis(1_704_067_200_000));
     }
 
-    /// A clock that was right at 0 of the steady one.
+    /// A clock that was right when the steady clock was at 0.
     fn watched() -> WatchedClock {
         let clock = WatchedClock::new();
         clock.offset.store(NOON, Ordering::Relaxed);
@@ -329,7 +330,7 @@ mod tests {
     const HOUR: i64 = 3_600_000;
 
     #[test]
-    fn a_step_of_the_clock_is_not_believed_before_it_has_stood() {
+    fn a_step_of_the_clock_is_not_trusted_until_it_has_lasted() {
         for step in [HOUR, -HOUR, 2 * STEP_MS] {
             let clock = watched();
             assert_eq!(clock.believe(50, NOON + 50, 50), NOON + 50);
@@ -344,18 +345,18 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_leaves_no_trace() {
+    fn a_clock_that_is_set_wrong_and_back_has_no_effect() {
         let clock = watched();
         assert_eq!(clock.believe(100, NOON + HOUR, 100), NOON + 100);
         assert_eq!(clock.believe(9000, NOON + 9000, 9000), NOON + 9000);
         assert!(!clock.in_doubt.load(Ordering::Relaxed));
-        // The next step is doubted for as long as the first.
+        // The next step is in doubt for as long as the first.
         assert_eq!(clock.believe(10_500, NOON + HOUR, 10_500), NOON + 10_500);
         assert!(clock.in_doubt.load(Ordering::Relaxed));
     }
 
     #[test]
-    fn a_second_step_is_doubted_anew() {
+    fn a_second_step_is_in_doubt_again() {
         let clock = watched();
         assert_eq!(clock.believe(0, NOON + HOUR, 0), NOON);
         assert_eq!(clock.believe(8000, NOON + 5 * HOUR, 8000), NOON + 8000);
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn slewing_is_followed_and_a_pause_between_two_looks_is_no_step() {
+    fn slewing_is_followed_and_a_pause_between_readings_is_not_a_step() {
         let clock = watched();
         for minute in 0..1000 {
             let (at, wall) = (minute * 60_000, NOON + minute * 60_030);
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_seen_once_in_its_direction() {
+    fn a_step_is_reported_once_with_its_direction() {
         let start = UnixMillis(1_800_000_000_000);
         let watch = StepWatch::new(start);
         assert_eq!(watch.observe(start.plus(2)), None);
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_late_when_its_time_is_over_and_never_before() {
+    async fn work_is_late_when_its_time_is_over_and_not_before() {
         let clock: &dyn Clock = &SystemClock;
         let before = clock.steady();
         assert_eq!(clock.timeout(Duration::from_secs(3600), async { 1 }).await, Ok(1));
@@ -408,9 +409,9 @@ mod tests {
         assert!(clock.steady() - before >= long);
     }
 
-    /// As `tokio::time::timeout`, it ends work that uses up its budget in every poll.
+    /// Like `tokio::time::timeout`, it also ends work that uses up its budget in every poll.
     #[tokio::test]
-    async fn work_that_never_rests_is_late_as_well() {
+    async fn work_that_never_yields_is_late_as_well() {
         let clock: &dyn Clock = &SystemClock;
         let busy = async {
             loop {

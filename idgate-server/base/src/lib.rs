@@ -1,7 +1,7 @@
-//! Every crate of the gateway uses this one: the clock, entropy, rate limits, spans and metrics, and the forms
-//! of keys and tokens.
+//! The base of all crates of the gateway: clock, entropy, rate limits, spans, metrics, and the
+//! formats of keys and tokens.
 
-#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface: the program is
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // internal crate
 
 pub mod admin_token;
 pub mod api_key;

@@ -1,9 +1,9 @@
-//! Rate limits by the generic cell rate algorithm: one number per limited party says everything
-//! about it, a burst is exact to one request, and there is no window at whose edge two bursts meet.
+//! Rate limits by the generic cell rate algorithm. It needs only one number for each limited party,
+//! bursts are exact to one request, and there is no window at whose edge two bursts can meet.
 //!
-//! Memory is bounded whoever comes: parties are remembered in two generations, and what was not
-//! seen while a whole generation of others came is forgotten. Parties are told apart by 64 bits of a
-//! hash under a key that only this process knows.
+//! Memory is bounded however many parties come. They are remembered in two generations: a party is
+//! forgotten when it was not seen while a whole generation of others came. Parties are
+//! distinguished by 64 bits of a hash, keyed with a secret of this process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
@@ -12,47 +12,47 @@ use std::sync::{Mutex, PoisonError};
 use crate::limits::LIMITED_PARTIES;
 use idgate_core::UnixMillis;
 
-/// `burst` requests at once, and as many again in each `window_secs`.
+/// Allows `burst` requests at the same time, and as many again in each `window_secs`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Policy {
-    /// Its name in headers; limits of different names do not know each other.
+    /// Its name in headers. Policies with different names are independent.
     pub name: &'static str,
-    /// How many may come at once.
+    /// The number of requests that may come at the same time.
     pub burst: u64,
-    /// The time in which a whole burst grows back; `burst` divides it in microseconds.
+    /// The time in which a whole burst is restored; `burst` divides it in microseconds.
     pub window_secs: u64,
-    /// What a party did before is not known here, and counts as all that it may.
+    /// Usage before this time is unknown here, and counts as a full burst.
     pub known_since: UnixMillis,
 }
 
-/// A request too many.
+/// A request beyond the limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Excess {
-    /// The limit that it is about.
+    /// The exceeded limit.
     pub policy: Policy,
-    /// After so many milliseconds, and not before, one request fits again.
+    /// One request is allowed again after this many milliseconds, and not before.
     pub wait_ms: u64,
 }
 
-/// What is left to a party.
+/// A party's remaining allowance.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standing {
-    /// The limit that it is about.
+    /// The limit.
     pub policy: Policy,
-    /// So many requests at once would pass.
+    /// The number of requests that would pass now.
     pub left: u64,
-    /// After so many milliseconds the whole burst would.
+    /// Milliseconds until the whole burst is available.
     pub full_in_ms: u64,
 }
 
-/// What limited parties have used.
+/// The usage of limited parties.
 pub struct RateLimiter {
     hasher: RandomState,
     used: Mutex<Used>,
     generation: usize,
 }
 
-/// When each party will have all of its burst again, in microseconds.
+/// When each party will have its whole burst again, in microseconds.
 #[derive(Default)]
 struct Used {
     young: HashMap<u64, u64>,
@@ -66,12 +66,13 @@ impl Default for RateLimiter {
 }
 
 impl RateLimiter {
-    /// With so many parties in a generation.
+    /// Remembers this many parties in a generation.
     pub fn remembering(generation: usize) -> Self {
         Self { hasher: RandomState::new(), used: Mutex::default(), generation }
     }
 
-    /// Charges one request at `now` to each party under its policy, or to none of them.
+    /// Charges one request at `now` to each party under its policy. If one limit is exceeded,
+    /// charges none of them.
     pub fn charge<P: Hash>(&self, charges: &[(Policy, P)], now: UnixMillis) -> Result<(), Excess> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Vec::with_capacity(charges.len());
@@ -85,7 +86,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// What is left to a party at `now`.
+    /// The remaining allowance of a party at `now`.
     pub fn standing<P: Hash>(&self, policy: Policy, party: P, now: UnixMillis) -> Standing {
         let party = self.hasher.hash_one((policy.name, party));
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,23 +100,23 @@ impl RateLimiter {
 }
 
 impl Policy {
-    /// One that knows of each party whatever it did.
+    /// A policy that knows all past usage.
     pub const fn new(name: &'static str, burst: u64, window_secs: u64) -> Self {
         Self { name, burst, window_secs, known_since: UnixMillis(0) }
     }
 
-    /// The same for so many parties together.
+    /// The policy for this many parties together.
     pub fn times(self, parties: u64) -> Self {
         Self { burst: self.burst.saturating_mul(parties), ..self }
     }
 
-    /// The part of each of so many gateways that share it. What parties did at the others before this one
-    /// came, in `joined`, only they know.
+    /// One gateway's part of a policy that `nodes` gateways share. Usage at the other gateways
+    /// before `joined` is unknown to this one.
     pub fn among(self, nodes: u64, joined: UnixMillis) -> Self {
         let Self { name, burst, window_secs, .. } = self;
         let known_since = joined;
         match burst.checked_div(nodes.max(1)).unwrap_or(burst) {
-            // One request has to pass, and the others take as long as they do together.
+            // One request must pass, so the gateways take correspondingly long for it.
             0 => {
                 let window = window_secs.saturating_mul(nodes);
                 let window_secs = window.div_ceil(burst.max(1));
@@ -125,16 +126,17 @@ impl Policy {
         }
     }
 
-    /// When a party that used it until `full_at` is full again, as seen at `now`; in microseconds.
+    /// When a party that has used the limit until `full_at` is full again, as seen at `now`; in
+    /// microseconds.
     fn full_at(self, full_at: Option<u64>, now: u64) -> u64 {
         let window = self.window_secs.saturating_mul(1_000_000);
         let known = self.known_since.0.saturating_mul(1000).saturating_add(window);
-        // Beyond the latest: the clock was set back, and what was counted before it means nothing.
+        // Later than possible means that the clock was set back, which voids the old count.
         let latest = now.saturating_add(window);
         full_at.or(Some(known)).filter(|at| *at <= latest).unwrap_or(0).max(now)
     }
 
-    /// When a party is full again after one more request at `now`, both in microseconds.
+    /// When a party is full again after one more request at `now`; both in microseconds.
     fn next(self, full_at: Option<u64>, now: u64) -> Result<u64, Excess> {
         let window = self.window_secs.saturating_mul(1_000_000);
         let latest = now.saturating_add(window);
@@ -179,7 +181,7 @@ mod tests {
         limiter.charge(&[(policy, party)], now).is_ok()
     }
 
-    /// How many requests at `now` pass.
+    /// The number of requests that pass at `now`.
     fn burst(limiter: &RateLimiter, policy: Policy, party: u32, now: UnixMillis) -> usize {
         (0..1000).take_while(|_| one(limiter, policy, party, now)).count()
     }
@@ -195,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn the_sustained_rate_is_the_policys() {
+    fn the_sustained_rate_is_that_of_the_policy() {
         let limiter = RateLimiter::default();
         let passed = (0..10_000).filter(|ms| one(&limiter, CREATE, 1, NOW.plus(*ms))).count();
-        // 100 at once, and 25 per second for what is left of ten seconds.
+        // 100 immediately, and 25 per second for the rest of ten seconds.
         assert_eq!(passed, 100 + 249);
     }
 
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn many_parties_together_have_exactly_so_many_times_the_burst() {
+    fn parties_together_have_exactly_the_multiple_of_the_burst() {
         let limiter = RateLimiter::default();
         let peer = policy("peer", 100, 5);
         assert_eq!(burst(&limiter, peer.times(4), 1, NOW), 400);
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_what_would_pass() {
+    fn the_remaining_allowance_is_what_would_pass() {
         let limiter = RateLimiter::default();
         let left = |now| limiter.standing(CREATE, 1, now);
         assert_eq!(left(NOW), Standing { policy: CREATE, left: 100, full_in_ms: 0 });
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn parties_and_policies_do_not_know_each_other() {
+    fn parties_and_policies_are_independent() {
         let limiter = RateLimiter::default();
         assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
         assert_eq!(burst(&limiter, ANSWER, 2, NOW), 6);
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_one_limit_refuses_costs_nothing_under_the_other() {
+    fn a_request_refused_by_one_limit_is_not_charged_to_another() {
         let limiter = RateLimiter::default();
         assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
         for _ in 0..50 {
@@ -259,19 +261,19 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_locks_nobody_out() {
+    fn a_clock_that_is_set_back_blocks_no_party() {
         let limiter = RateLimiter::default();
         assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
         assert_eq!(burst(&limiter, ANSWER, 1, NOW.minus(3_600_000)), 6);
     }
 
     #[test]
-    fn a_million_parties_are_told_apart() {
+    fn a_million_parties_are_distinguished() {
         let limiter = RateLimiter::default();
         for party in 0..1_000_000 {
             assert!(one(&limiter, ANSWER, party, NOW));
         }
-        // The first as well as the last still have exactly what is left of their burst.
+        // All of them, first and last, still have exactly the rest of their burst.
         for party in [0, 1, 499_999, 917_504, 999_999] {
             assert_eq!(burst(&limiter, ANSWER, party, NOW), 5, "{party}");
         }
@@ -291,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn gateways_that_share_a_limit_grant_no_more_than_it_together() {
+    fn gateways_that_share_a_limit_do_not_exceed_it_together() {
         for nodes in 1..=150 {
             let all = policy("shared", 100, 5);
             let part = all.among(nodes, UnixMillis(0));
             assert!(part.burst >= 1, "{nodes}");
-            // Per second, of all together: part.burst * nodes / part.window_secs.
+            // Per second, for all gateways together: part.burst * nodes / part.window_secs.
             assert!(part.burst * nodes * 5 <= 100 * part.window_secs, "{nodes}: {part:?}");
             assert!(nodes > 100 || part.burst * nodes <= 100, "{nodes}");
         }
@@ -305,22 +307,23 @@ mod tests {
         assert_eq!((among(1), among(0)), (alone, alone));
     }
 
-    /// Each has its whole part of what grows, and nothing of a burst that was used elsewhere.
+    /// It gets its whole share of the refill, and nothing of a burst that may have been used
+    /// elsewhere.
     #[test]
-    fn a_gateway_that_comes_to_others_begins_with_nothing_and_grows_as_they_do() {
+    fn a_gateway_that_joins_others_starts_empty_and_refills_like_them() {
         let limiter = RateLimiter::default();
         let part = CREATE.among(4, NOW);
         assert_eq!(limiter.standing(part, 1, NOW).left, 0);
         assert_eq!(burst(&limiter, part, 1, NOW.plus(1500)), 9);
         assert_eq!(burst(&limiter, part, 2, NOW.plus(4000)), 25);
         assert_eq!(burst(&limiter, part, 3, NOW.plus(3_600_000)), 25);
-        // A clock that is set back locks nobody out.
+        // A clock that is set back blocks no party.
         assert_eq!(burst(&limiter, part, 4, NOW.minus(3_600_000)), 25);
     }
 
-    /// However soon after one another they come: at each moment no more than twice the limit was granted.
+    /// However quickly they join, at most twice the limit is granted at any moment.
     #[test]
-    fn gateways_that_come_one_after_another_grant_no_more_than_twice_the_limit() {
+    fn gateways_that_join_one_after_another_grant_at_most_twice_the_limit() {
         for apart_ms in [0, 1, 10, 100, 1000, 3000] {
             let nodes: Vec<RateLimiter> = (0..8).map(|_| RateLimiter::default()).collect();
             let mut granted = 0;

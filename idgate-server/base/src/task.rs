@@ -1,4 +1,4 @@
-//! Tasks, of one kind.
+//! Boxed tasks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,8 +6,8 @@ use std::pin::Pin;
 /// A task, whatever it does.
 pub type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The runtime compiles all that it does with a task once more for each kind, 4 KiB for each of its schedulers. What is
-/// not begun with each request goes through here, and is one kind.
+/// Boxes a task's future. The runtime is compiled once more for each type of future, 4 KiB for each
+/// scheduler; tasks that do not start with each request share this one type.
 pub fn boxed(work: impl Future<Output = ()> + Send + 'static) -> Boxed {
     Box::pin(work)
 }

@@ -1,5 +1,5 @@
-//! Counters for Prometheus. Every label is a word of ours from a short list, or the URL of a trusted list
-//! that the operator gave; none is a client's, a session's or a peer's.
+//! Prometheus metrics. Every label is a fixed word from a short list, or the URL of a trusted list
+//! that the operator configured; no label names a client, session or peer.
 
 mod measures;
 mod register;
@@ -19,7 +19,7 @@ use self::status::OfStatus;
 use self::trust::OfTrust;
 use crate::spans::Counts;
 
-/// Upper bounds of the number of jobs in one commit, which is at most 64.
+/// Upper bounds for the number of writes in one commit, which is at most 64.
 const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 /// The metrics of one gateway.
@@ -59,13 +59,13 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// All counters at 0.
+    /// All metrics at 0.
     ///
     /// # Errors
-    /// A name is taken twice or is not a name: a mistake in this file.
+    /// A name is used twice or is invalid: a bug in this file.
     pub fn new() -> Result<Self, Error> {
         let registry = Registry::new();
-        let build = gauges(&registry, "idgate_build_info", "The version that runs", &["version"])?;
+        let build = gauges(&registry, "idgate_build_info", "The running version", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         let r = &registry;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Telemetry {
             http_seconds: add(
                 r,
                 HistogramVec::new(
-                    seconds("idgate_http_request_seconds", "Time from head to answer"),
+                    seconds("idgate_http_request_seconds", "Time from head to response"),
                     &["route"],
                 )?,
             )?,
@@ -91,7 +91,7 @@ impl Telemetry {
             sessions: counters(
                 r,
                 "idgate_sessions_total",
-                "Sessions made and settled",
+                "Sessions created and settled",
                 &["status", "format", "livemode"],
             )?,
             verify_seconds: add(
@@ -107,14 +107,14 @@ impl Telemetry {
             webhook_attempts: counters(
                 r,
                 "idgate_webhook_attempts_total",
-                "Notifications sent, by what came of it",
+                "Notifications sent, by outcome",
                 &["outcome"],
             )?,
             webhook_queue: gauge(r, "idgate_webhook_queue", "Notifications that wait")?,
             webhook_oldest: gauge(
                 r,
                 "idgate_webhook_oldest_seconds",
-                "How long the oldest of them has waited",
+                "How long the oldest waiting notification has waited",
             )?,
             dead_letters: gauge(r, "idgate_dead_letters", "Notifications that were given up")?,
             ws_streams: gauge(r, "idgate_ws_streams", "Open status streams")?,
@@ -133,7 +133,7 @@ impl Telemetry {
             purge_lag: gauge(
                 r,
                 "idgate_purge_lag_seconds",
-                "How long the result that should have gone first is overdue",
+                "How long the erasure of the oldest due result is overdue",
             )?,
             clock_steps: counters(
                 r,
@@ -141,7 +141,11 @@ impl Telemetry {
                 "How often the clock was set by half a second or more",
                 &["direction"],
             )?,
-            disk_full: gauge(r, "idgate_disk_full", "1: nothing is stored but what erases")?,
+            disk_full: gauge(
+                r,
+                "idgate_disk_full",
+                "1: the disk is full, and only erasures are stored",
+            )?,
             wal_bytes: gauge(r, "idgate_wal_bytes", "Size of the write-ahead logs")?,
             pool: gauges(
                 r,
@@ -157,7 +161,7 @@ impl Telemetry {
             task_restarts: counters(
                 r,
                 "idgate_task_restarts_total",
-                "Tasks beside requests that panicked and were started again",
+                "Background tasks that panicked and were restarted",
                 &["task"],
             )?,
             trust: OfTrust::new(r)?,
@@ -165,36 +169,39 @@ impl Telemetry {
             connections: gauges(
                 r,
                 "idgate_connections",
-                "Open connections: strangers', newcomers' on probation, and those on which a key was good",
+                "Open connections: strangers, newcomers on probation, and those with a valid key",
                 &["kind"],
             )?,
             connections_refused: counters(
                 r,
                 "idgate_connections_refused_total",
-                "Connections that found no place, by what there was none of",
+                "Connections that were refused, by the exhausted limit",
                 &["reason"],
             )?,
             connections_displaced: counters(
                 r,
                 "idgate_connections_displaced_total",
-                "Silent connections that made room for others",
+                "Silent connections that were displaced by others",
                 &["kind"],
             )?,
             used: gauges(
                 r,
                 "idgate_resource_used",
-                "How much is used of what there is only so much of",
+                "Current use of limited resources",
                 &["resource"],
             )?,
-            limits: gauges(r, "idgate_resource_limit", "How much of it there is", &["resource"])?,
+            limits: gauges(r, "idgate_resource_limit", "Limits of these resources", &["resource"])?,
             spans_exported: add(
                 r,
-                IntCounter::new("idgate_spans_exported_total", "Spans that the collector took")?,
+                IntCounter::new(
+                    "idgate_spans_exported_total",
+                    "Spans that the collector accepted",
+                )?,
             )?,
             spans_lost: counters(
                 r,
                 "idgate_spans_dropped_total",
-                "Spans that did not reach the collector of traces, by reason",
+                "Spans that did not reach the collector, by reason",
                 &["reason"],
             )?,
             log_dropped: add(
@@ -205,7 +212,7 @@ impl Telemetry {
         })
     }
 
-    /// A request was answered. `route` is the template of the path.
+    /// Counts an answered request. `route` is the path template.
     pub fn request(&self, route: Option<&'static str>, method: &'static str, status: u16, us: u64) {
         let route = route.unwrap_or("none");
         let text = status.to_string();
@@ -216,13 +223,13 @@ impl Telemetry {
         }
     }
 
-    /// A session was made, or settled.
+    /// Counts a session that was created or settled.
     pub fn session(&self, status: &'static str, format: &'static str, livemode: bool) {
         let livemode = if livemode { "true" } else { "false" };
         self.sessions.with_label_values(&[status, format, livemode]).inc();
     }
 
-    /// An answer was verified, and refused for `code` if there is one.
+    /// Counts a verification; `code` is the reason if the answer was refused.
     pub fn verification(&self, us: u64, code: Option<&'static str>) {
         self.verify_seconds.observe(from_micros(us));
         if let Some(code) = code {
@@ -230,17 +237,17 @@ impl Telemetry {
         }
     }
 
-    /// A notification was sent once; `outcome`: `delivered`, `failed`, or `given_up`.
+    /// Counts a delivery attempt; `outcome`: `delivered`, `failed`, or `given_up`.
     pub fn webhook(&self, outcome: &'static str) {
         self.webhook_attempts.with_label_values(&[outcome]).inc();
     }
 
-    /// So many status streams are open.
+    /// Sets the number of open status streams.
     pub fn streams(&self, count: usize) {
         self.ws_streams.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// So many connections of a kind are open, and so many had to make room since this process began.
+    /// Sets the open connections of a kind, and how many were displaced since this process started.
     pub fn connections(&self, kind: &'static str, open: usize, displaced: usize) {
         let open = i64::try_from(open).unwrap_or(i64::MAX);
         self.connections.with_label_values(&[kind]).set(open);
@@ -249,17 +256,17 @@ impl Telemetry {
         counter.inc_by(displaced.saturating_sub(counter.get()));
     }
 
-    /// A connection found no place; `reason`: `peer`, `all`, `no_key`, or `descriptors`.
+    /// Counts a refused connection; `reason`: `peer`, `all`, `no_key`, or `descriptors`.
     pub fn connection_refused(&self, reason: &'static str) {
         self.connections_refused.with_label_values(&[reason]).inc();
     }
 
-    /// So many log lines were lost since this process began.
+    /// Sets the number of log lines lost since this process started.
     pub fn log_dropped(&self, lines: u64) {
         self.log_dropped.inc_by(lines.saturating_sub(self.log_dropped.get()));
     }
 
-    /// So many spans went where since this process began.
+    /// Sets the counts of spans since this process started.
     pub fn spans(&self, counts: &Counts) {
         let Counts { exported, queue, refused, unreachable } = *counts;
         self.spans_exported.inc_by(exported.saturating_sub(self.spans_exported.get()));
@@ -270,30 +277,30 @@ impl Telemetry {
         }
     }
 
-    /// Counts a step of the clock, by so many milliseconds.
+    /// Counts a step of the clock, by this many milliseconds.
     pub fn clock_step(&self, by_ms: i64) {
         let direction = if by_ms < 0 { "back" } else { "forward" };
         self.clock_steps.with_label_values(&[direction]).inc();
     }
 
-    /// A group of `jobs` was committed.
+    /// Counts a commit of `jobs` writes.
     pub fn commit(&self, us: u64, jobs: usize) {
         self.commit_seconds.observe(from_micros(us));
         self.batch_size.observe(f64::from(u32::try_from(jobs).unwrap_or(u32::MAX)));
     }
 
-    /// How many groups were committed.
+    /// The number of commits.
     #[cfg(any(test, feature = "fixtures"))]
     pub fn commits(&self) -> u64 {
         self.commit_seconds.get_sample_count()
     }
 
-    /// A task beside requests panicked and is started again.
+    /// Counts a background task that panicked and is restarted.
     pub fn task_restarted(&self, task: &'static str) {
         self.task_restarts.with_label_values(&[task]).inc();
     }
 
-    /// What the store holds.
+    /// Sets the gauges of the store.
     pub fn stored(&self, gauges: &Gauges) {
         let whole_seconds = |ms: u64| signed(ms.checked_div(1000).unwrap_or(0));
         self.claims_rows.set(signed(gauges.claims_rows));
@@ -311,13 +318,13 @@ impl Telemetry {
         }
     }
 
-    /// How much of a resource is used now.
+    /// Sets the current use of a resource.
     pub fn resource(&self, name: &'static str, Use { used, limit }: Use) {
         self.used.with_label_values(&[name]).set(signed(used));
         self.limits.with_label_values(&[name]).set(signed(limit));
     }
 
-    /// How the connections to PostgreSQL are used.
+    /// Sets the use of the connections to PostgreSQL.
     pub fn pool(&self, load: PoolLoad) {
         let PoolLoad { busy, idle, waiting, limit } = load;
         self.resource("db_connections", Use::of(busy, limit));
@@ -327,7 +334,7 @@ impl Telemetry {
         }
     }
 
-    /// The text exposition format.
+    /// All metrics in the text exposition format.
     ///
     /// # Errors
     /// A metric cannot be written.
@@ -356,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_show_what_was_counted() {
+    fn the_exposition_has_the_counted_values() {
         let telemetry = Telemetry::new().unwrap();
         telemetry.request(Some("/v1/sessions"), "POST", 201, 700);
         telemetry.request(Some("/v1/sessions"), "POST", 429, 700);

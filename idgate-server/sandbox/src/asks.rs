@@ -1,4 +1,4 @@
-//! The sessions that the console can make, and the trust entries behind them.
+//! The sessions that the console can create, and the trust entries behind them.
 
 use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::samples;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::issuers::PID;
 
-/// A session that the console can make.
+/// A session that the console can create.
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) key: &'static str,
@@ -14,20 +14,20 @@ pub(super) struct Ask {
     format: &'static str,
     issuer_id: &'static str,
     claims: &'static [&'static str],
-    /// The document type, which is its namespace as well, where the trust entry has several.
+    /// The document type (also its namespace), if the trust entry has several.
     kind: Option<&'static str>,
-    /// Whether it asks by the preset for this age.
+    /// The age, if it uses the preset `eu_age`.
     preset_age: Option<u8>,
 }
 
-/// The trust entries that follow the lists.
+/// The trust entry of the trusted lists.
 pub(super) const EU_PID: &str = "eu-pid";
 pub(super) const EU_MDL: &str = "eu-mdl";
 /// The trust entry of European proofs of age.
 pub(super) const EU_AV: &str = "eu-av";
 /// The trust entry of samples that phones hold.
 pub(super) const PHONES: &str = "phones";
-/// The one of membership cards, which are of another type.
+/// The trust entry of membership cards, which have a type of their own.
 pub(super) const PHONE_CARDS: &str = "phone-membership";
 
 pub(super) const ASKS: [Ask; 10] = [
@@ -124,7 +124,7 @@ pub(super) const ASKS: [Ask; 10] = [
 ];
 
 impl Ask {
-    /// The body of `POST /v1/sessions` as a developer sends it, who may copy it to another gateway.
+    /// The body of `POST /v1/sessions` as shown to developers, who may copy it to another gateway.
     pub(super) fn shown(&self, profiles: &[&str]) -> Value {
         let mut request = self.request();
         if let Value::Object(members) = &mut request
@@ -147,12 +147,12 @@ impl Ask {
         }
     }
 
-    /// Whether the gateway makes a session of it `1.0` where it names no profile.
+    /// Whether a session that names no profile becomes `1.0`.
     pub(super) fn implies_1_0(&self) -> bool {
         self.preset_age.is_some()
     }
 
-    /// The same for these claims.
+    /// The body of `POST /v1/sessions` for these claims.
     pub(super) fn asking(&self, claims: &[&str]) -> Value {
         let mut credential =
             json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": claims });

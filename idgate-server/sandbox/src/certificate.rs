@@ -1,6 +1,7 @@
-//! The certificates of the sandbox's own https: made at start, each below a CA of the sandbox. One CA is for this
-//! machine alone. The other is for phones: a person installs it, and its key lies in a developer's folder, so it can sign
-//! for nothing but the machine's own address and name in the network, and for 30 days.
+//! The certificates of the sandbox's own https, made at start below two CAs of the sandbox. One CA
+//! is for this machine alone. The other is for phones: a person installs it, and its key is in a
+//! developer's folder. It can therefore sign only for the machine's own address and name in the
+//! network, and only for 30 days.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -24,12 +25,12 @@ const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 const NAME_CONSTRAINTS: &str = "2.5.29.30";
 const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 const CERTIFICATE_SIGNATURE: u8 = 0b0000_0100;
-/// Of both: a phone keeps what a person forgets to remove, but not for longer.
+/// Lifetime of both CAs: short, because people forget to remove them from phones.
 const AUTHORITY_DAYS: u64 = 30;
-/// A new one is made so long after the last that no certificate outlives it.
+/// A new CA is made this long after the last, so that no certificate outlives its CA.
 const RENEWED_AFTER_DAYS: u64 = 14;
 const DAYS: u64 = 15;
-/// A name that does not exist (RFC 6761 6.4).
+/// A name that cannot exist (RFC 6761 6.4).
 const NO_NAME: &str = "invalid";
 /// Tags of a dNSName and an iPAddress in a GeneralName.
 const DNS_NAME: u8 = 0x82;
@@ -40,7 +41,7 @@ const PERMITTED: u8 = 0xa0;
 /// The names and addresses of a server, and of the CA above it.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The part of the seed from which its key comes, and the name of the CA.
+    /// The key's part of the seed, and the CA's name.
     key: &'static str,
     ca: &'static str,
     names: Vec<String>,
@@ -48,14 +49,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// This machine, for programs that run on it; `name`: what it was called.
+    /// This machine, for programs that run on it; `name` is its host name.
     pub(super) fn of_machine(name: Option<&str>) -> Self {
         let names = ["localhost"].into_iter().chain(name).map(String::from).collect();
         let addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         Self { key: "https", ca: "idgate sandbox CA", names, addresses }
     }
 
-    /// The machine as phones of its network reach it.
+    /// The machine as phones on its network reach it.
     pub(super) fn of_network(address: IpAddr, name: Option<&str>) -> Self {
         Self {
             key: "https for phones",
@@ -66,7 +67,8 @@ impl Place {
     }
 }
 
-/// The CA, which may sign for exactly this place: for a seed the same one, until it is renewed or is to be for another.
+/// The CA for exactly this place. The same seed gives the same CA, until it is renewed or the place
+/// changes.
 pub(super) fn authority(seed: &str, made_at: u64, place: &Place, now_ms: u64) -> Identity {
     let key = SigningKey::from_seed(Curve::P256, format!("{seed} {}", place.key));
     let renewed_after = RENEWED_AFTER_DAYS.saturating_mul(DAY_MS);
@@ -74,7 +76,7 @@ pub(super) fn authority(seed: &str, made_at: u64, place: &Place, now_ms: u64) ->
     let begins = now_ms.min(made_at).saturating_add(age.saturating_sub(age % renewed_after));
     let name = Name::new("UT", place.ca);
     let constraints = constraints(place);
-    // Of one issuer no two certificates have the same.
+    // The serial number must be unique for an issuer.
     let own = [&*key.public_sec1(), &constraints, &begins.to_be_bytes()].concat();
     let serial = HashAlg::Sha256.hash(&own).into_iter().take(16).collect();
     CertificateBuilder::new(name.clone(), name, &key, begins, AUTHORITY_DAYS)
@@ -87,7 +89,7 @@ pub(super) fn authority(seed: &str, made_at: u64, place: &Place, now_ms: u64) ->
         .self_sign(&key)
 }
 
-/// As people compare it.
+/// The SHA-256 fingerprint, in the form that people compare.
 pub(super) fn fingerprint(der: &[u8]) -> String {
     let bytes = HashAlg::Sha256.hash(der);
     bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
@@ -96,7 +98,7 @@ pub(super) fn fingerprint(der: &[u8]) -> String {
 /// The value of nameConstraints (RFC 5280 4.2.1.10).
 fn constraints(place: &Place) -> Vec<u8> {
     let names = place.names.iter().map(|name| der::tlv(DNS_NAME, &[name.as_bytes()]));
-    // A kind of name without a constraint would be free.
+    // A name type without a constraint would be unrestricted.
     let no_name = place.names.is_empty().then(|| der::tlv(DNS_NAME, &[NO_NAME.as_bytes()]));
     let addresses = place.addresses.iter().map(|address| match address {
         IpAddr::V4(address) => der::tlv(IP_ADDRESS, &[&address.octets(), &[0xff; 4]]),
@@ -107,7 +109,7 @@ fn constraints(place: &Place) -> Vec<u8> {
     der::sequence(&[&der::tlv(PERMITTED, &[&subtrees])])
 }
 
-/// Speaks TLS with a certificate for the place.
+/// TLS with a certificate for the place.
 ///
 /// # Errors
 /// A key cannot be made or used.
@@ -125,7 +127,7 @@ pub(super) fn acceptor(
         .under(authority)
         .with(|leaf| leaf.not_after_ms = leaf.not_after_ms.min(authority.builder.not_after_ms))
         .sign(&authority.key);
-    let cannot = |error: &dyn std::fmt::Display| format!("https cannot be set up: {error}");
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot set up https: {error}");
     let private = PrivateKeyDer::from_pem_slice(key.private_pem().as_bytes());
     let private = private.map_err(|error| cannot(&error))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -155,7 +157,7 @@ mod tests {
     const MADE_AT: u64 = 1_790_000_000_000;
 
     #[test]
-    fn the_authority_is_the_same_until_it_is_renewed_or_is_for_others() {
+    fn the_ca_stays_the_same_until_it_is_renewed_or_its_place_changes() {
         let of = |name: Option<&str>, days: u64| {
             let place = Place::of_machine(name);
             authority("a seed", MADE_AT, &place, MADE_AT.saturating_add(days * DAY_MS))
@@ -164,17 +166,20 @@ mod tests {
         assert_eq!(first.der, of(None, RENEWED_AFTER_DAYS - 1).der);
         for other in [of(None, RENEWED_AFTER_DAYS), of(Some("laptop.example"), 0)] {
             assert_ne!(fingerprint(&first.der), fingerprint(&other.der));
-            assert_ne!(first.builder.serial, other.builder.serial, "one issuer, one number each");
+            assert_ne!(
+                first.builder.serial, other.builder.serial,
+                "serial numbers are unique for an issuer"
+            );
             assert_eq!(first.builder.spki, other.builder.spki);
         }
-        // No certificate of the last day before it is renewed outlives it.
+        // A certificate from the last day before the renewal does not outlive the CA.
         let last = MADE_AT + RENEWED_AFTER_DAYS * DAY_MS + DAYS * DAY_MS;
         assert!(last <= first.builder.not_after_ms);
         assert!(first.builder.not_after_ms - first.builder.not_before_ms <= 30 * DAY_MS);
     }
 
     #[test]
-    fn what_a_phone_installs_has_another_key_than_the_machines_own() {
+    fn the_ca_for_phones_and_the_ca_of_the_machine_have_different_keys() {
         let address = IpAddr::from([192, 168, 0, 7]);
         let of = |place: &Place| authority("a seed", MADE_AT, place, MADE_AT).builder.spki;
         let phones = Place::of_network(address, None);
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_still_gives_an_authority_for_today() {
+    fn a_clock_that_was_set_back_still_gives_a_ca_that_is_valid_today() {
         let now = MADE_AT - 500 * DAY_MS;
         let ca = authority("a seed", MADE_AT, &Place::of_machine(None), now).builder;
         assert!(ca.not_before_ms < now && now < ca.not_after_ms);

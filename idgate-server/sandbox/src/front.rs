@@ -1,5 +1,6 @@
-//! The sandbox's own https: what the issuers publish, for trust stores that want lists by URL, and
-//! everything else from the gateway behind it, for phones. The page that answers sessions is not behind it.
+//! The sandbox's own https. It serves what the issuers publish, for trust stores that fetch lists
+//! by URL, and forwards everything else to the gateway, for phones. The console that answers
+//! sessions is not reachable here.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::serving::{Sent, sentence};
 use super::state::State;
 use idgate_base::task::boxed;
 
-/// Of one connection alone, as is what `Connection` names (RFC 9110 7.6.1).
+/// Headers of a single connection, as are those that `Connection` names (RFC 9110 7.6.1).
 const OF_A_CONNECTION: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -33,7 +34,7 @@ const OF_A_CONNECTION: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// Answers a request over https, with what is published or by the gateway.
+/// Answers a request over https, from the published files or through the gateway.
 pub(super) async fn handle(
     state: Arc<State>,
     gateway: SocketAddr,
@@ -56,7 +57,7 @@ async fn pass_on(
         return Ok(sentence(StatusCode::BAD_GATEWAY, "the gateway does not answer"));
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // Ends with the answer's body.
+    // This task ends with the response body.
     tokio::spawn(boxed(async move { drop(connection.await) }));
     leave_out(request.headers_mut());
     leave_out_origins(request.headers_mut());
@@ -76,8 +77,8 @@ fn leave_out(headers: &mut HeaderMap) {
     }
 }
 
-/// What a proxy says about whom it passes on, said by who is none: a gateway that trusts proxies on loopback
-/// would believe it.
+/// Removes forwarding headers, because the client is not a proxy: a gateway that trusts proxies on
+/// loopback would believe them.
 fn leave_out_origins(headers: &mut HeaderMap) {
     let is_such = |name: &HeaderName| {
         *name == FORWARDED || *name == "x-real-ip" || name.as_str().starts_with("x-forwarded-")
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_one_connection_stays_on_it() {
+    fn hop_by_hop_headers_are_not_forwarded() {
         let headers = [
             ("connection", "close, X-One"),
             ("connection", " x-two ,no name"),
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_says_for_whom_the_request_is_passed_on() {
+    fn forwarding_headers_of_clients_are_removed() {
         let headers = [
             ("forwarded", "for=192.0.2.1"),
             ("x-forwarded-for", "192.0.2.1"),

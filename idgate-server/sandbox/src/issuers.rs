@@ -1,5 +1,5 @@
-//! The sample issuers: two providers of identities and driving licences, and what their holder's wallet
-//! has of each. Nobody but a sandbox trusts them.
+//! The sample issuers: two providers of identities and driving licences, and their credentials in
+//! the holder's wallet. Only a sandbox trusts them.
 
 use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::issuer::CredentialBuilder;
@@ -15,39 +15,39 @@ use idgate_testkit::x509::{
 
 /// The document type, and the namespace, of identities as mdoc.
 pub(crate) const PID: &str = "eu.europa.ec.eudi.pid.1";
-/// Where a good and where a revoked credential stand in a status list.
+/// Indexes of a valid and of a revoked credential in a status list.
 const GOOD: u64 = 1;
 pub(super) const REVOKED: u64 = 2;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-/// How a credential is.
+/// The condition of a credential.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Condition {
-    /// As it should be.
+    /// Valid.
     Good,
-    /// Signed by somebody who is not its issuer.
+    /// Signed by someone other than its issuer.
     Forged,
-    /// Over.
+    /// Expired.
     Expired,
-    /// Withdrawn by its issuer.
+    /// Revoked by its issuer.
     Revoked,
 }
 
-/// Who a sample issuer is.
+/// The identity of a sample issuer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Who {
-    /// In addresses and commands.
+    /// Its name in addresses and commands.
     pub(super) key: &'static str,
-    /// For people.
+    /// Its name for people.
     pub(super) name: &'static str,
-    /// The registration identifier of lists.
+    /// Its registration identifier in trusted lists.
     pub(super) identifier: &'static str,
     pub(super) country: &'static str,
     /// `iss` of its SD-JWT VCs.
     pub(super) iss: &'static str,
 }
 
-/// The providers of every sandbox. The first one is trusted by its key and its root, and both stand in
+/// The providers of every sandbox. The first one is trusted by its key and its root; both are on
 /// the trusted lists.
 pub(super) const PROVIDERS: [Who; 2] = [
     Who {
@@ -72,25 +72,25 @@ pub(crate) struct Provider {
     pub(super) is: Who,
     /// Signs SD-JWT VCs.
     pub(super) key: SigningKey,
-    /// Trust this one for mdocs, and for SD-JWT VCs by certificate.
+    /// The trust anchor for mdocs, and for SD-JWT VCs under a certificate.
     pub(super) root: Identity,
-    /// The certificate of what signs mdocs, in a sandbox the same key.
+    /// The document signer's certificate; in a sandbox for the same key.
     pub(super) signer: Identity,
-    /// The key that its credentials are bound to.
+    /// The holder key to which its credentials are bound.
     holder: SigningKey,
-    /// Signs what phones receive.
+    /// Signs the credentials that phones receive.
     phones: SigningKey,
-    /// Where its status lists and its CRL are; `None`: it publishes none.
+    /// Where its status lists and CRL are; `None` if it publishes none.
     lists: Option<String>,
 }
 
 impl Provider {
-    /// The providers of the sandbox of this seed, whose lists are at `lists`.
+    /// The providers for a seed; their status lists are below `lists`.
     pub(super) fn all(seed: &str, made_at: u64, lists: &str) -> [Self; 2] {
         PROVIDERS.map(|is| Self::of(is, seed, made_at, lists))
     }
 
-    /// The one that `idgate demo` trusts, whose keys everybody knows.
+    /// The provider that `idgate demo` trusts. Its keys are public.
     pub(super) fn of_demo(now_ms: u64) -> Self {
         let [is, _] = PROVIDERS;
         let sample = samples::issue_mdl(now_ms);
@@ -110,7 +110,8 @@ impl Provider {
             |what: &str| SigningKey::from_seed(Curve::P256, format!("{seed} {} {what}", is.key));
         let lists = format!("{lists}/issuers/{}", is.key);
         let points = distribution_points(&[&format!("{lists}/crl")]);
-        // Not the keys of roots from before they had the mark: those must verify nothing any more.
+        // Keys from before the roots were marked must not verify anything any more, so these have
+        // other names.
         let (root_key, signer_key) = (key("marked root"), key("marked signer").with_kid(is.key));
         let root = CertificateBuilder::iaca_root(named(is, "root"), &root_key, made_at)
             .set(CRL_DISTRIBUTION_POINTS, false, points.clone())
@@ -125,22 +126,23 @@ impl Provider {
         Self { is, key: signer_key, root, signer, holder, phones, lists: Some(lists) }
     }
 
-    /// The key that signs what phones receive, always under a certificate.
+    /// The key that signs the credentials for phones, always under a certificate.
     pub(super) fn phone_key(&self) -> SigningKey {
         self.phones.clone()
     }
 
-    /// Whether it can say that a credential is revoked.
+    /// Whether it publishes status lists, so that its credentials can be revoked.
     pub(super) const fn publishes_status(&self) -> bool {
         self.lists.is_some()
     }
 
-    /// Where the status list of credentials of this form is.
+    /// The URL of the status list for this credential format.
     pub(super) fn status_uri(&self, form: &str) -> String {
         format!("{}/status.{form}", self.lists.as_deref().unwrap_or_default())
     }
 
-    /// The holder's credentials of it: an identity in both formats, a driving licence and a proof of age.
+    /// The holder's credentials from this provider: an identity in both formats, a driving licence
+    /// and a proof of age.
     pub(super) fn wallet(&self, condition: Condition, now_ms: u64) -> Wallet {
         let wallet = Wallet::new(self.holder.clone());
         let identity = self.identity(condition, now_ms);
@@ -172,7 +174,7 @@ impl Provider {
         condition: Condition,
         now_ms: u64,
     ) -> Document {
-        // An hour ago, so that it can be over by now.
+        // An hour ago, so that it can have expired by now.
         let signed_at = now_ms.saturating_sub(HOUR_MS);
         let chain = [self.signer.der.clone()];
         let key = &self.signer.key;
@@ -219,12 +221,12 @@ fn place(condition: Condition) -> u64 {
     if condition == Condition::Revoked { REVOKED } else { GOOD }
 }
 
-/// Nothing but ages (AV profile annex A.4).
+/// Age elements only (AV profile annex A.4).
 pub(crate) fn ages() -> Vec<(&'static str, Cbor)> {
     ["age_over_16", "age_over_18", "age_over_21"].map(|name| (name, true.into())).into()
 }
 
-/// Erika Mustermann as an mdoc has her.
+/// Erika Mustermann as mdoc elements.
 fn person() -> Vec<(&'static str, Cbor)> {
     vec![
         ("family_name", "Mustermann".into()),

@@ -1,5 +1,5 @@
-//! What a sandbox keeps beside its database: it is the same one when it starts again, and `idgate sandbox
-//! wallet` finds it and issues what it issues.
+//! The file that a sandbox keeps with its database. It lets a sandbox start again unchanged, and
+//! lets `idgate sandbox wallet` find it and use its issuers.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write as _;
@@ -12,32 +12,32 @@ use serde::{Deserialize, Serialize};
 
 use idgate_store::SANDBOX_FILE as FILE;
 
-/// What the folder of a sandbox that goes away with it begins with.
+/// Prefix of temporary sandbox folders.
 pub(super) const PREFIX: &str = "idgate-sandbox-";
-/// What it is written as before it is whole.
+/// The file's name until it is complete.
 const NEW: &str = "sandbox.json.new";
 
-/// The file that makes a folder a sandbox's.
+/// The file that marks a folder as a sandbox's.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Kept {
-    /// Every key of the sample issuers comes from it.
+    /// All keys of the sample issuers are derived from it.
     pub(super) seed: String,
     /// When their certificates were made, in milliseconds.
     pub(super) made_at: u64,
     pub(super) client_id: String,
     pub(super) api_key: String,
     pub(super) signing_secret: String,
-    /// Whether its keys were shown.
+    /// Whether the client's keys were shown.
     pub(super) shown: bool,
     /// The number of the last trusted list of each kind.
     pub(super) sequence: u64,
-    /// Where the sandbox itself last had its tenant notified.
+    /// The webhook URL that the sandbox itself last set.
     #[serde(default)]
     pub(super) receiver: Option<String>,
-    /// Where it runs, while it does.
+    /// Where it runs; `None` while it does not.
     pub(super) running: Option<Running>,
-    /// Whether its issuers' roots have the mark of samples. Those of a folder from before have not.
+    /// Whether its issuers' roots have the marker of samples. Folders from older versions do not.
     #[serde(default)]
     pub(super) marked: bool,
 }
@@ -46,19 +46,19 @@ pub(super) struct Kept {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Running {
-    /// Where links lead.
+    /// The base URL of links.
     pub(super) base_url: String,
-    /// Where the gateway listens.
+    /// The address on which the gateway listens.
     pub(super) gateway: SocketAddr,
-    /// Where status lists and CRLs are.
+    /// The base URL of status lists and CRLs.
     pub(super) lists: String,
 }
 
 impl Kept {
-    /// Of a new sandbox; the client is not made yet.
+    /// The data of a new sandbox, still without a client.
     ///
     /// # Errors
-    /// There are no random bytes.
+    /// The system has no random bytes.
     pub(super) fn fresh(now: UnixMillis) -> Result<Self, String> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;
@@ -77,11 +77,11 @@ impl Kept {
         })
     }
 
-    /// What `folder` keeps. One that is empty, or not there, becomes a sandbox's before anything else is
-    /// put into it, so that a start that fails half-way can be made again.
+    /// The data that `folder` keeps. An empty or missing folder is marked as a sandbox's before
+    /// anything else is put into it, so that a start that fails half-way can be repeated.
     ///
     /// # Errors
-    /// The folder is somebody else's, or cannot be used.
+    /// The folder belongs to something else, or cannot be used.
     pub(super) fn of(folder: &Path, now: UnixMillis) -> Result<Self, String> {
         if let Some(kept) = Self::read(folder)? {
             return Ok(kept);
@@ -89,12 +89,13 @@ impl Kept {
         let cannot = |error: std::io::Error| format!("{}: {error}", folder.display());
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
         for entry in fs::read_dir(folder).map_err(cannot)? {
-            // The keys of the sample issuers lie beside the data: nobody else's tenants may trust them.
+            // The keys of the sample issuers are stored with the data, so other tenants must not
+            // come to trust them.
             if entry.map_err(cannot)?.file_name() != NEW {
                 return Err(format!(
-                    "{} is a gateway's data directory or holds something else, and is not a sandbox's, \
-                     which trusts issuers that vouch for nobody; choose a new directory, or leave \
-                     --data-dir away",
+                    "{} is not the folder of a sandbox: it is a gateway's data directory or holds \
+                     something else, and a sandbox trusts sample issuers; choose a new directory, \
+                     or omit --data-dir",
                     folder.display()
                 ));
             }
@@ -104,7 +105,7 @@ impl Kept {
         Ok(kept)
     }
 
-    /// What `folder` keeps; `None`: it is not a sandbox's.
+    /// The data that `folder` keeps; `None` if it is not a sandbox's.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -118,7 +119,7 @@ impl Kept {
         kept.map(Some).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Puts it into `folder`, for its owner alone, all of it or nothing.
+    /// Writes the file into `folder` atomically, readable by its owner only.
     ///
     /// # Errors
     /// It cannot be written.
@@ -128,7 +129,7 @@ impl Kept {
     }
 }
 
-/// Puts a file into `folder`, for its owner alone, all of it or nothing.
+/// Writes a file into `folder` atomically, readable by its owner only.
 ///
 /// # Errors
 /// It cannot be written.
@@ -145,8 +146,8 @@ pub(super) fn write_private(folder: &Path, name: &str, text: &[u8]) -> Result<()
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The sandbox whose gateway is reached at `base_url` or `gateway`, else the only one that runs; the one
-/// in `named`, if a folder is named. `None`: there is none, or there are several.
+/// The running sandbox whose gateway is at `base_url` or `gateway`, or else the only one that runs.
+/// If `named` is given, the one in that folder. `None` if there is none, or if there are several.
 ///
 /// # Errors
 /// The named folder is not a sandbox's.
@@ -157,7 +158,7 @@ pub(super) fn find(
     if let Some(folder) = named {
         let kept = Kept::read(folder)?;
         let running = kept.and_then(|kept| kept.running.clone().map(|running| (kept, running)));
-        let none = || format!("{}: no sandbox runs on this folder", folder.display());
+        let none = || format!("{}: no sandbox runs in this folder", folder.display());
         return running.map(Some).ok_or_else(none);
     }
     let mut found: Vec<(Kept, Running)> = folders().into_iter().filter_map(running_in).collect();
@@ -170,10 +171,10 @@ pub(super) fn find(
     }
 }
 
-/// The folder of the sandbox that runs, for commands that name no store; `None`: none runs.
+/// The folder of the running sandbox, for commands that name no store; `None` if none runs.
 ///
 /// # Errors
-/// Two run; the text names them.
+/// Several run; the text names them.
 pub fn running_folder() -> Result<Option<PathBuf>, String> {
     let mut running: Vec<PathBuf> =
         folders().into_iter().filter(|folder| running_in(folder.clone()).is_some()).collect();
@@ -184,7 +185,7 @@ pub fn running_folder() -> Result<Option<PathBuf>, String> {
         several => {
             let named: Vec<_> = several.iter().map(|one| one.display().to_string()).collect();
             Err(format!(
-                "several sandboxes run, in {}; name one with --data-dir",
+                "several sandboxes are running, in {}; choose one with --data-dir",
                 named.join(" and ")
             ))
         }
@@ -194,12 +195,12 @@ pub fn running_folder() -> Result<Option<PathBuf>, String> {
 fn running_in(folder: PathBuf) -> Option<(Kept, Running)> {
     let kept = Kept::read(&folder).ok().flatten()?;
     let running = kept.running.clone()?;
-    // A sandbox that was killed leaves its folder.
+    // A killed sandbox leaves its folder behind, so check that the gateway listens.
     let listens = std::net::TcpStream::connect(running.gateway).is_ok();
     listens.then_some((kept, running))
 }
 
-/// The folders of sandboxes that are this user's: anybody may make one of that name.
+/// The sandbox folders that belong to this user: anyone can create a folder with such a name.
 fn folders() -> Vec<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_for_its_owner_alone_and_comes_back_as_it_was() {
+    fn the_file_is_private_to_its_owner_and_reads_back_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Kept::read(folder.path()).unwrap().is_none());
         let mut kept = Kept::fresh(UnixMillis(7)).unwrap();

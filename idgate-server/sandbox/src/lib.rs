@@ -1,7 +1,7 @@
-//! `idgate sandbox`: a gateway for developing against, with sample issuers, a wallet to press buttons of,
-//! and a receiver of webhooks. Nothing of it is for production, and it does not start there.
+//! `idgate sandbox`: a gateway to develop against, with sample issuers, a wallet with buttons, and
+//! a webhook receiver. It is not for production and does not start there.
 
-#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface: the program is
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // internal crate
 
 mod asks;
 mod certificate;
@@ -50,7 +50,7 @@ use idgate_server::log;
 use idgate_server::stdio;
 use idgate_store::SANDBOX_FILE;
 
-/// Runs the sandbox, or its wallet, with the settings that were `said`.
+/// Runs the sandbox, its wallet or an offer, with the settings in `said`.
 pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
     if let Some(command) = &options.command {
         if options.are_given() {
@@ -78,8 +78,8 @@ fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Fai
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let folder = Folder::new(said, PREFIX)?;
     if folder.is_thrown_away() && plan.names_folder() {
-        let note = "note: IDGATE_DATA_DIR is for gateways in earnest and not used here; --data-dir names a folder \
-                    for the sandbox\n";
+        let note = "note: a sandbox does not use IDGATE_DATA_DIR, which is for real gateways; choose its folder \
+                    with --data-dir\n";
         stdio::to_stderr(note.to_owned());
     }
     runtime.block_on(async {
@@ -89,7 +89,8 @@ fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Fai
             () = ending.told() => return Ok(()),
         };
         let told = if json { stage.object() } else { stage.words(&folder) };
-        // Before they are, so that nobody who ends it at once sees them twice.
+        // Record this first, so that stopping the sandbox right away cannot show them a second
+        // time.
         stage.keys_are_shown()?;
         stdio::to_stdout(told);
         ending.told().await;
@@ -99,7 +100,7 @@ fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Fai
 }
 
 impl Stage {
-    /// What it is, for programs.
+    /// The description as JSON, for programs.
     fn object(&self) -> String {
         let state = &self.state;
         let [pid, mdl] = LISTS.map(|(_, path)| format!("{}{path}", state.https));
@@ -126,17 +127,17 @@ impl Stage {
         format!("{object}\n")
     }
 
-    /// The same for people.
+    /// The description for people.
     fn words(&self, folder: &Folder) -> String {
         let state = &self.state;
         let kept = lock(&state.kept).1.clone();
         let keys = match self.is_new {
             true => format!(
-                "  api_key         {}\n  signing_secret  {}\n\nThe keys are shown this once.",
+                "  api_key         {}\n  signing_secret  {}\n\nThese keys are not shown again.",
                 kept.api_key, kept.signing_secret
             ),
             false => format!(
-                "\nIts keys were shown when the sandbox was made; API_KEY is `api_key` in {}.",
+                "\nThe keys were shown at the first start; API_KEY is `api_key` in {}.",
                 Path::new(folder.text()).join(SANDBOX_FILE).display()
             ),
         };
@@ -144,18 +145,18 @@ impl Stage {
             Some(ca) => format!("  CA for phones   SHA-256 {}\n", fingerprint(&ca.der)),
             None => String::new(),
         };
-        // In double quotes, where a shell puts in what a variable holds.
+        // In double quotes, because the shell must expand the variable.
         let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
         let [ask, ..] = &asks::ASKS;
         let ends = match folder.is_thrown_away() {
-            true => "everything goes away with Ctrl-C; --data-dir keeps it",
-            false => "the folder stays",
+            true => "deleted on Ctrl-C; --data-dir keeps it",
+            false => "kept",
         };
         format!(
-            "A sandbox: for development only, and its issuers vouch for nobody.\n\n  \
+            "A sandbox, for development only. Its issuers are samples; nothing they attest is real.\n\n  \
              gateway         {}\n  page            {}/\n  https           {}\n  its CA          SHA-256 {}\n{phone_ca}  \
              folder          {} ({ends})\n  client_id       {}\n{keys}\n\n\
-             Ask for something, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
+             Create a session, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
              -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
              Answer it on the page, with a phone (--lan), or from a shell:\n\n  \
              idgate sandbox wallet 'openid4vp://…' --do accept\n\n\

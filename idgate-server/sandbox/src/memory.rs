@@ -1,5 +1,6 @@
-//! The console's memory of sessions. It keeps requests, and for 15 minutes the answers of the sandbox's wallet, the results
-//! that its test client read, and the reports on answers that were accepted. No store has any of it.
+//! The console's memory of sessions. It holds requests, and for 15 minutes the answers of the
+//! sandbox's wallet, the results that its test client read, and the reports on accepted answers. No
+//! store has any of this.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,7 @@ use crate::limits::{
     MAX_REMEMBERED_ANSWERS, MAX_REMEMBERED_CHARS, MAX_REMEMBERED_SESSIONS, REMEMBERED_MS,
 };
 
-/// The sessions that the console heard of, the newest first.
+/// The sessions that the console knows, newest first.
 pub(super) struct Memory {
     clock: Arc<dyn Clock>,
     sessions: Mutex<VecDeque<Remembered>>,
@@ -23,33 +24,33 @@ pub(super) struct Memory {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remembered {
     pub(super) id: String,
-    /// `None`: another run of the sandbox made it.
+    /// The request; `None` if another run of the sandbox made the session.
     pub(super) asked: Option<Asked>,
-    /// The report on an answer that was accepted, as JSON.
+    /// The report on an accepted answer, as JSON.
     pub(super) report: Option<Kept>,
     /// The result that the test client read, as JSON.
     pub(super) read: Option<Kept>,
-    /// Whether the test client ever read one.
+    /// Whether the test client has read a result.
     pub(super) was_read: bool,
-    /// The session was deleted: nothing about it is remembered any more.
+    /// The session was deleted: nothing about it may be remembered any more.
     is_deleted: bool,
-    /// The answers of the sandbox's wallet, the newest first.
+    /// The answers of the sandbox's wallet, newest first.
     pub(super) answers: Vec<Answer>,
 }
 
 impl Remembered {
-    /// The answer of the sandbox's wallet that the gateway judged.
+    /// The sandbox wallet's answer that the gateway evaluated.
     pub(super) fn settling_answer(&self) -> Option<&Answer> {
         self.answers.iter().rev().find(|answer| answer.was_judged())
     }
 }
 
-/// A request to a wallet. Of claims it has what the tenant's filters name.
+/// A request to a wallet. It contains claims only as values of the tenant's filters.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     /// The body of `POST /v1/sessions`.
     pub(super) body: String,
-    /// The query; `None`: a draft asks otherwise.
+    /// The DCQL query; `None` for drafts.
     pub(super) dcql: Option<String>,
     pub(super) profile: Profile,
     pub(super) by_reference: bool,
@@ -70,7 +71,7 @@ pub(super) struct AskedCredential {
     pub(super) claims: Vec<String>,
 }
 
-/// A text that may hold claims, and the time from which on it is kept.
+/// A text that may hold claims, and the time when it was stored.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) at: UnixMillis,
@@ -81,18 +82,18 @@ pub(super) struct Kept {
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) at: UnixMillis,
-    /// The name of the deed.
+    /// The name of the action.
     pub(super) deed: &'static str,
-    /// Whose credentials it showed.
+    /// The provider whose credentials it showed.
     pub(super) from: &'static str,
     /// The gateway's reply: its status and its body.
     pub(super) said: String,
-    /// The parameters before they were encrypted, as JSON; `None`: they are forgotten.
+    /// The parameters before encryption, as JSON; `None` once they are forgotten.
     pub(super) sent: Option<String>,
 }
 
 impl Answer {
-    /// Whether the gateway judged it: the session was open, and the gateway had time for it.
+    /// Whether the gateway evaluated it: the session was open, and the gateway had capacity.
     fn was_judged(&self) -> bool {
         !["409", "429", "5"].iter().any(|status| self.said.starts_with(status))
     }
@@ -103,7 +104,7 @@ impl Memory {
         Self { clock, sessions: Mutex::default() }
     }
 
-    /// The memory of a session; it is empty where the session is unknown.
+    /// The memory of a session; empty if the session is unknown.
     pub(super) fn of(&self, id: &str) -> Remembered {
         let found = self.sessions().iter().find(|one| one.id == id).cloned();
         found.unwrap_or_else(|| Remembered { id: id.to_owned(), ..Remembered::default() })
@@ -134,13 +135,13 @@ impl Memory {
         self.change(id, |one| (one.read, one.was_read) = (Some(kept), true));
     }
 
-    /// The session is gone. Later results of requests in flight change nothing.
+    /// The session was deleted. Results that arrive later change nothing.
     pub(super) fn forget(&self, id: &str) {
         let gone = || Remembered { id: id.to_owned(), is_deleted: true, ..Remembered::default() };
         self.change(id, |one| *one = gone());
     }
 
-    /// Forgets texts that it has kept for 15 minutes.
+    /// Drops texts older than 15 minutes.
     pub(super) fn forget_old(&self) {
         drop(self.sessions());
     }
@@ -163,9 +164,9 @@ impl Memory {
         sessions.push_front(new);
     }
 
-    /// All sessions, without the texts that are too old.
+    /// All sessions, without texts that are too old.
     fn sessions(&self) -> MutexGuard<'_, VecDeque<Remembered>> {
-        // A panic elsewhere leaves everything whole: each change is one assignment.
+        // A panic elsewhere cannot leave partial data: each change is one assignment.
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
         let is_over = |at: UnixMillis| now.since(at) >= REMEMBERED_MS;
@@ -224,7 +225,7 @@ impl Asked {
     }
 }
 
-/// A reply may be very long.
+/// Cuts a reply, which may be very long.
 fn shortened(mut said: String) -> String {
     if let Some((end, _)) = said.char_indices().nth(MAX_REMEMBERED_CHARS) {
         said.truncate(end);
@@ -241,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that moves only when told to.
+    /// A clock that moves only when a test moves it.
     #[derive(Default)]
     struct StillClock(AtomicU64);
 
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hold_claims_is_forgotten_after_15_minutes() {
+    fn texts_that_may_hold_claims_are_forgotten_after_15_minutes() {
         let clock = Arc::new(StillClock::default());
         let memory = Memory::new(clock.clone());
         memory.read("ses_1", "{}".into());
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_for_a_deleted_session_brings_nothing_back() {
+    fn results_in_flight_do_not_bring_a_deleted_session_back() {
         let memory = Memory::new(Arc::new(StillClock::default()));
         memory.read("ses_1", "{}".into());
         memory.forget("ses_1");
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_vain_settles_nothing_and_makes_room_for_others() {
+    fn an_answer_that_was_not_evaluated_settles_nothing_and_is_dropped_first() {
         let memory = Memory::new(Arc::new(StillClock::default()));
         memory.answered("ses_1", answer(0, "503 {}"));
         assert!(memory.of("ses_1").settling_answer().is_none());
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_its_tenant_removes_is_forgotten_at_once() {
+    fn a_session_that_its_tenant_deletes_is_forgotten_immediately() {
         let memory = Memory::new(Arc::new(StillClock::default()));
         memory.read("ses_1", "{}".into());
         memory.deleted(&SessionId::new("ses_1"));
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_beginning_is_kept() {
+    fn the_beginning_of_a_long_text_is_kept() {
         let long = "é".repeat(MAX_REMEMBERED_CHARS);
         assert_eq!(shortened(long.clone()), long);
         let kept = shortened(format!("{long}{}", "x".repeat(1 << 20)));

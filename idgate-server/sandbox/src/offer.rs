@@ -1,4 +1,4 @@
-//! `idgate sandbox offer`: an offer of the sandbox that runs, as QR code and link.
+//! `idgate sandbox offer`: makes an offer at the running sandbox, and shows it as QR code and link.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,13 +25,13 @@ pub(super) struct OfferOptions {
     /// Put an address into the link instead of the whole offer: a smaller QR code
     #[arg(long)]
     by_reference: bool,
-    /// Have the person type a code [default: where others than this machine reach the gateway]
+    /// Require a code that the person types [default: if other machines can reach the gateway]
     #[arg(long, overrides_with = "no_tx_code")]
     tx_code: bool,
-    /// Do not ask for a code
+    /// Do not require a code
     #[arg(long)]
     no_tx_code: bool,
-    /// Offer it from the issuer that demands attestations of keys
+    /// Offer it from the issuer that requires key attestations
     #[arg(long)]
     attested: bool,
     /// Begin the link with haip-vci://, for wallets that accept only this scheme
@@ -55,10 +55,10 @@ pub(super) fn run(options: &OfferOptions, said: Said<'_>, json: bool) -> ExitCod
     }
 }
 
-/// The console's answer, and the gateway's public address.
+/// The console's reply, and the gateway's public address.
 fn offer(options: &OfferOptions, said: Said<'_>) -> Result<(Value, String), Failure> {
     let none =
-        "no sandbox runs; start one with `idgate sandbox`, or name its folder with --data-dir";
+        "no sandbox runs: start one with `idgate sandbox`, or name its folder with --data-dir";
     let folder = match said.flags.get("data_dir") {
         Some(named) => PathBuf::from(named),
         None => kept::running_folder()?.ok_or_else(|| Failure::Error(none.into()))?,
@@ -109,7 +109,7 @@ fn words(made: &Value, base_url: &str) -> String {
     let text = |name: &str| made.get(name).and_then(Value::as_str);
     let link = text("link").unwrap_or_default();
     let code = QrCode::with_error_correction_level(link, EcLevel::L);
-    // Drawn with blocks of light, because most terminals are dark.
+    // Drawn with light blocks, because most terminals are dark.
     let drawn = code.map(|code| {
         let mut drawing = code.render::<Dense1x2>();
         drawing.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build()
@@ -122,8 +122,8 @@ fn words(made: &Value, base_url: &str) -> String {
     let local = match is_public(base_url) {
         true => "",
         false => {
-            "\nThis offer leads to this machine alone. For a phone, start the sandbox with --base-url of a tunnel or \
-             with --lan.\n"
+            "\nThis offer works on this machine alone. For a phone, start the sandbox with --lan, or with --base-url and \
+             a tunnel.\n"
         }
     };
     format!(

@@ -1,4 +1,5 @@
-//! Offers: those of the console's form, and an API for `idgate sandbox offer` and other programs of this machine.
+//! Offers: those of the console's form, and an API for `idgate sandbox offer` and other programs on
+//! this machine.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::phones::{Made, OfferLine, Sample, Wish, is_public};
 use super::serving::{Sent, answer, sentence};
 use super::state::{State, lock};
 
-/// The API: GET lists offers, POST makes one.
+/// The path of the API: GET lists offers, POST makes one.
 pub(super) const PATH: &str = "/api/offers";
 
 /// The body of `POST /api/offers`.
@@ -23,7 +24,7 @@ pub(super) struct OfferRequest {
     pub(super) sample: String,
     #[serde(default)]
     pub(super) by_reference: bool,
-    /// `None`: where others than this machine reach the gateway.
+    /// `None`: demand a code if the gateway can be reached from other machines.
     #[serde(default)]
     pub(super) tx_code: Option<bool>,
     #[serde(default)]
@@ -32,26 +33,27 @@ pub(super) struct OfferRequest {
     pub(super) haip: bool,
 }
 
-/// Makes the offer that is asked for.
+/// Makes the requested offer.
 fn make_one(state: &State, request: &OfferRequest) -> Result<Made, String> {
     let sample = Sample::named(&request.sample).ok_or_else(|| {
         let keys: Vec<&str> = Sample::ALL.into_iter().map(Sample::key).collect();
-        format!("there is no sample {}; take one of {}", request.sample, keys.join(", "))
+        format!("there is no sample {}; choose one of {}", request.sample, keys.join(", "))
     })?;
     state.phones.offer(Wish {
         sample,
         by_reference: request.by_reference,
-        // The world redeems what comes through a tunnel: the person who sees the console has the code.
+        // Anyone can redeem an offer through a tunnel, so demand a code that only the person at the
+        // console sees.
         tx_code: request.tx_code.unwrap_or_else(|| is_public(&state.base_url)),
         attested: request.attested,
         haip: request.haip,
     })
 }
 
-/// Makes an offer on the page and keeps it there; what is said of it.
+/// Makes an offer and keeps it on the page; returns a message.
 ///
 /// # Errors
-/// There is no such sample, or no more offers are made.
+/// There is no such sample, or too many offers are open.
 pub(super) fn make(state: &State, sample: &str, tx_code: bool) -> Result<String, String> {
     let tx_code = tx_code.then_some(true);
     let request = OfferRequest { sample: sample.to_owned(), tx_code, ..OfferRequest::default() };

@@ -1,5 +1,5 @@
-//! Two issuers of samples for phones (OpenID4VCI 1.0), on the gateway's public listener: a plain one, and one that
-//! demands attestations. A stranger can redeem an offer there, and cannot make one.
+//! Two issuers of samples for phones (OpenID4VCI 1.0) on the gateway's public listener: a plain
+//! one, and one that requires attestations. Strangers can redeem offers there, but not create any.
 
 mod attestation;
 mod credential;
@@ -42,7 +42,7 @@ use self::signers::Signers;
 use crate::issuers::Provider;
 use crate::limits::{MAX_JTIS, PHONE_REQUESTS_A_MINUTE};
 
-/// All requests to one issuer: behind a tunnel all wallets have one address.
+/// All requests to one issuer together: behind a tunnel all wallets share one address.
 const RATE: Policy = Policy::new("sandbox_issuer", PHONE_REQUESTS_A_MINUTE, 60);
 
 /// The issuers for phones.
@@ -55,14 +55,14 @@ pub(crate) struct Phones {
     inner: Mutex<Inner>,
 }
 
-/// One of the two.
+/// One of the two issuers.
 pub(crate) struct Issuer {
     /// The credential issuer identifier.
     id: String,
     attested: bool,
 }
 
-/// The state of both.
+/// The state of both issuers.
 struct Inner {
     offers: Offers,
     plain_nonces: Nonces,
@@ -71,10 +71,11 @@ struct Inner {
     issued: IssuedSamples,
 }
 
-/// Facts about a request, for the log and for the state of its offer. Nothing of the wallet is among them.
+/// Facts about a request, for the log and the state of its offer. They contain nothing about the
+/// wallet.
 #[derive(Default)]
 struct Said {
-    /// The id of the offer; empty: the request proved none.
+    /// The id of the offer; empty if the request proved none.
     offer: String,
     configuration: Option<&'static str>,
     proof_type: Option<&'static str>,
@@ -89,7 +90,7 @@ impl Said {
     }
 }
 
-/// An offer as the console shows it.
+/// An offer, as the console lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct OfferLine {
     pub(crate) id: String,
@@ -99,14 +100,14 @@ pub(crate) struct OfferLine {
     pub(crate) rule: Option<&'static str>,
     pub(crate) made_at: UnixMillis,
     pub(crate) is_open: bool,
-    /// How many samples phones hold of it, and how many of these are withdrawn.
+    /// The number of its samples that phones hold, and how many of these are withdrawn.
     pub(crate) issued: usize,
     pub(crate) withdrawn: usize,
 }
 
 impl Phones {
-    /// The issuers at `base_url`, signing below the root of `provider`. `lists`: where this machine and phones read
-    /// their status lists.
+    /// The issuers at `base_url`, signing below the root of `provider`. `lists`: where this machine
+    /// and phones read their status lists.
     ///
     /// # Errors
     /// The folder cannot be used, or the system has no random bytes.
@@ -134,10 +135,10 @@ impl Phones {
         })
     }
 
-    /// Makes an offer.
+    /// Creates an offer.
     ///
     /// # Errors
-    /// There are as many open ones as there may be, or the system has no random bytes.
+    /// The maximum of open offers is reached, or the system has no random bytes.
     pub(crate) fn offer(&self, wish: Wish) -> Result<Made, String> {
         let issuer = self.issuer(wish.attested);
         let made = self.inner().offers.make(wish, &issuer.id, self.now_ms())?;
@@ -145,7 +146,7 @@ impl Phones {
         Ok(made)
     }
 
-    /// Every offer that is remembered, the newest first.
+    /// All remembered offers, newest first.
     pub(crate) fn offers(&self) -> Vec<OfferLine> {
         let (inner, now_ms) = (self.inner(), self.now_ms());
         let line = |offer: &offers::Offer| {
@@ -165,18 +166,19 @@ impl Phones {
         inner.offers.iter().rev().map(line).collect()
     }
 
-    /// Withdraws the samples of an offer; how many there are. `None`: there is no such offer.
+    /// Withdraws the samples of an offer; returns how many there are, or `None` if there is no such
+    /// offer.
     ///
     /// # Errors
-    /// That cannot be kept.
+    /// The change cannot be stored.
     pub(crate) fn withdraw(&self, offer: &str) -> Result<Option<usize>, String> {
         let mut inner = self.inner();
-        // Samples are there for longer than the offers of this run.
+        // Samples outlive the offers of this run.
         let is_known = inner.offers.get_mut(offer).is_some() || inner.issued.of_offer(offer).0 > 0;
         is_known.then(|| inner.issued.withdraw(offer)).transpose()
     }
 
-    /// A status list or the CRL: media type and bytes.
+    /// A status list or the CRL: media type and content.
     pub(crate) fn published(&self, what: &str) -> Option<(&'static str, Vec<u8>)> {
         let (now_ms, inner) = (self.now_ms(), self.inner());
         let withdrawn = inner.issued.withdrawn();
@@ -202,12 +204,12 @@ impl Phones {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // A panic elsewhere leaves everything whole: what it had begun is redeemed or not.
+        // A panic elsewhere cannot leave partial data: an offer is redeemed or not.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Errors
-    /// The issuer has had as many requests as it takes.
+    /// The issuer's rate limit is reached.
     fn charge(&self, issuer: &Issuer) -> Result<(), Refusal> {
         let charged = self.rates.charge(&[(RATE, issuer.attested)], self.clock.now());
         charged.map_err(|excess| Refusal::too_many(excess.wait_ms))
@@ -225,7 +227,7 @@ impl Inner {
 }
 
 impl OfferLine {
-    /// For programs.
+    /// The offer as JSON, for programs.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id,
@@ -241,7 +243,7 @@ impl OfferLine {
     }
 }
 
-/// Whether others than this machine reach `base_url`: its host is not loopback.
+/// Whether `base_url` can be reached from other machines: its host is not loopback.
 pub(crate) fn is_public(base_url: &str) -> bool {
     let url = Url::parse(base_url).ok();
     match url.as_ref().and_then(Url::host) {

@@ -1,4 +1,4 @@
-//! What a sandbox is made with: what the operator set, and what the sandbox chooses where nobody did.
+//! The setup of a sandbox: the operator's settings, and the sandbox's choices for the rest.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use crate::demo::plan::{Said, config, for_development_only};
 use idgate_server::config::{Config, Settings, environment};
 use idgate_server::failure::Failure;
 
-/// Beside the gateway's 8080.
+/// Next to the gateway's 8080.
 const PAGE_PORT: u16 = 8081;
 const HTTPS_PORT: u16 = 8443;
 /// The ranges of this machine itself.
 const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 
-/// Where everything listens, and what links lead to.
+/// Where everything listens, and where links lead.
 pub(super) struct Plan {
     pub(super) page_listen: SocketAddr,
     pub(super) https_listen: SocketAddr,
-    /// The address at which phones reach the https.
+    /// The address at which phones reach the sandbox's https.
     pub(super) lan: Option<IpAddr>,
     pub(super) name: Option<String>,
     settings: Settings,
@@ -26,16 +26,13 @@ pub(super) struct Plan {
 
 impl Plan {
     /// # Errors
-    /// It is not a place for a sandbox, or an option or a setting cannot be.
+    /// A sandbox must not run here, or an option or a setting is wrong.
     pub(super) fn new(options: &SandboxOptions, said: Said<'_>) -> Result<Self, Failure> {
         let settings = Settings::collect(said.flags, environment(), said.file)?;
         let named = |key: &str| settings.get(key).is_some_and(|value| !value.text.is_empty());
         for_development_only(&settings, "a sandbox")?;
         for (key, why) in [
-            (
-                "database_url",
-                "IDGATE_DATABASE_URL: a sandbox keeps everything in a folder of its own",
-            ),
+            ("database_url", "IDGATE_DATABASE_URL: a sandbox stores everything in its own folder"),
             (
                 "tls_cert",
                 "IDGATE_TLS_CERT: a sandbox brings its own https; see --https-listen and --name",
@@ -51,10 +48,10 @@ impl Plan {
         for (option, address) in [("--page-listen", page_listen), ("--https-listen", https_listen)]
         {
             let why = match address.ip() {
-                // The only one that every part of the sandbox is told of.
+                // The only loopback address that all parts of the sandbox use.
                 ip if ip == Ipv4Addr::LOCALHOST => continue,
                 ip if ip.to_canonical().is_loopback() => "must be on 127.0.0.1",
-                _ => "is not loopback; for phones of this network there is --lan",
+                _ => "is not loopback; for phones on this network use --lan",
             };
             return Err(Failure::Usage(format!("{option}: {address} {why}")));
         }
@@ -63,13 +60,14 @@ impl Plan {
             Some(Some(address)) if is_of_one_machine(address) => Some(address.to_canonical()),
             Some(Some(address)) => {
                 return Err(Failure::Usage(format!(
-                    "--lan: {address} is not the address of one machine; name this one's: \
+                    "--lan: {address} is not the address of one machine; give this machine's: \
                      --lan=192.168.0.7"
                 )));
             }
             Some(None) => Some(way_out().ok_or_else(|| {
                 Failure::Error(
-                    "--lan: this machine has no way out; name its address: --lan=192.0.2.7".into(),
+                    "--lan: this machine has no network route; give its address: --lan=192.0.2.7"
+                        .into(),
                 )
             })?),
         };
@@ -81,21 +79,21 @@ impl Plan {
         Ok(Self { page_listen, https_listen, lan, name: options.name.clone(), settings })
     }
 
-    /// Whether the environment or a file names a data directory.
+    /// Whether the environment or a settings file names a data directory.
     pub(super) fn names_folder(&self) -> bool {
         self.settings.names("data_dir")
     }
 
-    /// The roots that the operator named.
+    /// The file with additional roots that the operator named.
     pub(super) fn extra_ca_file(&self) -> Option<PathBuf> {
         let given = self.settings.get("extra_ca_file")?;
         (!given.text.is_empty()).then(|| PathBuf::from(&*given.text))
     }
 
-    /// The gateway's settings, once its https is at `https`, which trusts `ca`.
+    /// The gateway's settings, once its https listens at `https` and trusts `ca`.
     ///
     /// # Errors
-    /// A setting is wrong, as `serve` says it, or leads outside.
+    /// A setting is wrong (the text is that of `serve`), or exposes the sandbox.
     pub(super) fn config(
         &self,
         said: Said<'_>,
@@ -109,7 +107,7 @@ impl Plan {
             given.map_or(LOOPBACK.to_owned(), |given| format!("{given},{LOOPBACK}"))
         };
         let (folder, ca) = (folder.to_string_lossy(), ca.to_string_lossy());
-        // The status lists of samples on phones are at the address that phones reach.
+        // Phones must reach the status lists of their samples.
         let on_lan = self.lan.map_or(String::new(), |address| {
             format!(",{address}/{}", if address.is_ipv4() { 32 } else { 128 })
         });
@@ -142,7 +140,7 @@ impl Plan {
         let config = config(said, &own)?;
         if !config.listen.ip().to_canonical().is_loopback() {
             return Err(format!(
-                "IDGATE_LISTEN: {} is not loopback; a sandbox lets phones in by --lan",
+                "IDGATE_LISTEN: {} is not loopback; to let phones in, use --lan",
                 config.listen
             ));
         }
@@ -150,14 +148,15 @@ impl Plan {
     }
 }
 
-/// Whether phones may be led there: not every address, and not that of many.
+/// Whether links may lead phones there: not the unspecified address, and not a multicast or
+/// broadcast one.
 fn is_of_one_machine(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
     !address.is_unspecified() && !address.is_multicast() && !is_broadcast
 }
 
-/// A URL's host.
+/// The address as the host of a URL.
 fn host_of(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
@@ -165,10 +164,10 @@ fn host_of(address: IpAddr) -> String {
     }
 }
 
-/// The address from which this machine reaches others; nothing is sent for it.
+/// The local address that the system would use to reach others; nothing is sent.
 fn way_out() -> Option<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    // For documentation (RFC 5737): it is nobody's.
+    // A documentation address (RFC 5737): it belongs to no one.
     socket.connect("192.0.2.1:9").ok()?;
     let address = socket.local_addr().ok()?.ip();
     (!address.is_loopback() && !address.is_unspecified()).then_some(address)
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_a_host_and_nothing_more() {
+    fn a_name_must_be_a_host_name() {
         for name in ["laptop", "laptop.local", "a-b.example"] {
             assert!(is_name(name), "{name}");
         }

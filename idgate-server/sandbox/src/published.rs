@@ -1,4 +1,4 @@
-//! What the sample issuers publish: CRLs, status lists, and the trusted lists that they stand in.
+//! What the sample issuers publish: CRLs, status lists, and the trusted lists that name them.
 
 use idgate_testkit::der::UTF8_STRING;
 use idgate_testkit::jws;
@@ -15,17 +15,17 @@ use serde_json::json;
 
 use super::issuers::{Provider, REVOKED};
 
-/// Who publishes the lists.
+/// The operator of the trusted lists.
 const OPERATOR: &str = "idgate sandbox";
 const PLACES: usize = 1024;
-/// Of signers of trusted lists (ETSI TS 119 612 5.7.1).
+/// Extended key usage of trusted-list signers (ETSI TS 119 612 5.7.1).
 const TSL_SIGNING: &str = "0.4.0.2231.3.0";
 const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 /// 10 years
 const DAYS: u64 = 3650;
 
 impl Provider {
-    /// Nobody's certificate is revoked.
+    /// A CRL without revoked certificates.
     pub(super) fn crl(&self, now_ms: u64) -> Vec<u8> {
         let (name, identifier) = (self.root.builder.subject.der(), key_identifier(&self.root.key));
         let made = compact_utc(now_ms.saturating_sub(MINUTE_MS));
@@ -33,14 +33,14 @@ impl Provider {
         Crl::new(&name, &identifier, &made, &next).sign(&self.root.key)
     }
 
-    /// The status of its SD-JWT VCs.
+    /// The status list of its SD-JWT VCs.
     pub(super) fn status_jwt(&self, now_ms: u64) -> String {
         StatusJwt::new(&statuses(), &self.status_uri("jwt"), issued(now_ms))
             .with_header("x5c", jws::x5c(&[&self.signer.der]))
             .sign(&self.key)
     }
 
-    /// The status of its mdocs.
+    /// The status list of its mdocs.
     pub(super) fn status_cwt(&self, now_ms: u64) -> Vec<u8> {
         let (uri, chain) = (self.status_uri("cwt"), [&*self.signer.der]);
         StatusCwt::new(&statuses(), &uri, issued(now_ms), &chain).sign(&self.signer.key)
@@ -56,7 +56,7 @@ fn issued(now_ms: u64) -> u64 {
     numeric_date(now_ms.saturating_sub(MINUTE_MS))
 }
 
-/// What signs trusted lists; gateways know it as the signer itself.
+/// The certificate that signs the trusted lists. Gateways trust it directly as signer.
 pub(super) fn list_signer(seed: &str, made_at: u64) -> Identity {
     let key = SigningKey::from_seed(Curve::P256, format!("{seed} trusted lists"));
     let name = Name::new("UT", OPERATOR).with(ORGANIZATION, UTF8_STRING, OPERATOR);

@@ -1,4 +1,4 @@
-//! The receiver of webhooks: what came last, and whether the signing secret made its signature.
+//! The webhook receiver: the latest deliveries, and whether their signatures are valid.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
 use idgate_core::shell::webhook::{Received, SigningSecret};
 use serde_json::Value;
 
-/// So many deliveries are shown.
+/// Number of deliveries shown.
 const SHOWN: usize = 20;
 
-/// What arrived.
+/// A delivery that arrived.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     pub(super) at: UnixMillis,
@@ -21,25 +21,25 @@ pub(super) struct Delivery {
     pub(super) id: String,
     /// The number of the attempt.
     pub(super) attempt: String,
-    /// Why it is not to be believed; `None`: it is.
+    /// Why it was not verified; `None` if it was.
     pub(super) wrong: Option<String>,
     pub(super) body: String,
 }
 
 impl Delivery {
-    /// The session that it is about.
+    /// The session it is about.
     pub(super) fn session_id(&self) -> Option<String> {
         let body: Value = serde_json::from_str(&self.body).ok()?;
         body.get("sessionId").and_then(Value::as_str).map(String::from)
     }
 }
 
-/// The last deliveries, the newest first.
+/// The latest deliveries, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Deliveries(VecDeque<Delivery>);
 
 impl Deliveries {
-    /// Takes what arrived; whether it is to be believed.
+    /// Stores a delivery; returns whether it was verified.
     pub(super) fn take(
         &mut self,
         headers: &HeaderMap,

@@ -1,4 +1,5 @@
-//! The second listener, on loopback alone: the console, what the issuers publish, and the receiver of webhooks.
+//! The second listener, on loopback only: the console, what the issuers publish, and the webhook
+//! receiver.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,27 +21,28 @@ const HTML: &str = "text/html; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const JWT: &str = "application/jwt";
 const PEM: &str = "application/x-pem-file";
-/// Nothing from elsewhere, and no frame around it.
+/// Loads nothing from elsewhere, and allows no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Answers a request to the second listener, which is at `own`.
+/// Answers a request to the second listener, whose address is `own`.
 pub(super) async fn handle(
     state: Arc<State>,
     own: SocketAddr,
     request: Request<Incoming>,
 ) -> Response<Sent> {
-    // A name of somebody else's that leads here is how a page elsewhere would read this one.
+    // DNS rebinding: a foreign host name that resolves to this address could let another page read
+    // this one.
     if !is_own_host(request.headers().get(HOST), own) {
-        let text = format!("this is http://{own}/, and answers to that name only");
+        let text = format!("this is http://{own}/; it answers only under that name");
         return sentence(StatusCode::MISDIRECTED_REQUEST, &text);
     }
     if is_forwarded(request.headers()) {
-        let text = "the request was forwarded by a proxy or a tunnel, and this listener is for this machine alone";
+        let text = "the request was forwarded by a proxy or a tunnel; this listener serves this machine only";
         return sentence(StatusCode::FORBIDDEN, text);
     }
     if request.method() == Method::POST && !is_of_own_page(request.headers(), own) {
-        let text = "only the page itself, and programs of this machine, may do that";
+        let text = "only the page itself and programs on this machine may do that";
         return sentence(StatusCode::FORBIDDEN, text);
     }
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -70,14 +72,14 @@ pub(super) async fn handle(
     }
 }
 
-/// What anybody may have of the issuers; the https of the sandbox serves it, too. `None`: it is no such
-/// place.
+/// The public files of the issuers, also served by the sandbox's https; `None` if there is no file
+/// at this path.
 pub(super) fn published(state: &State, path: &str) -> Option<Response<Sent>> {
     let ok = |media_type, body: Vec<u8>| Some(answer(StatusCode::OK, media_type, body));
     let certificate = |der: &[u8]| ok(PEM, pem("CERTIFICATE", der).into_bytes());
     let [first, _] = &state.providers;
     match path {
-        // As phones know what to do with it.
+        // The media type with which phones offer to install it.
         "/files/ca.pem" => {
             let pem = pem("CERTIFICATE", &state.authority.der);
             return ok("application/x-x509-ca-cert", pem.into_bytes());
@@ -119,7 +121,7 @@ async fn get(state: &Arc<State>, path: &str) -> Response<Sent> {
         "/console.css" => return answer(StatusCode::OK, "text/css; charset=utf-8", console::STYLE),
         "/console.js" => return answer(StatusCode::OK, JAVASCRIPT, console::SCRIPT),
         "/icon.svg" => return answer(StatusCode::OK, "image/svg+xml", console::ICON),
-        // Where `redirect_uri` of a session leads that was made on the console.
+        // The `redirect_uri` of sessions that were created on the console leads here.
         "/done" => return see("/"),
         _ => {}
     }
@@ -138,7 +140,7 @@ fn whole(status: StatusCode, html: String) -> Response<Sent> {
     let mut response = answer(status, HTML, html);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Of the console's own requests, so that they say where they come from.
+    // For the console's own requests, so that they carry their origin.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
@@ -152,7 +154,9 @@ async fn webhook(state: &State, request: Request<Incoming>) -> Response<Sent> {
     let good = lock(&state.deliveries).take(&headers, &body, &state.secret, now);
     match good {
         true => sentence(StatusCode::OK, "taken"),
-        false => sentence(StatusCode::BAD_REQUEST, "the signing secret did not make this"),
+        false => {
+            sentence(StatusCode::BAD_REQUEST, "the signature was not made with the signing secret")
+        }
     }
 }
 
@@ -181,8 +185,8 @@ fn own_hosts(own: SocketAddr) -> [String; 2] {
     [own.to_string(), format!("localhost:{}", own.port())]
 }
 
-/// Whether a proxy or a tunnel passed the request on: a tunnel that leads here by mistake would open the console to the
-/// world, under a name that its operator chooses.
+/// Whether a proxy or a tunnel forwarded the request. A tunnel that leads here by mistake would
+/// open the console to the world, under a name that its operator chooses.
 fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.keys().map(HeaderName::as_str).any(|name| {
         matches!(name, "forwarded" | "via" | "x-real-ip" | "true-client-ip")
@@ -191,7 +195,8 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A browser says where a form came from; programs say nothing.
+/// Whether the console's own page or a program sent the request. Browsers name the origin of a
+/// form; programs send none.
 fn is_of_own_page(headers: &HeaderMap, own: SocketAddr) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let origin = text(ORIGIN.as_str());
@@ -211,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn it_answers_to_its_own_names_alone() {
+    fn it_answers_only_to_its_own_names() {
         let is_own = |host: &'static str| is_own_host(Some(&HeaderValue::from_static(host)), own());
         assert!(is_own("127.0.0.1:8081") && is_own("localhost:8081"));
         for other in [
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_a_tunnel_or_a_proxy_forwarded_is_known_by_its_headers() {
+    fn headers_show_that_a_tunnel_or_a_proxy_forwarded_a_request() {
         let forwarded = |name: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert("host", HeaderValue::from_static("127.0.0.1:8081"));

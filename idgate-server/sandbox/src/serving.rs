@@ -23,10 +23,10 @@ use crate::limits::{
 };
 use idgate_base::task::boxed;
 
-/// The body of an answer: its own, or one that is passed on as it comes.
+/// The body of a response: its own, or one that is streamed through.
 pub(super) type Sent = Either<Full<Bytes>, Incoming>;
 
-/// After an accept that failed, so that it does not spin.
+/// Pause after a failed accept, so that the loop does not spin.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// Answers requests on `listener` with `handle` for as long as it is polled.
@@ -72,18 +72,18 @@ where
         .header_read_timeout(SANDBOX_EXCHANGE_TIME)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever asked may be gone.
+    // The client may be gone; its error does not matter.
     let _ended = served.await;
 }
 
-/// The body of a request; `None`: it is too large, or did not arrive.
+/// The body of a request; `None` if it is too large or did not arrive.
 pub(super) async fn body_of(request: Request<Incoming>) -> Option<Bytes> {
     let body = Limited::new(request.into_body(), MAX_SANDBOX_BODY_BYTES).collect();
     let body = tokio::time::timeout(SANDBOX_EXCHANGE_TIME, body).await.ok()?;
     Some(body.ok()?.to_bytes())
 }
 
-/// An answer of this media type, which nobody keeps or takes for another type.
+/// A response of this media type, without caching and without type sniffing.
 pub(super) fn answer(
     status: StatusCode,
     media_type: &'static str,
@@ -98,7 +98,7 @@ pub(super) fn answer(
     response
 }
 
-/// A sentence for people.
+/// A plain-text response for people.
 pub(super) fn sentence(status: StatusCode, text: &str) -> Response<Sent> {
     answer(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }

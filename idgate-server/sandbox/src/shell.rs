@@ -18,24 +18,24 @@ use idgate_base::clock::{Clock as _, SystemClock};
 use idgate_server::failure::Failure;
 use idgate_server::stdio;
 
-/// What to answer, and how.
+/// The options of `idgate sandbox wallet`.
 #[derive(Args, Debug)]
 pub(super) struct WalletOptions {
-    /// The link of a session, as `qr_code_url` or one of `deep_links`
+    /// The link of a session: `qr_code_url` or one of `deep_links`
     uri: String,
     /// What the wallet does
     #[arg(long = "do", value_name = "DEED", value_enum, default_value = "accept")]
     deed: Deed,
-    /// Whose credentials it shows: utopia or arcadia, of the sandbox that runs [default: utopia]
+    /// The provider of its credentials: utopia or arcadia, of the running sandbox [default: utopia]
     #[arg(long, value_name = "PROVIDER", value_parser = provider)]
     from: Option<usize>,
-    /// Show the built-in samples, whatever sandbox runs: those of the demo and of the documentation
+    /// Use the built-in samples of the demo and the documentation, even if a sandbox runs
     #[arg(long, conflicts_with = "from")]
     samples: bool,
-    /// Where the gateway listens, when its links lead to a tunnel or a proxy in front of it
+    /// The gateway's own address, if its links lead to a tunnel or a proxy in front of it
     #[arg(long, value_name = "ADDRESS")]
     gateway: Option<SocketAddr>,
-    /// The CA of a gateway that speaks https on this machine
+    /// The CA of a gateway with https on this machine
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
@@ -45,8 +45,8 @@ fn provider(text: &str) -> Result<usize, String> {
     at.ok_or_else(|| "must be utopia or arcadia".into())
 }
 
-/// Answers, and says what the gateway said. Code 3: the gateway took what it must not take, or refused
-/// what it should take.
+/// Answers the link, and prints the gateway's reply. Exit code 3: the gateway accepted an answer
+/// that it must refuse, or refused a good one.
 pub(super) fn run(options: &WalletOptions, said: Said<'_>, json: bool) -> ExitCode {
     let (answered, whose) = match answer(options, said) {
         Ok(answered) => answered,
@@ -75,7 +75,7 @@ pub(super) fn run(options: &WalletOptions, said: Said<'_>, json: bool) -> ExitCo
     }
 }
 
-/// The answer's outcome, and whose credentials were shown.
+/// The outcome of the answer, and whose credentials were shown.
 fn answer(options: &WalletOptions, said: Said<'_>) -> Result<(Answered, String), Failure> {
     if let Some(address) = options.gateway
         && !address.ip().is_loopback()
@@ -106,7 +106,7 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<(Answered, String),
         }
         None if options.from.is_some() => {
             return Err(Failure::Error(
-                "--from: no sandbox runs, or several do; name one by its folder with --data-dir"
+                "--from: no sandbox runs, or several do; choose one by its folder with --data-dir"
                     .into(),
             ));
         }
@@ -119,7 +119,8 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<(Answered, String),
         }
         _ => "the built-in samples".to_owned(),
     };
-    let provider = provider.ok_or_else(|| Failure::Usage("--from: there is no such one".into()))?;
+    let provider =
+        provider.ok_or_else(|| Failure::Usage("--from: there is no such provider".into()))?;
     if let (Some(address), Some(origin)) = (options.gateway, &origin) {
         way = way.over(&origin.ascii_serialization(), address);
     }
@@ -133,7 +134,7 @@ fn answer(options: &WalletOptions, said: Said<'_>) -> Result<(Answered, String),
     answered.map(|answered| (answered, whose)).map_err(Failure::Error)
 }
 
-/// Where the link leads.
+/// The origin to which the link leads.
 fn origin_of(link: &str) -> Option<url::Origin> {
     let leads_to = match Link::read(link).0 {
         Link::ByReference { request_uri, .. } => request_uri,

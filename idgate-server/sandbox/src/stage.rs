@@ -1,4 +1,4 @@
-//! What a sandbox sets up before it serves: listeners, issuers and lists, a tenant, the gateway, and what
+//! The setup before a sandbox serves: listeners, issuers and lists, a tenant, the gateway, and what
 //! the gateway trusts.
 
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ use idgate_store::{NewTrustedList, OperatorStore, Review, Store, TrustChange};
 /// The name of the sandbox's tenant.
 const TENANT: &str = "sandbox";
 
-/// A sandbox that runs.
+/// A running sandbox.
 pub(super) struct Stage {
     pub(super) state: Arc<State>,
     /// Whether its keys have never been shown.
@@ -60,10 +60,10 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Sets it up in `folder`.
+    /// Sets up a sandbox in `folder`.
     ///
     /// # Errors
-    /// The folder is somebody else's, an address is taken, or the gateway cannot start.
+    /// The folder belongs to something else, an address is in use, or the gateway cannot start.
     pub(super) async fn set(
         plan: Plan,
         said: Said<'_>,
@@ -106,7 +106,8 @@ impl Stage {
         let lists = page.clone();
         kept.running = Some(Running { base_url: base_url.clone(), gateway: here, lists });
         kept.write(dir)?;
-        // The gateway does not fetch from its own address, so on loopback the page's listener publishes.
+        // The gateway does not fetch from its own address, so on loopback the console's listener
+        // publishes the lists.
         let published_at = if is_public(&base_url) { &base_url } else { &page };
         let published_at = format!("{published_at}/vci");
         let [first, _] = &providers;
@@ -157,27 +158,27 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The keys were shown, and are not shown again.
+    /// Records that the keys were shown; they are not shown again.
     ///
     /// # Errors
-    /// That cannot be kept.
+    /// That cannot be stored.
     pub(super) fn keys_are_shown(&self) -> Result<(), String> {
         let mut kept = lock(&self.state.kept);
         kept.1.shown = true;
         kept.1.write(&kept.0)
     }
 
-    /// Ends it.
+    /// Stops the sandbox.
     pub(super) async fn strike(self) {
         self.gateway.shutdown().await;
         self.listeners.iter().for_each(JoinHandle::abort);
         let mut kept = lock(&self.state.kept);
         kept.1.running = None;
-        // A folder that goes away need not be right.
+        // Best effort: a temporary folder is deleted anyway.
         let _unwritten = kept.1.write(&kept.0);
     }
 
-    /// Trusts the lists by their URLs, as an operator does.
+    /// Trusts the lists by URL, as an operator would.
     async fn follow_lists(&self) -> Result<(), String> {
         let state = &self.state;
         let entries = [(EU_PID, Some(vec![String::from(samples::VCT)]), PID), (EU_MDL, None, MDL)];
@@ -209,7 +210,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Has the tenant notified at the receiver, unless it is notified elsewhere.
+    /// Sets the receiver as the tenant's webhook endpoint, unless the tenant has set another one.
     async fn receive_webhooks(&self) -> Result<(), String> {
         const PATH: &str = "/v1/webhook-endpoint";
         let (state, now) = (&self.state, self.state.clock.now());
@@ -224,14 +225,15 @@ impl Stage {
         let before = before.get("url").and_then(Value::as_str).map(String::from);
         let receiver = format!("{}/webhooks", state.page);
         let own = lock(&state.kept).1.receiver.clone();
-        // Its own of the last time may have been at another port; every other one is the developer's.
+        // The receiver's URL of the last run may have had another port. Any other URL is the
+        // developer's.
         if before.is_some_and(|url| url != receiver && own.as_deref() != Some(&*url)) {
             return Ok(());
         }
         let wish = json!({ "url": receiver, "signing_secret": state.secret.expose() });
         let put = state.tenant("PUT", PATH, Some(&wish)).await?;
         if put.get("url").is_none() {
-            return Err(format!("the gateway does not take the receiver of webhooks: {put}"));
+            return Err(format!("the gateway does not accept the webhook receiver: {put}"));
         }
         let mut kept = lock(&state.kept);
         kept.1.receiver = Some(receiver);
@@ -239,7 +241,7 @@ impl Stage {
     }
 }
 
-/// Makes the tenant, and trusts the first provider by its key and its root.
+/// Creates the tenant, and trusts the first provider by its key and its root.
 fn operator(
     config: &Config,
     kept: &mut Kept,
@@ -254,15 +256,15 @@ fn operator(
         kept.client_id = made.client_id;
         made.api_key.expose().clone_into(&mut kept.api_key);
         made.signing_secret.as_str().clone_into(&mut kept.signing_secret);
-        // At once: nobody could ask for them a second time.
+        // Write now: the keys cannot be read from the gateway again.
         kept.write(&config.data_dir)?;
     }
     let [first, _] = providers;
     drop_former_material(&mut operator, first, now)?;
     if !kept.marked {
-        // The keys of the former ones sign nothing any more.
-        let note = "note: the sample issuers of this folder have new roots and keys, which are marked as samples; give \
-                    /files/iaca.pem and /files/issuer.jwk.json again to what trusted the former ones\n";
+        // The previous keys no longer sign anything.
+        let note = "note: the sample issuers of this folder have new roots and keys, which are marked as samples; import \
+                    /files/iaca.pem and /files/issuer.jwk.json again wherever you trusted the previous ones\n";
         stdio::to_stderr(note.to_owned());
         kept.marked = true;
         kept.write(&config.data_dir)?;
@@ -282,14 +284,15 @@ fn operator(
     Ok(operator)
 }
 
-/// Removes roots and keys of former starts: roots with a CRL at another address, and roots and keys without the mark.
+/// Removes the roots and keys of previous starts: roots whose CRL has another address, and roots
+/// and keys without the marker.
 fn drop_former_material(
     operator: &mut OperatorStore,
     provider: &Provider,
     now: UnixMillis,
 ) -> Result<(), String> {
     let (own, own_key) = (anchor(provider)?, provider.key.public_spki());
-    // Roots without the mark did not say in their name that they are for tests.
+    // The names of unmarked roots did not contain TEST.
     let unmarked = own.subject().replace(" TEST root", " root");
     for issuer_id in [samples::ISSUER, samples::MDL_ISSUER, PHONES, PHONE_CARDS, EU_AV] {
         let Some(record) = operator.trust_entry(issuer_id).map_err(explain)? else { continue };
@@ -312,7 +315,7 @@ fn anchor(provider: &Provider) -> Result<TrustAnchor, String> {
     TrustAnchor::from_der(&PROVIDER, &provider.root.der, RootOrigin::RootFile).map_err(explain)
 }
 
-/// Trust in the samples on phones: by the provider's root, for SD-JWT VC and mdoc.
+/// Trust in the samples on phones, for SD-JWT VC and mdoc, by the provider's root.
 fn phone_trust(provider: &Provider, vct: &str, doc_types: &[&str]) -> Result<TrustChange, String> {
     let root = anchor(provider)?;
     let is_of_mdocs = !doc_types.is_empty();
@@ -326,7 +329,7 @@ fn phone_trust(provider: &Provider, vct: &str, doc_types: &[&str]) -> Result<Tru
     })
 }
 
-/// Trust in proofs of age, as `trust add --preset eu-av` has it.
+/// Trust in proofs of age, as `trust add --preset eu-av` sets it up.
 fn age_trust(provider: &Provider) -> Result<TrustChange, String> {
     let roots = vec![anchor(provider)?];
     let mut change = TrustChange { roots, test_only: true, ..TrustChange::default() };
@@ -345,7 +348,7 @@ async fn start(
     let store: Arc<Store> = Arc::new(store);
     let variations = Variations {
         routes: Some(Arc::new(routes.clone())),
-        // A tunnel makes the world one peer on loopback.
+        // Behind a tunnel, every client is a peer on loopback.
         hides_admin: config.base_url.as_deref().is_some_and(is_public),
         observer: Some(memory),
         ..Variations::default()
@@ -353,7 +356,7 @@ async fn start(
     serve::start_with(config, clock.clone(), store, variations).await
 }
 
-/// Lets claims leave the console's memory when their time is over, also while no browser asks.
+/// Removes expired claims from the console's memory, even while no browser polls.
 async fn forget_old(memory: Arc<Memory>) {
     loop {
         tokio::time::sleep(FORGETTING_EVERY).await;
@@ -361,8 +364,8 @@ async fn forget_old(memory: Arc<Memory>) {
     }
 }
 
-/// The CAs of the sandbox's https as files: that of this machine, for programs that take lists from there, and the one
-/// to be brought to a phone. Gives the file for the gateway: with the first, the second and those of `given`.
+/// Writes the CAs of the sandbox's https to files: one for programs on this machine, one to install
+/// on a phone. Returns the file for the gateway, which holds both and the roots of `given`.
 fn ca_files(
     folder: &Path,
     der: &[u8],
@@ -396,11 +399,11 @@ fn ca_files(
     put("sandbox-ca-and-given.pem", &format!("{own}\n{text}"))
 }
 
-/// How many ports of the system's choice are tried until one is free at both addresses.
+/// How many ports chosen by the system are tried until one is free at both addresses.
 const CHOICES: usize = 16;
 
-/// The https of this machine and, at the same port, that of the network. A port that the system chose for the first may
-/// be taken at the second: then it chooses another one.
+/// The https listeners of this machine and of the network, on the same port. If the port that the
+/// system chose for the first is taken at the second address, another one is tried.
 async fn doors(
     here: SocketAddr,
     lan: Option<IpAddr>,
@@ -412,7 +415,7 @@ async fn doors(
         match bind("--lan", (address, address_of(&https)?.port()).into()).await {
             Ok(on_lan) => return Ok((https, Some(on_lan))),
             Err(error) if here.port() != 0 || refused.len() == CHOICES => return Err(error),
-            // It is held until the search ends, so that the system does not choose it again.
+            // Keep it until the search ends, so that the system does not choose the port again.
             Err(_) => refused.push(https),
         }
     }

@@ -1,5 +1,5 @@
-//! The state of a running sandbox: its issuers and lists, its tenant, its memory of sessions, and the notifications at its
-//! receiver.
+//! The state of a running sandbox: its issuers and lists, its tenant, its memory of sessions, and
+//! its webhook deliveries.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,34 +24,34 @@ use idgate_server::work::list_refresh;
 use idgate_server::work::webhook_url::host_named;
 use idgate_store::{FetchedList, HostRecord, OperatorStore, Refreshed, Review, SessionLine};
 
-/// So many sessions are shown.
+/// Number of sessions shown.
 const SESSIONS: usize = 30;
 
-/// The kinds of trusted lists, and where they are.
+/// The kinds of trusted lists, and their paths.
 pub(super) const LISTS: [(Kind, &str); 2] =
     [(Kind::Pid, "/lists/pid.jwt"), (Kind::Mdl, "/lists/mdl.jwt")];
 
-/// A sandbox that runs.
+/// A running sandbox.
 pub(super) struct State {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) providers: [Provider; 2],
     pub(super) list_signer: Identity,
-    /// The certificate behind its https.
+    /// The CA of its https on this machine.
     pub(super) authority: Identity,
-    /// The one behind its https for phones of the network.
+    /// The CA of its https for phones on the network.
     pub(super) phone_authority: Option<Identity>,
     /// The issuers for phones.
     pub(super) phones: Arc<Phones>,
-    /// The offer that was last made on the page.
+    /// The offer last made on the page.
     pub(super) shown_offer: Mutex<Option<MadeOffer>>,
-    /// Where the gateway is reached on this machine, and where its links lead.
+    /// The gateway's address on this machine, and the base of its links.
     pub(super) gateway: String,
     pub(super) base_url: String,
-    /// Where the page is.
+    /// The address of the page.
     pub(super) page: String,
-    /// The https that serves lists on this machine.
+    /// The https address that serves lists on this machine.
     pub(super) https: String,
-    /// The names of profiles that sessions may have.
+    /// The profiles that sessions may name.
     pub(super) profiles: Vec<&'static str>,
     pub(super) way: Way,
     pub(super) egress: Arc<Egress>,
@@ -64,7 +64,7 @@ pub(super) struct State {
     pub(super) notice: Mutex<Option<Notice>>,
 }
 
-/// Who stands in the lists, and the lists as they are published.
+/// Which providers are on the lists, and the lists as published.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     pub(super) listed: [bool; 2],
@@ -76,10 +76,10 @@ pub(super) struct Lists {
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
     at: UnixMillis,
-    /// The path of the page where it is shown, without a tab.
+    /// The path of the page that shows it, without a tab.
     path: String,
     pub(super) said: String,
-    /// Whether it was not done.
+    /// Whether the action was refused.
     pub(super) is_refusal: bool,
 }
 
@@ -88,10 +88,10 @@ impl State {
         self.clock.now().0
     }
 
-    /// Signs both lists anew, with the next number.
+    /// Signs both lists again, with the next number.
     ///
     /// # Errors
-    /// The number cannot be kept.
+    /// The number cannot be stored.
     pub(super) fn publish(&self, listed: [bool; 2]) -> Result<(), String> {
         let number = {
             let mut kept = lock(&self.kept);
@@ -109,10 +109,11 @@ impl State {
         Ok(())
     }
 
-    /// Lets a provider stand in the lists or not, and the gateway fetch them; what came of it.
+    /// Adds a provider to the lists or removes it, and makes the gateway fetch them; returns a
+    /// message.
     ///
     /// # Errors
-    /// There is no such provider, or the list cannot be fetched or kept.
+    /// There is no such provider, or the list cannot be fetched or stored.
     pub(super) async fn set_listed(
         self: &Arc<Self>,
         provider: &str,
@@ -126,7 +127,7 @@ impl State {
         self.refresh().await
     }
 
-    /// Fetches the lists for the gateway, as `idgate trust refresh` does.
+    /// Makes the gateway fetch the lists, as `idgate trust refresh` does.
     ///
     /// # Errors
     /// A list cannot be fetched, or was refused.
@@ -153,10 +154,10 @@ impl State {
         Ok(told.join("; "))
     }
 
-    /// Does something with the operator's side of the store, off the threads of requests.
+    /// Runs an operator action on the store, off the request threads.
     ///
     /// # Errors
-    /// As what is done.
+    /// Those of the action.
     pub(super) async fn operate<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&mut OperatorStore) -> Result<T, String> + Send + 'static,
@@ -175,7 +176,7 @@ impl State {
             .await
     }
 
-    /// The hosts of webhooks, reviewed or not.
+    /// The webhook hosts, reviewed or not.
     ///
     /// # Errors
     /// The store failed.
@@ -183,12 +184,12 @@ impl State {
         self.operate(|operator| operator.webhook_hosts().map_err(|why| why.to_string())).await
     }
 
-    /// Lets a host be notified, and sends what waits for it.
+    /// Approves a webhook host, and sends the notifications that wait for it.
     ///
     /// # Errors
-    /// `host` is not a host, or the store failed.
+    /// `host` is not a host name, or the store failed.
     pub(super) async fn approve_host(self: &Arc<Self>, host: &str) -> Result<String, String> {
-        let host = host_named(host).ok_or("that is not the name of a host")?;
+        let host = host_named(host).ok_or("that is not a host name")?;
         let (now, said) = (self.clock.now(), format!("{host} is approved"));
         let approve = move |operator: &mut OperatorStore| {
             let approved = operator.review_webhook_host(&host, Review::Approve, now);
@@ -198,7 +199,7 @@ impl State {
         Ok(said)
     }
 
-    /// Makes a session as the sandbox's tenant; its id.
+    /// Creates a session as the sandbox's tenant; returns its id.
     ///
     /// # Errors
     /// The gateway refuses it.
@@ -209,8 +210,8 @@ impl State {
         id.ok_or_else(|| why().unwrap_or_else(|| created.to_string()))
     }
 
-    /// A session as its tenant reads it, with the code of its browser. The memory keeps a session with claims. Null: it is
-    /// not the sandbox's own.
+    /// Reads a session as its tenant, with the `response_code` of its browser. The console's memory
+    /// keeps a session with claims. Null if the session is not the sandbox's own.
     pub(super) async fn read_session(&self, id: &str, code: Option<&str>) -> Value {
         let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
         let path = format!("/v1/sessions/{id}{query}");
@@ -222,10 +223,10 @@ impl State {
         session
     }
 
-    /// What the gateway answers its tenant.
+    /// The gateway's response to its tenant.
     ///
     /// # Errors
-    /// It does not answer.
+    /// The gateway does not answer.
     pub(super) async fn tenant(
         &self,
         method: &str,
@@ -245,10 +246,10 @@ impl State {
         self.way.tenant(method, &url, &key, body).await
     }
 
-    /// The link of a session, whoever made it.
+    /// The link of a session, of any client.
     ///
     /// # Errors
-    /// It is not open any more, or a browser has its page.
+    /// The session is no longer open, or a browser has its page.
     pub(super) async fn link_of(&self, session_id: &str) -> Result<String, String> {
         if !is_session_id(session_id) {
             return Err("there is no such session".into());
@@ -270,7 +271,7 @@ impl State {
             Some(Notice { at: self.clock.now(), path: path.to_owned(), said, is_refusal });
     }
 
-    /// The outcome of the last button, if it is for that page and a moment old.
+    /// The outcome of the last button, if it is recent and for that page.
     pub(super) fn notice(&self, path: &str) -> Option<Notice> {
         let now = self.clock.now();
         let is_shown = |it: &Notice| it.path == path && now.since(it.at) < NOTICE_MS;
@@ -278,13 +279,13 @@ impl State {
     }
 }
 
-/// Whether a text may be the id of a session.
+/// Whether a text can be a session id.
 pub(super) fn is_session_id(text: &str) -> bool {
     text.starts_with("ses_")
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A panic elsewhere leaves everything whole: each change is one assignment.
+/// A panic elsewhere cannot leave partial data: each change is one assignment.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

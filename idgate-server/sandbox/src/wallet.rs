@@ -1,5 +1,5 @@
-//! The built-in wallet: reads the request behind a link, in whichever profile it is, and answers it as it
-//! should be answered, or in one of the ways that a gateway must not take.
+//! The built-in wallet. It reads the request behind a link, in any profile, and answers it
+//! correctly or in one of the ways that a gateway must refuse.
 
 use clap::ValueEnum;
 use idgate_testkit::jws;
@@ -17,33 +17,33 @@ use super::way::{Reply, Way};
 /// What the wallet does with a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum Deed {
-    /// Show what is asked for
+    /// Present the requested credentials
     Accept,
-    /// Say that the person does not want to
+    /// Report that the person declined
     Decline,
-    /// Show a credential that its issuer did not sign
+    /// Present a credential that its issuer did not sign
     Forge,
-    /// Show one that is over
+    /// Present an expired credential
     Expired,
-    /// Show one that its issuer withdrew
+    /// Present a revoked credential
     Revoked,
-    /// Prove the key for another request
+    /// Prove possession of the key for another request
     #[value(alias = "wrong_nonce")]
     WrongNonce,
 }
 
 impl Deed {
-    /// All of them, each with the name of its button and a sentence about the wallet.
+    /// All actions, each with its button's label and a description.
     pub(super) const ALL: [(Self, &'static str, &'static str); 6] = [
-        (Self::Accept, "Accept", "Shows what is asked for."),
-        (Self::Decline, "Decline", "The person says no."),
+        (Self::Accept, "Accept", "Presents the requested credentials."),
+        (Self::Decline, "Decline", "The person declines."),
         (Self::Forge, "Forge", "A credential that its issuer did not sign."),
-        (Self::Expired, "Expired", "A credential whose last day has passed."),
-        (Self::Revoked, "Revoked", "A credential that its issuer has withdrawn."),
-        (Self::WrongNonce, "Wrong nonce", "A proof made for another request, as in a replay."),
+        (Self::Expired, "Expired", "A credential that has expired."),
+        (Self::Revoked, "Revoked", "A credential that its issuer has revoked."),
+        (Self::WrongNonce, "Wrong nonce", "A proof made for another request (a replay)."),
     ];
 
-    /// The outcome at a gateway, for a session with mdocs or without.
+    /// The expected outcome at a gateway, for a session with mdocs or without.
     pub(super) const fn outcome(self, has_mdoc: bool) -> &'static str {
         match self {
             Self::Accept => "VERIFIED",
@@ -56,7 +56,7 @@ impl Deed {
         }
     }
 
-    /// As `--do` and the page have it.
+    /// Its name for `--do` and in forms.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -73,7 +73,7 @@ impl Deed {
         Self::from_str(name, true).ok()
     }
 
-    /// Whether a gateway takes it: an answer that is good, or the word that there is none.
+    /// Whether a gateway must accept it: a valid answer, or an error response.
     pub(super) const fn is_to_be_taken(self) -> bool {
         matches!(self, Self::Accept | Self::Decline)
     }
@@ -88,21 +88,21 @@ impl Deed {
     }
 }
 
-/// An answer that was posted.
+/// A posted answer.
 pub(super) struct Answered {
-    /// Who asked, as the wallet came to know it.
+    /// The verifier's client identifier, as the wallet established it.
     pub(super) client_id: String,
     pub(super) response_uri: String,
-    /// The parameters before they were encrypted.
+    /// The parameters before encryption.
     pub(super) sent: Map<String, Value>,
     pub(super) reply: Reply,
 }
 
-/// An answer that is ready to be posted.
+/// An answer ready to be posted.
 struct Ready {
     client_id: String,
     response_uri: String,
-    /// The parameters before they are encrypted.
+    /// The parameters before encryption.
     sent: Map<String, Value>,
     body: Body,
 }
@@ -122,8 +122,8 @@ impl Holder<'_> {
     pub(super) async fn answer(&self, link: &str, deed: Deed) -> Result<Answered, String> {
         if deed == Deed::Revoked && !self.provider.publishes_status() {
             return Err(
-                "there is nobody to say that a credential is revoked; start `idgate sandbox`, \
-                        and let the gateway trust its issuers"
+                "the built-in samples have no status list, so none of them is revoked; start \
+                        `idgate sandbox`, and let the gateway trust its issuers"
                     .into(),
             );
         }
@@ -192,7 +192,7 @@ impl Holder<'_> {
         Ok(Ready { client_id, response_uri, sent, body })
     }
 
-    /// `given`: the parameters, of the link or of the Request Object, before anything is checked.
+    /// `given` holds the parameters of the link or of the Request Object, not yet checked.
     async fn answer_1_0(
         &self,
         link: &str,
@@ -204,7 +204,7 @@ impl Holder<'_> {
         if given.contains_key("transaction_data") && deed != Deed::Decline {
             return Err(
                 "the request carries transaction_data, to which the built-in wallet cannot \
-                        consent; decline it, or leave transaction_data away"
+                        consent; decline it, or omit transaction_data"
                     .into(),
             );
         }
@@ -244,7 +244,7 @@ impl Holder<'_> {
         Ok(Ready { client_id: request.client_id, response_uri, sent, body })
     }
 
-    /// The Request Object behind a link, by POST where the link allows it.
+    /// Fetches the Request Object behind a link, by POST if the link allows it.
     async fn fetch(&self, request_uri: &str, post: bool) -> Result<Fetched, String> {
         let reply = match post {
             true => self.way.post(request_uri, &Link::fetch_form(WALLET_NONCE)).await?,
@@ -252,7 +252,7 @@ impl Holder<'_> {
         };
         if !reply.status.is_success() {
             let said = format!("{} {}", reply.status.as_u16(), reply.text());
-            return Err(format!("the request cannot be fetched: {said}"));
+            return Err(format!("cannot fetch the request: {said}"));
         }
         Ok(Fetched::new(reply.text(), reply.content_type, post))
     }
@@ -260,7 +260,8 @@ impl Holder<'_> {
     async fn did_document(&self, given: &Map<String, Value>) -> Result<Value, String> {
         let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
         let did = text("client_id").strip_prefix(Prefix::DecentralizedIdentifier.text());
-        // Where the document is follows from the DID, and the scheme from where the answer goes.
+        // The document's location follows from the DID; its scheme follows from where the answer
+        // goes.
         let link = JarLink {
             client_id: did.unwrap_or_default().to_owned(),
             request_uri: text("response_uri").to_owned(),
@@ -278,7 +279,7 @@ fn declined(state: &str) -> Map<String, Value> {
     members.as_object().cloned().unwrap_or_default()
 }
 
-/// Of another request.
+/// Replaces the nonce by one of another request.
 fn spoil(nonce: &mut String, deed: Deed) {
     if deed == Deed::WrongNonce {
         *nonce = nonce.chars().map(|c| if c == 'A' { 'B' } else { 'A' }).collect();
@@ -293,7 +294,7 @@ fn prefix(client_id: &str) -> Result<Prefix, String> {
         Prefix::X509Hash,
     ];
     let found = known.into_iter().find(|prefix| client_id.starts_with(prefix.text()));
-    found.ok_or_else(|| format!("the wallet does not know clients as {client_id}"))
+    found.ok_or_else(|| format!("the wallet does not support client identifiers like {client_id}"))
 }
 
 fn explain(error: impl std::fmt::Display) -> String {

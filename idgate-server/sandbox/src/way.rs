@@ -1,4 +1,4 @@
-//! The way of the built-in wallet and of the sandbox's own tenant: HTTP to this machine and nowhere else.
+//! HTTP for the built-in wallet and the sandbox's own tenant, limited to this machine.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -25,10 +25,11 @@ use url::{Host, Position, Url};
 use crate::limits::{MAX_SANDBOX_BODY_BYTES, SANDBOX_EXCHANGE_TIME};
 use idgate_base::task::boxed;
 
-/// How this machine is reached.
+/// A client for servers on this machine.
 #[derive(Clone, Default)]
 pub(super) struct Way {
-    /// URLs of this origin lead to that address, plain: a tunnel or a proxy stands in front.
+    /// URLs of this origin are sent to this address in plain HTTP: a tunnel or a proxy is in front
+    /// of it.
     over: Option<(String, SocketAddr)>,
     tls: Option<TlsConnector>,
 }
@@ -47,21 +48,21 @@ impl Reply {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// Its body as JSON; null when it is none.
+    /// Its body as JSON; null if it is not JSON.
     pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
 }
 
 impl Way {
-    /// URLs below `base_url` lead to `address`.
+    /// Sends URLs below `base_url` to `address`.
     #[must_use]
     pub(super) fn over(mut self, base_url: &str, address: SocketAddr) -> Self {
         self.over = Some((base_url.to_owned(), address));
         self
     }
 
-    /// Speaks https to names of this machine whose certificates one of the CAs in `file` signed.
+    /// Allows https to names of this machine whose certificates are signed by a CA in `file`.
     ///
     /// # Errors
     /// The file holds no certificate.
@@ -83,7 +84,7 @@ impl Way {
     }
 
     /// # Errors
-    /// It leads elsewhere, or nobody answers.
+    /// The URL leads elsewhere, or the server does not answer.
     pub(super) async fn get(&self, url: &str) -> Result<Reply, String> {
         self.exchange("GET", url, &[], Bytes::new()).await
     }
@@ -101,7 +102,7 @@ impl Way {
         self.exchange("POST", url, &headers, body.bytes.clone().into()).await
     }
 
-    /// As a tenant, with its API key.
+    /// Sends a request as a tenant, with its API key.
     ///
     /// # Errors
     /// As [`Way::get`].
@@ -152,8 +153,8 @@ impl Way {
         timeout(SANDBOX_EXCHANGE_TIME, talk).await.map_err(|_| cannot(&"too late"))?
     }
 
-    /// Where a URL leads, and the name that a certificate must have there.
-    #[allow(clippy::type_complexity)] // two things about one connection
+    /// Where a URL leads, and the name that the certificate there must have.
+    #[allow(clippy::type_complexity)] // both describe one connection
     fn target(
         &self,
         url: &Url,
@@ -180,7 +181,7 @@ impl Way {
                 let name = name.map_err(|_| elsewhere(url))?;
                 Ok(((ip, port).into(), Some((connector.clone(), name))))
             }
-            ("https", None) => Err(format!("{url}: name the CA of its certificate with --ca FILE")),
+            ("https", None) => Err(format!("{url}: give the CA of its certificate with --ca FILE")),
             _ => Err(elsewhere(url)),
         }
     }
@@ -189,8 +190,8 @@ impl Way {
 fn elsewhere(url: &Url) -> String {
     let origin = &url[..Position::AfterPort];
     format!(
-        "{origin} is not on this machine, and the built-in wallet answers gateways on loopback only; where \
-         a tunnel or a proxy leads here, say where the gateway listens: --gateway 127.0.0.1:8080"
+        "{origin} is not on this machine, and the built-in wallet answers gateways on loopback only; if \
+         a tunnel or a proxy leads here, give the gateway's own address: --gateway 127.0.0.1:8080"
     )
 }
 
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_leads_to_this_machine_alone() {
+    fn it_reaches_only_this_machine() {
         let way = Way::default();
         let target = |url: &str| way.target(&Url::parse(url).unwrap()).map(|(address, _)| address);
         assert_eq!(target("http://localhost:81/a"), Ok("127.0.0.1:81".parse().unwrap()));
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_leads_to_the_address_that_was_said_and_no_other_origin_does() {
+    fn only_the_named_origin_is_sent_to_the_given_gateway_address() {
         let here = "127.0.0.1:8080".parse().unwrap();
         let way = Way::default().over("https://abc.tunnel.example", here);
         let target = |url: &str| way.target(&Url::parse(url).unwrap()).map(|(address, _)| address);

@@ -1,4 +1,4 @@
-//! What a tenant does with its API keys: list, create, revoke, rotate.
+//! A tenant's API keys: list, create, revoke, rotate.
 
 use idgate_core::error::RequestError;
 use idgate_core::limits::MAX_CREATE_BYTES;
@@ -14,18 +14,18 @@ use idgate_store::{
     ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
 
-/// A key just made or rotated: the only moment at which it is readable.
+/// A key just created or rotated. This is the only time it can be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ApiKeySecret {
-    /// What lists show of it.
+    /// Its record, as lists show it.
     pub record: ApiKeyRecord,
     /// The key.
     pub key: ApiKey,
 }
 
 impl App {
-    /// The keys of the caller's client: those that live, then the newest others.
+    /// The keys of the caller's client: live keys first, then the newest others.
     ///
     /// # Errors
     /// The store failed.
@@ -33,10 +33,10 @@ impl App {
         Ok(self.store.api_keys(caller, self.now()).await?)
     }
 
-    /// At most `limit` keys of the caller's client, newest first, from `cursor` on.
+    /// Up to `limit` keys of the caller's client, newest first, starting at `cursor`.
     ///
     /// # Errors
-    /// The cursor was not given for this list, or is too old.
+    /// The cursor was not issued for this list, or is too old.
     pub async fn api_key_page(
         &self,
         caller: &Caller,
@@ -46,11 +46,11 @@ impl App {
         Ok(self.store.api_key_page(caller, cursor, limit, self.now()).await?)
     }
 
-    /// Makes a key of the caller's client and mode with at most the caller's scopes.
+    /// Creates a key for the caller's client and mode with at most the caller's scopes.
     ///
     /// # Errors
-    /// The body breaks a rule, or asks for a scope that the caller lacks or for a longer life; or
-    /// the client has as many keys as it may.
+    /// The body breaks a rule, or asks for a scope that the caller lacks or a later expiry than the
+    /// caller's; or the client has reached its limit of keys.
     pub async fn create_api_key(
         &self,
         caller: &Caller,
@@ -86,10 +86,10 @@ impl App {
         }
     }
 
-    /// Stops a key of the caller's client.
+    /// Revokes a key of the caller's client.
     ///
     /// # Errors
-    /// It has none of that id, or the caller's own key is not in force any more.
+    /// The client has no key with this id, or the caller's own key is no longer valid.
     pub async fn revoke_api_key(&self, caller: &Caller, id: &str) -> Result<(), AppError> {
         match self.store.revoke_api_key(caller, id, self.now()).await? {
             KeyRevoked::Yes => Ok(()),
@@ -98,10 +98,10 @@ impl App {
         }
     }
 
-    /// Gives a key of the caller's client another value.
+    /// Rotates a key of the caller's client: it gets a new value.
     ///
     /// # Errors
-    /// It has none of that id that is good, or one that can do more than the caller's own.
+    /// The client has no valid key with this id, or the key has more rights than the caller's own.
     pub async fn rotate_api_key(
         &self,
         caller: &Caller,
@@ -113,9 +113,9 @@ impl App {
             KeyRotated::Yes(record) => Ok(ApiKeySecret { record, key }),
             KeyRotated::NotFound => Err(AppError::NotFound),
             KeyRotated::CallerGone => Err(AppError::KeyGone),
-            KeyRotated::BeyondScopes => {
-                Err(AppError::BeyondKey("this API key lacks scopes of the key to be rotated"))
-            }
+            KeyRotated::BeyondScopes => Err(AppError::BeyondKey(
+                "this API key lacks a scope that the key to be rotated has",
+            )),
             KeyRotated::OutlivesCaller => {
                 Err(AppError::BeyondKey("this API key expires before the key to be rotated"))
             }
@@ -160,20 +160,21 @@ fn parse_scopes(value: Option<Value<'_, '_>>) -> Result<Vec<&'static str>, Reque
     for element in elements {
         let known = |scope: &&str| element.as_str().is_some_and(|text| text == *scope);
         let scope = SCOPES.into_iter().find(known);
-        let scope = scope.ok_or_else(|| invalid(format!("may hold {}", SCOPES.join(", "))))?;
+        let scope =
+            scope.ok_or_else(|| invalid(format!("may contain only {}", SCOPES.join(", "))))?;
         if scopes.contains(&scope) {
             return Err(invalid(format!("names {scope} twice")));
         }
         scopes.push(scope);
     }
     if scopes.is_empty() {
-        return Err(invalid("must hold at least one scope".into()));
+        return Err(invalid("must contain at least one scope".into()));
     }
     Ok(scopes)
 }
 
 fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
-    // A list on a terminal could not show control characters, nor a database keep NUL.
+    // Terminals cannot show control characters, and databases cannot store NUL.
     let fits = |name: &str| {
         name.chars().count() <= MAX_API_KEY_NAME_CHARS && !name.chars().any(char::is_control)
     };
@@ -184,7 +185,7 @@ fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
     })
 }
 
-/// Absolute, in UTC and in the future; `null` is none.
+/// Parses an absolute time in UTC, which must be in the future; `null` means no expiry.
 fn parse_expiry(value: Value<'_, '_>, now: UnixMillis) -> Result<Option<UnixMillis>, RequestError> {
     use idgate_core::shell::json::Kind;
     if value.kind() == Kind::Null {
@@ -193,7 +194,7 @@ fn parse_expiry(value: Value<'_, '_>, now: UnixMillis) -> Result<Option<UnixMill
     let text = value.as_str().filter(|text| text.ends_with('Z') || text.ends_with("+00:00"));
     let at = text.and_then(|text| UnixMillis::parse_rfc3339(&text)).filter(|at| *at > now);
     at.map(Some).ok_or_else(|| {
-        let rule = "must be a time in the future in UTC, as 2027-01-31T12:00:00Z, or null";
+        let rule = "must be a future time in UTC, for example 2027-01-31T12:00:00Z, or null";
         RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule)
     })
 }
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_has_scopes_and_perhaps_a_name_and_an_expiry() {
+    fn a_key_request_has_scopes_and_optionally_a_name_and_an_expiry() {
         let asked = KeyRequest::parse(br#"{"scopes":["audit:read"]}"#, NOW).unwrap();
         assert_eq!(asked, KeyRequest { scopes: vec!["audit:read"], name: None, expires_at: None });
         let name = "ü".repeat(100);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_name_what_is_wrong() {
+    fn an_invalid_body_is_refused_by_field() {
         let long = format!(r#"{{"scopes":["audit:read"],"name":"{}"}}"#, "n".repeat(101));
         for (body, code, path) in [
             ("", ErrorCode::InvalidJson, ""),

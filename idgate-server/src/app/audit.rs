@@ -1,13 +1,13 @@
-//! A tenant reads its audit log.
+//! Reading a tenant's audit log.
 
 use super::{App, AppError};
 use idgate_store::{AuditPage, Caller};
 
 impl App {
-    /// At most `limit` entries of the caller's chain, newest first, from `cursor` on.
+    /// Up to `limit` entries of the caller's audit chain, newest first, starting at `cursor`.
     ///
     /// # Errors
-    /// The cursor was not given for this list, or is too old.
+    /// The cursor was not issued for this list, or is too old.
     pub async fn audit_page(
         &self,
         caller: &Caller,

@@ -1,5 +1,5 @@
-//! Requests that pages pass to their browser: where the pages may be from, what they pass on, and what
-//! their server relays.
+//! Requests that pages pass to their browser (Digital Credentials API): the allowed origins, the
+//! requests, and the answers that the tenant's server relays.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use idgate_base::entropy::OsEntropy;
 use idgate_store::Caller;
 
 impl App {
-    /// Whether pages pass requests to their browser here.
+    /// Whether this gateway sends requests through browsers.
     pub fn asks_browsers(&self) -> bool {
         self.names_profiles() && self.profiles.dc_api != DcApi::Off
     }
 
-    /// Whether pages were given requests of that session: a gateway that asks no browsers any more serves
-    /// those to their end.
+    /// Whether this session has a request for browsers. Such sessions are served to their end even
+    /// after the gateway stopped offering browser requests.
     ///
     /// # Errors
     /// The store failed.
@@ -31,7 +31,7 @@ impl App {
         Ok(session.is_some_and(|session| session.browser_offer().is_some()))
     }
 
-    /// Refuses pages from where the client has none.
+    /// Refuses origins that are not registered for the client.
     pub(super) async fn check_pages(
         &self,
         caller: &Caller,
@@ -43,7 +43,7 @@ impl App {
         let own = self.store.origins(&caller.client_id).await?;
         for (at, origin) in request.origins().iter().enumerate() {
             let rule = if !own.contains(origin) {
-                "is not an origin of this client; ask the operator for `idgate client origin add`"
+                "is not an origin of this client; ask the operator to run `idgate client origin add`"
             } else if origin.starts_with("http:") {
                 "must be https; http is for development only"
             } else {
@@ -55,7 +55,8 @@ impl App {
         Ok(())
     }
 
-    /// Takes away the origins that the client has no more: an origin counts when the answer comes.
+    /// Removes origins that the client no longer has: an origin must be registered when the answer
+    /// arrives.
     async fn drop_removed_origins(&self, session: &mut Session) -> Result<(), AppError> {
         if self.any_origin {
             return Ok(());
@@ -67,12 +68,12 @@ impl App {
         if session.retain_origins(may_answer) {
             return Ok(());
         }
-        let rule = "the client has none of the session's origins any more; ask the operator for \
+        let rule = "the client no longer has any of the session's origins; ask the operator to run \
                     `idgate client origin add`";
         Err(RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule).into())
     }
 
-    /// What a page passes on, of a session that is made for pages.
+    /// The requests that a page passes to its browser.
     pub(super) fn passed_on(
         verifier: &Verifier,
         session: &Session,
@@ -84,10 +85,10 @@ impl App {
         }
     }
 
-    /// Whether an answer may be read for this session of the caller, before anything is.
+    /// Checks, before a body is read, that this session of the caller expects an answer.
     ///
     /// # Errors
-    /// It is unknown, has no request for browsers, is being verified, or settled.
+    /// The session is unknown, has no request for browsers, is being verified, or is settled.
     pub async fn expects_relay(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
         let session = self.read_session(caller, id).await?.session;
         if session.browser_offer().is_none() {
@@ -96,12 +97,12 @@ impl App {
         self.refuse_closed(&session)
     }
 
-    /// Verifies what a page of the caller's got from its browser, and stores what it came to: the session
-    /// as it is then, or `None` when what was presented is refused. To be run to its end, as
-    /// [`App::respond`].
+    /// Verifies what a page of the caller got from its browser, and stores the outcome. Returns the
+    /// session as it is then, or `None` if the presentation is refused. The future must be run to
+    /// its end, like [`App::respond`].
     ///
     /// # Errors
-    /// As [`App::respond`], but that an unknown session is not found.
+    /// As [`App::respond`], except that an unknown session gives `NotFound`.
     pub async fn relay(
         self: &Arc<Self>,
         caller: &Caller,
@@ -115,7 +116,7 @@ impl App {
         }
     }
 
-    /// Verifies what a browser gave for this session, and stores what it came to.
+    /// Verifies a browser's answer to this session, and stores the outcome.
     pub(super) async fn evaluate_browsers(
         self: &Arc<Self>,
         id: &SessionId,

@@ -1,5 +1,5 @@
-//! Why an answer was refused, for the tenant and the operator: the rules that were checked, their
-//! clauses, and whether each passed. Nothing of what was presented.
+//! The report on a refused answer, for the tenant and the operator: which rules were checked, their
+//! clauses, and whether each passed. It contains nothing of the presentation.
 
 use idgate_core::error::{Check, VerifyError};
 use idgate_core::verify::{CredentialReport, Report};
@@ -10,17 +10,19 @@ use super::{App, AppError};
 use idgate_store::Caller;
 
 impl App {
-    /// Why the answer to a session of the caller was refused, as a JSON text.
+    /// Why the answer to a session of the caller was refused, as JSON text.
     ///
     /// # Errors
-    /// There is no such session, its answer was not refused, or it was more than 24 hours ago.
+    /// There is no such session, its answer was not refused, or the refusal is more than 24 hours
+    /// old.
     pub async fn explanation(&self, caller: &Caller, id: &SessionId) -> Result<String, AppError> {
         let report = self.store.report(caller, id, self.now()).await?.ok_or(AppError::NotFound)?;
-        String::from_utf8(report).map_err(|_| AppError::Fault("a report is not text".into()))
+        String::from_utf8(report)
+            .map_err(|_| AppError::Fault("a stored report is not UTF-8".into()))
     }
 }
 
-/// What is kept about a refusal; `None`: nothing was refused.
+/// The report to store about a refusal; `None` if nothing was refused.
 pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
     let error = report.error()?;
     let failed = report.credentials.iter().find(|it| it.failed.is_some());
@@ -36,7 +38,7 @@ pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
     Some(told.to_string().into_bytes())
 }
 
-/// The report on an answer that was accepted, for the observer; `None`: it was refused.
+/// The report on an accepted answer, for the observer; `None` if it was refused.
 pub(super) fn explain_accepted(session: &Session, report: &Report) -> Option<String> {
     let settled = session.settlement()?;
     if settled.reason.is_some() {
@@ -56,7 +58,7 @@ fn checks(report: &CredentialReport) -> Value {
     let checks = report.checks().map(|(rule, passed)| {
         let mut told = check(rule, report.clause(rule), failed.filter(|_| !passed));
         if rule == Check::Status && report.accepted_unknown_status {
-            let accepted = "it is unknown, which the trust entry or the request accepts";
+            let accepted = "the status is unknown; the trust entry or the request accepts that";
             if let Some(members) = told.as_object_mut() {
                 members.insert("detail".into(), accepted.into());
             }
@@ -78,7 +80,7 @@ fn check(rule: Check, clause: &str, failed: Option<&VerifyError>) -> Value {
         "passed": failed.is_none(),
     });
     if let (Some(error), Some(members)) = (failed, told.as_object_mut()) {
-        // A fixed text: it says what was wrong and never what was sent.
+        // A fixed text: it names the fault and never what was sent.
         members.insert("detail".into(), error.detail.into());
     }
     told

@@ -1,21 +1,21 @@
-//! What stands in the paths of wallets: a session, or one of its offers.
+//! The id in the paths of wallets: of a session, or of one of its offers.
 
 use idgate_core::shell::OfferId;
 use idgate_core::{Session, SessionId};
 
 use super::{App, AppError};
 
-/// What a wallet names.
+/// The id that a wallet names.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Handle {
-    /// A session, and the offer that is its own.
+    /// A session, and its first offer.
     Session(SessionId),
-    /// Another offer, by its id.
+    /// A further offer, by its id.
     Offer(OfferId),
 }
 
 impl Handle {
-    /// From a segment of a path; whether there is such a thing is another question.
+    /// Parses a path segment. Whether such a session or offer exists is checked later.
     pub fn of(text: &str) -> Self {
         match text.starts_with("off_") {
             true => Self::Offer(OfferId::new(text)),
@@ -23,7 +23,7 @@ impl Handle {
         }
     }
 
-    /// The segment itself.
+    /// The path segment.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Session(id) => id.as_str(),
@@ -33,7 +33,7 @@ impl Handle {
 }
 
 impl App {
-    /// The session that an offer is of, while that is open.
+    /// The session of an open offer.
     ///
     /// # Errors
     /// The store failed.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_offer_is_told_from_a_session_by_its_prefix() {
+    fn the_prefix_tells_offers_from_sessions() {
         assert_eq!(Handle::of("off_1"), Handle::Offer(OfferId::new("off_1")));
         for session in ["ses_1", "", "off", "OFF_1", "xoff_1"] {
             assert_eq!(Handle::of(session), Handle::Session(SessionId::new(session)));

@@ -1,5 +1,5 @@
-//! `POST /v1/sessions` under an `Idempotency-Key` (decisions 4): whoever does not know whether a
-//! request arrived sends it again, and has one session.
+//! `POST /v1/sessions` with an `Idempotency-Key` (decisions 4): a tenant that is not sure whether a
+//! request arrived sends it again, and gets the same session.
 
 use idgate_core::ErrorCode;
 use idgate_core::error::RequestError;
@@ -11,11 +11,11 @@ use idgate_base::spans;
 use idgate_store::{Answered, Beside, Caller, MadeOnce, Once};
 
 impl App {
-    /// Makes a session from a creation body and gives the answer that `render` makes of it; under a
-    /// key that was used before, the answer of then.
+    /// Creates a session from a creation body, and returns the answer that `render` makes of it. If
+    /// the key was used before, returns the stored answer.
     ///
     /// # Errors
-    /// As [`App::create_session`], and when the key was used for another body.
+    /// As [`App::create_session`], or the key was used with another body.
     pub async fn create_session_once(
         &self,
         caller: &Caller,
@@ -38,7 +38,7 @@ impl App {
                 Ok(answer)
             }
             MadeOnce::NoRoom => Err(AppError::TooManySessions),
-            // Another request under the key came first.
+            // Another request with this key was committed first.
             MadeOnce::Earlier(earlier) => replay(earlier, &body_digest),
         }
     }
@@ -48,6 +48,6 @@ fn replay(earlier: Answered, body: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, AppE
     if earlier.body == *body {
         return Ok(earlier.answer);
     }
-    let rule = "was used for another body; send a new key with a new request";
+    let rule = "was already used with another body; send a new key with a new request";
     Err(RequestError::new(ErrorCode::InvalidRequest, "Idempotency-Key", rule).into())
 }

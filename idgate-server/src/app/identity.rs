@@ -1,4 +1,4 @@
-//! Who the gateway is to wallets: its `did:web`, the key that signs, and what is published of it.
+//! The gateway's identity for wallets: its `did:web`, its signing key, and what it publishes.
 
 use std::sync::{Arc, PoisonError};
 
@@ -13,11 +13,11 @@ use idgate_base::clock::Moment;
 use idgate_store::InForce;
 use idgate_store::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
-/// The text of a refusal where the gateway speaks `draft` alone and a tenant asks for more (decisions 31).
+/// The refusal when the gateway speaks only `draft` and a tenant asks for more (decisions 31).
 const DRAFT_ALONE: &str =
     "this gateway speaks only draft; its operator enables others with IDGATE_PROFILES";
 
-/// A verifier and the keys that it was made with.
+/// A verifier, and the keys that it was built with.
 #[derive(Clone)]
 pub(super) struct Held {
     pub(super) verifier: Arc<Verifier>,
@@ -25,26 +25,26 @@ pub(super) struct Held {
     pub(super) certificates: Arc<Certificates>,
 }
 
-/// What signs for a client's new sessions where they need a certificate.
+/// The certified key for a client's new sessions, where a certificate is needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Certified {
-    /// `None`: nothing does.
+    /// `None`: there is none.
     pub(super) in_force: Option<Arc<CertifiedKey>>,
-    /// The same whether or not its dates are over.
+    /// The latest certified key, even if its certificate has expired.
     pub(super) latest: Option<Arc<CertifiedKey>>,
 }
 
-/// The gateway's identity and its keys, as they are published.
+/// The gateway's identity and keys, as published.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// `did:web:…`
     pub did: String,
-    /// The key that signs, then those whose sessions may still live.
+    /// The signing key, then the keys of sessions that may still be open.
     pub keys: Vec<PublishedKey>,
 }
 
 impl App {
-    /// The verifier for the trust in force now.
+    /// The verifier for the trust that is in force now.
     ///
     /// # Errors
     /// The trust material or the keys cannot be read or used.
@@ -52,7 +52,7 @@ impl App {
         Ok(self.in_force(Moment::now()).await?.verifier)
     }
 
-    /// The one for what was in force at `since` or later, and what it signs with.
+    /// The verifier and keys that were in force at `since` or later.
     pub(super) async fn in_force(&self, since: Moment) -> Result<Held, AppError> {
         let InForce { trust, gateway_keys, certificates } = self.store.in_force(since).await?;
         let fits = |held: &Held| {
@@ -66,7 +66,7 @@ impl App {
         }
     }
 
-    /// What this client's requests are signed by where a certificate is the proof of who asks.
+    /// The certified key that signs this client's requests, where a certificate proves who asks.
     pub(super) fn certified(
         &self,
         certificates: Option<&Certificates>,
@@ -80,7 +80,7 @@ impl App {
         }
     }
 
-    /// What a client may ask for whose requests are signed by that.
+    /// The profiles that a client can use with this certified key.
     pub(super) fn spoken(&self, certified: &Certified) -> SpokenProfiles {
         let Certified { in_force, latest } = certified;
         let has_expired = in_force.is_none() && latest.is_some();
@@ -108,7 +108,7 @@ impl App {
         if is_ready { spoken } else { without(spoken, Profile::V1_0) }
     }
 
-    /// What the discovery documents say.
+    /// The content of the discovery documents.
     ///
     /// # Errors
     /// The keys cannot be read.
@@ -139,7 +139,7 @@ impl App {
             RequestMode::Inline => builder.unsigned(&*self.base_url),
             RequestMode::Jar => builder.signed(&*self.base_url, signer.clone()),
         };
-        // Also in inline mode: sessions made before the mode was changed live on.
+        // In inline mode, too: sessions created before the mode was changed are still open.
         let mut builder = builder.signer(signer);
         for retired in &keys.retired {
             let Some(key) = retired.signer.clone() else { continue };
@@ -155,7 +155,7 @@ impl App {
     }
 }
 
-/// Signs with a key that has a certificate; its name is the certificate's hash.
+/// Signs with a certified key. The key's name is the certificate's hash.
 #[derive(Debug)]
 struct CertifiedSigner {
     certified: Arc<CertifiedKey>,

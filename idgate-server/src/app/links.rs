@@ -1,21 +1,23 @@
-//! The links of a session: behind the schemes of every gateway, and behind those that the operator named.
+//! The links of a session: with the schemes that every gateway has, and with those that the
+//! operator configured.
 
 use idgate_core::{Scheme, Session};
 
 use super::App;
 use crate::config::FurtherScheme;
 
-/// A scheme of a session's links.
+/// The scheme of a session's link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum LinkScheme {
-    /// One that every gateway has.
+    /// A scheme that every gateway has.
     Own(Scheme),
-    /// One that the operator named. Its link carries the request for newer wallets, like that of `haip`.
+    /// A scheme that the operator configured. Its link carries the request for newer wallets, like
+    /// `haip`.
     Further(FurtherScheme),
 }
 
 impl LinkScheme {
-    /// Its key in `deep_links` and value of `?scheme=`.
+    /// Its key in `deep_links`, and its value of `?scheme=`.
     pub fn key(&self) -> &str {
         match self {
             Self::Own(scheme) => scheme.key(),
@@ -23,7 +25,7 @@ impl LinkScheme {
         }
     }
 
-    /// The start of its links.
+    /// The start of links with this scheme.
     pub fn prefix(&self) -> String {
         match self {
             Self::Own(scheme) => scheme.prefix().to_owned(),
@@ -31,7 +33,7 @@ impl LinkScheme {
         }
     }
 
-    /// The link behind it, of a session whose links behind the gateway's own schemes are `own`.
+    /// The session's link with this scheme; `own` gives the links with the gateway's own schemes.
     pub(super) fn link(&self, own: impl FnOnce(Scheme) -> String) -> String {
         match self {
             Self::Own(scheme) => own(*scheme),
@@ -54,14 +56,14 @@ pub(super) fn schemes<'s>(
 }
 
 impl App {
-    /// The scheme of this key of `deep_links`; `None`: this gateway has no such links.
+    /// The scheme for this key of `deep_links`; `None` if the gateway has no such links.
     pub fn link_scheme(&self, key: &str) -> Option<LinkScheme> {
         let further = || self.link_schemes.iter().find(|scheme| scheme.as_str() == key);
         let own = Scheme::from_key(key).map(LinkScheme::Own);
         own.or_else(|| further().cloned().map(LinkScheme::Further))
     }
 
-    /// Whether a session has a link behind `scheme`.
+    /// Whether the session has a link with `scheme`.
     pub(super) fn has_link(&self, session: &Session, scheme: &LinkScheme) -> bool {
         schemes(session.schemes(), &self.link_schemes).any(|one| one == *scheme)
     }

@@ -1,4 +1,4 @@
-//! What operators read: sums of settled sessions, and the state of this process.
+//! Metrics for operators: sums of settled sessions, and the state of this process.
 
 use idgate_core::UnixMillis;
 use idgate_core::shell::{PinnedSigner, TrustAnchor, TrustEntry};
@@ -10,7 +10,7 @@ use idgate_base::telemetry::Use;
 use idgate_store::MetricsSummary;
 
 impl App {
-    /// The live-mode sessions that settled in the last `window_hours`.
+    /// The live-mode sessions settled in the last `window_hours`.
     ///
     /// # Errors
     /// The metrics cannot be read.
@@ -18,7 +18,7 @@ impl App {
         Ok(self.store.metrics_summary(window_hours, self.now()).await?)
     }
 
-    /// All counters and gauges in the text exposition format of Prometheus.
+    /// All counters and gauges in the Prometheus text exposition format.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -1,4 +1,5 @@
-//! The use cases: load, let the core decide, commit, and only then answer. No HTTP, no SQL.
+//! The use cases: load, let the core decide, commit, then answer. This module contains no HTTP and
+//! no SQL.
 
 mod api_keys;
 mod audit;
@@ -53,84 +54,84 @@ use idgate_base::clock::Clock;
 use idgate_base::rate_limit::Excess;
 use idgate_store::{Caller, PageError, Store, StoreError};
 
-/// Half of the lease that a hold has: its end is for what the verdict takes to be stored.
+/// Half of a hold's lease. The other half is for storing the verdict.
 const VERIFICATION_TIME: Duration = Duration::from_millis(VERIFYING_LEASE_MS / 2);
 
-/// The gateway without its edge.
+/// The gateway without its HTTP layer.
 pub struct App {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
     provider: CryptoProvider,
     base_url: String,
-    /// The profile of new sessions.
+    /// The request mode of new sessions.
     pub(crate) request_mode: RequestMode,
-    /// The profiles that sessions may have.
+    /// The enabled profiles.
     pub(crate) profiles: SpokenProfiles,
-    /// Whether pages may be from anywhere, as in development.
+    /// Whether pages of any origin are allowed, as in development.
     pub(crate) any_origin: bool,
     /// `None`: sessions have no pages.
     pub(crate) pages: Option<PageRules>,
     /// Wallet schemes of links in addition to those that every gateway has.
     pub(crate) link_schemes: Arc<[FurtherScheme]>,
-    /// Asks status lists and CRLs.
+    /// Fetches status lists and CRLs.
     fetcher: Arc<Fetcher>,
-    /// The time for the fetches of one answer.
+    /// The time for all fetches of one answer.
     allowance: Allowance,
-    /// Made for the trust and the keys in force; remade when the store has others.
+    /// Built for the trust and the keys in force; rebuilt when these change in the store.
     verifier: RwLock<Option<identity::Held>>,
     streams: Arc<Streams>,
-    /// What the log was told of registration certificates.
+    /// Limits how often notices about registration certificates are logged.
     notices: registration::Notices,
-    /// The webhooks that the operator allows.
+    /// The webhook URLs that the operator allows.
     pub(crate) webhook_rules: WebhookRules,
-    /// The places for tests of webhooks.
+    /// Limits concurrent webhook tests.
     webhook_tests: Arc<Semaphore>,
-    /// For a verification until its verdict is handed to the store.
+    /// Time for a verification until its verdict is handed to the store.
     pub(crate) verification_time: Duration,
-    /// Follows sessions; `None` in every gateway but the sandbox's.
+    /// Observes sessions; `None` in every gateway except the sandbox's.
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// Whether a wallet is admitted to a session, once it proved that it may ask: it may come too often.
+/// Admits a wallet to a session after it proved that it may ask; refuses one that comes too often.
 pub type Admission = Pin<Box<dyn Future<Output = Result<(), AppError>> + Send>>;
 
-/// Why a use case gave no answer.
+/// Why a use case failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AppError {
-    /// The tenant must mend the request.
+    /// The tenant must correct the request.
     Request(RequestError),
-    /// The wallet's answer changes nothing.
+    /// The wallet's answer is refused and changes nothing.
     Response(NotAnAnswer),
-    /// The cursor was not given for this list and caller, or is too old.
+    /// The cursor was not issued for this list and caller, or is too old.
     InvalidCursor,
-    /// The wallet must mend what it asks for.
+    /// The wallet must correct what it asks for.
     RequestObject(NotFetched),
-    /// There is no such object for this caller, or no session that can be opened.
+    /// The caller has no such object, or the session cannot be opened.
     NotFound,
     /// The caller asks for a scope that its own key lacks.
     LacksScope(&'static str),
-    /// The caller asks for a key that can do more than its own; the text says how.
+    /// The caller asks for a key with more rights than its own; the text names the difference.
     BeyondKey(&'static str),
-    /// The client has as many live keys as it may.
+    /// The client has reached its limit of live keys.
     TooManyKeys,
-    /// The client has as many open sessions as it may.
+    /// The client has reached its limit of open sessions.
     TooManySessions,
-    /// The caller's key was rotated or revoked, or expired, while the request was under way.
+    /// The caller's key was rotated or revoked, or expired, during the request.
     KeyGone,
-    /// The wallet comes too often.
+    /// The wallet exceeds a rate limit.
     TooMany(Excess),
-    /// Too much to do: try again.
+    /// Too much load: try again.
     Busy,
-    /// The gateway cannot do it for now, by no fault of who asks: try again. The text is for the
-    /// log, never for the caller.
+    /// Temporarily impossible, not the caller's fault: try again. The text is for the log, never
+    /// for the caller.
     Unavailable(String),
     /// The operator must act; the text is for the log, never for the caller.
     Fault(String),
 }
 
 impl App {
-    /// An application over these parts, with the settings that a gateway has by default. `base_url` is where
+    /// An application over these parts, with a gateway's default settings. `base_url` is where
     /// wallets reach the gateway.
     pub fn new(
         store: Arc<Store>,
@@ -162,27 +163,27 @@ impl App {
         }
     }
 
-    /// Whether anything but drafts is spoken: only then do sessions name their profile.
+    /// Whether profiles other than `draft` are enabled. Only then do sessions name their profile.
     pub fn names_profiles(&self) -> bool {
         self.profiles.are_newer()
     }
 
-    /// What the gateway keeps.
+    /// The gateway's store.
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    /// The clock that it decides and waits by.
+    /// The clock for decisions and waits.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The time.
+    /// The current time.
     pub fn now(&self) -> UnixMillis {
         self.clock.now()
     }
 
-    /// Refuses to decide while the clock is in doubt: dates and expiry would be anybody's guess.
+    /// Refuses to decide while the clock is in doubt: dates and expiry would be guesses.
     fn check_clock(&self) -> Result<(), AppError> {
         match self.clock.is_in_doubt() {
             false => Ok(()),
@@ -190,8 +191,8 @@ impl App {
         }
     }
 
-    /// The owner of a good key: one indexed read, nothing cached, so that a revocation counts at
-    /// once.
+    /// The owner of a valid key. One indexed read, never cached, so that a revocation counts
+    /// immediately.
     ///
     /// # Errors
     /// The store failed.
@@ -199,10 +200,11 @@ impl App {
         Ok(self.store.authenticate(&key.digest(), self.now()).await?)
     }
 
-    /// The same, and the caller's session of that id, for [`App::view_session`].
+    /// Like [`App::caller`], with the caller's session of this id for [`App::view_session`].
     ///
     /// # Errors
-    /// The store cannot be asked. That the session cannot be read is an error beside the caller.
+    /// The store failed. If only the session cannot be read, that error is returned next to the
+    /// caller.
     pub async fn caller_for(
         &self,
         key: &ApiKey,
@@ -212,7 +214,7 @@ impl App {
         Ok(found.map(|(caller, session)| (caller, session.map_err(AppError::from))))
     }
 
-    /// The id of a good admin token, as immediate as [`App::caller`].
+    /// The id of a valid admin token, never cached, as in [`App::caller`].
     ///
     /// # Errors
     /// The store failed.
@@ -289,7 +291,7 @@ mod tests {
     use idgate_store::wait::Wait as _;
 
     #[test]
-    fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {
+    fn the_verifier_is_rebuilt_only_when_the_trust_changed() {
         let store = TemporaryStore::default();
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);

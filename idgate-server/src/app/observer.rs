@@ -1,27 +1,28 @@
-//! A program around the gateway may observe its sessions. `idgate serve` has no observer; the sandbox's console is one.
+//! Lets an embedding program observe the gateway's sessions. `idgate serve` has no observer; the
+//! sandbox's console is one.
 
 use idgate_core::{Session, SessionId, Transition};
 
 use super::{App, CreatedSession};
 
-/// A program that follows the sessions of its own gateway.
+/// A program that observes the sessions of its own gateway.
 pub trait Observer: Send + Sync {
-    /// A session was stored; `body` is what its tenant sent.
+    /// A session was stored; `body` is the tenant's request.
     fn created(&self, session: &Session, body: &[u8], created: &CreatedSession);
 
-    /// An answer was accepted, and the session is VERIFIED. `report` has the members of a report on a refusal
-    /// (`GET /v1/sessions/{id}/report`), but for the reason. The store keeps none.
+    /// An answer was accepted, and the session is VERIFIED. `report` has the members of a refusal's
+    /// report (`GET /v1/sessions/{id}/report`), except the reason. The store does not keep it.
     fn accepted(&self, id: &SessionId, report: String);
 
-    /// Its tenant removed a session.
+    /// The tenant deleted a session.
     fn deleted(&self, id: &SessionId);
 }
 
-/// A new session, which an observer gets once it is stored.
+/// A new session, passed to the observer once it is stored.
 pub(super) struct ForObserver<'a>(Option<(&'a dyn Observer, Box<Session>)>);
 
 impl App {
-    /// Keeps a new session for the observer, if there is an observer.
+    /// Keeps a new session for the observer, if there is one.
     pub(super) fn for_observer(&self, transition: &Transition) -> ForObserver<'_> {
         let observer = self.observer.as_deref();
         ForObserver(observer.map(|observer| (observer, Box::new(transition.session.clone()))))
@@ -29,7 +30,7 @@ impl App {
 }
 
 impl ForObserver<'_> {
-    /// The session is stored.
+    /// Tells the observer that the session is stored.
     pub(super) fn created(self, body: &[u8], created: &CreatedSession) {
         if let Some((observer, session)) = self.0 {
             observer.created(&session, body, created);

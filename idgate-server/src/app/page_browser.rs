@@ -1,4 +1,5 @@
-//! Which browser has a page: the first that takes it, until it is over (decisions 27).
+//! Binding a page to a browser: the first browser that takes a page has it until the session ends
+//! (decisions 27).
 
 use super::pages::{PageKey, PageView, Phase, TAKEN_LATE, cookie_name, is_key_of};
 use super::{App, AppError};
@@ -6,10 +7,10 @@ use crate::digest::sha256;
 use idgate_store::PageRecord;
 
 impl App {
-    /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
-    /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
-    /// lost. A page that is taken after its session was settled gives no code: a stranger who has only its
-    /// address could otherwise wait for the person's answer.
+    /// Gives the page to this browser. Returns what the page now shows, or `None` if another
+    /// browser has it. `key` is a key that the browser generated; it may send the same one again
+    /// after a lost reply. A page taken after its session was settled gives no code: otherwise a
+    /// stranger with only its address could wait for the person's answer.
     ///
     /// # Errors
     /// The store failed.
@@ -22,7 +23,7 @@ impl App {
             Some(key) => key,
             None => PageKey::fresh()?,
         };
-        // A page that went to a phone is the phone's alone.
+        // After a handover the page belongs to the phone alone.
         let is_taken = match view.page.phone.as_ref().or(view.page.browser.as_ref()) {
             Some(own) => is_key_of(own, key.expose()),
             None => self.take_free_page(view, &key).await?,
@@ -33,12 +34,12 @@ impl App {
     async fn take_free_page(&self, view: &PageView, key: &PageKey) -> Result<bool, AppError> {
         let digest = &view.page.digest;
         if view.phase.is_settled() {
-            // Before it is taken, so that no request of the new browser comes between.
+            // Before the page is taken, so that no request of the new browser comes in between.
             self.store.note_on_page(digest, TAKEN_LATE).await?;
             return Ok(self.store.take_page(digest, sha256(key.expose().as_bytes())).await?);
         }
         let is_taken = self.store.take_page(digest, sha256(key.expose().as_bytes())).await?;
-        // It may have been settled since it was looked at.
+        // The session may have been settled since it was read.
         let session = self.store.session(&view.page.session_id).await?;
         let is_settled = session.is_some_and(|one| Phase::of(&one, false, self.now()).is_settled());
         if is_taken && is_settled {
@@ -48,16 +49,17 @@ impl App {
     }
 }
 
-/// A browser that a page belongs to.
+/// A browser that has a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Holder {
-    /// The first that took it, also while a phone has it.
+    /// The browser that took it first, even while a phone has it.
     First,
-    /// A phone's.
+    /// The phone.
     Phone,
 }
 
-/// Which of a page's browsers asks, by one of its cookies or by the key that it made; `None`: neither.
+/// Which of a page's browsers is asking, by its cookies or by the key that it generated; `None` if
+/// neither matches.
 pub fn holder_of(
     page: &PageRecord,
     cookies: impl Fn(&str) -> Option<String>,

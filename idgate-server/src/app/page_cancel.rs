@@ -1,4 +1,4 @@
-//! A person cancels on the page (decisions 39).
+//! Cancelling on the page (decisions 39).
 
 use idgate_core::Reason;
 
@@ -6,15 +6,16 @@ use super::pages::PageView;
 use super::{App, AppError};
 use idgate_store::Committed;
 
-/// How often a cancel that another change overtook is tried again. Each of those leaves the session open at most by
-/// making it PENDING or giving up a verification.
+/// How often a cancel is retried after another change came first. Such a change can leave the
+/// session open only by making it PENDING or by giving up a verification.
 const TRIES: usize = 3;
 
 impl App {
-    /// Whether a person can cancel, before a page becomes anybody's for it.
+    /// Checks that cancelling is possible, before a browser takes the page in order to cancel.
     ///
     /// # Errors
-    /// The store failed, or a gateway of an earlier version shares it, which could not read a cancelled session.
+    /// The store failed, or a gateway of an earlier version shares it and could not read a
+    /// cancelled session.
     pub async fn expects_cancel(&self) -> Result<(), AppError> {
         self.check_clock()?;
         match self.store.is_known_to_all(Reason::Cancelled).await? {
@@ -26,10 +27,11 @@ impl App {
         }
     }
 
-    /// Ends the session of a page: FAILED with `cancelled`. `false`: an answer is being checked, or it is settled.
+    /// Ends the session of a page as FAILED with `cancelled`. `false` if an answer is being checked
+    /// or the session is settled.
     ///
     /// # Errors
-    /// The session is gone, or those of [`Self::expects_cancel`].
+    /// The session was deleted, or those of [`Self::expects_cancel`].
     pub async fn cancel(&self, view: &PageView) -> Result<bool, AppError> {
         for _ in 0..TRIES {
             let session = self.store.session(view.session.id()).await?.ok_or(AppError::NotFound)?;

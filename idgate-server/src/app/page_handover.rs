@@ -1,5 +1,5 @@
-//! A person continues on a phone what began on a computer (decisions 39): the phone's browser takes the page over, and
-//! gives it back as long as no wallet has its request.
+//! Handover (decisions 39): a person continues on a phone what began on a computer. The phone's
+//! browser takes the page over; the computer can take it back until a wallet has the request.
 
 use idgate_core::Reason;
 
@@ -9,11 +9,11 @@ use super::pages::{PageKey, PageView, Phase, Standing, is_same_device};
 use super::{App, AppError};
 use crate::digest::sha256;
 
-/// Proof that a browser opened an address for a phone in time, and the key that it has for the page.
+/// Proof that a browser opened a handover address in time, and the browser's key for the page.
 pub struct Opened {
-    /// The key of the browser that will have the page.
+    /// The key of the browser that will get the page.
     pub key: PageKey,
-    /// The proof, which its button sends with the key.
+    /// The proof; the page's button sends it with the key.
     pub seen: String,
 }
 
@@ -28,28 +28,28 @@ impl PageView {
         self.standing == Standing::Free && self.may_be_handed_over()
     }
 
-    /// The address for a phone, good now. `token`: the page's.
+    /// The current handover address. `token` is the page's.
     pub fn handover_address(&self, token: &str) -> Option<String> {
         let part = || codes::handover_part(&self.page, self.now);
         self.hands_over().then(|| self.address_of(token, &part()))
     }
 
-    /// An address that is as long, and good for nothing.
+    /// An address of the same length that does not work.
     pub fn sample_address(&self, token: &str) -> String {
         self.address_of(token, &codes::sample_part(self.now))
     }
 
-    /// Whether this browser has the page as the one that had it first.
+    /// Whether this browser has the page, and no phone has taken it over.
     pub fn is_on_computer(&self) -> bool {
         self.standing == Standing::Own && self.page.phone.is_none()
     }
 
-    /// Whether a phone has the page, and this browser can have it back.
+    /// Whether a phone has the page and this browser can take it back.
     pub fn may_be_brought_back(&self) -> bool {
         self.standing == Standing::Moved && self.phase == Phase::Open
     }
 
-    /// How it is for this browser, by its name in the page.
+    /// The page's state for this browser, by its name in the page.
     pub const fn state(&self) -> &'static str {
         match (self.standing, self.phase) {
             (Standing::Moved, Phase::Open) => "moved",
@@ -61,11 +61,12 @@ impl PageView {
         }
     }
 
-    /// Key and proof for a browser without the page, which may have shown `key`, and opens an address for a phone. `None`:
-    /// the address is not of this moment, and the browser does not prove that it opened the address in time.
+    /// Key and proof for a browser that does not have the page and opens a handover address. The
+    /// browser may have sent `key` as a cookie. `None`: the address is not current, and the browser
+    /// has no proof that it opened the address in time.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// The system has no random numbers.
     pub fn opened_on_phone(
         &self,
         part: &str,
@@ -95,7 +96,7 @@ impl PageView {
         Ok(Some(Opened { key, seen }))
     }
 
-    /// The key of a browser that opened the address in time and presses its button, once.
+    /// The key of a browser that opened the address in time and presses the button, once.
     pub fn pressed_on_phone(
         &self,
         part: &str,
@@ -118,13 +119,15 @@ impl PageView {
 }
 
 impl App {
-    /// Gives the page to the phone that has `key`. `false`: another one was faster, or the session takes no answer.
+    /// Gives the page to the phone with `key`. `false` if another phone was faster, or the session
+    /// no longer accepts an answer.
     ///
     /// # Errors
-    /// The store failed, or a gateway of an earlier version shares it, which would show the page to the computer.
+    /// The store failed, or a gateway of an earlier version shares it and would show the page to
+    /// the computer.
     pub async fn hand_over(&self, view: &PageView, key: &PageKey) -> Result<bool, AppError> {
         self.check_clock()?;
-        // The version that brought the handover brought this reason.
+        // The version that introduced the handover also introduced this reason.
         if !self.store.is_known_to_all(Reason::Cancelled).await? {
             let why = "a gateway of an earlier version shares the database";
             return Err(AppError::Unavailable(why.into()));
@@ -137,8 +140,8 @@ impl App {
         Ok(is_moved)
     }
 
-    /// Gives the page back to the browser that had it first. `false`: a wallet has the request, or the session takes no
-    /// answer.
+    /// Gives the page back to the browser that had it first. `false` if a wallet has the request,
+    /// or the session no longer accepts an answer.
     ///
     /// # Errors
     /// The store failed.

@@ -28,17 +28,17 @@ use idgate_base::clock::Stopwatch;
 use idgate_base::entropy::OsEntropy;
 use idgate_store::{Face, NewPage, PageRecord, Picture, StoreError};
 
-/// What is remembered of a page whose own browser's dialogue was answered.
+/// The note on a page whose browser answered through its dialogue.
 const ANSWERED_HERE: &str = "dialogue";
-/// The note on a page that was taken when its session was settled already.
+/// The note on a page that was taken only after its session was settled.
 pub(super) const TAKEN_LATE: &str = "late";
 
-/// A page as one browser may see it at one instant. It has no claims.
+/// A page as one browser may see it at one instant. It contains no claims.
 pub struct PageView {
     pub(super) page: PageRecord,
-    /// Whose page it is.
+    /// Which browser has the page, seen from this one.
     pub standing: Standing,
-    /// What was asked for, and how it stands.
+    /// The session: the request and its status.
     pub session: Session,
     /// Its state.
     pub phase: Phase,
@@ -46,27 +46,27 @@ pub struct PageView {
     pub now: UnixMillis,
     turns: bool,
     pub(super) asks_here: bool,
-    /// Where the gateway is.
+    /// The gateway's base URL.
     pub(super) base_url: String,
-    /// Wallet schemes of links in addition to those that every gateway has.
+    /// The link schemes that the operator configured.
     further: Arc<[FurtherScheme]>,
 }
 
 /// The members that a page adds to a result.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ShownByPage {
-    /// The code that the browser of the page brings to `redirect_uri`, when the page has led it there.
+    /// The code that the page's browser brings to `redirect_uri`, if the page leads back with one.
     pub code: Option<String>,
     /// Whether the person continued on a phone.
     pub handover: bool,
 }
 
-/// Where a page leads when it is over.
+/// The link back to the tenant when a page ends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WayBack {
     /// The tenant's address.
     pub uri: String,
-    /// Whether it proves which browser comes.
+    /// Whether it carries a code that proves which browser comes.
     pub has_code: bool,
 }
 
@@ -76,12 +76,12 @@ impl PageView {
         cookie_name(&self.page.digest)
     }
 
-    /// Milliseconds until the session takes no answer any more.
+    /// Milliseconds until the session stops accepting answers.
     pub fn left_ms(&self) -> u64 {
         self.session.expires_at().since(self.now)
     }
 
-    /// The request behind a scheme, as good as it is now.
+    /// The request behind a scheme, valid now.
     pub fn link(&self, scheme: &LinkScheme) -> String {
         let link = scheme.link(|own| self.session.deep_link(own));
         match self.turns {
@@ -90,7 +90,8 @@ impl PageView {
         }
     }
 
-    /// What the QR code says; `None`: the person's own browser has to come back, so nobody scans.
+    /// The content of the QR code; `None` if the person's own browser must come back, so scanning
+    /// is no use.
     pub fn qr_code(&self) -> Option<String> {
         if is_same_device(&self.session) {
             return None;
@@ -104,7 +105,7 @@ impl PageView {
         links::schemes(self.session.schemes(), &self.further)
     }
 
-    /// The scheme that the wallets of this request know best.
+    /// The scheme that wallets for this request are most likely to support.
     pub fn scheme(&self) -> LinkScheme {
         let first = self.session.offers().next().map(|offer| offer.profile());
         LinkScheme::Own(match first {
@@ -114,17 +115,17 @@ impl PageView {
         })
     }
 
-    /// Whether the links of this page turn.
+    /// Whether the links of this page change over time.
     pub fn turns(&self) -> bool {
         self.turns && self.standing != Standing::Moved
     }
 
-    /// Whether something that this browser is shown turns.
+    /// Whether anything that this browser sees changes over time.
     pub fn renews(&self) -> bool {
         self.turns() || self.hands_over()
     }
 
-    /// The way back to the tenant; `None`: there is none, or not for this browser.
+    /// The way back to the tenant; `None` if there is none, or none for this browser.
     pub fn way_back(&self) -> Option<WayBack> {
         let uri = self.session.request().redirect_uri()?;
         let plain = WayBack { uri: uri.to_owned(), has_code: false };
@@ -134,14 +135,15 @@ impl PageView {
                 Some(WayBack { uri: with_code(uri, "page_code", &code), has_code: true })
             }
             (Phase::Done, Standing::Own) => Some(plain),
-            // Where it went it leads back, and not where it came from.
+            // After a handover the phone leads back, not the computer.
             (_, Standing::Moved) => None,
             (phase, _) if phase.is_settled() && phase != Phase::Done => Some(plain),
             _ => None,
         }
     }
 
-    /// The tenant's address, for a person whose request is for another device while this one cannot answer it.
+    /// The tenant's address, for a person whose request is for another device and cannot be
+    /// answered on this one.
     pub fn way_out(&self) -> Option<&str> {
         let is_for_others = self.phase.is_open() && is_same_device(&self.session);
         let may = is_for_others && self.standing == Standing::Own;
@@ -155,13 +157,13 @@ impl PageView {
         self.session.request().retry_uri().filter(|_| may)
     }
 
-    /// Whether the page leads the person on by itself.
+    /// Whether the page forwards the person by itself.
     pub fn leads_on(&self) -> bool {
         let is_cancelled = self.phase == Phase::Cancelled && self.standing == Standing::Own;
         self.way_back().is_some_and(|way| way.has_code || is_cancelled)
     }
 
-    /// Whether the wallet's reply leads the person on, in a window of its own.
+    /// Whether the wallet's reply forwards the person, in a window of its own.
     pub fn continues_elsewhere(&self) -> bool {
         let leads = self.session.request().redirect_uri().is_some();
         leads && self.standing == Standing::Own && is_same_device(&self.session)
@@ -180,12 +182,12 @@ impl PageView {
 }
 
 impl App {
-    /// Whether sessions have pages.
+    /// Whether sessions have pages here.
     pub fn shows_pages(&self) -> bool {
         self.pages.is_some()
     }
 
-    /// A page for a new session, and its address.
+    /// A page for a new session, and its URL.
     pub(super) fn new_page(&self) -> Result<Option<(NewPage, String)>, AppError> {
         if self.pages.is_none() {
             return Ok(None);
@@ -197,20 +199,20 @@ impl App {
         Ok(Some((NewPage { digest: sha256(token.as_bytes()), secret }, url)))
     }
 
-    /// The page behind a token; `None`: there is none, or not any more.
+    /// The page for a token; `None` if there is none, or no longer.
     ///
     /// # Errors
     /// The store failed.
     pub async fn find_page(&self, token: &str) -> Result<Option<PageRecord>, AppError> {
-        // What cannot be a token is not looked up.
+        // Skip the lookup if the text cannot be a token.
         let Some(digest) = digest_of(token) else { return Ok(None) };
         Ok(self.store.page(&digest).await?)
     }
 
-    /// The page behind a token, as the browser sees it that shows `cookies`.
+    /// The page for a token, as seen by the browser that sent `cookies`.
     ///
     /// # Errors
-    /// There is none, or not any more.
+    /// There is no such page, or no longer.
     pub async fn page(
         &self,
         token: &str,
@@ -220,10 +222,10 @@ impl App {
         self.view_page(page, cookies).await
     }
 
-    /// A page as the browser sees it that shows `cookies`.
+    /// A page, as seen by the browser that sent `cookies`.
     ///
     /// # Errors
-    /// Its session is gone.
+    /// Its session was deleted.
     pub async fn view_page(
         &self,
         page: PageRecord,
@@ -242,7 +244,7 @@ impl App {
         Ok(PageView { page, standing, session, phase, now, turns, asks_here, base_url, further })
     }
 
-    /// Somebody looks at the page: from now on its codes are what turns.
+    /// Marks the page as opened: from now on its codes change over time.
     ///
     /// # Errors
     /// The store failed.
@@ -253,12 +255,12 @@ impl App {
         Ok(())
     }
 
-    /// The same view for the browser that just took it.
+    /// The same view for the browser that has just taken the page.
     pub fn page_taken(&self, view: PageView) -> PageView {
         PageView { standing: Standing::Own, ..view }
     }
 
-    /// How the client of a page is shown.
+    /// How the page shows its client.
     ///
     /// # Errors
     /// The store failed.
@@ -266,7 +268,7 @@ impl App {
         self.store.face(view.session.tenant()).await?.ok_or(AppError::NotFound)
     }
 
-    /// The operator, as pages name it.
+    /// The operator, as pages show it.
     pub fn operator(&self) -> Operator {
         self.pages.as_ref().map(|rules| rules.operator.clone()).unwrap_or_default()
     }
@@ -274,12 +276,12 @@ impl App {
     /// The logo of a page's client.
     ///
     /// # Errors
-    /// It has none.
+    /// The client has none.
     pub async fn logo(&self, view: &PageView) -> Result<Picture, AppError> {
         self.store.logo(view.session.tenant()).await?.ok_or(AppError::NotFound)
     }
 
-    /// Who may show the page in a frame: the origins of its client.
+    /// The origins that may frame the page: those of its client.
     ///
     /// # Errors
     /// The store failed.
@@ -287,8 +289,8 @@ impl App {
         Ok(self.store.origins(view.session.tenant()).await?)
     }
 
-    /// Waits until the page may be another one than `view`: its state changed, it moved, or its code turned.
-    /// Some seconds at most.
+    /// Waits, for some seconds at most, until the page may differ from `view`: its state changed,
+    /// it moved to another browser, or its code changed.
     ///
     /// # Errors
     /// The store failed.
@@ -306,14 +308,14 @@ impl App {
             if now != Some((view.phase, view.page.moves)) || waited >= most {
                 return Ok(());
             }
-            // Changes that other processes make wake nothing here.
+            // Changes made by other processes do not wake this one, so look again after a while.
             let look = PAGE_LOOK.min(most.saturating_sub(waited));
-            // Whichever comes first.
+            // Whichever happens first.
             let _ = tokio::time::timeout(look, changes.changed()).await;
         }
     }
 
-    /// The state of a page now, and how often it moved; `None`: it is gone.
+    /// The current state of the page, and how often it has moved; `None` if it is gone.
     async fn page_now(&self, view: &PageView) -> Result<Option<(Phase, i64)>, AppError> {
         let Some(session) = self.store.session(view.session.id()).await? else { return Ok(None) };
         let now = self.now();
@@ -328,12 +330,13 @@ impl App {
         Ok(page.map(|page| (Phase::of(&session, is_fetched(&page), now), page.moves)))
     }
 
-    /// A wallet has the request now: an opened page says so. The wallet gets the request whatever becomes of the note.
+    /// Records that a wallet has the request, so that an opened page can show it. If that fails,
+    /// the wallet gets the request all the same.
     pub(super) async fn note_fetched(&self, session: &Session) {
         if self.pages.is_some()
             && let Err(error) = self.try_note_fetched(session).await
         {
-            tracing::warn!(session_id = %session.id(), %error, "the page does not say that a wallet has the request");
+            tracing::warn!(session_id = %session.id(), %error, "cannot record that a wallet has the request, so the page does not show it");
         }
     }
 
@@ -341,18 +344,18 @@ impl App {
         let page = self.store.page_of(session.id()).await?;
         let page = page.filter(|page| page.is_opened && !is_fetched(page));
         let Some(page) = page else { return Ok(()) };
-        // A gateway of an earlier version shows no such state, so a page would go back and forth between the two. The
-        // version that brought the state brought this reason.
+        // A gateway of an earlier version does not know this state, so the page would alternate
+        // between two states. The version that introduced the state also introduced this reason.
         if self.store.is_known_to_all(Reason::Cancelled).await? {
             self.store.note_on_page(&page.digest, &fetched_note(&page)).await?;
         }
         Ok(())
     }
 
-    /// The members that the page of a session adds to its result.
+    /// The members that a session's page adds to its result.
     pub(super) async fn shown_by_page(&self, session: &Session) -> Result<ShownByPage, AppError> {
         let request = session.request();
-        // A handover that was stays one where pages are switched off.
+        // A past handover is reported even if pages are switched off now.
         let reads = self.pages.is_some() || request.handover();
         if !reads || request.redirect_uri().is_none() {
             return Ok(ShownByPage::default());
@@ -365,8 +368,9 @@ impl App {
         Ok(ShownByPage { code, handover: page.phone.is_some() })
     }
 
-    /// Refuses who follows an address of a session whose page is open and turns, unless the address was
-    /// taken from the page a moment ago, or was so by the same wallet. Says whether that was asked.
+    /// Refuses a visit to a request address that changes over time, once the session's page is
+    /// open. Exceptions: the address was on the page a moment ago, or the same wallet followed it
+    /// in time. Returns whether this check applied.
     pub(super) async fn check_turn(
         &self,
         session: &Session,
@@ -389,7 +393,7 @@ impl App {
         }
     }
 
-    /// The request behind a scheme for who follows `visit`.
+    /// The request behind a scheme, for this `visit`.
     pub(super) async fn link_for(
         &self,
         session: &Session,
@@ -406,34 +410,34 @@ impl App {
         })
     }
 
-    /// Whether the addresses of a session's requests turn once its page is open.
+    /// Whether the session's request addresses change over time once its page is open.
     fn turns(&self, session: &Session) -> bool {
-        // After a handover the addresses that the other device has must lead nowhere.
+        // After a handover, addresses shown by the other device must no longer work.
         let turning = |turning: bool| turning || session.request().handover();
         self.pages.as_ref().is_some_and(|rules| turning(rules.turning)) && is_by_reference(session)
     }
 }
 
-/// Whether a wallet fetches the request of one of the session's offers.
+/// Whether any of the session's offers goes by reference.
 fn is_by_reference(session: &Session) -> bool {
     session.offers().any(|offer| offer.shape().delivery == Delivery::RequestUri)
 }
 
-/// Whether the person's own browser has to come back into the tenant's session.
+/// Whether the person's own browser must come back to the tenant.
 pub(super) fn is_same_device(session: &Session) -> bool {
     let haip = || session.offers().any(|offer| offer.profile() == Profile::Haip);
     session.request().same_device().unwrap_or_else(haip)
 }
 
-/// Whether the page leads back with a code of its own. Elsewhere the wallet's reply does, or the browser that has the
-/// page took it when all was over, and so proves nothing.
+/// Whether the page leads back with a code of its own. Otherwise the wallet's reply does; or the
+/// browser took the page after the session was settled, which proves nothing.
 fn gives_code(session: &Session, page: &PageRecord) -> bool {
     let is_here = || has_note(page, &answered_note(page));
     !has_note(page, TAKEN_LATE) && (!is_same_device(session) || is_here())
 }
 
-/// The note that the dialogue of the browser was answered that has the page. One that had it before gets no code for
-/// the other.
+/// The note that the current browser answered through its dialogue. It names that browser: one that
+/// had the page before gets no code.
 pub(super) fn answered_note(page: &PageRecord) -> String {
     note_of(page, ANSWERED_HERE)
 }
@@ -443,7 +447,7 @@ pub(super) fn cookie_name(digest: &[u8; 32]) -> String {
     format!("__Host-idgate-{}", hex(start))
 }
 
-/// `None`: it cannot be a token.
+/// `None` if the text cannot be a token.
 fn digest_of(token: &str) -> Option<[u8; 32]> {
     is_of_base62(token).then(|| sha256(token.as_bytes()))
 }

@@ -1,5 +1,5 @@
-//! What a registrar attests of a client: it goes to wallets with the request, and what a request asks
-//! for beyond it is told before a wallet does.
+//! A client's registration certificate. It goes to wallets with the request. Requests beyond the
+//! registered claims are logged here before a wallet can object.
 
 use idgate_core::error::{Remedy, RequestError};
 use idgate_core::shell::{PresentationRequest, VerifierInfo};
@@ -10,10 +10,10 @@ use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
 use idgate_base::rate_limit::{Policy, RateLimiter};
 use idgate_store::gateway_key::{CertifiedKey, Registration};
 
-/// The log has each notice of a client's use once in five minutes.
+/// Each notice about a client's use is logged once in five minutes.
 const NOTICE: Policy = Policy::new("registration", 1, 300);
 
-/// What was told of whom.
+/// Rate limit of the notices.
 pub(super) struct Notices(RateLimiter);
 
 impl Default for Notices {
@@ -23,13 +23,14 @@ impl Default for Notices {
 }
 
 impl App {
-    /// What goes to wallets with `request` about a client that is registered. `signer` is that of the
-    /// session; `certified` the key behind it, while its certificate is in force.
+    /// The registration certificate to send to wallets with `request`, for a registered client.
+    /// `signer` is the session's; `certified` is the key behind it, while its certificate is in
+    /// force.
     ///
     /// # Errors
-    /// `unsupported_profile`: it is registered strictly, and the registration certificate has
-    /// expired, or is of another party than the certificate that signs. `invalid_request`: it is
-    /// registered strictly, and for less than this.
+    /// `unsupported_profile`: the registration is strict, and the registration certificate has
+    /// expired, or names another party than the certificate that signs. `invalid_request`: the
+    /// registration is strict, and the request goes beyond it.
     pub(super) fn attested(
         &self,
         verifier: &Verifier,
@@ -47,8 +48,8 @@ impl App {
                 tracing::warn!(
                     client_id,
                     intended_use,
-                    "a registration certificate is of another party or service than the certificate \
-                     that signs, and is not sent"
+                    "a registration certificate is not sent: it names another relying party or \
+                     service than the certificate that signs requests"
                 );
             }
             return if *strict { Err(of_another_party()) } else { Ok(None) };
@@ -83,12 +84,12 @@ impl Notices {
 
 fn of_another_party() -> RequestError {
     let rule =
-        "needs a registration certificate of the party that signs, and there is one of another";
+        "needs a registration certificate of the party that signs, but it is of another party";
     let error = RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule);
     error.with_remedy(Remedy::RenewCertificate)
 }
 
-/// A tenant chooses the names, and how many there are.
+/// Shortens the list, because a tenant chooses the names and their number.
 fn shortened(names: &[String]) -> String {
     let cut = |name: &String| name.chars().take(MAX_LOGGED_NAME_CHARS).collect::<String>();
     let shown: Vec<String> = names.iter().take(MAX_LOGGED_NAMES).map(cut).collect();

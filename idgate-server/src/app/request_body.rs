@@ -4,7 +4,7 @@ use idgate_core::ErrorCode;
 use idgate_core::error::RequestError;
 use idgate_core::shell::json::{Tape, Value};
 
-/// Reads `body` into `tape`: an object that has no members but those in `known`.
+/// Reads `body` into `tape`: an object with no members other than those in `known`.
 pub(super) fn read<'t, 'a>(
     tape: &'t mut Tape<'a>,
     body: &'a [u8],

@@ -9,12 +9,12 @@ use idgate_base::clock::Moment;
 use idgate_base::spans::{Stage, stage};
 use idgate_store::Committed;
 
-/// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
-/// makes the session PENDING, and then by nothing that leaves it open but a lost lease.
+/// How often a fetch is retried after another change came first. It can be overtaken once by a
+/// fetch that makes the session PENDING; after that, only a lost lease can leave the session open.
 const TRIES: usize = 3;
 
 impl App {
-    /// The Request Object of an offer; CREATED becomes PENDING before it is handed out.
+    /// The Request Object of an offer. CREATED becomes PENDING before it is returned.
     ///
     /// # Errors
     /// There is nothing to fetch, `wallet_nonce` is too long, or the visit is not admitted.
@@ -30,7 +30,7 @@ impl App {
         for _ in 0..TRIES {
             let signing = self.sign_request(handle, asked, visit, &mut admit);
             let (session, RequestObject { transition, jwt, .. }) = signing.await?;
-            // Before the commit, which wakes the page.
+            // Before the commit, because the commit wakes the page.
             if visit.counts {
                 self.note_fetched(&session).await;
             }
@@ -42,7 +42,7 @@ impl App {
         Err(AppError::Busy)
     }
 
-    /// Whether there is a Request Object to fetch, before anything is read for it.
+    /// Checks, before a body is read, that there is a Request Object to fetch.
     ///
     /// # Errors
     /// The session is unknown or settled.
@@ -54,7 +54,7 @@ impl App {
         }
     }
 
-    /// The same without a change.
+    /// Like [`App::fetch_request`], without changing the session.
     ///
     /// # Errors
     /// As [`App::fetch_request`].
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fetch_without_a_signer_is_told_to_come_back() {
+    fn a_fetch_without_a_signer_is_answered_with_try_again() {
         let error = NotFetched::Signer(SignerUnavailable::new("no randomness"));
         assert!(matches!(AppError::from(error), AppError::Unavailable(_)));
     }

@@ -1,4 +1,4 @@
-//! What a tenant does with sessions: create, read, delete; and the link that a person follows.
+//! A tenant's sessions: create, read, delete; and the link that a person follows.
 
 use idgate_core::shell::Invitation;
 use idgate_core::{
@@ -11,35 +11,35 @@ use idgate_base::entropy::OsEntropy;
 use idgate_base::spans::{self, Stage, stage, stage_of_each};
 use idgate_store::{Beside, Caller, Committed, Made, NewPage};
 
-/// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
-/// because it counts by another clock.
+/// How long after a verification the store is asked whether the result was lost: twice its 30
+/// seconds, because the store uses another clock.
 const LOSS_SHOWN_MS: u64 = 60_000;
 
-/// A stored new session, as its tenant is told about it.
+/// A new session, as its tenant sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CreatedSession {
-    /// Handle, mode, expiry and the request behind `openid4vp://`.
+    /// Id, mode, expiry and the request behind `openid4vp://`.
     pub invitation: Invitation,
-    /// The same request behind each of its schemes.
+    /// The same request for each scheme.
     pub deep_links: Vec<(LinkScheme, String)>,
-    /// The credentials that presets of the body became, as JSON text.
+    /// The credentials that the body's presets expanded to, as JSON text.
     pub credentials: Option<String>,
     /// Whether the answer names the profile.
     pub names_profile: bool,
-    /// What its pages pass to their browser.
+    /// The requests that the tenant's pages pass to their browser.
     pub dc_api: Option<DcApiRequests>,
-    /// Where people see it.
+    /// The address of the page for people.
     pub page_url: Option<String>,
 }
 
-/// A session and the instant it was read at: status and result depend on both.
+/// A session and when it was read; status and result depend on both.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionView {
-    /// The session, with its result while that may be read.
+    /// The session, with its result as long as that may be read.
     pub session: Session,
-    /// Whether its result is gone before its time.
+    /// Whether its result was lost early.
     pub claims_lost: bool,
     /// The members that its page adds to the result.
     pub page: ShownByPage,
@@ -48,10 +48,10 @@ pub struct SessionView {
 }
 
 impl App {
-    /// Makes and stores a session from a creation body.
+    /// Creates and stores a session from a creation body.
     ///
     /// # Errors
-    /// The body breaks a rule, or the store cannot take it.
+    /// The body breaks a rule, or the store cannot store it.
     pub async fn create_session(
         &self,
         caller: &Caller,
@@ -69,7 +69,7 @@ impl App {
         }
     }
 
-    /// A new session from a creation body, not yet stored, and what its tenant is told.
+    /// A new session from a creation body, not yet stored, and its tenant's view of it.
     pub(super) async fn new_session(
         &self,
         caller: &Caller,
@@ -77,12 +77,13 @@ impl App {
     ) -> Result<(Transition, CreatedSession, Option<NewPage>), AppError> {
         self.check_clock()?;
         let held = self.in_force(caller.since).await?;
-        // A session names who signs for it, to its end; drafts have no use for certificates.
+        // A session records its signer for its lifetime; drafts do not use certificates.
         let certificates = self.names_profiles().then_some(&*held.certificates);
         let verifier = held.verifier;
         let certified = self.certified(certificates, &caller.client_id);
         let client_id = caller.client_id.as_str();
-        // Also one that has expired: what it would sign is refused, not made without it.
+        // Even an expired one: a request that it would sign is refused, rather than made without
+        // it.
         let signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
         let mut new = NewSession::of(caller.mode()).tenant(caller.client_id.clone());
         if let Some(signer) = &signer {
@@ -114,7 +115,8 @@ impl App {
             )?)
         };
         let is_for_page_alone = self.ask_on_page(&mut request);
-        // What the tenant did not ask for is in the way of nothing.
+        // If the page's own request cannot be made, create the session without it: the tenant did
+        // not ask for it.
         let without_page = is_for_page_alone.then(|| (request.clone(), new.clone()));
         let mut made = stage(Stage::Make, || make(request, new));
         if let (Err(_), Some((mut request, new))) = (&made, without_page) {
@@ -134,10 +136,10 @@ impl App {
         Ok((transition, created, page))
     }
 
-    /// Makes what this task records part of the trace in which the session was made, if it was recorded.
-    /// A trace is worth no failure.
+    /// Adds this task's spans to the trace in which the session was created, if that was recorded.
+    /// Failures are ignored.
     pub async fn join_trace(&self, id: &SessionId) {
-        // Asked for where it is counted.
+        // Awaited here, so that its cost is counted.
         let asking = async { self.store.parent_span(id).await };
         if spans::outgoing().is_some()
             && let Ok(Some(parent)) = stage_of_each(Stage::Trace, asking).await
@@ -149,7 +151,7 @@ impl App {
     /// Reads a session of the caller.
     ///
     /// # Errors
-    /// There is none of that id for this caller and mode.
+    /// The caller has no session with this id in this mode.
     pub async fn read_session(
         &self,
         caller: &Caller,
@@ -159,7 +161,7 @@ impl App {
         self.view_session(caller, session).await
     }
 
-    /// The session of that id, if the caller has it, for [`App::view_session`].
+    /// The caller's session with this id, if any, for [`App::view_session`].
     ///
     /// # Errors
     /// The store failed.
@@ -171,10 +173,10 @@ impl App {
         Ok(self.store.callers_session(caller, id, self.now()).await?)
     }
 
-    /// A session of the caller that was read with its key.
+    /// The view of a session that was read together with the caller's key.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such session.
     pub async fn view_session(
         &self,
         caller: &Caller,
@@ -192,10 +194,10 @@ impl App {
         Ok(SessionView { session, claims_lost, page, now })
     }
 
-    /// Removes a session of the caller and everything stored about it but its audit entries.
+    /// Deletes a session of the caller and everything stored about it except its audit entries.
     ///
     /// # Errors
-    /// There is none of that id for this caller and mode.
+    /// The caller has no session with this id in this mode.
     pub async fn delete_session(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
         if !self.store.delete_session(caller, id, self.now()).await? {
             return Err(AppError::NotFound);
@@ -206,7 +208,7 @@ impl App {
         Ok(())
     }
 
-    /// Where the link of a session leads, without following it.
+    /// The target of a session's link, without following it.
     ///
     /// # Errors
     /// The session is unknown, or neither CREATED nor PENDING.
@@ -238,7 +240,7 @@ impl App {
         };
         match self.store.commit(transition, None).await? {
             Committed::Yes => Ok(link),
-            // Somebody else followed, answered or deleted it: look again.
+            // Another request followed, answered or deleted the session: read it again.
             Committed::LostRace => self.peek_link(id, scheme, visit).await,
         }
     }

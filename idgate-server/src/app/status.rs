@@ -1,5 +1,5 @@
-//! Status of the presented credentials: from what is known if possible; else the session is held,
-//! the sources are asked, and what they said is remembered (decisions 7 and 8).
+//! Revocation status of presented credentials. It is taken from cached lists if possible. Otherwise
+//! the session is held while the sources are asked, and their lists are cached (decisions 7 and 8).
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -18,17 +18,17 @@ use idgate_base::clock::Stopwatch;
 use idgate_base::spans::{Key, Kind, Span, Value};
 use idgate_base::task::boxed;
 
-/// Between two tries to take a hold back.
+/// Pause between two attempts to release a hold.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
-/// How long the wallet's 503 waits for it.
+/// How long the wallet's 503 waits for the release.
 const RELEASE_WAIT: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Steps from `first` to the verdict. Every turn answers a need, so it ends. `held` is set to
-    /// the session of the hold once that is committed.
+    /// Steps from `first` to the verdict. Each turn answers at least one need, so the loop ends.
+    /// `held` is set to the held session once the hold is committed.
     ///
     /// # Errors
-    /// There is no verdict: the session was settled meanwhile, or the gateway could not ask.
+    /// There is no verdict: the session was settled in the meantime, or the gateway could not ask.
     pub(super) async fn decide(
         &self,
         verification: &mut Verification<'_>,
@@ -37,9 +37,10 @@ impl App {
         held: &mut Option<Session>,
     ) -> Result<Decision, AppError> {
         let mut step = first;
-        // Who signed a status list is known once it is there, so there may be two rounds of fetches.
+        // The signer of a status list is known only once the list is there, so there may be two
+        // rounds of fetches.
         let mut allowance = self.allowance;
-        // `None`: nothing was asked for; else whether anything was fetched.
+        // `None`: nothing was asked for; otherwise whether anything was fetched.
         let mut waited = None;
         loop {
             let (hold, needs) = match step {
@@ -63,10 +64,10 @@ impl App {
         }
     }
 
-    /// Answers each of `needs`, after the hold is committed.
+    /// Answers each of `needs` after the hold is committed.
     ///
     /// # Errors
-    /// One could not be asked by a fault of our own.
+    /// A need could not be answered by a fault of the gateway.
     async fn ask(
         &self,
         verification: &mut Verification<'_>,
@@ -76,7 +77,8 @@ impl App {
     ) -> Result<(), AppError> {
         let mut span = Span::begin("fetch status", Kind::Client);
         span.set(Key::Sources, || i64::try_from(needs.len()).ok().map(Value::Number));
-        // Of one issuer as a rule. Which list it is stays here: an issuer may have one for each person.
+        // Usually of one issuer. Only the host is recorded: an issuer may have a separate list for
+        // each person.
         span.set(Key::Host, || needs.first().and_then(|need| Value::host_of(need.uri())));
         let asked = Asked::all(verification, needs);
         let outcomes = span.around(self.fetcher.fetch(asked, allowance)).await;
@@ -86,23 +88,23 @@ impl App {
         settled.map_err(|not_asked| AppError::Unavailable(not_asked.to_string()))
     }
 
-    /// Takes back a hold whose verification came to no verdict by a fault of our own, so that the
-    /// same answer is taken again. What is in the way of the verdict may be in the way of this, too:
-    /// it is tried until the lease is over, when the session is open again by itself.
+    /// Releases a hold whose verification ended without a verdict by a fault of the gateway, so
+    /// that the same answer is accepted again. The same fault may prevent the release, so it is
+    /// retried until the lease ends; then the session is open anyway.
     pub(super) async fn release(self: &Arc<Self>, held: Session) {
         let app = self.clone();
         let releasing = tokio::spawn(boxed(async move {
             let lease = Stopwatch::new();
             while lease.elapsed_us() < VERIFYING_LEASE_MS.saturating_mul(1000) {
                 let Some(released) = held.released(app.now()) else { return };
-                // A lost race leaves nothing to take back.
+                // If another change came first, there is nothing to release.
                 if app.store.commit_own(released).await.is_ok() {
                     return;
                 }
                 tokio::time::sleep(RELEASE_AGAIN).await;
             }
         }));
-        // Whoever is told to come again finds the session open, if that is possible at all.
+        // The client that is told to try again should find the session open, if at all possible.
         let _ = tokio::time::timeout(RELEASE_WAIT, releasing).await;
     }
 }

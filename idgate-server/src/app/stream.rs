@@ -1,5 +1,5 @@
-//! The status stream of a session: what was committed, in order, to a reader who may stop and come
-//! back. A reader holds a place in the sequence and nothing else, so it costs the same however far
+//! The status stream of a session: committed events in order, for a reader that may stop and
+//! resume. A reader stores only its position in the sequence, so it costs the same however far
 //! behind it is.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::{App, AppError};
 use crate::limits::{STREAMS_PER_CLIENT, STREAMS_PER_SESSION};
 use idgate_store::{Caller, StatusEvent, Watch};
 
-/// Events read at a time.
+/// Events per read.
 const PAGE: usize = 32;
 
 /// A reader of one session's events.
@@ -21,7 +21,7 @@ pub struct StatusStream {
     id: SessionId,
     after: u64,
     watch: Watch,
-    /// `None`: there was none left.
+    /// `None` if no place was left.
     place: Option<Place>,
 }
 
@@ -29,15 +29,15 @@ pub struct StatusStream {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamEnd {
-    /// The session is settled and everything has been told.
+    /// The session is settled and all events were sent.
     Settled,
     /// The session was deleted.
     Deleted,
-    /// The key is revoked, replaced or expired, or its client is revoked.
+    /// The key was revoked, rotated or has expired, or its client was revoked.
     KeyGone,
-    /// The reader wants to go on after an event that has not happened.
+    /// The reader asks for events after one that does not exist.
     AfterTheLast,
-    /// The session or the client has too many readers.
+    /// The session or the client has too many streams.
     TooMany,
     /// The store failed; the text is for the operator.
     Fault(String),
@@ -47,14 +47,14 @@ impl App {
     /// Opens the stream of the caller's session after the event `after`.
     ///
     /// # Errors
-    /// There is no session of that id for this caller and mode.
+    /// The caller has no session with this id in this mode.
     pub async fn open_stream(
         self: &Arc<Self>,
         caller: Arc<Caller>,
         id: &SessionId,
         after: u64,
     ) -> Result<StatusStream, AppError> {
-        // Before the first read, so that nothing is missed in between.
+        // Watch before the first read, so that no event is missed in between.
         let watch = self.store.watch(id);
         self.store.events(&caller, id, after, 1).await?.ok_or(AppError::NotFound)?;
         let place = self.streams.enter(&caller, id);
@@ -74,11 +74,11 @@ impl StatusStream {
         self.caller.livemode
     }
 
-    /// The events committed since the last call, some at a time; none when all have been given.
-    /// Every call looks at the key first.
+    /// The events committed since the last call, some at a time; empty once all were returned. Each
+    /// call checks the key first.
     ///
     /// # Errors
-    /// Why the stream is over.
+    /// Why the stream ended.
     pub async fn next_events(&mut self) -> Result<Vec<StatusEvent>, StreamEnd> {
         if self.place.is_none() {
             return Err(StreamEnd::TooMany);
@@ -100,8 +100,8 @@ impl StatusStream {
         Ok(page.events)
     }
 
-    /// Resolves when there may be something new. Other processes are not heard: ask now and then
-    /// as well.
+    /// Resolves when there may be new events. Changes made by other processes do not resolve it, so
+    /// poll now and then as well.
     pub async fn changed(&mut self) {
         self.watch.changed().await;
     }
@@ -113,7 +113,7 @@ impl From<idgate_store::StoreError> for StreamEnd {
     }
 }
 
-/// The open streams, counted.
+/// Counts the open streams.
 #[derive(Debug, Default)]
 pub(super) struct Streams(Mutex<Open>);
 
@@ -131,7 +131,7 @@ struct Place {
 }
 
 impl Streams {
-    /// A place for one more stream; `None` when session or client have none left.
+    /// Takes a place for one more stream; `None` if the session or the client has none left.
     fn enter(self: &Arc<Self>, caller: &Caller, id: &SessionId) -> Option<Place> {
         let (session, client) = (id.as_str().to_owned(), caller.client_id.as_str().to_owned());
         let mut open = self.open();
@@ -148,7 +148,7 @@ impl Streams {
         Some(Place { streams: self.clone(), session, client })
     }
 
-    /// How many there are.
+    /// The number of open streams.
     pub(super) fn count(&self) -> usize {
         self.open().of_clients.values().sum()
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_500_places_and_is_in_nobodys_way() {
+    fn a_client_has_500_places_and_does_not_affect_others() {
         let streams = Arc::new(Streams::default());
         let id = |n: usize| SessionId::new(format!("ses_{n}"));
         let places: Vec<_> =

@@ -21,7 +21,7 @@ use idgate_base::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
 use idgate_store::{Committed, Write};
 
 impl App {
-    /// Whether an answer may be read for this session, before anything is.
+    /// Checks, before a body is read, that this session expects an answer.
     ///
     /// # Errors
     /// The session is unknown, being verified, or settled.
@@ -31,16 +31,16 @@ impl App {
         self.refuse_closed(&session)
     }
 
-    /// Verifies an answer and stores what it came to. Of any number of answers to one session
-    /// exactly one gets a reply.
+    /// Verifies an answer and stores the outcome. Of several answers to one session, exactly one is
+    /// evaluated.
     ///
-    /// To be run to its end: dropped on the way, it leaves the session VERIFYING until its lease
-    /// is over.
+    /// The future must be run to its end: if it is dropped midway, the session stays VERIFYING
+    /// until its lease ends.
     ///
     /// # Errors
-    /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
-    /// well-formed, or it is not admitted; or the gateway cannot do its part in time, also because
-    /// something of it panicked after the hold, and then the session stays or becomes as open as it was.
+    /// The session is unknown, closed or settled in the meantime, `state` is wrong, or the answer
+    /// is malformed or not admitted. Or the gateway cannot finish in time, or panics after the
+    /// hold; then the session stays or becomes as open as it was.
     pub async fn respond(
         self: &Arc<Self>,
         handle: &Handle,
@@ -58,8 +58,8 @@ impl App {
         self.evaluate(&session, body.len(), begin, admission).await
     }
 
-    /// Begins a verification and stores its outcome. An answer that can be read is judged once
-    /// `admission` lets it in.
+    /// Starts a verification and stores its outcome. A readable answer is evaluated once
+    /// `admission` admits it.
     pub(super) async fn evaluate<'v>(
         self: &Arc<Self>,
         session: &'v Session,
@@ -88,14 +88,15 @@ impl App {
             Err(Panicked) => Err(AppError::Fault("panic".into())),
         };
         match (&outcome, held) {
-            // It is settled, or somebody else's, or gone.
+            // The session is settled, held by another answer, or deleted.
             (Ok(_) | Err(AppError::Response(_)), _) | (_, None) => {}
             (Err(_), Some(held)) => self.release(held).await,
         }
         outcome
     }
 
-    /// Decides and stores the verdict. Until that is handed over for good nothing is decided.
+    /// Reaches the verdict and stores it. Nothing is decided until the verdict is handed to the
+    /// store.
     async fn conclude(
         &self,
         verification: &mut Verification<'_>,
@@ -106,7 +107,8 @@ impl App {
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
         let decision = {
-            // Pinned, as elsewhere: what takes a future by value is as large as two of it, or more.
+            // Pinned, because passing a future by value makes the outer one at least twice as
+            // large.
             let deciding = pin!(self.decide(verification, first, scope, held));
             verifying.around(stage_of_each(Stage::Verify, deciding)).await?
         };
@@ -133,7 +135,7 @@ impl App {
         Ok(reply)
     }
 
-    /// Counts credentials that were accepted although their status could not be had.
+    /// Counts credentials that were accepted although their status is unknown.
     fn count_unknown(
         &self,
         AcceptedUnknown { session_id, issuer_ids, credentials }: &AcceptedUnknown,
@@ -142,14 +144,14 @@ impl App {
             session_id = session_id.as_str(),
             issuer_ids,
             credentials,
-            "a status list could not be had, which was accepted"
+            "accepted credentials whose revocation status is unknown"
         );
         let telemetry = self.store.telemetry();
         telemetry.unknown_accepted(u64::try_from(*credentials).unwrap_or(u64::MAX));
     }
 
     pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
-        // Whether it is over is a matter of the time.
+        // Expiry depends on the time.
         self.check_clock()?;
         if session.accepts_response(self.now()) {
             return Ok(());
@@ -157,7 +159,7 @@ impl App {
         Err(NotAnAnswer::SessionClosed.into())
     }
 
-    /// Stores a transition that the answer depends on.
+    /// Stores a transition that the reply depends on.
     pub(super) fn advance(
         &self,
         transition: Transition,
@@ -166,17 +168,17 @@ impl App {
         async { applied(stored.await?) }
     }
 
-    /// Hands a verdict over for good, and gives what the wallet is told once it is stored.
+    /// Hands the verdict to the store, and returns the wallet's reply once it is stored.
     fn store_decision(
         &self,
         decision: Decision,
         processing_us: u64,
     ) -> Result<(WalletReply, Write<'_, Committed>), AppError> {
-        // What was found by a clock that was set meanwhile is not a verdict.
+        // A verdict reached while the clock was being set does not count.
         self.check_clock()?;
         let Decision { transition, reply, report, .. } = decision;
         if let Some(error) = report.error() {
-            // Names the check and its clause, never what was presented.
+            // Names the check and its clause, never the presentation.
             tracing::info!(session_id = %transition.session.id(), %error, "refused");
         }
         let stored = match explain(&transition.session, &report) {
@@ -187,7 +189,7 @@ impl App {
     }
 }
 
-/// What of a session a span may say: words of ours, and nothing of what is asked for.
+/// Span attributes of a session: only fixed words, nothing of the request's content.
 fn asked(span: &mut Span, session: &Session) {
     span.set(Key::Format, || {
         let credentials = session.request().credentials();
@@ -211,15 +213,15 @@ fn outcome(decision: &Decision) -> Value {
     })
 }
 
-/// Credentials that were accepted although their status is not known.
+/// Credentials that were accepted although their status is unknown.
 struct AcceptedUnknown {
     session_id: SessionId,
-    /// Of every credential that the session asks for.
+    /// The issuers of all credentials in the request.
     issuer_ids: String,
     credentials: usize,
 }
 
-/// Of an answer that was verified.
+/// For a verified answer.
 fn accepted_unknown(decision: &Decision) -> Option<AcceptedUnknown> {
     let report = &decision.report;
     let credentials = report.credentials.iter().filter(|_| report.error().is_none());
@@ -237,12 +239,12 @@ fn accepted_unknown(decision: &Decision) -> Option<AcceptedUnknown> {
 fn applied(committed: Committed) -> Result<(), AppError> {
     match committed {
         Committed::Yes => Ok(()),
-        // Another answer came first, the lease is lost, or the session is gone.
+        // Another answer came first, the lease was lost, or the session was deleted.
         Committed::LostRace => Err(NotAnAnswer::SessionClosed.into()),
     }
 }
 
-/// Runs `work`, which computes only; when it is `large`, other requests leave this thread first.
+/// Runs `work`, which only computes. If it is `large`, other requests leave this thread first.
 pub(super) fn computing<T>(large: bool, work: impl FnOnce() -> T) -> T {
     match runtime::Handle::current().runtime_flavor() {
         RuntimeFlavor::MultiThread if large => tokio::task::block_in_place(work),

@@ -1,4 +1,4 @@
-//! What a tenant does with its webhook: set it, look at it, and at what could not be delivered.
+//! A tenant's webhook: set the endpoint, read it, test it, and list deliveries.
 
 use std::sync::Arc;
 
@@ -22,41 +22,41 @@ use idgate_store::{
     Replay,
 };
 
-/// What the operator allows besides https to public hosts.
+/// The webhook URLs that the operator allows in addition to https to public hosts.
 #[derive(Clone, Default)]
 pub struct WebhookRules {
-    /// Test-mode clients may have http endpoints.
+    /// Whether test-mode clients may have http endpoints.
     pub allow_http: bool,
-    /// The way out, which knows the ranges that are allowed; `None`: there are none.
+    /// The egress, which knows the allowed address ranges; `None` if there are no webhooks.
     pub egress: Option<Arc<Egress>>,
 }
 
-/// What came of a test delivery.
+/// The outcome of a test delivery.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tested {
     /// Its `webhook-id`.
     pub id: String,
-    /// What the receiver answered, if it did.
+    /// The receiver's status code, if it answered.
     pub status: Option<u16>,
-    /// Why it was not delivered, in the words of failed deliveries; `None`: it was.
+    /// Why it was not delivered, in the terms of failed deliveries; `None` if it was.
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Its duration in milliseconds.
     pub latency_ms: u64,
 }
 
 impl App {
-    /// The endpoint of the caller.
+    /// The caller's endpoint.
     ///
     /// # Errors
-    /// It has none.
+    /// The caller has none.
     pub async fn webhook_endpoint(&self, caller: &Caller) -> Result<EndpointRecord, AppError> {
         self.store.webhook_endpoint(caller).await?.ok_or(AppError::NotFound)
     }
 
-    /// Puts an endpoint in force; what is stored, and the secret that signs from now on.
+    /// Sets the endpoint. Returns the stored endpoint and the secret that signs from now on.
     ///
     /// # Errors
-    /// The body breaks a rule, or the key was rotated, revoked or expired while it arrived.
+    /// The body breaks a rule, or the key was rotated, revoked or expired during the request.
     pub async fn put_webhook_endpoint(
         &self,
         caller: &Caller,
@@ -71,21 +71,21 @@ impl App {
         put.ok_or(AppError::KeyGone)
     }
 
-    /// Makes one delivery to the caller's endpoint that says nothing but that it is a test; what came
-    /// of it. Nothing is stored.
+    /// Sends one test delivery to the caller's endpoint; returns the outcome. Nothing is stored.
     ///
     /// # Errors
-    /// It has no endpoint, or one whose host is not approved; or too many are tested at the moment.
+    /// The caller has no endpoint, its host is not approved, or too many tests are running.
     pub async fn test_webhook(&self, caller: &Caller) -> Result<Tested, AppError> {
         let found = self.store.webhook_target(caller, self.now()).await?;
         let (target, host) = found.ok_or(AppError::NotFound)?;
         if host != HostStatus::Approved {
-            let rule =
-                format!("leads to a host that is {host}; its operator must approve it first");
+            let rule = format!(
+                "points to a host that is {host}; ask the gateway's operator to approve it"
+            );
             return Err(invalid("url", rule));
         }
         let WebhookRules { allow_http, egress } = &self.webhook_rules;
-        let no_way = || AppError::Unavailable("webhooks have no way out".into());
+        let no_way = || AppError::Unavailable("the egress for webhooks is not set up".into());
         let egress = egress.clone().ok_or_else(no_way)?;
         let place = self.webhook_tests.clone().try_acquire_owned().map_err(|_| AppError::Busy)?;
         let id = random_id("whf_", &mut OsEntropy)?;
@@ -104,10 +104,10 @@ impl App {
         Ok(Tested { id, status, error, latency_ms })
     }
 
-    /// Removes the caller's endpoint: what waits for it is given up, and nothing new is queued.
+    /// Removes the caller's endpoint. Pending deliveries are given up, and nothing new is queued.
     ///
     /// # Errors
-    /// It has none, or the key was rotated, revoked or expired meanwhile.
+    /// The caller has none, or the key was rotated, revoked or expired during the request.
     pub async fn remove_webhook_endpoint(&self, caller: &Caller) -> Result<(), AppError> {
         let removed = self.store.remove_webhook_endpoint(caller, fresh_secret()?, self.now());
         match removed.await? {
@@ -117,10 +117,11 @@ impl App {
         }
     }
 
-    /// At most `limit` deliveries of the caller that were given up, newest first, from `cursor` on.
+    /// Up to `limit` deliveries of the caller that were given up, newest first, starting at
+    /// `cursor`.
     ///
     /// # Errors
-    /// The cursor was not given for this list, or is too old.
+    /// The cursor was not issued for this list, or is too old.
     pub async fn webhook_failures(
         &self,
         caller: &Caller,
@@ -130,10 +131,10 @@ impl App {
         Ok(self.store.dead_letters(caller, cursor, limit, self.now()).await?)
     }
 
-    /// At most `limit` deliveries of the caller that wait to be made, newest first, from `cursor` on.
+    /// Up to `limit` pending deliveries of the caller, newest first, starting at `cursor`.
     ///
     /// # Errors
-    /// The cursor was not given for this list, or is too old.
+    /// The cursor was not issued for this list, or is too old.
     pub async fn pending_webhooks(
         &self,
         caller: &Caller,
@@ -143,16 +144,16 @@ impl App {
         Ok(self.store.pending_notifications(caller, cursor, limit, self.now()).await?)
     }
 
-    /// Asks for one more attempt.
+    /// Queues one more attempt.
     ///
     /// # Errors
-    /// The caller has no such failure.
+    /// The caller has no such failed delivery.
     pub async fn retry_webhook(&self, caller: &Caller, id: &str) -> Result<Replay, AppError> {
         let replay = self.store.replay_dead_letter(caller, id, self.now()).await?;
         replay.ok_or(AppError::NotFound)
     }
 
-    /// Decisions 11: what is not https to a public host needs the operator's permission.
+    /// Decisions 11: anything but https to a public host needs the operator's permission.
     async fn check_webhook_url(
         &self,
         caller: &Caller,
@@ -164,7 +165,7 @@ impl App {
         }
         let own = Url::parse(&self.base_url).ok();
         if url.is_own(own.as_ref()) {
-            return Err("must not lead to this gateway");
+            return Err("must not point to this gateway");
         }
         let Some(rule) = url.needs_allowance(own.as_ref()) else { return Ok(()) };
         match egress {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_has_a_url_and_perhaps_a_secret() {
+    fn an_endpoint_request_has_a_url_and_optionally_a_secret() {
         let asked = PutEndpoint::parse(br#"{"url":"https://shop.example/hook"}"#).unwrap();
         assert_eq!((asked.url.host(), asked.secret.is_none()), ("shop.example", true));
         let body = r#"{"signing_secret":"16 characters ok","url":"https://shop.example/"}"#;
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_name_what_is_wrong_and_never_the_secret() {
+    fn an_invalid_body_is_refused_by_field_and_the_secret_is_never_repeated() {
         let endpoint = ErrorCode::InvalidWebhookEndpoint;
         for (body, code, path) in [
             ("", ErrorCode::InvalidJson, ""),

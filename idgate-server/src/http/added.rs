@@ -1,5 +1,5 @@
-//! Public routes that the program around the gateway adds to it. The gateway matches their paths, reads their bodies
-//! within a bound and logs them, and does not know their purpose.
+//! Public routes that an embedding program adds to the gateway. The gateway matches their paths,
+//! reads their bodies within a bound and logs them; it does not know what they are for.
 
 use bytes::Bytes;
 use hyper::Response;
@@ -10,19 +10,19 @@ use super::body::BodyError;
 use super::call::Call;
 use super::error::{Answered, HttpError};
 
-/// Routes beyond the gateway's own. They are on its public listener, so a stranger may ask any of them.
+/// Additional routes. They are on the gateway's public listener, so anyone can call them.
 pub trait AddedRoutes: Send + Sync {
-    /// The template of a path, for logs and metrics; `None`: it is not one of these routes.
+    /// The template of a path, for logs and metrics; `None` if the path is not one of these routes.
     fn template(&self, path: &str) -> Option<&'static str>;
 
-    /// The most bytes of a request's body.
+    /// The maximum size of a request body.
     fn max_body_bytes(&self) -> usize;
 
-    /// The answer to a request with this body; `None`: the body is longer than the bound, and was not read.
+    /// Answers a request. `body` is `None` if the body exceeds the bound and was not read.
     fn answer(&self, head: &Parts, body: Option<Bytes>) -> Response<Bytes>;
 }
 
-/// Answers a call by an added route.
+/// Answers a call through an added route.
 pub(crate) async fn answer(call: Call<'_>) -> Answered {
     let gateway = call.gateway;
     let path = call.head.uri.path();

@@ -1,4 +1,4 @@
-//! Answers and their bodies: there as a whole, or coming as things happen.
+//! Responses and their bodies: complete, or streamed.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,21 +12,21 @@ use hyper::{Response, StatusCode};
 
 use super::events::Events;
 
-/// An answer with a body of this media type.
+/// A response with a body of this media type.
 pub(crate) fn of_type(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::whole(body.into()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::default());
     *response.status_mut() = status;
     response
 }
 
-/// The body of every answer.
+/// The body of a response.
 pub(crate) enum Body {
     Whole(Full<Bytes>),
     Events(Events),

@@ -1,5 +1,5 @@
-//! API keys at the edge. An [`Authorized`] exists only after the check, so that a handler that
-//! takes one cannot be reached without it.
+//! API keys and admin tokens in requests. An [`Authorized`] exists only after the check, so a
+//! handler that takes one cannot be reached without it.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) enum Scope {
     SessionRead,
     /// May read histories: the audit log, failed deliveries.
     AuditRead,
-    /// May manage keys, and what else redirects data.
+    /// May manage keys, and whatever else redirects data.
     ApiKeysManage,
 }
 
@@ -38,7 +38,7 @@ impl Scope {
     }
 }
 
-/// Proof that the caller's key is good and has the scope of the route.
+/// Proof that the caller's key is valid and has the route's scope.
 pub(crate) struct Authorized(Arc<Caller>);
 
 impl Authorized {
@@ -69,7 +69,7 @@ fn has_scope(caller: &Caller, scope: Scope) -> bool {
     caller.scopes.as_ref().is_none_or(|have| have.iter().any(|own| own == scope.as_str()))
 }
 
-/// The owner of the request's API key; `None`: it brings none that could be one.
+/// The owner of the request's API key; `None` if the request has no well-formed key.
 pub(crate) async fn authenticate(
     app: &App,
     key: Option<&ApiKey>,
@@ -80,7 +80,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// The same, and the caller's session of that id, if there is one, or why it cannot be read.
+/// Like [`authenticate`], with the caller's session of this id, if any, or why it cannot be read.
 pub(crate) async fn authenticate_for(
     app: &App,
     key: Option<&ApiKey>,
@@ -92,13 +92,13 @@ pub(crate) async fn authenticate_for(
     }
 }
 
-/// Proof that the request carries a good admin token.
+/// Proof that the request carries a valid admin token.
 #[derive(Debug)]
 pub(crate) struct AdminAuthorized(());
 
 impl AdminAuthorized {
-    /// Requires a good admin token in the request. A malformed one is refused before any lookup;
-    /// an API key is none.
+    /// Requires a valid admin token. A malformed one, for example an API key, is refused without a
+    /// lookup.
     pub(crate) async fn require(app: &App, headers: &HeaderMap) -> Result<Self, HttpError> {
         let token = bearer(headers).and_then(AdminToken::parse);
         let token = token.ok_or_else(HttpError::invalid_admin_token)?;
@@ -109,12 +109,12 @@ impl AdminAuthorized {
     }
 }
 
-/// The API key of the one `Authorization` header, if it could be one: without any lookup.
+/// The API key of the single `Authorization` header, if it is well-formed. Looks nothing up.
 pub(crate) fn api_key(headers: &HeaderMap) -> Option<ApiKey> {
     bearer(headers).and_then(ApiKey::parse)
 }
 
-/// The token of the one `Authorization: Bearer` header (RFC 6750 2.1).
+/// The token of the single `Authorization: Bearer` header (RFC 6750 2.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = only(headers, &AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_matches(' '))
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_has_any_case() {
+    fn the_scheme_is_case_insensitive() {
         for good in ["Bearer k", "bearer k", "BEARER   k "] {
             assert_eq!(bearer(&headers(&[good])), Some("k"), "{good}");
         }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn no_scopes_are_all_scopes_and_a_missing_one_is_403() {
+    fn a_key_without_a_scope_list_has_all_scopes_and_a_missing_scope_is_403() {
         assert!(Authorized::require(caller(None), Scope::SessionRead).is_ok());
         assert!(Authorized::require(caller(Some(&["session:read"])), Scope::SessionRead).is_ok());
         for lacking in [&[][..], &["session:create"], &["session:read "]] {

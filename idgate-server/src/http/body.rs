@@ -1,5 +1,5 @@
-//! Request bodies, read to a limit and within a time: the declared length is judged before a byte
-//! is read, the real one while it arrives.
+//! Reads request bodies within a size and a time limit. The declared length is checked before a
+//! byte is read, the real one while the body arrives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,41 +18,42 @@ use super::head::only;
 use crate::limits::LARGE_ANSWER_BYTES;
 use idgate_base::clock::Clock;
 
-/// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
-/// and twice as much each time.
+/// The most memory that is taken at the start. For a longer body more is taken as it arrives, twice
+/// as much each time.
 const FIRST: usize = LARGE_ANSWER_BYTES;
 
 /// A whole body.
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    /// What it takes until it is judged; to be dropped with the last copy of it.
+    /// The memory that the body holds until it is evaluated; drop it with the last copy of the
+    /// body.
     pub(crate) held: Held,
 }
 
-/// How much may be read, how long, and out of which budget.
+/// The limits of a read: size, time and memory budget.
 pub(crate) struct Bounds<'a> {
     pub(crate) bytes: usize,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) time: Duration,
     pub(crate) memory: &'a BodyMemory,
     pub(crate) payer: Payer,
-    /// The right to verify a large one.
+    /// Permits to verify a large body.
     pub(crate) verifying: &'a Arc<Semaphore>,
 }
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BodyError {
-    /// It is, or says it will be, longer than the limit.
+    /// It is, or declares to be, longer than the limit.
     TooLarge,
     /// It did not arrive in time.
     TooSlow,
     /// The connection broke, or the transfer coding is wrong.
     Broken,
-    /// There is no memory for it now, too many large ones are being verified, or its client has too
-    /// many requests under way.
+    /// There is no memory for it now, too many large bodies are being verified, or its client has
+    /// too many requests in progress.
     Busy,
-    /// The key that it was asked for with stopped while it came.
+    /// The key was revoked, rotated or expired while the body arrived.
     KeyGone,
 }
 
@@ -63,8 +64,8 @@ impl From<TooMany> for BodyError {
 }
 
 impl BodyError {
-    /// The refusal where a body may have 64 KiB. The connection ends with it: the rest of the body
-    /// is not read.
+    /// The refusal where the limit is 64 KiB. It closes the connection, because the rest of the
+    /// body is not read.
     pub(crate) fn refuse_64_kib(self) -> HttpError {
         let error = match self {
             Self::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
@@ -77,7 +78,7 @@ impl BodyError {
     }
 }
 
-/// Reads a whole body. Memory is taken before what comes is kept.
+/// Reads a whole body. Memory is taken before bytes are kept.
 pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received, BodyError> {
     let declared = body.size_hint();
     let least = usize::try_from(declared.lower()).unwrap_or(usize::MAX);
@@ -91,18 +92,18 @@ pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received,
     read.await.unwrap_or(Err(BodyError::TooSlow))
 }
 
-/// Whether the one `Content-Type` is `media_type`, with or without parameters.
+/// Whether the single `Content-Type` is `media_type`, with or without parameters.
 pub(crate) fn has_content_type(headers: &HeaderMap, media_type: &str) -> bool {
     let essence = content_type(headers).and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(media_type))
 }
 
-/// The one `Content-Type`; none when it is missing, repeated or not text.
+/// The single `Content-Type`; `None` if it is missing, repeated or not text.
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     only(headers, &CONTENT_TYPE)
 }
 
-/// Refuses a body that does not say that it is JSON.
+/// Refuses a body that is not declared as JSON.
 pub(crate) fn check_is_json(headers: &HeaderMap) -> Result<(), HttpError> {
     match has_content_type(headers, "application/json") {
         true => Ok(()),
@@ -110,16 +111,16 @@ pub(crate) fn check_is_json(headers: &HeaderMap) -> Result<(), HttpError> {
     }
 }
 
-/// What memory was taken for.
+/// The size for which memory was taken.
 struct Room {
     held: Held,
     bytes: usize,
-    /// It never has to be for more.
+    /// The maximum that can be needed.
     longest: usize,
 }
 
 impl Room {
-    /// Takes memory for `bytes` in all, as far as a body may be so long.
+    /// Takes memory for `bytes` in total, capped at the longest possible body.
     async fn grow(&mut self, bytes: usize, bounds: &Bounds<'_>) -> Result<(), BodyError> {
         let bytes = bytes.min(self.longest);
         let more = bytes.saturating_sub(self.bytes);
@@ -158,7 +159,8 @@ async fn collect(
     complete(whole.freeze(), room.held, bounds)
 }
 
-/// A large body may be verified only now that it is there: who sends slowly holds up nobody.
+/// A permit for a large body is taken only once the body is complete, so that slow senders do not
+/// block others.
 fn complete(bytes: Bytes, mut held: Held, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
     if bytes.len() > LARGE_ANSWER_BYTES {
         let verifying = bounds.verifying.clone();
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_media_type_may_have_parameters_and_any_case() {
+    fn a_media_type_may_have_parameters_and_is_case_insensitive() {
         for good in ["application/json", "Application/JSON ; charset=utf-8"] {
             assert!(has_content_type(&headers(&[good]), "application/json"), "{good}");
         }

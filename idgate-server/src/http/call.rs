@@ -39,36 +39,37 @@ use idgate_store::{Caller, PageRecord};
 pub(crate) struct Call<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) head: &'a Parts,
-    /// The `{id}` of its path; empty, when its template has none.
+    /// The `{id}` of its path; empty if its template has none.
     pub(crate) id: &'a str,
     pub(crate) trace: &'a mut Trace,
     pub(crate) limit: &'a TimeLimit,
     pub(crate) slot: &'a Slot,
-    /// Who sends it, as far as trusted proxies say.
+    /// The sender's address, as far as trusted proxies report it.
     pub(super) peer: IpAddr,
     pub(super) body: Incoming,
-    /// The connection, when the request asks for another protocol.
+    /// The connection, if the request asks to switch protocols.
     pub(super) connection: Option<OnUpgrade>,
-    /// The page that it names, once it passed the limits of pages.
+    /// The named page, once the request passed the limits of pages.
     pub(crate) page: Option<PageRecord>,
-    /// It counts the request, on the routes of wallets.
+    /// On wallet routes: counts the request.
     pub(super) meter: Option<Meter>,
 }
 
-/// Counts a request of a wallet with the session that it names.
+/// Counts a wallet's request for the session that it names.
 #[derive(Clone)]
 pub(crate) struct Meter {
     app: Arc<App>,
     rates: Rates,
     rate: &'static WalletRate,
-    /// The session, whichever of its offers is named; what was sent, where there is none.
+    /// The session's id, whichever of its offers is named; the text as sent if there is no such
+    /// session.
     named: String,
     peer: IpAddr,
 }
 
 impl Meter {
-    /// Charges a request whose sender proved that it may ask: by a fresh part of the address, or by an answer
-    /// that is readable and has the session's state.
+    /// Charges a request that proved that it may ask: by a fresh part of the address, or by a
+    /// readable answer with the session's `state`.
     async fn admit(&self, session: &SessionId) -> Result<(), AppError> {
         let now = self.app.now();
         self.rates
@@ -77,13 +78,13 @@ impl Meter {
         self.rates.share(self.rate.total, session).await
     }
 
-    /// Charges a request that proves nothing.
+    /// Charges a request without proof.
     pub(super) fn admit_stranger(&self) -> Result<(), HttpError> {
         let now = self.app.now();
         Ok(self.rates.charge_stranger(self.rate, &self.named, self.peer, now)?)
     }
 
-    /// Charges a request that was refused to its network alone, and gives what it is answered.
+    /// Charges a refused request to its network only; returns the response.
     pub(super) fn refuse(&self, error: HttpError) -> HttpError {
         if !error.is_of_the_request() {
             return error;
@@ -96,25 +97,26 @@ impl Meter {
     }
 }
 
-/// A session that was read with its caller's key, or why it cannot be; `None`: the caller has none of that id.
+/// A session read with the caller's key, or why it cannot be read; `None` if the caller has no such
+/// session.
 pub(crate) type FoundSession = Result<Option<Box<Session>>, AppError>;
 
-/// What is known about a request once it is answered, panic or not.
+/// What is known about a request once it is answered, even after a panic.
 #[derive(Default)]
 pub(crate) struct Trace {
     pub(crate) route: Option<&'static str>,
-    /// Whether the interface has a 429 here.
+    /// Whether the API lists a 429 here.
     pub(crate) lists_429: bool,
-    /// Whether its path is one of wallets.
+    /// Whether it is a wallet route.
     pub(super) is_of_wallets: bool,
     /// Whether it posts a wallet's answer.
     pub(crate) is_answer: bool,
     pub(super) caller: Option<Arc<Caller>>,
-    /// An admin token was good.
+    /// A valid admin token was seen.
     pub(crate) is_admin: bool,
-    /// What is left of the caller's rate, on a limited row.
+    /// The caller's remaining rate, on a limited route.
     pub(super) standing: Option<Standing>,
-    /// The caller's place among the requests under way, until this one is answered.
+    /// The caller's place among the concurrent requests, until this one is answered.
     turn: Option<Turn>,
     pub(super) body_read: bool,
     pub(super) upgrade: Option<Upgrade>,
@@ -123,8 +125,8 @@ pub(crate) struct Trace {
 }
 
 impl<'a> Call<'a> {
-    /// Proves that the caller's key is good and has the scope. On a limited row whoever has it is
-    /// charged; either way the answer says what is left.
+    /// Proves that the caller's key is valid and has the scope. On a limited route a caller with the
+    /// scope is charged; with or without it, the response says how much is left.
     pub(crate) async fn authorize(
         &mut self,
         scope: Scope,
@@ -137,7 +139,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The same without a limit, for a key that may come from elsewhere.
+    /// Like [`Self::authorize`], without a limit, for a key that may come from another header.
     pub(crate) async fn authorize_key(
         &mut self,
         scope: Scope,
@@ -146,7 +148,8 @@ impl<'a> Call<'a> {
         Authorized::require(self.authenticate(key, None).await?.0, scope)
     }
 
-    /// The same on a limited row, and the session that its path names, which is read with the key.
+    /// Like [`Self::authorize`] on a limited route, with the session that the path names, read
+    /// together with the key.
     pub(crate) async fn authorize_for_session(
         &mut self,
         scope: Scope,
@@ -161,8 +164,8 @@ impl<'a> Call<'a> {
         Ok((tenant, found))
     }
 
-    /// The owner of a good key, once it is its turn, and the session that is read with the key. `None`: the
-    /// caller waited for its turn, so the session may have changed, or be gone.
+    /// The owner of a valid key, once it is its turn, and the session read with the key. `None` for
+    /// the session: the caller had to wait, so it may have changed or be gone.
     async fn authenticate(
         &mut self,
         key: Option<&ApiKey>,
@@ -185,8 +188,8 @@ impl<'a> Call<'a> {
         Ok((caller, session))
     }
 
-    /// What one is answered for whom there is no room to wait: a 429, or a 503 where that is not in
-    /// the interface. A new connection costs the client more than it costs the gateway.
+    /// The refusal when there is no room to wait: a 429, or a 503 where the API lists no 429. The
+    /// connection is closed, because opening a new one costs the client more than the gateway.
     fn refuse_too_many(&self, _: TooMany) -> HttpError {
         let error = match self.trace.lists_429 {
             true => HttpError::too_many_waiting(),
@@ -195,8 +198,8 @@ impl<'a> Call<'a> {
         error.closing()
     }
 
-    /// What a request too many is answered. A client that fills all its places with them waits for
-    /// it a little, so that refusing it costs others nothing.
+    /// The refusal of an excess request. A client that fills all its places with such requests
+    /// waits a little, so that refusing them costs others nothing.
     async fn refuse_excess(&self, excess: Excess) -> HttpError {
         if self.trace.turn.as_ref().is_some_and(Turn::was_the_last) {
             tokio::time::sleep(REFUSAL_PAUSE).await;
@@ -227,7 +230,7 @@ impl<'a> Call<'a> {
         Ok((authorized, session))
     }
 
-    /// Proves that the request carries a good admin token.
+    /// Proves that the request carries a valid admin token.
     pub(crate) async fn authorize_admin(&mut self) -> Result<AdminAuthorized, HttpError> {
         let authorized = AdminAuthorized::require(&self.gateway.app, &self.head.headers)
             .await
@@ -236,15 +239,15 @@ impl<'a> Call<'a> {
         Ok(authorized)
     }
 
-    /// A good admin token was seen.
+    /// Records that a valid admin token was seen.
     pub(crate) fn know_admin(&mut self) {
         spans::join(|| traceparent::read(&self.head.headers));
         self.trace.is_admin = true;
         self.slot.know(None);
     }
 
-    /// Charges a request of a wallet to its peer; what it names is charged once it is known what the request is
-    /// worth.
+    /// Charges a wallet's request to its peer. Its session is charged later, once the request's
+    /// proof was checked.
     pub(crate) async fn limit_wallet(
         &mut self,
         rate: &'static WalletRate,
@@ -264,7 +267,7 @@ impl<'a> Call<'a> {
         Ok(meter)
     }
 
-    /// Admits a wallet to the session that it names, once the wallet has proved that it may ask.
+    /// Admits a wallet to the session that it names, once it has proved that it may ask.
     pub(crate) fn admission(&self) -> impl FnOnce(SessionId) -> Admission + use<> {
         let meter = self.meter.clone();
         |session| {
@@ -277,8 +280,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Charges a request of a browser to its peer and the page that it names, and finds the page. The browser
-    /// that has it is counted by itself: who merely knows the address uses up nothing of what it needs.
+    /// Charges a browser's request to its peer and to the named page, and finds the page. The
+    /// browser that has the page is counted separately, so that others who know the address do not
+    /// use up its allowance.
     pub(crate) async fn limit_page(&mut self) -> Result<(), HttpError> {
         let (app, rates, headers) = (&self.gateway.app, &self.gateway.rates, &self.head.headers);
         rates.charge_peer(PAGE.peer, self.peer, app.now())?;
@@ -307,8 +311,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
-    /// end of the connection where a 429 is not in the interface.
+    /// The response to a failed authentication. Beyond the peer's limit it is a 429, or, where the
+    /// API lists none, the 401 and the end of the connection.
     pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {
         if !matches!(error.code(), ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken) {
             return error;
@@ -320,7 +324,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The session or the offer that its path names, on the routes of wallets.
+    /// On wallet routes: the session or offer that the path names.
     pub(crate) fn handle(&self) -> Handle {
         Handle::of(self.id)
     }
@@ -330,17 +334,17 @@ impl<'a> Call<'a> {
         SessionId::new(self.id)
     }
 
-    /// The part of its address that turns, as it was sent.
+    /// The changing part of its address, as sent.
     pub(crate) fn part(&self) -> Result<Option<String>, HttpError> {
         let pages = self.gateway.app.shows_pages();
         match query::single(self.head.uri.query(), "part") {
-            // Without pages it is unknown, as any other.
+            // Without pages this parameter is unknown, and unknown ones are ignored.
             Err(_) if !pages => Ok(None),
             part => Ok(part?.filter(|_| pages).map(Cow::into_owned)),
         }
     }
 
-    /// The scheme that its query names by a key of `deep_links`; `openid4vp` without one.
+    /// The scheme that the query names, as a key of `deep_links`; `openid4vp` by default.
     pub(crate) fn link_scheme(&self) -> Result<LinkScheme, HttpError> {
         match query::single(self.head.uri.query(), "scheme")? {
             None => Ok(LinkScheme::Own(Scheme::OpenId4Vp)),
@@ -348,7 +352,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Where it comes from, as limits tell networks apart.
+    /// The sender's network, as the limits define networks.
     pub(crate) fn network(&self) -> String {
         peer::limit_key(self.peer).to_string()
     }
@@ -357,7 +361,7 @@ impl<'a> Call<'a> {
         !self.body.is_end_stream()
     }
 
-    /// Makes the connection a status stream once the 101 is sent.
+    /// Turns the connection into a status stream once the 101 is sent.
     pub(crate) fn switch_to(self, stream: StatusStream) -> Result<(), HttpError> {
         let message = "this connection cannot be upgraded";
         let connection = self.connection.ok_or_else(|| HttpError::bad_handshake(message))?;
@@ -367,8 +371,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// What `work` comes to that waits for somebody else: the client's place among the requests under
-    /// way is free for others until then.
+    /// The result of `work` that waits for another party. Meanwhile the client's place among the
+    /// concurrent requests is released.
     pub(crate) async fn not_held<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -377,8 +381,8 @@ impl<'a> Call<'a> {
         done.map_err(|refused| self.refuse_too_many(refused))
     }
 
-    /// Reads the body, once every check before it passed. The key is looked at again behind one that took
-    /// its time.
+    /// Reads the body, after all checks that come before it. If the body was slow, the key is
+    /// checked again.
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
         let Gateway { app, limits, memory, verifying, .. } = self.gateway;
         let payer = self.payer();
@@ -401,7 +405,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The owner of a good key, and the session that is read with it.
+/// The owner of a valid key, and the session read with it.
 async fn look_up(
     app: &App,
     key: Option<&ApiKey>,
@@ -416,12 +420,12 @@ async fn look_up(
     }
 }
 
-/// Boxed, so that requests that read no session are no larger for it.
+/// Boxed, so that the futures of requests without a session stay small.
 fn boxed(session: Option<Session>) -> Option<Box<Session>> {
     session.map(Box::new)
 }
 
-/// Whether the key that was good still is.
+/// Whether the key is still valid.
 async fn look_again(app: &App, headers: &HeaderMap) -> Result<(), BodyError> {
     let found = auth::authenticate(app, auth::api_key(headers).as_ref()).await;
     found.map(drop).map_err(|error| match error.code() {
@@ -431,8 +435,8 @@ async fn look_again(app: &App, headers: &HeaderMap) -> Result<(), BodyError> {
 }
 
 impl Call<'_> {
-    /// Reads the body of a request that is refused without it when `check` fails. What is small, and
-    /// there as soon as its head is, is read at once: the use case checks the same again.
+    /// Reads the body, unless `check` fails first. A small body that arrived with the head is read
+    /// immediately, because the use case makes the same check again.
     pub(crate) async fn read_body_if(
         self,
         check: impl Future<Output = Result<(), AppError>>,
@@ -443,7 +447,8 @@ impl Call<'_> {
         Ok(received)
     }
 
-    /// The same where nothing checks again: before the body is read or behind it, `check` is made once.
+    /// Like [`Self::read_body_if`], for a check that the use case does not repeat: it is made
+    /// exactly once, before or after the body is read.
     pub(crate) async fn read_body_and<E>(
         self,
         check: impl Future<Output = Result<(), E>>,
@@ -460,7 +465,7 @@ impl Call<'_> {
         Ok(received)
     }
 
-    /// The body, and `check` if that is still to be made.
+    /// The body, and `check` if it has not run yet.
     async fn read_body_or_check<C, E>(
         self,
         check: C,
@@ -482,7 +487,7 @@ impl Call<'_> {
         Ok((reading.await, None))
     }
 
-    /// Whose memory a body takes.
+    /// Who pays for the body's memory.
     fn payer(&self) -> Payer {
         match &self.trace.caller {
             Some(caller) => Payer::Client(caller.client_id.as_str().to_owned()),

@@ -1,5 +1,5 @@
-//! CORS: it lets a wallet that is a page in a browser reach the routes of wallets by its script (Fetch standard,
-//! "CORS protocol"; decisions 35).
+//! CORS lets a wallet that runs as a page in a browser call the wallet routes by script (Fetch
+//! standard, "CORS protocol"; decisions 35).
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -11,10 +11,10 @@ use super::answer_body::{Body, empty};
 use super::gateway::Gateway;
 use super::head::only;
 
-/// How long a browser keeps the answer to a preflight, in seconds.
+/// How long a browser caches the response to a preflight, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// Whether a browser asks what a page's script may send to a route of wallets.
+/// Whether this is a CORS preflight for a wallet route.
 pub(super) fn is_preflight(gateway: &Gateway, method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::OPTIONS
         && !gateway.wallet_origins.is_empty()
@@ -22,7 +22,8 @@ pub(super) fn is_preflight(gateway: &Gateway, method: &Method, headers: &HeaderM
         && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer to a preflight: `methods` with a media type. Whether the page may is said by [`add`].
+/// The response to a preflight: `methods`, with a media type. [`add`] says whether the origin is
+/// allowed.
 pub(super) fn preflight(methods: &str) -> Response<Body> {
     let mut response = empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
@@ -34,7 +35,8 @@ pub(super) fn preflight(methods: &str) -> Response<Body> {
     response
 }
 
-/// Says on an answer of a route of wallets, a refusal among them, whether the page that asked may read it.
+/// Adds to a response of a wallet route, also to a refusal, whether the requesting page may read
+/// it.
 pub(super) fn add(gateway: &Gateway, asked: &HeaderMap, answer: &mut HeaderMap) {
     let origins = &gateway.wallet_origins;
     if origins.is_empty() {

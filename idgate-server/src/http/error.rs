@@ -1,4 +1,4 @@
-//! The only mapping of errors to status codes, and the one shape of an error answer.
+//! The only mapping of errors to status codes, and the one format of error responses.
 
 mod remedy;
 
@@ -13,19 +13,19 @@ use super::json::{self, Body};
 use crate::app::{AppError, StreamEnd};
 use idgate_base::rate_limit::Excess;
 
-/// An answer, or the refusal in its place.
+/// A response, or a refusal.
 pub(crate) type Answered = Result<Response<Body>, HttpError>;
 
-/// A request that ends in `{"error","message"}`.
+/// A refusal, sent as `{"error","message"}`.
 #[derive(Debug)]
 pub(crate) struct HttpError {
     code: ErrorCode,
     message: Cow<'static, str>,
-    /// Names, in lower case, and values.
+    /// Header names in lower case, and values.
     headers: Vec<(&'static str, Cow<'static, str>)>,
     closes: bool,
     cause: Option<String>,
-    /// Where the code has more than one.
+    /// The status, for a code that has more than one.
     status: Option<StatusCode>,
 }
 
@@ -45,7 +45,7 @@ impl HttpError {
         Self::new(ErrorCode::InvalidRequest, message)
     }
 
-    /// A request that cannot become a WebSocket (RFC 6455 4.2.1).
+    /// The refusal of a request that cannot become a WebSocket (RFC 6455 4.2.1).
     pub(crate) fn bad_handshake(message: &'static str) -> Self {
         Self::invalid_request(message).with("sec-websocket-version", "13")
     }
@@ -58,12 +58,12 @@ impl HttpError {
         Self::new(ErrorCode::NotFound, "there is no such session")
     }
 
-    /// `message` says what there is none of.
+    /// `message` names the missing object.
     fn nothing_there(message: &'static str) -> Self {
         Self::new(ErrorCode::NotFound, message)
     }
 
-    /// The error of a use case; where it found nothing, `message` says what there is none of.
+    /// The error of a use case; for `NotFound`, `message` names the missing object.
     pub(crate) fn absent(error: AppError, message: &'static str) -> Self {
         match error {
             AppError::NotFound => Self::nothing_there(message),
@@ -72,25 +72,25 @@ impl HttpError {
     }
 
     fn invalid_cursor() -> Self {
-        let message = "this cursor was not given for this list, or is older than 24 hours; \
-                       begin without one";
+        let message = "this cursor was not issued for this list, or is older than 24 hours; \
+                       start over without a cursor";
         Self::new(ErrorCode::InvalidCursor, message)
     }
 
     pub(crate) fn method_not_allowed(allow: String) -> Self {
-        Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
+        Self::new(ErrorCode::MethodNotAllowed, "this path does not support that method; see Allow")
             .with("allow", allow)
     }
 
-    /// The same for every cause: a caller learns nothing about keys that are not its own.
+    /// The same for every cause, so that a caller learns nothing about other keys.
     pub(crate) fn invalid_api_key() -> Self {
-        let message = "a valid API key is needed, as `Authorization: Bearer <key>`";
+        let message = "a valid API key is needed: `Authorization: Bearer <key>`";
         Self::new(ErrorCode::InvalidApiKey, message).with("www-authenticate", "Bearer")
     }
 
     /// The same for every cause, as for API keys.
     pub(crate) fn invalid_admin_token() -> Self {
-        let message = "a valid admin token is needed, as `Authorization: Bearer <token>`";
+        let message = "a valid admin token is needed: `Authorization: Bearer <token>`";
         Self::new(ErrorCode::InvalidAdminToken, message).with("www-authenticate", "Bearer")
     }
 
@@ -99,7 +99,7 @@ impl HttpError {
         Self::new(ErrorCode::InsufficientScope, message)
     }
 
-    /// Says when to come back: in whole seconds, rounded up, and in the fields of
+    /// Says when to retry: in whole seconds, rounded up, and in the fields of
     /// draft-ietf-httpapi-ratelimit-headers.
     pub(crate) fn rate_limited(excess: Excess) -> Self {
         let wait = excess.wait_ms.div_ceil(1000).max(1);
@@ -110,23 +110,23 @@ impl HttpError {
             .with("ratelimit-policy", rates::policy_field(excess.policy))
     }
 
-    /// So many requests of the client wait that one more is refused.
+    /// The client has the maximum of waiting requests.
     pub(crate) fn too_many_waiting() -> Self {
-        let message = "too many requests of this client are under way; try again after the time in \
-                       Retry-After";
+        let message = "too many requests of this client are in progress; try again after the time \
+                       in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
     }
 
-    /// The session or the client has as many streams as it may.
+    /// The session or the client has reached its limit of streams.
     pub(crate) fn too_many_streams() -> Self {
-        let message = "the session or the client has as many streams as it may; end one, or try again \
-                       after the time in Retry-After";
+        let message = "the session or the client has reached its limit of streams; close one, or try \
+                       again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
     }
 
-    /// The client has as many open sessions as it may: some will end.
+    /// The client has reached its limit of open sessions; retrying can help, because sessions end.
     pub(crate) fn too_many_sessions() -> Self {
-        let message = "this client has as many open sessions as it may; delete some, or try again \
+        let message = "this client has reached its limit of open sessions; delete some, or try again \
                        after the time in Retry-After";
         Self {
             status: Some(StatusCode::TOO_MANY_REQUESTS),
@@ -140,19 +140,20 @@ impl HttpError {
         Self::new(ErrorCode::TemporarilyUnavailable, message).with("retry-after", "1")
     }
 
-    /// `cause` goes to the log and nowhere else.
+    /// `cause` goes to the log only.
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
-        let message = "the gateway failed; its log explains it under this answer's X-Request-Id";
+        let message = "internal error; the gateway's log has the cause under this X-Request-Id";
         Self::new(ErrorCode::InternalError, message).because(cause)
     }
 
-    /// With what the operator must know; it goes to the log and nowhere else.
+    /// Adds the cause for the operator; it goes to the log only.
     pub(crate) fn because(mut self, cause: impl Into<String>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// The same as 502, if it is the gateway's and not the caller's: the metrics have no 500.
+    /// Turns a fault of the gateway into a 502, because the metrics endpoint has no 500. Faults of
+    /// the caller stay.
     pub(crate) fn or_metrics_unavailable(mut self) -> Self {
         if !matches!(self.code, ErrorCode::InternalError | ErrorCode::TemporarilyUnavailable) {
             return self;
@@ -163,7 +164,7 @@ impl HttpError {
         error
     }
 
-    /// Nothing more is read from this connection.
+    /// Closes the connection after the response.
     pub(crate) fn closing(mut self) -> Self {
         self.closes = true;
         self
@@ -173,18 +174,18 @@ impl HttpError {
         self.code
     }
 
-    /// Whether the request is at fault, and not how often its sender comes or the gateway.
+    /// Whether the request itself is at fault, not its rate and not the gateway.
     pub(crate) fn is_of_the_request(&self) -> bool {
         let status = self.status.unwrap_or_else(|| status_of(self.code));
         status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS
     }
 
-    /// The answer to the same request where it is one too many.
+    /// The response if the same request exceeds a limit.
     pub(crate) fn beyond(self, excess: Excess) -> Self {
         Self { closes: self.closes, ..Self::rate_limited(excess) }
     }
 
-    /// What the operator must know, when the gateway failed.
+    /// The cause for the operator's log, if the gateway failed.
     pub(crate) fn take_cause(&mut self) -> Option<String> {
         self.cause.take()
     }
@@ -207,7 +208,7 @@ impl HttpError {
         response
     }
 
-    /// The same with a cookie, for a browser that got something all the same.
+    /// Adds a cookie, for a browser that took a page although this request failed.
     pub(crate) fn with_cookie(self, cookie: String) -> Self {
         self.with("set-cookie", cookie)
     }
@@ -235,7 +236,8 @@ impl From<AppError> for HttpError {
             AppError::LacksScope(scope) => Self::insufficient_scope(scope),
             AppError::BeyondKey(message) => Self::new(ErrorCode::InsufficientScope, message),
             AppError::TooManyKeys => {
-                let message = "this client has as many live API keys as it may; revoke one first";
+                let message =
+                    "this client has reached its limit of live API keys; revoke one first";
                 Self::new(ErrorCode::QuotaExceeded, message)
             }
             AppError::TooManySessions => Self::too_many_sessions(),
@@ -249,7 +251,7 @@ impl From<AppError> for HttpError {
 }
 
 impl From<StreamEnd> for HttpError {
-    /// For a stream that ends before it begins.
+    /// For a stream that ends before it starts.
     fn from(end: StreamEnd) -> Self {
         match end {
             StreamEnd::Settled | StreamEnd::Deleted => Self::not_found(),
@@ -276,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_fault_of_the_gateway_is_500() {
+    fn only_internal_error_is_500() {
         for code in ErrorCode::ALL {
             let fault = status_of(*code) == StatusCode::INTERNAL_SERVER_ERROR;
             assert_eq!(fault, *code == ErrorCode::InternalError, "{code}");
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_fault_stays_inside() {
+    fn the_cause_of_a_fault_is_not_sent() {
         let cause = || "disk sentinel".to_owned();
         for (fault, code) in [
             (AppError::Fault(cause()), ErrorCode::InternalError),

@@ -1,6 +1,6 @@
 //! The status stream as Server-Sent Events (decisions 26): the messages of the WebSocket, each with
-//! its number as id, and the event `end` behind a settled status. A stream that ends without it broke
-//! off: who comes back with the last id learns why.
+//! its number as id, and the event `end` after a settled status. A stream that ends without `end`
+//! was interrupted: a client that reconnects with the last id learns why.
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -18,13 +18,13 @@ use crate::app::{StatusStream, StreamEnd};
 use crate::limits::StreamTimes;
 use idgate_store::StatusEvent;
 
-/// What comes next, and the talk that goes on behind it.
+/// The next chunk, and the talk that continues after it.
 type Next = Pin<Box<dyn Future<Output = Option<(Bytes, Option<Talk>)>> + Send>>;
 
-/// A comment: keeps the connection from being forgotten, and finds out who is gone.
+/// A comment that keeps the connection alive, and detects clients that are gone.
 const BEAT: &[u8] = b":\n\n";
 
-/// A stream on its way to its reader: holds what it says next, and nothing else.
+/// A stream to one client. It holds only the next chunk.
 pub(crate) struct Events(Option<Next>);
 
 struct Talk {
@@ -32,16 +32,16 @@ struct Talk {
     stop: watch::Receiver<bool>,
     looks: Interval,
     beats: Interval,
-    /// Something may have happened.
+    /// There may be new events.
     more: bool,
     _busy: Busy,
 }
 
 impl Events {
-    /// Begins with what there is to tell.
+    /// Starts with the events so far.
     ///
     /// # Errors
-    /// Why there is nothing to begin with.
+    /// Why the stream cannot start.
     pub(crate) async fn begin(
         mut stream: StatusStream,
         times: &StreamTimes,
@@ -60,7 +60,7 @@ impl Events {
         Ok(Self(Some(Box::pin(ready(Some(first))))))
     }
 
-    /// What is to be sent next; `None`: the answer ends.
+    /// The next chunk; `None` when the response ends.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let Some(next) = &mut self.0 else { return Poll::Ready(None) };
         let Some((bytes, talk)) = ready!(next.as_mut().poll(cx)) else {
@@ -73,7 +73,7 @@ impl Events {
 }
 
 impl Talk {
-    /// Waits for what is to be told.
+    /// Waits for the next event.
     async fn go_on(mut self) -> Option<(Bytes, Option<Self>)> {
         loop {
             if self.more {
@@ -82,7 +82,7 @@ impl Talk {
                     Ok(events) => return Some((text(&self.stream, &events), Some(self))),
                     Err(StreamEnd::Settled) => return Some((end(&self.stream), None)),
                     Err(StreamEnd::Fault(cause)) => {
-                        tracing::error!(cause, "a stream fails");
+                        tracing::error!(cause, "a stream failed");
                         return None;
                     }
                     Err(_) => return None,
@@ -99,7 +99,7 @@ impl Talk {
     }
 }
 
-/// From now on, not at once.
+/// A timer whose first tick comes after one period, not immediately.
 fn every(time: std::time::Duration) -> Interval {
     let mut interval = interval(time);
     interval.reset();

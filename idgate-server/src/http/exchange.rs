@@ -1,4 +1,4 @@
-//! One request from head to answer: bounded in time, safe against panics, logged in one line.
+//! One request from head to response: bounded in time, isolated against panics, logged in one line.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -34,7 +34,7 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Answers one request on the connection in `slot`; gives also what the connection is to become.
+/// Answers one request on the connection in `slot`; also returns what the connection is to become.
 pub(crate) async fn answer(
     gateway: &Gateway,
     slot: &Slot,
@@ -44,7 +44,7 @@ pub(crate) async fn answer(
         None => answer_in(gateway, slot, request, None).await,
         Some(recording) => {
             let answer = pin!(answer_in(gateway, slot, request, Some(&recording)));
-            // Boxed, so that requests that are not recorded are no larger for it.
+            // Boxed, so that requests that are not recorded stay small.
             Box::pin(recording.around(answer)).await
         }
     }
@@ -78,7 +78,7 @@ async fn answer_in(
         meter: None,
     };
     let answered = {
-        // Pinned here, so that nobody below carries it from place to place.
+        // Pinned here, so that the large future is not moved again below.
         let dispatched = pin!(check_and_dispatch(call));
         unpanicked(limit.bound(dispatched)).await
     };
@@ -92,7 +92,7 @@ async fn answer_in(
         if is_of_page(gateway, &head) { page::refusal(refusal, &head) } else { refusal }
     });
     let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-    // What the peer still sends of a body would be taken for the next request's head.
+    // Otherwise the rest of the body would be parsed as the next request's head.
     let is_last = has_body && !trace.body_read || gateway.is_draining() || slot.is_displaced();
     if is_last && !switches {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -111,7 +111,7 @@ async fn answer_in(
         log(&trace, &head, &response, &request_id, peer, us);
     }
     match recording {
-        // What strangers can repeat without end fills neither a log nor a collector.
+        // Requests that strangers can repeat endlessly must fill neither the log nor a collector.
         Some(recording) if !is_logged || is_asked_each_second(trace.route) => recording.forget(),
         Some(recording) => end(recording, &trace, method, status),
         None => {}
@@ -119,12 +119,12 @@ async fn answer_in(
     (response, trace.upgrade.filter(|_| switches))
 }
 
-/// Whether those ask here who watch over the gateway.
+/// Whether this route is polled by monitoring.
 fn is_asked_each_second(route: Option<&str>) -> bool {
     matches!(route, Some("/healthz" | "/readyz" | "/metrics"))
 }
 
-/// Names the span of the request by its method and template: never by its path.
+/// Names the span by method and template, never by path.
 fn end(recording: &Recording, trace: &Trace, method: &'static str, status: u16) {
     let name = match trace.route {
         Some(route) => format!("{method} {route}"),
@@ -152,14 +152,14 @@ fn refuse(mut error: HttpError, trace: &mut Trace) -> Response<Body> {
     error.into_response()
 }
 
-/// Whether it is below where a person's browser looks, if anything is there.
+/// Whether the path is one that a person's browser opens, and pages are on.
 fn is_of_page(gateway: &Gateway, head: &Parts) -> bool {
     head.uri.path().starts_with(ROOT) && gateway.app.shows_pages()
 }
 
 fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
     let headers = response.headers_mut();
-    // Answers that may be kept say so themselves.
+    // Handlers of cacheable responses set it themselves.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(value) = HeaderValue::from_str(request_id) {
@@ -167,9 +167,9 @@ fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
     }
 }
 
-/// Whether a request has a line of its own. What needs a good key, or an answer that is accepted,
-/// is not for strangers to repeat; neither is a request beyond a limit for its tenant. What says why
-/// the gateway failed is not lost among either.
+/// Whether a request gets a log line of its own. Requests with a valid key and accepted answers do,
+/// because strangers cannot produce them. Failed requests of a tenant, other requests of a peer,
+/// and faults of the gateway are rationed separately, so that faults are not lost among the rest.
 fn is_logged(gateway: &Gateway, trace: &Trace, status: u16, peer: IpAddr) -> bool {
     let (noise, now) = (&gateway.noise, gateway.app.now());
     if let (Some(_), Some(code)) = (&trace.cause, trace.error) {
@@ -197,7 +197,7 @@ fn is_logged(gateway: &Gateway, trace: &Trace, status: u16, peer: IpAddr) -> boo
     admitted
 }
 
-/// Unless the answer itself says that nothing is left.
+/// Unless the response itself already says that nothing is left.
 fn add_rate_headers(response: &mut Response<Body>, standing: Option<Standing>) {
     let Some(Standing { policy, left, full_in_ms }) = standing else { return };
     let remaining = rates::remaining(policy, left, full_in_ms.div_ceil(1000));

@@ -1,4 +1,4 @@
-//! What every request needs, made once at the start.
+//! The state shared by all requests, built once at the start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,38 +19,39 @@ use crate::work::supervisor::Supervisor;
 use idgate_base::clock::Clock;
 use idgate_base::spans::Tracer;
 
-/// Between two summaries of what left no line in the log.
+/// Interval between two summaries of events without a log line of their own.
 const SUMMARY_EVERY: Duration = Duration::from_secs(10);
 
-/// What every request needs.
+/// The state shared by all requests.
 pub struct Gateway {
     pub(super) app: Arc<App>,
     pub(super) limits: HttpLimits,
     pub(super) trusted_proxies: Vec<Cidr>,
-    /// Where wallets may run that are pages in a browser.
+    /// The origins of wallets that run as pages in a browser.
     pub(crate) wallet_origins: WalletOrigins,
     draining: watch::Sender<bool>,
     pub(super) connections: Arc<Connections>,
     pub(super) memory: BodyMemory,
-    /// The right to verify a large answer.
+    /// Permits to verify a large answer.
     pub(super) verifying: Arc<Semaphore>,
     /// `None`: plain HTTP.
     pub(crate) tls: Option<Arc<Tls>>,
     pub(super) rates: Rates,
     pub(super) noise: Noise,
-    /// The gateway is not ready while a task that this keeps fails again and again.
+    /// The gateway is not ready while a task of this supervisor keeps failing.
     pub(crate) supervisor: Option<Arc<Supervisor>>,
     pub(super) turns: Turns,
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is traced.
     pub(crate) tracer: Option<Arc<Tracer>>,
-    /// Public routes of the program around it.
+    /// Public routes of the embedding program.
     pub(crate) added: Option<Arc<dyn AddedRoutes>>,
-    /// Whether the routes of operators are not there, because strangers reach the listener as if they were this machine.
+    /// Whether the operator routes are absent, because strangers reach the listener as loopback
+    /// peers.
     pub(crate) hides_admin: bool,
 }
 
 impl Gateway {
-    /// The edge of `app`. Addresses in `trusted_proxies` may name their client in
+    /// The HTTP layer of `app`. Addresses in `trusted_proxies` may name their client in
     /// `X-Forwarded-For`, and are not capped.
     pub fn new(app: Arc<App>, limits: HttpLimits, trusted_proxies: Vec<Cidr>) -> Self {
         let connections = Connections::new(limits.connections, limits.connections_per_peer);
@@ -77,21 +78,21 @@ impl Gateway {
         }
     }
 
-    /// Limits rates, or does not; without this it does.
+    /// Switches rate limits on or off; they are on by default.
     #[must_use]
     pub fn with_rate_limits(mut self, on: bool) -> Self {
         self.rates = Rates::new(on, self.app.store().clone());
         self
     }
 
-    /// With so many bytes for bodies in flight.
+    /// Sets the memory budget for bodies in flight, in bytes.
     #[must_use]
     pub fn with_body_memory(mut self, bytes: usize) -> Self {
         self.memory = BodyMemory::new(bytes, self.limits.memory_wait);
         self
     }
 
-    /// The clock that it decides and waits by.
+    /// The clock for decisions and waits.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         self.app.clock()
     }
@@ -100,7 +101,7 @@ impl Gateway {
         self.supervisor.as_ref().is_none_or(|supervisor| supervisor.is_well())
     }
 
-    /// Says in the log, now and then, what strangers did without a line each; for ever.
+    /// Logs regular summaries of unlogged events; never returns.
     pub(crate) async fn summarise_noise(&self) {
         loop {
             tokio::time::sleep(SUMMARY_EVERY).await;
@@ -108,12 +109,12 @@ impl Gateway {
         }
     }
 
-    /// Says it now.
+    /// Logs the summary now.
     pub(crate) fn tell_noise(&self) {
         self.noise.summarise();
     }
 
-    /// Is not ready any more, and answers each connection for the last time.
+    /// Starts draining: not ready any more, and each connection gets one last response.
     pub(crate) fn start_draining(&self) {
         self.draining.send_replace(true);
     }
@@ -122,7 +123,7 @@ impl Gateway {
         *self.draining.borrow()
     }
 
-    /// The word that it drains.
+    /// Resolves readers when the drain starts.
     pub(super) fn drains(&self) -> watch::Receiver<bool> {
         self.draining.subscribe()
     }

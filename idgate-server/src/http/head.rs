@@ -1,4 +1,4 @@
-//! What every head must say before anything else is looked at, beyond what the parser enforces.
+//! Checks on every request head, beyond those of the parser.
 
 use hyper::header::{HOST, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
@@ -7,20 +7,20 @@ use hyper::{Version, header::HeaderValue};
 
 use super::error::HttpError;
 
-/// Refuses a head that a proxy could have read in another way.
+/// Refuses a head that a proxy might have interpreted differently.
 pub(crate) fn check(head: &Parts) -> Result<(), HttpError> {
     check_host(head)?;
     check_transfer_encoding(&head.headers)
 }
 
-/// The text of the one header of that name; `None`: it is missing, repeated or not text.
+/// The text of the only header with this name; `None` if it is missing, repeated or not text.
 pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Exactly one valid `Host` (RFC 9112 3.2); HTTP/1.0 may leave it out.
+/// Exactly one valid `Host` (RFC 9112 3.2); HTTP/1.0 may omit it.
 fn check_host(head: &Parts) -> Result<(), HttpError> {
     let mut values = head.headers.get_all(HOST).iter();
     let fits = match (values.next(), values.next()) {
@@ -36,7 +36,7 @@ fn check_host(head: &Parts) -> Result<(), HttpError> {
 
 /// `uri-host [":" port]`: an authority without user information.
 fn is_host(value: &HeaderValue) -> bool {
-    // A comma may stand in a name, but what has one is two values that somebody joined.
+    // A comma may occur in a name, but a value with one is rather two joined headers.
     let text = value.to_str().ok().filter(|text| !text.contains(','));
     let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else {
         return false;
@@ -45,13 +45,13 @@ fn is_host(value: &HeaderValue) -> bool {
     let port_fits = match port {
         Some(Some(digits)) => digits.is_empty() || authority.port_u16().is_some(),
         Some(None) => authority.as_str() == authority.host(),
-        // User information stands before the host.
+        // User information comes before the host.
         None => false,
     };
     port_fits && !authority.host().is_empty()
 }
 
-/// `chunked` is the one coding that is undone here: a body in another would be taken for JSON.
+/// Only `chunked` is decoded here; a body in another coding would be parsed as JSON.
 fn check_transfer_encoding(headers: &HeaderMap) -> Result<(), HttpError> {
     let mut values = headers.get_all(TRANSFER_ENCODING).iter();
     let chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");

@@ -1,5 +1,5 @@
-//! JSON answers, written member by member: texts are escaped, JSON texts are spliced in as they
-//! are, so that claims are never parsed again nor copied into a tree.
+//! Writes JSON responses member by member. Texts are escaped; JSON texts are inserted unchanged, so
+//! that claims are never parsed again or copied into a tree.
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 pub(crate) use super::answer_body::Body;
 use super::answer_body::{empty, of_type};
 
-/// A JSON object under construction. It may carry claims, so its memory is wiped when it is sent.
+/// A JSON object under construction. It may contain claims, so its memory is wiped after sending.
 pub(crate) struct Object(Zeroizing<Vec<u8>>);
 
 impl Object {
@@ -16,7 +16,8 @@ impl Object {
         Self::with_capacity(256)
     }
 
-    /// With room for `bytes`: an object with claims must not grow, which would leave a copy behind.
+    /// With room for `bytes`: an object with claims must not grow, because growing leaves a copy
+    /// behind.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self(Zeroizing::new(Vec::with_capacity(bytes)))
     }
@@ -51,7 +52,7 @@ impl Object {
         }
     }
 
-    /// The member where there is a value, else the object as it is.
+    /// Adds the member if there is a value.
     pub(crate) fn text_if(self, name: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
@@ -59,7 +60,7 @@ impl Object {
         }
     }
 
-    /// The same of a JSON text.
+    /// Adds a JSON text if there is one.
     pub(crate) fn raw_if(self, name: &'static str, json: Option<&str>) -> Self {
         match json {
             Some(json) => self.raw(name, json),
@@ -67,7 +68,7 @@ impl Object {
         }
     }
 
-    /// The same of a list of texts.
+    /// Adds a list of texts if there is one.
     pub(crate) fn texts_if(self, name: &'static str, values: Option<&[String]>) -> Self {
         self.raw_if(name, values.map(|values| serde_json::json!(values).to_string()).as_deref())
     }
@@ -90,7 +91,7 @@ impl Object {
         object
     }
 
-    /// The last members of a page of a list; with a cursor, there is more.
+    /// The last members of a page of a list; a cursor means that there is more.
     pub(crate) fn page_end(self, next_cursor: Option<&str>) -> Self {
         self.boolean("has_more", next_cursor.is_some()).text_or_null("next_cursor", next_cursor)
     }
@@ -112,20 +113,20 @@ impl Object {
     }
 }
 
-/// An answer with a JSON body.
+/// A response with a JSON body.
 pub(crate) fn answer(status: StatusCode, body: Zeroizing<Vec<u8>>) -> Response<Body> {
     let mut response = of_type("application/json", Bytes::from_owner(body));
     *response.status_mut() = status;
     response
 }
 
-/// An answer that has nothing to say.
+/// A response without content.
 pub(crate) fn no_content() -> Response<Body> {
     empty(StatusCode::NO_CONTENT)
 }
 
 fn write_text(out: &mut Vec<u8>, text: &str) {
-    // Writing a string into memory has no way to fail.
+    // Writing to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
 }
 
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_escaped_and_json_is_spliced() {
+    fn texts_are_escaped_and_json_is_inserted_unchanged() {
         let hostile = "\"},\n\u{0}\u{2028}";
         let inner = Object::new().boolean("yes", true);
         let bytes = Object::new()

@@ -1,4 +1,4 @@
-//! Accepting connections: HTTP/1.1 only, with caps per peer and in total, and an orderly end.
+//! Accepts connections: HTTP/1.1 only, with caps per peer and in total, and an orderly shutdown.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,16 +29,17 @@ use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::log::{Line, What};
 use idgate_base::clock::Clock;
 
-/// After an accept that failed, as for want of file descriptors, so that it does not spin.
+/// Pause after a failed accept, for example without file descriptors, so that the loop does not
+/// spin.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
-/// For handshakes that have begun when the listener is about to close.
+/// For handshakes in progress when the listener is about to close.
 const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
-/// For a request on a connection that is silent when the drain begins: a busy client has sent it
-/// already, and would see nothing but a closed connection.
+/// For a request on a connection that is silent when the drain starts: a busy client may have sent
+/// it already, and would only see a closed connection.
 pub(super) const LAST_REQUESTS: Duration = Duration::from_secs(1);
 
-/// Serves `gateway` on `listener` until `stop` says so or its sender is gone; then lets requests
-/// under way finish, for a bounded time.
+/// Serves `gateway` on `listener` until `stop` says so or its sender is gone. Then requests in
+/// progress get a bounded time to finish.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
     let mut tasks = JoinSet::new();
     let connections = stop.clone();
@@ -51,7 +52,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut stop: watch
     drain(tasks, gateway.limits.drain_timeout).await;
 }
 
-/// Takes connections until `end`.
+/// Accepts connections until `end`.
 async fn accept(
     gateway: &Arc<Gateway>,
     listener: &TcpListener,
@@ -79,7 +80,7 @@ async fn accept(
     }
 }
 
-/// A place for a connection of the peer at `from`; `None`: it is counted, and closed.
+/// A place for a connection from `from`; `None`: it is counted as refused, and closed.
 fn admit(gateway: &Gateway, from: IpAddr) -> Option<Slot> {
     let trusted = peer::is_trusted(from, &gateway.trusted_proxies);
     match gateway.connections.admit(from, trusted) {
@@ -91,16 +92,16 @@ fn admit(gateway: &Gateway, from: IpAddr) -> Option<Slot> {
     }
 }
 
-/// Counts a connection that found no place.
+/// Counts a connection that got no place.
 fn refused(gateway: &Gateway, from: IpAddr, reason: &'static str) {
     gateway.app.store().telemetry().connection_refused(reason);
     gateway.noise.count(peer::Truncated(from).to_string(), What::Connection);
 }
 
-/// Mostly there are no more file descriptors: a silent stranger can spare one.
+/// Usually file descriptors have run out, so a silent stranger is displaced.
 pub(super) fn cannot_accept(gateway: &Gateway, error: &io::Error, shortage: &Shortage) {
     gateway.connections.relieve();
-    // A name that cannot be looked up in the next moment is not the name's fault.
+    // A DNS lookup that fails in the next moment is due to this shortage, not to the name.
     shortage.note();
     gateway.app.store().telemetry().connection_refused("descriptors");
     if gateway.noise.admits(Line::Fault("none", "descriptors"), gateway.app.now()) {
@@ -108,22 +109,21 @@ pub(super) fn cannot_accept(gateway: &Gateway, error: &io::Error, shortage: &Sho
     }
 }
 
-/// Begins no more handshakes, so that nobody is connected who would not be accepted any more: what
-/// waits in a listener's queue when it closes is cut off. A peer's attempt is dropped and, once the
-/// listener is closed, refused.
+/// Drops new handshakes, because connections still in a listener's queue when it closes are cut
+/// off. The peer's attempt is dropped now, and refused once the listener is closed.
 #[cfg(target_os = "linux")]
 fn refuse_handshakes(listener: &TcpListener) {
     use socket2::{SockFilter, SockRef};
 
-    // The flags are byte 13 of a TCP header; SYN without ACK begins a handshake (RFC 9293 3.5).
+    // The flags are byte 13 of a TCP header; SYN without ACK starts a handshake (RFC 9293 3.5).
     const FILTER: [SockFilter; 5] = [
         SockFilter::new(0x30, 0, 0, 13),       // load that byte
         SockFilter::new(0x54, 0, 0, 0x12),     // SYN and ACK of it
         SockFilter::new(0x15, 0, 1, 0x02),     // SYN alone:
-        SockFilter::new(0x06, 0, 0, 0),        // take nothing
-        SockFilter::new(0x06, 0, 0, u32::MAX), // else take all
+        SockFilter::new(0x06, 0, 0, 0),        // drop it
+        SockFilter::new(0x06, 0, 0, u32::MAX), // else accept all
     ];
-    // Without it a connection may be cut off unanswered, no more.
+    // If that fails, at worst a connection is cut off without a response.
     let _ = SockRef::from(listener).attach_filter(&FILTER);
 }
 
@@ -137,8 +137,8 @@ async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     }
 }
 
-/// Serves one connection, until it ends, its place is given to another, or it came on probation and no
-/// good key was seen in time.
+/// Serves one connection until it ends, its place is given to another, or its probation ends
+/// without a valid key.
 async fn connection(
     gateway: Arc<Gateway>,
     stream: TcpStream,
@@ -147,7 +147,7 @@ async fn connection(
 ) {
     tokio::select! {
         () = serve_one(&gateway, stream, &slot, stop) => {}
-        // A request that began in the same moment is answered, and the last one.
+        // A request that started in the same moment is still answered.
         () = slot.displaced_in_silence() => {}
         () = slot.probation_failed(&**gateway.clock(), gateway.limits.probation) => {
             refused(&gateway, slot.peer, "no_key");
@@ -155,15 +155,15 @@ async fn connection(
     }
 }
 
-/// From the TLS handshake if there is one. A connection that becomes a stream stays in its place in
-/// the counts, and in the drain.
+/// Serves a connection, starting with the TLS handshake if there is one. A connection that becomes
+/// a stream keeps its place in the counts and in the drain.
 async fn serve_one(gateway: &Gateway, stream: TcpStream, slot: &Slot, stop: watch::Receiver<bool>) {
-    // Without it, small answers may wait for an acknowledgement.
+    // Otherwise small responses may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let stream = Lingering::new(stream, gateway.clock().clone(), gateway.limits.write_timeout);
     let upgrade = match &gateway.tls {
         None => requests(gateway, stream, slot, stop.clone()).await,
-        // As long as a head may take, because one comes after it.
+        // The same time as for a head, because a head follows.
         Some(tls) => match tls.accept(stream, gateway.limits.header_timeout).await {
             Some(stream) => requests(gateway, stream, slot, stop.clone()).await,
             None => None,
@@ -175,7 +175,7 @@ async fn serve_one(gateway: &Gateway, stream: TcpStream, slot: &Slot, stop: watc
     }
 }
 
-/// Answers requests until the connection ends or becomes something else.
+/// Answers requests until the connection ends or switches protocols.
 pub(super) async fn requests(
     gateway: &Gateway,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -190,7 +190,7 @@ pub(super) async fn requests(
         Ok::<_, Infallible>(response)
     });
     let served = http1::Builder::new()
-        // Who has said everything may shut down that side and still wait for the answer.
+        // A client that has sent everything may shut down its side and still wait for the response.
         .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(gateway.limits.header_timeout)
@@ -211,8 +211,8 @@ pub(super) async fn requests(
     upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Resolves when a silent connection may be closed: its answers have said `Connection: close` since
-/// the drain began.
+/// Resolves when a silent connection may be closed: since the drain started, its responses have
+/// said `Connection: close`.
 async fn last_request(clock: &dyn Clock, stop: &mut watch::Receiver<bool>) {
     stopped(stop).await;
     clock.sleep(LAST_REQUESTS).await;

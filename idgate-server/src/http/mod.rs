@@ -1,5 +1,5 @@
-//! The edge: bytes from sockets become calls of [`crate::app`], and their outcomes become answers.
-//! The only module that knows hyper; `error.rs` is the only place that chooses a status.
+//! The HTTP layer: turns bytes from sockets into calls of [`crate::app`], and their outcomes into
+//! responses. Only this module uses hyper, and only `error.rs` chooses error statuses.
 
 mod added;
 mod admission;

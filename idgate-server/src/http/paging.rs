@@ -8,7 +8,7 @@ use super::error::HttpError;
 use super::query;
 use crate::limits::{DEFAULT_PAGE, MAX_PAGE};
 
-/// Which part of a list is asked for.
+/// The requested part of a list.
 pub(crate) struct Page<'q> {
     pub(crate) limit: usize,
     pub(crate) cursor: Option<Cow<'q, str>>,
@@ -25,7 +25,7 @@ pub(crate) fn page(query: Option<&str>) -> Result<Page<'_>, HttpError> {
     Ok(Page { limit, cursor })
 }
 
-/// The same of a list that can also be had in one piece; `None`: nobody asks for a page.
+/// For a list that can also be read without paging; `None` if no page is requested.
 pub(crate) fn page_if_asked(query: Option<&str>) -> Result<Option<Page<'_>>, HttpError> {
     let asked =
         query::single(query, "limit")?.is_some() || query::single(query, "cursor")?.is_some();

@@ -1,4 +1,4 @@
-//! Who is calling: the address of the connection, or what a trusted proxy says.
+//! The client's address: that of the connection, or the one that a trusted proxy reports.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -9,12 +9,12 @@ use crate::config::Cidr;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The client's address. `X-Forwarded-For` is walked from the right and believed only as far as
-/// trusted proxies wrote it; what stands further left is the client's own invention.
+/// The client's address. `X-Forwarded-For` is read from the right and trusted only as far as
+/// trusted proxies wrote it; everything further left may be forged by the client.
 pub(crate) fn client(connection: IpAddr, headers: &HeaderMap, trusted: &[Cidr]) -> IpAddr {
     let mut client = connection;
     let values = headers.get_all(FORWARDED_FOR).iter().rev();
-    // In bytes: what the client wrote further left need not be text, and a proxy appends to it.
+    // In bytes: what a client wrote further left need not be text, and a proxy appends to it.
     let mut hops = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
     while is_trusted(client, trusted) {
         let Some(hop) = hops.next().and_then(parse_hop) else { break };
@@ -28,7 +28,7 @@ pub(crate) fn is_trusted(address: IpAddr, trusted: &[Cidr]) -> bool {
     trusted.iter().any(|range| range.contains(address))
 }
 
-/// The address that counts for limits: IPv6 peers by their /64, since one peer owns all of it.
+/// The address that limits use: IPv6 peers by their /64, because one peer owns all of it.
 pub(crate) fn limit_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (!0 << 64))),
@@ -43,8 +43,8 @@ pub(crate) struct Network {
     prefix: u8,
 }
 
-/// The networks that a peer counts in, and how many times the limit of one peer each of them has.
-/// Who is given a /48 or a /56 has thousands of /64, and is one party all the same.
+/// The networks that a peer counts in, each with its multiple of one peer's limit. The owner of a
+/// /48 or /56 has thousands of /64, and still counts as one party.
 pub(crate) fn networks(address: IpAddr) -> impl Iterator<Item = (Network, usize)> {
     let nested: &[(u8, usize)] = match address.to_canonical() {
         IpAddr::V4(_) => &[(32, 1)],
@@ -63,7 +63,7 @@ pub(crate) fn networks(address: IpAddr) -> impl Iterator<Item = (Network, usize)
     })
 }
 
-/// Prints a peer for logs: the network, never the host.
+/// Prints a peer's network for logs, never its host.
 pub(crate) struct Truncated(pub(crate) IpAddr);
 
 impl fmt::Display for Truncated {
@@ -80,7 +80,7 @@ impl fmt::Display for Truncated {
     }
 }
 
-/// An address with or without a port, an IPv6 one also in brackets.
+/// An address with or without a port; IPv6 also in brackets.
 fn parse_hop(hop: &[u8]) -> Option<IpAddr> {
     let hop = std::str::from_utf8(hop).ok()?.trim();
     let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']'));
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_not_believed() {
+    fn the_header_of_an_untrusted_peer_is_ignored() {
         assert_eq!(seen("192.0.2.1", &["198.51.100.7"], &[]), "192.0.2.1");
         assert_eq!(seen("192.0.2.1", &["198.51.100.7"], &["10.0.0.0/8"]), "192.0.2.1");
     }
 
     #[test]
-    fn the_walk_ends_at_the_first_untrusted_hop_from_the_right() {
+    fn the_first_untrusted_hop_from_the_right_is_the_client() {
         let trusted = &["10.0.0.0/8"];
         assert_eq!(seen("10.0.0.1", &["1.1.1.1, 198.51.100.7,10.2.3.4"], trusted), "198.51.100.7");
         assert_eq!(seen("10.0.0.1", &["1.1.1.1", "198.51.100.7:81"], trusted), "198.51.100.7");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_ends_the_walk() {
+    fn an_unreadable_hop_ends_the_walk() {
         let trusted = &["10.0.0.0/8"];
         for bad in ["", "unknown", "1.1.1.1, 300.1.1.1", "1.1.1.1,", "[1.1.1.1]", "[::1"] {
             assert_eq!(seen("10.0.0.1", &[bad], trusted), "10.0.0.1", "{bad}");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_hide_nothing_that_a_proxy_appended() {
+    fn non_text_bytes_do_not_hide_hops_that_a_proxy_appended() {
         let trusted = [Cidr::parse("10.0.0.0/8").unwrap()];
         for forged in [&b"\xff, 198.51.100.7"[..], b"\xc3\xa9,198.51.100.7 , 10.1.1.1"] {
             let mut headers = HeaderMap::new();

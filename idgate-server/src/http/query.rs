@@ -1,4 +1,4 @@
-//! Query parameters: unknown ones are ignored, a known one given twice is refused (decisions 17).
+//! Query parameters: unknown ones are ignored, a repeated known one is refused (decisions 17).
 
 use std::borrow::Cow;
 
@@ -15,17 +15,17 @@ pub(crate) fn single<'q>(
     let value = values.next();
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(HttpError::invalid_request("a query parameter is given twice")),
+        Some(_) => Err(HttpError::invalid_request("a query parameter must not be repeated")),
     }
 }
 
-/// Whether a pair, as it was sent, has this name. It is read up to the first byte that differs: a query may
-/// have thousands of pairs, and whoever sends it chooses what they cost.
+/// Whether a pair, as sent, has this name. Stops at the first byte that differs, because a query
+/// may have thousands of pairs and its sender controls their cost.
 fn has_name(mut pair: &[u8], name: &str) -> bool {
     name.bytes().all(|byte| next_byte(&mut pair) == Some(byte)) && matches!(pair, [] | [b'=', ..])
 }
 
-/// Takes the next byte of a name, which may be escaped.
+/// Takes the next byte of a name, which may be percent-encoded.
 fn next_byte(name: &mut &[u8]) -> Option<u8> {
     let (byte, rest) = match **name {
         [] | [b'=', ..] => return None,
@@ -62,9 +62,9 @@ mod tests {
         }
     }
 
-    /// Every text of up to six of these, so that escapes are cut off, doubled, and wrong.
+    /// Every text of up to six of these, so that escapes are truncated, doubled, and invalid.
     #[test]
-    fn names_are_read_as_the_library_reads_them() {
+    fn names_are_read_as_form_urlencoded_reads_them() {
         let mut texts = vec![String::new()];
         for length in 0..6 {
             let longest: Vec<_> =

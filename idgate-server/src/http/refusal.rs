@@ -1,6 +1,6 @@
-//! What hyper answers by itself, to a head that it cannot read, in the shape of every other answer.
-//! It writes such a refusal straight to the connection: a head without a body, and without the
-//! `X-Request-Id` that every answer of ours has.
+//! Gives hyper's own responses to unreadable heads the format of all other errors. hyper writes
+//! such a response directly to the connection: only a head, without a body and without the
+//! `X-Request-Id` that all other responses have.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,17 +13,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::json::Object;
 use idgate_base::entropy::OsEntropy;
 
-/// A stream on which bare refusals get a body.
+/// A stream that adds a body to bare refusals.
 pub(crate) struct Explained<T> {
     stream: T,
     refusal: Option<Refusal>,
 }
 
-/// What is written instead of a bare refusal.
+/// A refusal that replaces a bare one.
 struct Refusal {
     bytes: Vec<u8>,
     written: usize,
-    /// How much hyper believes to have written.
+    /// The bytes that hyper believes it has written.
     instead_of: usize,
 }
 
@@ -34,7 +34,7 @@ impl<T> Explained<T> {
 }
 
 impl<T: AsyncWrite + Unpin> Explained<T> {
-    /// Whether this write is, or continues, a refusal.
+    /// Whether this write is, or continues, a bare refusal.
     fn takes(&mut self, bytes: &[u8]) -> bool {
         if self.refusal.is_none()
             && let Some(explained) = explain(bytes)
@@ -108,7 +108,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Explained<T> {
     }
 }
 
-/// A bare refusal with a body; `None`: these bytes are something else.
+/// A bare refusal with a body added; `None` if these bytes are something else.
 fn explain(bytes: &[u8]) -> Option<Vec<u8>> {
     if !bytes.starts_with(b"HTTP/1.1 4") {
         return None;
@@ -121,9 +121,9 @@ fn explain(bytes: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let message = match status.get(9..12)? {
-        "414" => "the target of the request is too long",
-        "431" => "the head of the request is too long, or has too many headers",
-        _ => "the head of the request is not that of an HTTP/1.1 request",
+        "414" => "the request target is too long",
+        "431" => "the request head is too long or has too many headers",
+        _ => "the request head is not valid HTTP/1.1",
     };
     let body = Object::new()
         .text("error", ErrorCode::InvalidRequest.as_str())
@@ -151,7 +151,7 @@ mod tests {
                         content-length: 0\r\ndate: Sat, 21 Nov 2026 07:29:04 GMT\r\n\r\n";
 
     #[tokio::test]
-    async fn a_bare_refusal_gets_a_body_however_slowly_it_is_taken() {
+    async fn a_bare_refusal_gets_a_body_even_through_partial_writes() {
         let (near, mut far) = tokio::io::duplex(7);
         let writing = tokio::spawn(async move {
             let mut stream = Explained::new(near);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_passes_as_it_is() {
+    fn other_responses_pass_unchanged() {
         for other in [
             "",
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",

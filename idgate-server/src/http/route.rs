@@ -1,5 +1,4 @@
-//! What a row of the table of routes says: which request it is for, who is let in, how its rate is
-//! limited, and what answers it.
+//! The rows of the route table: the request, who is admitted, the rate limit, and the handler.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,47 +11,47 @@ use crate::app::App;
 
 /// One method of one path.
 pub(crate) struct Route {
-    /// A row for GET answers HEAD too, unless it makes a stream.
+    /// A GET row also answers HEAD, unless it makes a stream.
     pub(crate) method: &'static str,
-    /// The path; `{id}` stands for one segment.
+    /// The path; `{id}` is one segment.
     pub(crate) template: &'static str,
     pub(crate) door: Door,
 }
 
-/// Who is let in, at which rate, and what answers them.
+/// Who is admitted, at which rate, and the handler.
 pub(crate) enum Door {
-    /// A tenant whose key has the scope. Without a rate it is not limited.
+    /// A tenant whose key has the scope; unlimited without a rate.
     Tenant(Scope, Option<&'static TenantRate>, ForTenant),
-    /// The same where the session that `{id}` names is read with the key.
+    /// The same, and the session that `{id}` names is read together with the key.
     OfSession(Scope, &'static TenantRate, ForSession),
-    /// The same where pages ask through their browser; elsewhere there is no such path, but for sessions
-    /// from before.
+    /// The same, where pages ask through their browser. Elsewhere the path does not exist, except
+    /// for older sessions.
     Relay(Scope, &'static TenantRate, ForTenant),
-    /// The same for a stream: its key may come as a subprotocol, so the handler asks for it.
+    /// The same for a stream. Its key may come as a subprotocol, so the handler reads it.
     Stream(Scope, fn(Call<'_>, Scope) -> Answer<'_>),
-    /// A wallet. `{id}` is its session.
+    /// A wallet; `{id}` is its session.
     Wallet(&'static WalletRate, Handler),
-    /// A person's browser, where sessions have pages. `{id}` is the token of one.
+    /// A person's browser, where sessions have pages; `{id}` is the page's token.
     Page(Handler),
-    /// What all pages share.
+    /// Resources that all pages share.
     OfPages(Handler),
-    /// Whoever has an admin token. The handler asks for it: what fails before its answer may be an
-    /// answer of its own.
+    /// An operator with an admin token. The handler checks it, because a failure there may need a
+    /// response of its own.
     Admin(Handler),
-    /// Whoever comes.
+    /// Anyone.
     Public(Handler),
-    /// Whoever watches over the gateway: let in even when it has no room for strangers.
+    /// Monitoring: admitted even when there is no room for strangers.
     Probe(Handler),
 }
 
-/// What a handler makes.
+/// The future of a handler.
 pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>;
 pub(crate) type Handler = fn(Call<'_>) -> Answer<'_>;
 pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
 pub(crate) type ForSession = fn(Call<'_>, Authorized, FoundSession) -> Answer<'_>;
 
 impl Route {
-    /// Whether the interface has a 429 for it (specification 4, decisions 25).
+    /// Whether the API lists a 429 for it (specification 4, decisions 25).
     pub(crate) const fn lists_429(&self) -> bool {
         matches!(
             self.door,
@@ -64,7 +63,7 @@ impl Route {
         )
     }
 
-    /// How wallets are limited here; `None`: it is not for them.
+    /// The rate limit for wallets; `None` if it is not a wallet route.
     pub(crate) const fn wallets_rate(&self) -> Option<&'static WalletRate> {
         match self.door {
             Door::Wallet(rate, _) => Some(rate),
@@ -72,7 +71,7 @@ impl Route {
         }
     }
 
-    /// Whether it is for wallets and whoever else has no key.
+    /// Whether callers without a key, for example wallets, may use it.
     pub(crate) const fn is_for_strangers(&self) -> bool {
         matches!(self.door, Door::Public(_) | Door::Wallet(..) | Door::Page(_) | Door::OfPages(_))
     }
@@ -82,7 +81,7 @@ impl Route {
         matches!(self.door, Door::Admin(_))
     }
 
-    /// Whether this gateway has it, whichever session it is about.
+    /// Whether this gateway has the route, whichever session it is about.
     pub(crate) fn is_there(&self, app: &App) -> bool {
         match self.door {
             Door::Relay(..) => app.asks_browsers(),
@@ -95,7 +94,7 @@ impl Route {
         self.method == method || method == "HEAD" && self.takes_head()
     }
 
-    /// Its methods as `Allow` names them.
+    /// Its methods, for `Allow`.
     pub(crate) fn allow(&self) -> &'static str {
         if self.takes_head() { "GET, HEAD" } else { self.method }
     }
@@ -104,7 +103,7 @@ impl Route {
         self.method == "GET" && !matches!(self.door, Door::Stream(..))
     }
 
-    /// Answers a call that found its way here, once it passed the door.
+    /// Checks the caller, then calls the handler.
     pub(crate) async fn answer(&self, mut call: Call<'_>) -> Answered {
         match self.door {
             Door::Tenant(scope, rate, handler) => {

@@ -1,4 +1,5 @@
-//! Paths and methods. A path is matched as it was sent: no trailing slash, no percent-encoding.
+//! Paths and methods. A path is matched as sent: a trailing slash or percent-encoding does not
+//! match.
 
 use std::sync::LazyLock;
 
@@ -22,7 +23,7 @@ impl Router {
         let mut paths = matchit::Router::new();
         for rows in ROUTES.chunk_by(|one, next| one.template == next.template) {
             if let Some(first) = rows.first() {
-                // Templates that contradict each other would fail the test below.
+                // Conflicting templates would fail the test below.
                 let _ = paths.insert(first.template, rows);
             }
         }
@@ -39,7 +40,7 @@ impl Router {
     }
 }
 
-/// Path 404, method 405; the rest of the order is the route's (decisions 17).
+/// Unknown path 404, unknown method 405; the route makes the other checks in order (decisions 17).
 pub(crate) async fn dispatch(mut call: Call<'_>) -> Answered {
     let head = call.head;
     let Some((rows, id)) = ROUTER.find(head.uri.path()) else { return added::answer(call).await };
@@ -55,7 +56,7 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Answered {
     call.trace.lists_429 = rows.iter().any(Route::lists_429);
     call.trace.is_of_wallets = rows.iter().any(|row| row.wallets_rate().is_some());
     if rows.iter().any(Route::is_for_strangers) && call.slot.is_on_probation() {
-        // There is no room for it; and nothing is begun that the end of a probation would cut off.
+        // There is no room for it, and the end of a probation would interrupt whatever it started.
         return Err(HttpError::temporarily_unavailable().closing());
     }
     if call.trace.is_of_wallets && cors::is_preflight(call.gateway, &head.method, &head.headers) {
@@ -70,7 +71,7 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Answered {
     }
 }
 
-/// Answers a preflight, which is limited as its route is.
+/// Answers a preflight; it is limited like its route.
 async fn answer_preflight(mut call: Call<'_>, rows: &'static [Route]) -> Answered {
     let methods: Vec<&str> = rows.iter().map(Route::allow).collect();
     if let Some(rate) = rows.iter().find_map(Route::wallets_rate) {
@@ -79,19 +80,19 @@ async fn answer_preflight(mut call: Call<'_>, rows: &'static [Route]) -> Answere
     Ok(cors::preflight(&methods.join(", ")))
 }
 
-/// Whether the path is there for the session that it names, though the gateway asks no browsers any more.
-/// Nothing is looked up for who has no key.
+/// Whether the path exists for the session that it names, although the gateway no longer offers
+/// browser requests. Nothing is looked up for callers without a key.
 async fn is_relay_to_older_session(call: &Call<'_>) -> Result<bool, HttpError> {
     let may_relay = call.head.method == Method::POST && api_key(&call.head.headers).is_some();
     Ok(may_relay && call.gateway.app.asked_browsers(&call.session_id()).await?)
 }
 
-/// Method and path template of every route; HEAD goes with GET.
+/// Method and path template of every route. HEAD is implied by GET.
 pub fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
     ROUTES.iter().map(|route| (route.method, route.template))
 }
 
-/// The method for logs: a peer may invent any other.
+/// The method for logs; anything unknown is replaced, because a peer may send any text.
 pub(crate) fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -112,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Each operation, whatever its parameters are called, and whether it lists a 429.
+    /// Each operation, without parameter names, and whether it lists a 429.
     fn routed() -> BTreeSet<(String, bool)> {
         let operation = |route: &Route| format!("{} {}", route.method, anonymous(route.template));
         ROUTES.iter().map(|route| (operation(route), route.lists_429())).collect()
@@ -140,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn the_interface_description_has_every_route_with_its_429_and_no_other() {
+    fn the_api_description_has_exactly_the_routes_with_their_429() {
         assert_eq!(routed(), described());
     }
 
     #[test]
-    fn every_template_leads_to_its_rows() {
+    fn every_template_matches_its_rows() {
         let router = Router::new();
         for route in ROUTES {
             let path = route.template.replace("{id}", "ses_1");
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_lead_nowhere() {
+    fn other_spellings_of_a_path_do_not_match() {
         let router = Router::new();
         for path in [
             "",

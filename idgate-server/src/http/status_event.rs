@@ -1,4 +1,4 @@
-//! The one message that a status stream has, whatever carries it (decisions 12 and 26).
+//! The one message of status streams, for both transports (decisions 12 and 26).
 
 use zeroize::Zeroizing;
 

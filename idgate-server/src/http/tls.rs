@@ -1,5 +1,5 @@
-//! TLS in-process: a certificate and its key from two files, read again when asked to. Versions,
-//! suites and groups are the choice of rustls.
+//! TLS in the process: a certificate and its key from two files, which are read again on request.
+//! Versions, suites and groups are the defaults of rustls.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsFiles;
 
-/// What the listener presents, and where it comes from.
+/// The certificate that the listener presents, and its files.
 #[derive(Debug)]
 pub struct Tls {
     files: TlsFiles,
@@ -26,15 +26,14 @@ impl Tls {
     /// Reads both files.
     ///
     /// # Errors
-    /// One cannot be read or used, or they do not belong together; the text says which and what to
-    /// do.
+    /// A file cannot be read or used, or they do not match; the text says which, and what to do.
     pub fn load(files: &TlsFiles) -> Result<Self, String> {
         let config = Mutex::new(Arc::new(read(files)?));
         Ok(Self { files: files.clone(), config })
     }
 
-    /// Reads both files again. Connections from here on get the new certificate; when the files
-    /// cannot be used, the old one stays.
+    /// Reads both files again. New connections get the new certificate; if the files cannot be
+    /// used, the old one stays.
     ///
     /// # Errors
     /// As [`Tls::load`].
@@ -44,7 +43,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Shakes hands; `None`: the peer does not speak TLS, or took longer than `time`.
+    /// Makes the TLS handshake; `None` if the peer does not speak TLS, or takes longer than `time`.
     pub(super) async fn accept<T: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: T,
@@ -61,16 +60,16 @@ impl Tls {
     }
 }
 
-/// The certificates of a PEM file, the listener's own first.
+/// The certificates of a PEM file, leaf first.
 ///
 /// # Errors
-/// The file cannot be read, or holds none.
+/// The file cannot be read, or contains none.
 pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |why: &str| format!("IDGATE_TLS_CERT: {}: {why}", path.display());
     let chain: Result<Vec<_>, pem::Error> =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     match chain {
-        Ok(chain) if chain.is_empty() => Err(wrong("holds no certificate in PEM")),
+        Ok(chain) if chain.is_empty() => Err(wrong("contains no certificate in PEM")),
         Ok(chain) => Ok(chain),
         Err(pem::Error::Io(error)) => Err(wrong(&error.to_string())),
         Err(_) => Err(wrong("is not PEM; write the certificate and its intermediates as PEM")),
@@ -94,12 +93,12 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, String> {
     Ok(config)
 }
 
-/// Errors name the file and never quote it.
+/// Errors name the file and never quote its content.
 fn private_key(path: &PathBuf) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_file(path).map_err(|error| {
         let why = match error {
             pem::Error::Io(error) => error.to_string(),
-            _ => "holds no private key in PEM (PKCS #8, SEC 1 or PKCS #1, not encrypted)".into(),
+            _ => "contains no private key in PEM (PKCS #8, SEC 1 or PKCS #1, not encrypted)".into(),
         };
         format!("IDGATE_TLS_KEY: {}: {why}", path.display())
     })

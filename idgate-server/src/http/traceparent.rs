@@ -1,11 +1,12 @@
-//! The header `traceparent` of a request whose caller is known: nobody else says where its spans belong.
+//! The `traceparent` header, read only from callers with a valid key: strangers cannot choose the
+//! trace of their spans.
 
 use hyper::HeaderMap;
 
 use idgate_base::spans::Parent;
 
-/// The span that the request says it belongs to. Whatever breaks a rule of the standard counts as
-/// absent, and so do several.
+/// The span that the request names as its parent. An invalid header counts as absent, and so do
+/// several headers.
 pub(super) fn read(headers: &HeaderMap) -> Option<Parent> {
     let mut values = headers.get_all("traceparent").iter();
     let value = values.next()?.to_str().ok()?;
@@ -22,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_headers_none_counts() {
+    fn repeated_headers_are_ignored() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let mut headers = HeaderMap::new();
         assert_eq!(read(&headers), None);

@@ -1,5 +1,4 @@
-//! Adds to each line which span it belongs to, where there is one, so that a line leads to its trace and
-//! a trace to its lines.
+//! Adds the ids of the current span to each line, so that a line leads to its trace and back.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::config::LogFormat;
 use idgate_base::spans::{self, Parent};
 
-/// Lines as `inner` makes them, which are of the form `format`.
+/// Adds ids to the lines that `inner` formats as `format`.
 pub(super) struct WithIds<F> {
     pub(super) inner: F,
     pub(super) format: LogFormat,
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_stay_lines_and_objects_objects() {
+    fn lines_stay_lines_and_json_objects_stay_objects() {
         let (trace_id, span_id) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
         let span = Parent::parse(&format!("00-{trace_id}-{span_id}-01")).unwrap();
         let text = with_ids("INFO idgate: request status=200\n", LogFormat::Text, &span);

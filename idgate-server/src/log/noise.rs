@@ -1,6 +1,6 @@
-//! What can be caused without end leaves a line each only so often; the rest is counted and summed up
-//! now and then. So nobody fills a log volume from outside. Strangers, tenants and the gateway's own
-//! faults are counted apart: no amount of the first hides the others.
+//! Limits log lines for events that can be caused endlessly; the rest is counted and summed up
+//! regularly. So nobody can fill a log volume from outside. Strangers, tenants and the gateway's
+//! own faults are counted separately, so that none of them hides the others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,29 +11,29 @@ use idgate_core::UnixMillis;
 use crate::limits::{LOGGED_OTHERS, LOGGED_PEERS, MAX_LOGGED_SUMS};
 use idgate_base::rate_limit::{Policy, RateLimiter};
 
-/// Lines of one peer, of one client beyond its limits, or of one fault at one route: what it takes to
-/// see what it is about.
+/// Lines of one peer, of one client beyond its limits, or of one fault on one route: enough to see
+/// the problem.
 const EACH: Policy = Policy::new("log-each", 30, 30);
 /// Lines of all strangers, and of all clients beyond their limits: 35 kB a second.
 const OVERALL: Policy = Policy::new("log", 300, 3);
 
-/// Whose line it would be.
+/// The source of a line.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Line<'a> {
-    /// A stranger's.
+    /// A stranger.
     Peer(IpAddr),
-    /// A client's beyond its limits.
+    /// A client beyond its limits.
     Client(&'a str),
-    /// A fault of the gateway's own, by route and code.
+    /// A fault of the gateway, by route and code.
     Fault(&'static str, &'static str),
 }
 
-/// What left no line.
+/// An event without a line of its own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum What {
-    /// A request, answered by this status.
+    /// A request, answered with this status.
     Request(u16),
-    /// A connection that found no place.
+    /// A connection that was refused.
     Connection,
 }
 
@@ -62,34 +62,35 @@ impl Noise {
         }
     }
 
-    /// Whether one more such line fits. Who is beyond its own share does not use up that of all.
+    /// Whether another such line fits. A source beyond its own share does not use up the shared
+    /// one.
     pub(crate) fn admits(&self, line: Line<'_>, now: UnixMillis) -> bool {
         let each = (EACH, Some(line));
         match line {
             Line::Peer(_) => self.peers.charge(&[each, (OVERALL, None)], now),
             Line::Client(_) => self.others.charge(&[each, (OVERALL, None)], now),
-            // There are only so many routes and codes.
+            // The number of routes and codes is bounded.
             Line::Fault(..) => self.others.charge(&[each], now),
         }
         .is_ok()
     }
 
-    /// Counts what a stranger left no line of. `network` is what logs show of the peer.
+    /// Counts an unlogged event of a stranger. `network` is the peer as logs show it.
     pub(crate) fn count(&self, network: String, what: What) {
         lock(&self.strangers).count((network, what));
     }
 
-    /// Counts what a client left no line of.
+    /// Counts an unlogged request of a client.
     pub(crate) fn count_of_client(&self, client_id: &str, status: u16) {
         lock(&self.clients).count((client_id.to_owned(), status));
     }
 
-    /// Counts a fault without a line.
+    /// Counts an unlogged fault.
     pub(crate) fn count_fault(&self, route: &'static str, code: &'static str) {
         lock(&self.faults).count((route, code));
     }
 
-    /// Writes what was counted since the last time, if anything was.
+    /// Logs the counts since the last summary, if there are any.
     pub(crate) fn summarise(&self) {
         let faults = std::mem::take(&mut *lock(&self.faults));
         for ((route, error), count) in faults.apart {
@@ -161,17 +162,17 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_has_thirty_lines_and_one_more_a_second_and_all_have_three_hundred() {
+    fn a_peer_has_thirty_lines_plus_one_a_second_and_all_peers_three_hundred() {
         let noise = Noise::new();
         assert_eq!(fit(&noise, peer(1), NOW), 30);
         assert_eq!(fit(&noise, peer(1), NOW.plus(1000)), 1);
-        // 300 at once, 31 of which are gone; those of the second that went by have grown back.
+        // 300 immediately, 31 of which are used; one second's worth has been restored.
         let rest: usize = (2..1000).map(|n| fit(&noise, peer(n), NOW.plus(1000))).sum();
         assert_eq!(rest, 299);
     }
 
     #[test]
-    fn neither_strangers_nor_clients_use_up_the_lines_of_others() {
+    fn strangers_and_clients_do_not_use_up_the_lines_of_others() {
         let noise = Noise::new();
         let strangers: usize = (0..100).map(|n| fit(&noise, peer(n), NOW)).sum();
         assert_eq!(strangers, 300);
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_told_apart_up_to_a_bound() {
+    fn sums_are_separate_up_to_a_bound() {
         let noise = Noise::new();
         for n in 0..100 {
             for _ in 0..3 {

@@ -1,6 +1,6 @@
-//! The way out for log lines. Whoever logs puts a line into memory and goes on; a thread of its own
-//! writes. It may wait for a reader, or for ever: nobody waits for it. What does not fit into memory
-//! meanwhile, or cannot be written, is lost and counted.
+//! The log output. Callers put lines into memory and continue; a separate thread writes them, and
+//! may block for as long as it likes. Lines that do not fit into memory meanwhile, or cannot be
+//! written, are dropped and counted.
 
 use crate::limits::MAX_WAITING_LOG_BYTES;
 use std::io::{self, ErrorKind, Write};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// After a write that failed, as on a full volume, so that it does not spin.
+/// Pause after a failed write, for example on a full volume, so that the loop does not spin.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Between looks at an output that somebody else made non-blocking, and that is full.
+/// Pause between attempts on a full output that another process made non-blocking.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Takes lines without ever waiting or failing. Clones lead to the same output.
+/// Accepts lines without ever blocking or failing. Clones lead to the same output.
 #[derive(Clone)]
 pub(crate) struct Outlet(Arc<Shared>);
 
@@ -25,7 +25,7 @@ struct Shared {
     /// Everything is written.
     emptied: Condvar,
     lost: AtomicU64,
-    /// Lost, and not yet told in the log itself.
+    /// Lost lines that the log does not mention yet.
     untold: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ struct Waiting {
 }
 
 impl Outlet {
-    /// Begins to write to `output`. `tell` makes the line that says how many were lost.
+    /// Starts writing to `output`. `tell` formats the line with the number of lost lines.
     pub(crate) fn to(
         output: impl Write + Send + 'static,
         tell: impl Fn(u64) -> Vec<u8> + Send + 'static,
@@ -55,7 +55,7 @@ impl Outlet {
         Ok(outlet)
     }
 
-    /// Takes one line, which ends in a newline.
+    /// Queues one line, which ends in a newline.
     pub(crate) fn line(&self, line: &[u8]) {
         let mut waiting = self.0.lock();
         if waiting.lines.len().saturating_add(line.len()) > MAX_WAITING_LOG_BYTES {
@@ -72,15 +72,15 @@ impl Outlet {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is written, but no longer than `time`.
+    /// Waits until everything is written, at most `time`.
     pub(crate) fn flush(&self, time: Duration) {
         let unwritten = |waiting: &mut Waiting| waiting.writing || !waiting.lines.is_empty();
-        // Whether it is written by then is all that could be told, and nobody asks.
+        // Whether all was written in time does not matter to the caller.
         drop(self.0.emptied.wait_timeout_while(self.0.lock(), time, unwritten));
     }
 }
 
-/// For tracing, which writes each line by one call.
+/// For tracing, which writes each line with one call.
 impl Write for Outlet {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.line(line);
@@ -111,7 +111,7 @@ impl Shared {
         }
     }
 
-    /// Waits for lines, and takes all there are in exchange for an empty buffer.
+    /// Waits for lines, and swaps them for an empty buffer.
     fn await_lines(&self, lines: &mut Vec<u8>) {
         lines.clear();
         let mut waiting = self.lock();
@@ -138,7 +138,7 @@ impl Shared {
     }
 }
 
-/// Writes all of `bytes`, or says how many it wrote.
+/// Writes all of `bytes`, or returns how many were written.
 fn write(output: &mut impl Write, bytes: &[u8]) -> Result<(), usize> {
     let mut at = 0_usize;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// An output of which each write waits for its outcome.
+    /// An output whose writes each wait for a result.
     struct Reluctant {
         outcomes: mpsc::Receiver<io::Result<()>>,
         written: Arc<Mutex<String>>,
@@ -189,7 +189,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn nobody_waits_for_an_output_that_is_not_read_and_what_does_not_fit_is_counted() {
+    fn an_output_that_is_not_read_blocks_no_caller_and_dropped_lines_are_counted() {
         let (outlet, decide, written) = reluctant();
         let line = [&[b'x'; 1023][..], b"\n"].concat();
         for _ in 0..4096 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_cannot_be_written_are_counted_and_told_once_it_works_again() {
+    fn lines_that_cannot_be_written_are_counted_and_reported_once_writing_works() {
         let (outlet, decide, written) = reluctant();
         decide.send(Err(ErrorKind::StorageFull.into())).unwrap();
         outlet.line(b"one\n");

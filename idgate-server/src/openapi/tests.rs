@@ -1,4 +1,4 @@
-//! Each served description equals `openapi.yaml` without the parts that its gateway lacks.
+//! Each served description equals `openapi.yaml`, without the parts that its gateway lacks.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -46,7 +46,7 @@ fn as_json(yaml: &Yaml) -> Value {
     }
 }
 
-/// The value without the marks of parts.
+/// The value without the markers of conditional parts.
 fn unmarked(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -58,7 +58,7 @@ fn unmarked(value: Value) -> Value {
     }
 }
 
-/// Each operation by its id, with path, method, answers, body and parameters.
+/// Each operation by its id: path, method, responses, body and parameters.
 fn operations(document: &Value) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -96,13 +96,13 @@ fn the_file_describes_a_gateway_with_everything_on() {
 }
 
 #[test]
-fn a_mapping_with_a_key_twice_does_not_parse() {
+fn a_mapping_with_a_repeated_key_does_not_parse() {
     let twice = FILE.replacen("openapi: 3.1.0\n", "openapi: 3.1.0\nopenapi: 3.1.0\n", 1);
     assert!(YamlLoader::load_from_str(&twice).is_err());
 }
 
 #[test]
-fn both_forms_of_each_description_are_the_same_and_have_no_marks() {
+fn yaml_and_json_of_each_description_are_equal_and_have_no_markers() {
     for described in each() {
         let json: Value = serde_json::from_str(described.json).unwrap();
         assert_eq!(as_json(&yaml(described.yaml)), json);
@@ -130,7 +130,7 @@ fn both_versions_of_each_description_have_the_same_operations_and_components() {
 }
 
 #[test]
-fn each_description_of_3_0_is_the_one_of_3_1_in_other_words() {
+fn each_3_0_description_is_equivalent_to_the_3_1_description() {
     for described in each() {
         let said = older::in_3_0(&yaml(described.yaml)).unwrap();
         assert_eq!(said, yaml(described.yaml_3_0));
@@ -145,7 +145,7 @@ fn with_schema(schema: &str) -> Yaml {
 }
 
 #[test]
-fn a_schema_of_3_1_is_said_in_the_words_of_3_0() {
+fn schemas_of_3_1_are_translated_to_3_0() {
     for (newer, older) in [
         (
             r"{ type: [string, 'null'], format: date }",
@@ -178,7 +178,7 @@ fn a_schema_of_3_1_is_said_in_the_words_of_3_0() {
 }
 
 #[test]
-fn what_3_0_cannot_say_stops_the_build() {
+fn a_schema_that_3_0_cannot_express_stops_the_build() {
     for schema in [
         "{ if: {} }",
         "{ prefixItems: [] }",
@@ -195,7 +195,7 @@ fn what_3_0_cannot_say_stops_the_build() {
 }
 
 #[test]
-fn a_gateway_has_the_parts_that_are_marked_for_it() {
+fn a_description_has_the_parts_that_are_marked_for_its_gateway() {
     let everything = yaml(
         "list:
   - { name: a }
@@ -225,7 +225,7 @@ parts:
 }
 
 #[test]
-fn a_mark_or_reference_that_is_wrong_stops_the_build() {
+fn a_wrong_marker_or_reference_stops_the_build() {
     for wrong in [
         "a: { x-idgate-where: nowhere }",
         "a: { x-idgate-where: [pages] }",

@@ -1,4 +1,4 @@
-//! Says in the log, once a day, which certificates of the gateway and its clients end soon.
+//! Logs once a day which certificates of the gateway and its clients expire soon.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct CertificateWatch {
 }
 
 impl CertificateWatch {
-    /// Watches those in `store`, by `clock`.
+    /// Watches the certificates in `store`, using `clock`.
     pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
@@ -38,7 +38,7 @@ impl CertificateWatch {
                 certificates.keys.iter().for_each(|key| tell(key, now));
                 certificates.registrations.iter().for_each(|one| tell_registration(one, now));
             }
-            Err(error) => tracing::error!(%error, "the certificates cannot be read"),
+            Err(error) => tracing::error!(%error, "cannot read the certificates"),
         }
     }
 }
@@ -50,7 +50,7 @@ fn tell(key: &CertifiedKey, now: UnixMillis) {
     }
     let whose = if key.client_id.is_empty() { "gateway" } else { &key.client_id };
     if key.certificate.is_valid_at(now) {
-        tracing::warn!(%until, whose, "a certificate ends soon; renew it with `idgate keys csr`");
+        tracing::warn!(%until, whose, "a certificate expires soon; renew it with `idgate keys csr`");
     } else {
         tracing::error!(
             %until,
@@ -66,7 +66,7 @@ fn tell_registration(registration: &Registration, now: UnixMillis) {
     let end = registration.certificate.expires_at;
     let Some(until) = end.filter(|until| until.since(now) < RENEW_BEFORE_MS) else { return };
     if registration.certificate.is_valid_at(now) {
-        tracing::warn!(%until, %whose, "a registration certificate ends soon; renew it");
+        tracing::warn!(%until, %whose, "a registration certificate expires soon; renew it");
     } else {
         tracing::error!(%until, %whose, "a registration certificate has expired and is not sent");
     }

@@ -1,5 +1,5 @@
-//! Signs checkpoints of the audit log every hour, and appends all of them to the checkpoint file,
-//! which is meant to lie on another volume (decisions 13).
+//! Signs checkpoints of the audit log every hour and appends them to the checkpoint file, which
+//! should be on another volume (decisions 13).
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,13 +14,13 @@ use tokio::time::MissedTickBehavior;
 use idgate_base::clock::Clock;
 use idgate_store::{Store, StoreError, UnwrittenCheckpoint};
 
-/// How late a checkpoint may be signed or written.
+/// The maximum delay before a checkpoint is signed or written.
 const TICK: Duration = Duration::from_secs(1);
-/// The pause after a failure, so that the log says it once a minute.
+/// The pause after a failure: the log reports it once a minute.
 const PAUSE: Duration = Duration::from_secs(60);
-/// How long entries wait for a checkpoint.
+/// The maximum age of entries without a checkpoint.
 const EVERY_MS: u64 = 60 * 60 * 1000;
-/// Checkpoints per tick, so that a backlog leaves the writer to requests in between.
+/// Checkpoints per tick, so that requests can write in between.
 const BATCH: usize = 256;
 
 /// Signs and writes the checkpoints of one gateway.
@@ -32,7 +32,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Of `store`, by `clock`, into `file` if there is one.
+    /// Checkpoints for `store`, using `clock`, into `file` if there is one.
     ///
     /// # Errors
     /// The file cannot be written to; the text says what to do.
@@ -44,7 +44,7 @@ impl Checkpoints {
         if let Some(path) = file {
             open(path).map_err(|error| {
                 format!(
-                    "IDGATE_AUDIT_CHECKPOINT_FILE: {} cannot be written to: {error}; choose a \
+                    "IDGATE_AUDIT_CHECKPOINT_FILE: cannot write to {}: {error}; choose a \
                      file in a directory that exists",
                     path.display()
                 )
@@ -53,7 +53,7 @@ impl Checkpoints {
         Ok(Self { store, clock, file: file.map(Path::to_owned) })
     }
 
-    /// Runs until `stop` says so or its sender is gone. What is signed by then is written.
+    /// Runs until `stop` says so or its sender is gone. Checkpoints signed by then are written.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -75,10 +75,10 @@ impl Checkpoints {
         }
     }
 
-    /// Signs what is due and writes what is signed.
+    /// Signs due checkpoints, and writes signed ones.
     ///
     /// # Errors
-    /// The store or the file failed; what is not done is still due.
+    /// The store or the file failed; unfinished work remains due.
     pub async fn work(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let signed = self.store.sign_checkpoints(now.minus(EVERY_MS), BATCH, now).await;
@@ -99,7 +99,7 @@ impl Checkpoints {
             .map_err(std::io::Error::other)
             .and_then(|written| written)
             .map_err(|error| StoreError::Failed(format!("the checkpoint file: {error}")))?;
-        // Killed before this, they are written again: the same line twice says nothing else.
+        // If the process is killed before this, the lines are written again, which is harmless.
         self.store.checkpoints_written(unwritten).await
     }
 }
@@ -117,7 +117,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
-/// Appends `lines` for good, behind the end of a line that was cut by a crash.
+/// Appends `lines` durably. If the last line was cut by a crash, it is ended first.
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     let mut file = open(path)?;
     let mut last = [b'\n'];
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_appended_behind_what_is_there_even_when_that_was_cut() {
+    fn lines_are_appended_even_after_a_truncated_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("checkpoints");
         for (before, after) in [("", "b\n"), ("a\n", "a\nb\n"), ("a\n{\"cu", "a\n{\"cu\nb\n")] {

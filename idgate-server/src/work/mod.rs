@@ -1,4 +1,4 @@
-//! What the gateway does on its own, beside requests, and what it asks of others.
+//! The gateway's background work, and its outgoing connections.
 
 pub mod certificate_watch;
 pub mod checkpoints;

@@ -1,5 +1,5 @@
-//! Keeps alive what runs without end beside requests. A panic is a mistake of ours; it must not end
-//! in silence the erasing of claims, the checkpoints or the notifications.
+//! Restarts background tasks that panic. A panic is a bug in this program; it must not silently end
+//! the erasure of claims, the checkpoints or the notifications.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -12,17 +12,17 @@ use idgate_base::clock::Stopwatch;
 use idgate_base::task::boxed;
 use idgate_base::telemetry::Telemetry;
 
-/// Panics that are older are forgotten.
+/// Older panics are forgotten.
 const WINDOW_US: u64 = 10 * 60 * 1_000_000;
-/// A task with so many of them in the window does not do its work: the gateway is not ready, until
-/// the task has gone through a whole window without one.
+/// Panics within the window after which a task counts as failing: the gateway is not ready until
+/// the task has run for a whole window without a panic.
 const TOO_MANY: usize = 3;
-/// Before the first new start: as late as an erasure may be anyway.
+/// Pause before the first restart: not longer than an erasure may be delayed anyway.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// Each pause is twice the one before, up to this.
+/// Each pause is twice as long as the last, up to this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Starts tasks again that panic, and knows which do so too often.
+/// Restarts tasks that panic, and tracks those that do so too often.
 pub struct Supervisor {
     telemetry: Arc<Telemetry>,
     since_start: Stopwatch,
@@ -32,15 +32,15 @@ pub struct Supervisor {
 /// The panics of one task.
 #[derive(Debug, Default)]
 struct History {
-    /// When those of the window were, in microseconds.
+    /// The times of the panics in the window, in microseconds.
     recent: VecDeque<u64>,
-    /// There were too many, and there has not been a window without one since. Otherwise a task that
-    /// panics every few minutes would be well again each time that the oldest is forgotten.
+    /// There were too many panics, and no window without one since. Without this flag, a task that
+    /// panics every few minutes would seem well each time its oldest panic is forgotten.
     is_unwell: bool,
 }
 
 impl Supervisor {
-    /// One that counts in `telemetry`.
+    /// A supervisor that counts panics in `telemetry`.
     pub fn new(telemetry: Arc<Telemetry>) -> Self {
         Self { telemetry, since_start: Stopwatch::new(), tasks: Mutex::default() }
     }
@@ -52,7 +52,7 @@ impl Supervisor {
         tasks.values_mut().all(|history| history.is_well_at(now))
     }
 
-    /// Runs the task that `start` makes of `stop` until it ends by itself, starting it again when it panics,
+    /// Runs the task that `start` creates until it ends by itself, and restarts it when it panics,
     /// unless `stop` says so or its sender is gone.
     pub async fn keep<F>(
         self: Arc<Self>,
@@ -63,13 +63,13 @@ impl Supervisor {
         F: Future<Output = ()> + Send + 'static,
     {
         loop {
-            // Its message and its place went to the log when it panicked.
+            // The panic hook has already logged the message and location.
             match tokio::spawn(boxed(start(stop.clone()))).await {
                 Err(error) if error.is_panic() => {}
                 Ok(()) | Err(_) => return,
             }
             let pause = self.note(task);
-            tracing::error!(task, ?pause, "a task panicked; it is started again");
+            tracing::error!(task, ?pause, "a task panicked; it is restarted");
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return,
                 () = tokio::time::sleep(pause) => {}
@@ -77,7 +77,7 @@ impl Supervisor {
         }
     }
 
-    /// Counts a panic, and says how long to wait.
+    /// Counts a panic; returns how long to wait.
     fn note(&self, task: &'static str) -> Duration {
         self.telemetry.task_restarted(task);
         let now = self.since_start.elapsed_us();
@@ -88,7 +88,7 @@ impl Supervisor {
 }
 
 impl History {
-    /// Counts a panic at `now`, and says how many of the window came before.
+    /// Counts a panic at `now`; returns how many came before it in the window.
     fn note_at(&mut self, now: u64) -> u32 {
         self.forget_before(now);
         let before = self.recent.len();
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_task_that_panics_is_started_again_and_the_third_time_is_too_often() {
+    async fn a_task_that_panics_is_restarted_and_counts_as_failing_the_third_time() {
         let telemetry = Arc::new(Telemetry::new().unwrap());
         let supervisor = Arc::new(Supervisor::new(telemetry.clone()));
         let starts = Arc::new(AtomicUsize::new(0));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_every_four_minutes_is_not_ready_from_the_third_on_without_a_flap() {
+    fn panics_every_four_minutes_keep_the_gateway_not_ready_from_the_third_on() {
         const MINUTE: u64 = 60 * 1_000_000;
         let mut history = History::default();
         for minute in 0..60 {
@@ -154,22 +154,22 @@ mod tests {
         let last = 56 * MINUTE;
         assert!(!history.is_well_at(last + WINDOW_US - 1));
         assert!(history.is_well_at(last + WINDOW_US), "a window without a panic");
-        assert_eq!(history.note_at(last + WINDOW_US), 0, "and then it counts anew");
+        assert_eq!(history.note_at(last + WINDOW_US), 0, "and then it starts over");
         assert!(history.is_well_at(last + WINDOW_US));
     }
 
     #[test]
-    fn two_panics_within_the_window_never_make_it_unwell() {
+    fn two_panics_within_the_window_do_not_count_as_failing() {
         let mut history = History::default();
         for n in 0..1000 {
-            // Never a third one within the window.
+            // Never a third panic within the window.
             history.note_at(n * WINDOW_US / 2);
             assert!(history.is_well_at(n * WINDOW_US / 2), "panic {n}");
         }
     }
 
     #[tokio::test]
-    async fn a_stopped_task_is_not_started_again() {
+    async fn a_stopped_task_is_not_restarted() {
         let telemetry = Arc::new(Telemetry::new().unwrap());
         let (stop, stopped) = watch::channel(true);
         let supervisor = Arc::new(Supervisor::new(telemetry));

@@ -1,4 +1,4 @@
-//! Does what falls due in the store, each duty at its own pace.
+//! Does the periodic duties of the store, each at its own pace.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use tokio::time::MissedTickBehavior;
 
 use crate::work::supervisor::Supervisor;
 
-/// How late an expiry may be stored.
+/// The maximum delay before an expiry is stored.
 const EXPIRY_TICK: Duration = Duration::from_millis(250);
-/// How late claims may leave the files; also the pause before an erasure that a reader held up is
-/// tried again.
+/// The maximum delay before claims leave the files; also the pause before an erasure that a reader
+/// held up is retried.
 const PURGE_TICK: Duration = Duration::from_millis(100);
-/// How late a session of a revoked client ends. Until then it is refused.
+/// The maximum delay before a session of a revoked client ends. Until then it is refused.
 const REVOKED_TICK: Duration = Duration::from_secs(1);
-/// How late the log says that another instance key is asked for.
+/// The maximum delay before the log reports that another instance key is needed.
 const KEYS_TICK: Duration = Duration::from_secs(1);
-/// Old rows are in nobody's way.
+/// Removing old rows is not urgent.
 const REMOVAL_TICK: Duration = Duration::from_secs(60);
 
 /// The sweeper of one gateway.
@@ -31,23 +31,23 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Does what `upkeep` knows to be due.
+    /// Does the duties of `upkeep` when they are due.
     pub fn new(upkeep: Upkeep) -> Self {
         Self { upkeep }
     }
 
-    /// Runs until `stop` says so or its sender is gone. Work that has begun is finished; what panics
-    /// is started again.
+    /// Runs until `stop` says so or its sender is gone. Work in progress is finished; tasks that
+    /// panic are restarted.
     pub async fn run(self, supervisor: Arc<Supervisor>, stop: watch::Receiver<bool>) {
         let mut duties = JoinSet::new();
-        // One task each: a slow or broken one does not hold up the others.
+        // One task for each duty: a slow or broken one does not delay the others.
         for duty in Duty::ALL {
             let sweeper = self.clone();
             let start = move |stop| sweeper.clone().repeat(duty, stop);
             duties.spawn(boxed(supervisor.clone().keep(duty.name(), stop.clone(), start)));
         }
         while duties.join_next().await.is_some() {}
-        // What falls due at this moment need not wait for the next start.
+        // Erase what is due now, rather than at the next start.
         report(Duty::Purge, self.upkeep.purge().await);
     }
 
@@ -74,7 +74,7 @@ impl Sweeper {
                 Duty::RemoveAudit => upkeep.remove_audit().await,
             };
             if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
-                // There is more. Requests had their turn while this batch committed.
+                // More is due. Requests had their turn while this batch was committed.
                 ticks.reset_immediately();
             }
             report(duty, outcome);
@@ -145,8 +145,8 @@ impl Duty {
         }
     }
 
-    /// Whether one tick may leave something for the next. Results, certificates and keys are erased
-    /// all at once.
+    /// Whether a tick may leave work for the next. Results, certificates and keys are always erased
+    /// completely.
     const fn is_batched(self) -> bool {
         !matches!(
             self,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tick_does_no_more_than_a_batch() {
+    async fn a_tick_does_at_most_one_batch() {
         let swept = Swept::with_sessions(BATCH + 1).await;
         swept.clock.set(NOW.plus(300_000));
         assert_eq!(swept.upkeep.expire().await.unwrap(), BATCH);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_busy_store_is_tried_again() {
+    async fn a_busy_store_is_retried() {
         let swept = Swept::with_sessions(1).await;
         swept.clock.set(NOW.plus(300_000));
         swept.store.set_mood(Mood::Busy);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_that_ended_are_listed_for_90_days() {
+    async fn ended_keys_are_listed_for_90_days() {
         let dir = tempfile::tempdir().unwrap();
         let mut operator = OperatorStore::open(dir.path(), None).unwrap();
         let client_id = operator.create_client("shop", true, None, NOW).unwrap().client_id;
@@ -270,11 +270,11 @@ mod tests {
             assert_eq!(upkeep.remove_keys().await.unwrap(), 0);
         }
         clock.advance(1);
-        assert_eq!(upkeep.remove_keys().await.unwrap(), 1, "and no key that is live");
+        assert_eq!(upkeep.remove_keys().await.unwrap(), 1, "and no live key");
     }
 
     #[tokio::test]
-    async fn it_works_by_itself_and_stops_when_told() {
+    async fn it_runs_by_itself_and_stops_on_request() {
         let swept = Swept::with_sessions(1).await;
         let (stop, stopped) = watch::channel(false);
         let supervisor = Arc::new(Supervisor::new(Arc::new(Telemetry::new().unwrap())));

@@ -1,4 +1,4 @@
-//! Work that a gateway repeats.
+//! Periodic work.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-/// Does `work` at once and after every `pause`, until `stop` says so or its sender is gone. Work that is under way then
-/// is dropped.
+/// Does `work` immediately and after every `pause`, until `stop` says so or its sender is gone.
+/// Work in progress is then dropped.
 pub(super) async fn repeat<W: Future<Output = ()>>(
     pause: Duration,
     mut stop: watch::Receiver<bool>,

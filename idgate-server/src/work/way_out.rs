@@ -1,11 +1,11 @@
-//! The way out of this gateway, with the roots of its operator.
+//! The egress of this gateway, with the operator's roots.
 
 use std::path::Path;
 
 use idgate::{Cidr, Egress};
 
-/// A way out to public addresses and those in `allowed`, over TLS with the system's roots and those in
-/// `extra_ca_file`.
+/// An egress to public addresses and to those in `allowed`, over TLS with the system's roots and
+/// those in `extra_ca_file`.
 ///
 /// # Errors
 /// The file cannot be used; the text says what to do.

@@ -1,5 +1,5 @@
-//! Which URLs may be notified (decisions 11). Parsed once: what is checked, stored, shown and
-//! connected to is the same serialised form.
+//! Which URLs can be webhook endpoints (decisions 11). A URL is parsed once: the serialized form
+//! that is checked is also stored, shown and connected to.
 
 use idgate::has_usual_port;
 use idgate_core::shell::{HOST_NAME_RULE, is_host_name};
@@ -7,12 +7,12 @@ use url::{Host, Url};
 
 use crate::limits::MAX_WEBHOOK_URL_CHARS;
 
-/// A URL without anything that is never right.
+/// A URL that breaks none of the fixed rules.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WebhookUrl(Url);
 
 impl WebhookUrl {
-    /// Reads a client's URL; one dot at the end of its host is dropped.
+    /// Parses a client's URL; one dot at the end of its host is dropped.
     ///
     /// # Errors
     /// The rule that it breaks.
@@ -20,7 +20,8 @@ impl WebhookUrl {
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err("must not contain spaces or control characters");
         }
-        let mut url = Url::parse(text).map_err(|_| "must be an absolute URL, as https://…")?;
+        let mut url =
+            Url::parse(text).map_err(|_| "must be an absolute URL, for example https://…")?;
         if !matches!(url.scheme(), "https" | "http") {
             return Err("must begin with https://");
         }
@@ -48,7 +49,7 @@ impl WebhookUrl {
         &self.0
     }
 
-    /// Its host as operators review it: lower case, punycode; brackets around IPv6.
+    /// Its host as operators review it: lower case, punycode, IPv6 in brackets.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
@@ -58,8 +59,8 @@ impl WebhookUrl {
         self.0.scheme() == "http"
     }
 
-    /// The rule that it breaks unless the operator allows the addresses behind it; `own` is where
-    /// the gateway itself is reached.
+    /// The rule that the URL breaks, unless the operator allows its addresses. `own` is the
+    /// gateway's own address.
     pub fn needs_allowance(&self, own: Option<&Url>) -> Option<&'static str> {
         match self.0.host() {
             Some(Host::Domain(name)) if name.contains('.') => {}
@@ -69,24 +70,24 @@ impl WebhookUrl {
         if !has_usual_port(&self.0) {
             return Some("must have port 443 or 8443");
         }
-        own.is_some_and(|own| self.has_host_of(own)).then_some("must not lead to this gateway")
+        own.is_some_and(|own| self.has_host_of(own)).then_some("must not point to this gateway")
     }
 
-    /// Whether it leads to where the gateway is reached, host and port.
+    /// Whether it leads to the gateway itself, by host and port.
     pub fn is_own(&self, own: Option<&Url>) -> bool {
         own.is_some_and(|own| {
             self.has_host_of(own) && own.port_or_known_default() == self.0.port_or_known_default()
         })
     }
 
-    /// The other may have a dot at its end.
+    /// The other host may end with a dot.
     fn has_host_of(&self, other: &Url) -> bool {
         let bare = other.host_str().map(|host| host.strip_suffix('.').unwrap_or(host));
         bare == self.0.host_str()
     }
 }
 
-/// The host that `text` names, in the form that endpoints have it; `None`: it names none.
+/// The host that `text` names, in the form that endpoints have it; `None` if it names none.
 pub fn host_named(text: &str) -> Option<String> {
     let bare_ipv6 = text.parse::<std::net::Ipv6Addr>().is_ok();
     let text = if bare_ipv6 { format!("[{text}]") } else { text.to_owned() };
@@ -108,7 +109,7 @@ mod tests {
         Url::parse("https://gateway.example").unwrap()
     }
 
-    /// The serialised form, if it needs no permission.
+    /// The serialized form, if no permission is needed.
     fn usable(text: &str) -> Result<String, &'static str> {
         let url = WebhookUrl::parse(text)?;
         match url.needs_allowance(Some(&own())) {
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_stored_as_it_was_understood() {
+    fn a_url_is_stored_as_it_was_parsed() {
         for (text, stored) in [
             ("https://shop.example/hook?a=b", "https://shop.example/hook?a=b"),
             ("https://shop.example", "https://shop.example/"),
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_right_is_refused_whatever_the_operator_allows() {
+    fn the_fixed_rules_hold_whatever_the_operator_allows() {
         let long = format!("https://shop.example/{}", "x".repeat(1980));
         let long_label = format!("https://{}.example/", "x".repeat(64));
         let long_name = format!("https://{}example/", "x.".repeat(124));
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_odd_ports_bare_names_and_the_gateway_need_permission() {
+    fn ip_addresses_other_ports_dotless_names_and_the_gateway_need_permission() {
         for text in [
             "https://127.0.0.1/",
             "https://127.1/",
@@ -221,24 +222,24 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_look_alike_are_other_hosts() {
+    fn names_that_only_look_alike_are_different_hosts() {
         let host = |text: &str| WebhookUrl::parse(text).map(|url| url.host().to_owned());
         for twin in
             ["https://xn--shp-1na.example/", "https://shöp.example/", "https://ѕhop.example/"]
         {
             assert!(host(twin).is_ok_and(|host| host != "shop.example"), "{twin}");
         }
-        // Punycode that decodes to ASCII is not a name at all (RUSTSEC-2024-0421).
+        // Punycode that decodes to ASCII is not a valid name (RUSTSEC-2024-0421).
         for twin in ["https://xn--shop-.example/", "https://xn--example-.com/"] {
             assert!(host(twin).is_err(), "{twin}");
         }
-        // Width and case are the same name to every resolver.
+        // Every resolver treats width and case variants as the same name.
         assert_eq!(host("https://ｓｈｏｐ.example/").unwrap(), "shop.example");
         assert_eq!(host("https://SHOP.EXAMPLE/").unwrap(), "shop.example");
     }
 
     #[test]
-    fn operators_name_hosts_as_they_like() {
+    fn operators_can_name_hosts_in_any_form() {
         for (text, host) in [
             ("shop.example", "shop.example"),
             ("Shop.Example.", "shop.example"),

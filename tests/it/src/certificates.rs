@@ -281,5 +281,5 @@ fn the_end_of_a_certificate_is_told_in_time() {
     assert!((19 * 86_400..=20 * 86_400).contains(&seconds), "{seconds} at {}", now_ms());
     assert!(!body.contains("{of=\"client\"}"), "no client has one");
     let log = installation.log();
-    assert!(log.contains("a certificate ends soon"), "{log}");
+    assert!(log.contains("a certificate expires soon"), "{log}");
 }

@@ -108,7 +108,7 @@ fn a_list_that_cannot_be_had_is_accepted_where_the_operator_says_so_and_is_told_
         desk.gateway
             .installation
             .log()
-            .contains("a status list could not be had, which was accepted")
+            .contains("accepted credentials whose revocation status is unknown")
     });
     // A list that can be had decides as ever, and is not counted.
     let uri = host.uri("/list");

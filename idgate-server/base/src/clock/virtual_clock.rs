@@ -1,4 +1,4 @@
-//! A clock for tests. Waits by it end when a test moves it, and never by themselves.
+//! A clock for tests. Waits end only when a test moves it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -11,15 +11,15 @@ use idgate_core::UnixMillis;
 
 use super::{Clock, Sleep};
 
-/// A clock that moves only when told to; clones show the same time.
+/// A clock that moves only on request; clones share the time.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     now_ms: u64,
-    /// How far it was moved forward in all. Waits go by this, so that one that is set back ends none of them
-    /// later.
+    /// How far it was moved forward in total. Waits use this, so that setting the clock back does
+    /// not delay them.
     passed_ms: u64,
     last: u64,
     waits: BTreeMap<u64, Wait>,
@@ -27,13 +27,13 @@ struct State {
 
 #[derive(Debug)]
 struct Wait {
-    /// The time from its beginning to its end.
+    /// The length of the wait.
     time: Duration,
     until_ms: u64,
     waker: Option<Waker>,
 }
 
-/// A wait, until it is over or given up.
+/// A wait, until it ends or is dropped.
 struct Waiting {
     clock: VirtualClock,
     number: u64,
@@ -60,7 +60,7 @@ impl VirtualClock {
         Self::pass_in(state, ms);
     }
 
-    /// Wakes those whose time has come.
+    /// Wakes the waits that are over.
     fn pass_in(mut state: MutexGuard<'_, State>, ms: u64) {
         state.passed_ms = state.passed_ms.saturating_add(ms);
         let passed_ms = state.passed_ms;
@@ -74,18 +74,18 @@ impl VirtualClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many waits for just this time have begun and are not over.
+    /// The number of pending waits of exactly this length.
     pub fn waiting_for(&self, time: Duration) -> usize {
         self.state().waits.values().filter(|wait| wait.time == time).count()
     }
 
-    /// Waits until so many wait for just this time.
+    /// Waits until this many waits of exactly this length are pending.
     pub async fn until_waiting_for(&self, time: Duration, count: usize) {
         let what = format!("{count} wait for {time:?}");
         idgate_testkit::patience::until(&what, async || self.waiting_for(time) == count).await;
     }
 
-    /// Lets time pass, and returns when each wait that it ended has been noticed.
+    /// Moves time forward, and returns once every wait that it ended was observed.
     pub async fn pass(&self, time: Duration) {
         self.advance(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         let is_over = async || {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_late_when_a_test_says_so() {
+    async fn work_is_late_when_a_test_moves_the_clock() {
         let clock = VirtualClock::default();
         let late = tokio::spawn({
             let clock: Arc<dyn Clock> = Arc::new(clock.clone());

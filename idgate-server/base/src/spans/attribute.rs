@@ -1,34 +1,34 @@
-//! What a span may say beside its name: a fixed list, so that a review of what leaves the gateway
-//! reads one file.
+//! The content that spans may have in addition to their name. The list is fixed, so that a privacy
+//! review needs to read only this file.
 
 use super::Stage;
 
-/// The attributes there are. Those of OpenTelemetry's semantic conventions have their names.
+/// The attributes. Those in OpenTelemetry's semantic conventions have its names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Key {
-    /// The method of HTTP.
+    /// The HTTP method.
     Method,
-    /// The template of the path.
+    /// The path template.
     Route,
-    /// The status of the answer.
+    /// The status of the response.
     Status,
-    /// Which try this is, if not the first.
+    /// The number of the attempt, if not the first.
     Resend,
-    /// What failed: a code of the table of codes, or a status.
+    /// The failure: an error code, or a status.
     Error,
-    /// The host that is asked or told.
+    /// The host of an outgoing request.
     Host,
-    /// Which database.
+    /// The kind of database.
     Database,
     /// Whether the caller's key is for live sessions.
     Livemode,
-    /// What a verification came to: `verified`, or the reason of the refusal.
+    /// The outcome of a verification: `verified`, or the reason of the refusal.
     Outcome,
-    /// The formats that were asked for.
+    /// The requested formats.
     Format,
-    /// The profile of OpenID4VP.
+    /// The OpenID4VP profile.
     Profile,
-    /// How many sources of revocation are asked.
+    /// The number of revocation sources that are asked.
     Sources,
     /// CPU time of a stage, in nanoseconds.
     Cpu(Stage),
@@ -64,17 +64,17 @@ impl Key {
     }
 }
 
-/// Of a name (RFC 1035, 2.3.4).
+/// The longest name (RFC 1035, 2.3.4).
 const LONGEST_HOST: usize = 253;
 
-/// What it is.
+/// The value of an attribute.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
-    /// A word of ours.
+    /// A fixed word.
     Word(&'static str),
-    /// The name of a host, and nothing else of an address.
+    /// A host name, without the rest of the URL.
     Host(String),
-    /// Words of ours with commas between them.
+    /// Fixed words, joined by commas.
     Words(Vec<&'static str>),
     /// A number.
     Number(i64),
@@ -83,7 +83,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The host of `url`; `None`: it has none, or one that no name server knows.
+    /// The host of `url`; `None` if it has none, or one that is too long for DNS.
     pub fn host_of(url: &str) -> Option<Self> {
         let url = url::Url::parse(url).ok()?;
         let host = url.host_str().filter(|host| host.len() <= LONGEST_HOST)?;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_url_there_is_the_host_and_no_more_than_a_host_has() {
+    fn only_the_host_of_a_url_is_kept_up_to_the_longest_name() {
         let host =
             |name: &str| Value::host_of(&format!("https://someone:s3cret@{name}:8443/a?b#c"));
         for good in ["lists.example", "[2001:db8::1]", &*"a".repeat(LONGEST_HOST)] {

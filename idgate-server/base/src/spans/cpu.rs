@@ -1,8 +1,9 @@
-//! Where the CPU time of what is recorded goes, by stage. A stage is no span: how long it took on the wall
-//! says nothing, it may lie on another thread, and there are more of them than spans of a request. Each has
-//! its own time, without that of the stages within it, so that they sum up to what the request cost.
+//! CPU time of recorded requests, by stage. A stage is not a span: its wall-clock time means
+//! little, it may run on another thread, and there are more stages than a request may have spans.
+//! Each stage has its own time, without that of nested stages, so that all of them add up to the
+//! cost of the request.
 //!
-//! Reading the clock of a thread is a call of the system. Where nothing is recorded it is not read.
+//! Reading a thread's clock is a system call, so it is skipped where nothing is recorded.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -13,33 +14,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Key, Value};
 use crate::clock::ThreadCpu;
 
-/// What a part of a request is for.
+/// The purpose of a part of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Stage {
-    /// What is of no other stage: routes, limits, bodies, and what use cases do between the others.
+    /// Everything else: routes, limits, bodies, and the work of use cases between the other stages.
     Request,
-    /// Whose key it is, without the look into the database.
+    /// Finding the key's owner, without the database read.
     Authenticate,
-    /// Rows, read and opened, on the threads of the store that read.
+    /// Reading and decrypting rows, on the store's read threads.
     Read,
     /// From the body of a creation to a session and its link.
     Make,
-    /// The Request Object.
+    /// Signing the Request Object.
     Sign,
     /// From the body of an answer to its verdict.
     Verify,
-    /// What is stored, sealed.
+    /// Encrypting what is stored.
     Seal,
-    /// Rows, written, on the thread of the store that writes; without the commit, which a group shares.
+    /// Writing rows, on the store's write thread; without the commit, which a group shares.
     Write,
-    /// The body of the answer.
+    /// The body of the response.
     Answer,
-    /// What is done for the trace alone, reads of rows included.
+    /// Work for the trace alone, including its database reads.
     Trace,
 }
 
 impl Stage {
-    /// All of them.
+    /// All stages.
     pub const ALL: [Self; 10] = [
         Self::Request,
         Self::Authenticate,
@@ -54,12 +55,12 @@ impl Stage {
     ];
 }
 
-/// What each stage of one request or delivery has taken.
+/// The time of each stage of one request or delivery.
 #[derive(Debug, Default)]
 pub(super) struct Cpu([AtomicU64; Stage::ALL.len()]);
 
 impl Cpu {
-    /// What each took that took anything.
+    /// The time of each stage that took any.
     pub(super) fn attributes(&self) -> Vec<(Key, Value)> {
         let attribute = |stage| {
             let ns = self.of(stage)?.load(Ordering::Relaxed);
@@ -75,14 +76,14 @@ impl Cpu {
         }
     }
 
-    /// There are as many as stages, so each has one.
+    /// The array has one entry for each stage.
     fn of(&self, stage: Stage) -> Option<&AtomicU64> {
         self.0.get(stage as usize)
     }
 }
 
 thread_local! {
-    /// What this thread is at.
+    /// The stage that this thread is in.
     static RUNNING: RefCell<Option<Running>> = const { RefCell::new(None) };
 }
 
@@ -91,14 +92,14 @@ struct Running {
     since: ThreadCpu,
 }
 
-/// Counts for one stage of what is recorded, on whichever thread.
+/// Counts for one stage of a recording, on any thread.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     pub(super) cpu: Arc<Cpu>,
     pub(super) stage: Stage,
 }
 
-/// Whether this thread is at what is done for the trace alone: no part of it is of another stage.
+/// Whether this thread works for the trace alone; no part of that counts for another stage.
 pub(super) fn is_for_trace() -> bool {
     let running = RUNNING.try_with(|running| {
         let running = running.try_borrow().ok()?;
@@ -108,20 +109,20 @@ pub(super) fn is_for_trace() -> bool {
 }
 
 impl Meter {
-    /// Runs `work` as a part of the stage.
+    /// Runs `work` as part of the stage.
     pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let _within = Within { outer: switch(Some(self.clone())) };
         work()
     }
 
-    /// The same for what waits: each time that it goes on.
+    /// The same for a future: counts each poll.
     pub(super) async fn run_each<F: Future>(self, work: F) -> F::Output {
         let mut work = pin!(work);
         poll_fn(|context| self.run(|| work.as_mut().poll(context))).await
     }
 }
 
-/// Goes back to what the thread was at, also when the work panics.
+/// Restores the thread's previous stage, even after a panic.
 struct Within {
     outer: Option<Meter>,
 }
@@ -132,7 +133,8 @@ impl Drop for Within {
     }
 }
 
-/// Counts what the thread was at so far, and what it is at from now on. Gives what it was at.
+/// Charges the time so far to the thread's stage, and switches to `next`. Returns the previous
+/// stage.
 fn switch(next: Option<Meter>) -> Option<Meter> {
     let switched = RUNNING.try_with(|running| {
         let mut running = running.try_borrow_mut().ok()?;
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_has_its_own_time_without_that_of_those_within() {
+    fn a_stage_excludes_the_time_of_nested_stages() {
         let cpu = Arc::new(Cpu::default());
         let begun = ThreadCpu::now();
         meter(&cpu, Stage::Request).run(|| {
@@ -190,7 +192,7 @@ mod tests {
         let (request, verify, seal) =
             (taken(&cpu, Stage::Request), taken(&cpu, Stage::Verify), taken(&cpu, Stage::Seal));
         assert!(request >= 6 * MS && verify >= 20 * MS && seal >= 6 * MS);
-        // Time that two stages counted, or that came after them, would be more than there was.
+        // Time counted twice, or counted after the end, would exceed the total.
         let sum = request + verify + seal;
         assert!(sum <= all, "{request} + {verify} + {seal} > {all}");
         assert_eq!(cpu.attributes().len(), 3, "a stage that took nothing is left out");
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_counted_when_it_goes_on_and_on_whichever_thread() {
+    async fn a_future_is_counted_in_each_poll_on_any_thread() {
         let cpu = Arc::new(Cpu::default());
         let (request, write) = (meter(&cpu, Stage::Request), meter(&cpu, Stage::Write));
         let (resume, resumed) = tokio::sync::oneshot::channel();
@@ -236,7 +238,7 @@ mod tests {
         let (writing, ()) = tokio::join!(waiting, other);
         let all = ThreadCpu::now().since(begun);
         let (request, write) = (taken(&cpu, Stage::Request), taken(&cpu, Stage::Write));
-        // The thread did something else while it waited.
+        // The thread did other work while the future waited.
         assert!(request >= 4 * MS && request + 5 * MS <= all, "{request}, {all}");
         assert!(write >= 4 * MS && write <= writing, "{write}, {writing}");
     }

@@ -1,10 +1,10 @@
-//! What one request or delivery did and how long each part took, for a collector of traces. Nothing
-//! here when the operator names no collector: then no recording begins, and every function of this
-//! module is one look at a variable of the task.
+//! Traces: what one request or delivery did, and how long each part took. If the operator
+//! configures no collector, nothing is recorded, and every function of this module only checks a
+//! task-local variable.
 //!
-//! A span has a name of ours and attributes of ours ([`Key`], [`Value`]): there is no way to put text
-//! of a request into one, but for the host that is asked for a status or told of a result. Claims,
-//! tokens, keys, and the ids of sessions, clients and people have no attribute.
+//! Spans have fixed names and fixed attributes ([`Key`], [`Value`]). Text from a request cannot get
+//! into one, except for the host that is asked for a status or notified of a result. There are no
+//! attributes for claims, tokens, keys, or the ids of sessions, clients and people.
 
 mod attribute;
 mod cpu;

@@ -1,27 +1,27 @@
-//! The header `traceparent` (W3C Trace Context 3.2): which span another one belongs to. `tracestate` is
-//! neither read nor sent: it is free text of whoever made it, and would be kept with a session and sent
-//! to a webhook.
+//! The `traceparent` header (W3C Trace Context 3.2), which names the parent of a span. `tracestate`
+//! is neither read nor sent: it is free text of its sender, and would be stored with a session and
+//! sent to webhooks.
 
 use std::fmt;
 
-/// The flag of a trace that is recorded.
+/// The flag of a sampled trace.
 const SAMPLED: u8 = 1;
-/// Length of the form that version 00 has.
+/// Length of the version 00 form.
 const LENGTH: usize = 55;
 
-/// A span of this gateway or somebody else's, that others may belong to.
+/// A span of this gateway or of another system, as a parent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Parent {
     /// Not zero.
     pub trace_id: [u8; 16],
     /// Not zero.
     pub span_id: [u8; 8],
-    /// Whether the trace is recorded.
+    /// Whether the trace is sampled.
     pub sampled: bool,
 }
 
 impl Parent {
-    /// Reads the header's value. A later version may say more behind what this one says.
+    /// Parses the header's value. Later versions may append more.
     pub fn parse(text: &str) -> Option<Self> {
         let (known, more) = text.split_at_checked(LENGTH)?;
         let mut parts = known.split('-');
@@ -42,7 +42,7 @@ impl Parent {
 }
 
 impl Parent {
-    /// Both ids as people and collectors write them.
+    /// Both ids in hexadecimal, as people and collectors write them.
     pub fn ids(&self) -> (String, String) {
         let (trace, span) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
         (format!("{trace:032x}"), format!("{span:016x}"))
@@ -56,7 +56,7 @@ impl fmt::Display for Parent {
     }
 }
 
-/// So many bytes in lower case, and nothing else.
+/// Exactly this many bytes in lower-case hexadecimal.
 fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.as_bytes();
     if digits.len() != N.checked_mul(2)? {
@@ -86,20 +86,20 @@ mod tests {
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn what_is_written_is_what_was_read() {
+    fn a_parsed_value_is_written_unchanged() {
         let parent = Parent::parse(GOOD).unwrap();
         assert!(parent.sampled);
         assert_eq!(parent.to_string(), GOOD);
         let other = GOOD.strip_suffix("01").unwrap().to_owned() + "00";
         assert!(!Parent::parse(&other).unwrap().sampled);
         assert_eq!(Parent::parse(&other).unwrap().to_string(), other);
-        // Flags that this version does not know are not passed on.
+        // Flags that this version does not define are not passed on.
         let more = GOOD.strip_suffix("01").unwrap().to_owned() + "ff";
         assert_eq!(Parent::parse(&more).unwrap().to_string(), GOOD);
     }
 
     #[test]
-    fn a_later_version_may_say_more() {
+    fn a_later_version_may_append_fields() {
         for good in [GOOD.replacen("00", "01", 1), GOOD.replacen("00", "cc", 1) + "-more-of-it"] {
             assert_eq!(Parent::parse(&good).unwrap().to_string(), GOOD, "{good}");
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_a_rule_is_none() {
+    fn an_invalid_value_is_none() {
         for bad in [
             "",
             "00",

@@ -1,5 +1,5 @@
-//! The spans of one request or delivery. They are collected until it ends, because which trace they
-//! belong to is known late: once the caller is known, or the session.
+//! The spans of one request or delivery. They are collected until it ends, because their trace is
+//! known only once the caller or the session is known.
 
 use std::future::Future;
 use std::mem;
@@ -12,7 +12,7 @@ use crate::clock::Timeline;
 use crate::limits::SPANS_OF_A_REQUEST;
 
 tokio::task_local! {
-    /// What this task works for, if it is recorded.
+    /// The recording that this task belongs to, if any.
     static CURRENT: Current;
 }
 
@@ -29,7 +29,8 @@ pub struct Recording {
     timeline: Timeline,
     kind: Kind,
     root: [u8; 8],
-    /// What its stages take; `None` where its own trace is not drawn: what is measured costs something.
+    /// The CPU time of its stages; `None` if its own trace is not sampled, because measuring has a
+    /// cost.
     cpu: Option<Arc<Cpu>>,
     state: Mutex<State>,
 }
@@ -37,10 +38,10 @@ pub struct Recording {
 #[derive(Debug)]
 struct State {
     trace_id: [u8; 16],
-    /// What its root belongs to.
+    /// The parent of its root span.
     parent: Option<[u8; 8]>,
     sampled: bool,
-    /// Whether somebody asks who may: the owner of a good key, or whoever has a session.
+    /// Whether the caller is admitted: it has a valid key, or names an existing session.
     is_admitted: bool,
     begun: u64,
     ended: Vec<Record>,
@@ -69,13 +70,13 @@ impl Recording {
         Arc::new(Self { tracer, timeline, kind, root, cpu, state: Mutex::new(state) })
     }
 
-    /// Runs `work` with this as what the task works for.
+    /// Runs `work` with this recording as the task's current one.
     pub async fn around<F: Future>(self: &Arc<Self>, work: F) -> F::Output {
         let current = Current { recording: self.clone(), span: self.root };
         self.measured(CURRENT.scope(current, work)).await
     }
 
-    /// Runs `work` as what is of no other stage.
+    /// Counts `work` for [`Stage::Request`].
     async fn measured<F: Future>(&self, work: F) -> F::Output {
         match self.meter(Stage::Request) {
             Some(meter) => meter.run_each(work).await,
@@ -87,7 +88,8 @@ impl Recording {
         Some(Meter { cpu: self.cpu.clone()?, stage })
     }
 
-    /// Whose it is, is known: it is part of the trace of `parent`, if there is one. Only the first counts.
+    /// The caller is known now: joins the trace of `parent`, if there is one. Only the first parent
+    /// counts.
     pub fn join(&self, parent: Option<Parent>) {
         let mut state = self.state();
         state.is_admitted = true;
@@ -99,7 +101,7 @@ impl Recording {
         }
     }
 
-    /// Ends it. What runs on behind it is recorded as it ends.
+    /// Ends the recording. Spans that are still open are recorded when they end.
     pub fn end(&self, name: String, mut attributes: Vec<(Key, Value)>, failed: bool) {
         attributes.extend(self.cpu.iter().flat_map(|cpu| cpu.attributes()));
         let mut state = self.state();
@@ -127,7 +129,7 @@ impl Recording {
         }
     }
 
-    /// Ends it without a trace.
+    /// Ends the recording without a trace.
     pub fn forget(&self) {
         let mut state = self.state();
         (state.is_over, state.sampled) = (true, false);
@@ -139,14 +141,15 @@ impl Recording {
         Parent { trace_id, span_id, sampled }
     }
 
-    /// The id of one more span; `None`: it has as many as it may.
+    /// The id of another span; `None` once the recording has its maximum of spans.
     fn next(&self) -> Option<[u8; 8]> {
         let mut state = self.state();
         if state.begun >= SPANS_OF_A_REQUEST {
             return None;
         }
         state.begun = state.begun.saturating_add(1);
-        // Next to the drawn one: no other draws there but by a chance of one in 2^58.
+        // Derived from the random root id; a collision with another root is a chance of one in
+        // 2^58.
         let id = u64::from_be_bytes(self.root).wrapping_add(state.begun);
         (id != 0).then(|| id.to_be_bytes())
     }
@@ -168,7 +171,8 @@ impl Recording {
     }
 }
 
-/// Whoever hung up left it without an end. Of strangers, who may do so without end, nothing stays.
+/// A client that disconnected leaves a recording without an end. Recordings of strangers are then
+/// dropped, because strangers can do that endlessly.
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.state().is_admitted {
@@ -177,7 +181,7 @@ impl Drop for Recording {
     }
 }
 
-/// A part of what the task works for, from its making until it is dropped.
+/// A part of the task's recording, from its creation until it is dropped.
 #[derive(Debug)]
 pub struct Span(Option<Box<Open>>);
 
@@ -193,7 +197,7 @@ struct Open {
 }
 
 impl Span {
-    /// Begins one, if the task is recorded.
+    /// Starts a span, if the task is recorded.
     pub fn begin(name: &'static str, kind: Kind) -> Self {
         let begun = CURRENT.try_with(|Current { recording, span }| {
             let id = recording.next()?;
@@ -205,7 +209,7 @@ impl Span {
         Self(begun.ok().flatten())
     }
 
-    /// Says something of it.
+    /// Sets an attribute.
     pub fn set(&mut self, key: Key, value: impl FnOnce() -> Option<Value>) {
         if let Some(open) = &mut self.0
             && let Some(value) = value()
@@ -214,7 +218,7 @@ impl Span {
         }
     }
 
-    /// Runs `work` as its part: what begins within belongs to it.
+    /// Runs `work` inside the span: spans started within it are its children.
     pub async fn around<F: Future>(&self, work: F) -> F::Output {
         match &self.0 {
             Some(open) => {
@@ -245,12 +249,12 @@ impl Drop for Span {
     }
 }
 
-/// Runs `work` as a stage of what the task works for.
+/// Runs `work` as a stage of the task's recording.
 pub fn stage<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
     Metered::of(stage).run(work)
 }
 
-/// The same for what waits.
+/// The same for a future.
 pub async fn stage_of_each<F: Future>(stage: Stage, work: F) -> F::Output {
     match Metered::of(stage).0 {
         Some(meter) => meter.run_each(work).await,
@@ -258,12 +262,12 @@ pub async fn stage_of_each<F: Future>(stage: Stage, work: F) -> F::Output {
     }
 }
 
-/// Counts for a stage of what the task works for, on another thread.
+/// Counts for a stage of the task's recording on another thread.
 #[derive(Debug)]
 pub struct Metered(Option<Meter>);
 
 impl Metered {
-    /// Of this task's, if that is recorded.
+    /// For this task's recording, if there is one.
     pub fn of(stage: Stage) -> Self {
         let meter = CURRENT.try_with(|current| {
             let stage = if is_for_trace() { Stage::Trace } else { stage };
@@ -272,7 +276,7 @@ impl Metered {
         Self(meter.ok().flatten())
     }
 
-    /// Runs `work` as a part of the stage.
+    /// Runs `work` as part of the stage.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(meter) => meter.run(work),
@@ -281,23 +285,23 @@ impl Metered {
     }
 }
 
-/// Says of what the task works for, if it is recorded, that it is of somebody who is known, and part of the
-/// trace of `parent` if there is one.
+/// Marks the task's recording, if there is one, as belonging to a known caller, and joins the trace
+/// of `parent` if there is one.
 pub fn join(parent: impl FnOnce() -> Option<Parent>) {
     let _ = CURRENT.try_with(|current| current.recording.join(parent()));
 }
 
-/// What others belong to that this task asks or tells: the span that it is in.
+/// The current span, as the parent for outgoing requests.
 pub fn outgoing() -> Option<Parent> {
     CURRENT.try_with(|current| current.recording.parent_for_others(current.span)).ok()
 }
 
-/// The span that this task is in, if it is recorded and sampled.
+/// The current span of this task, if the task is recorded and sampled.
 pub fn current() -> Option<Parent> {
     outgoing().filter(|parent| parent.sampled)
 }
 
-/// `work` for a task of its own, as a part of what this one works for.
+/// `work` for a separate task, as a part of this task's recording.
 pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let current = CURRENT.try_with(Clone::clone).ok();
     async move {

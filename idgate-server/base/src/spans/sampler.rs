@@ -1,18 +1,18 @@
-//! Which traces are recorded (the samplers of OpenTelemetry's SDK specification, by their names).
+//! Which traces are sampled: the samplers of OpenTelemetry's SDK specification, under their names.
 
 use super::Parent;
 
-/// Says which traces are recorded.
+/// Decides which traces are sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampler {
-    /// Whether what a trace came with decides.
+    /// Whether the incoming trace's own flag decides.
     pub follows_parent: bool,
-    /// Of the others, so many: 0 to 1.
+    /// The sampled fraction of the other traces, 0 to 1.
     pub ratio: f64,
 }
 
 impl Sampler {
-    /// Whether a trace is recorded that came with `parent`, if it came with one.
+    /// Whether a trace is sampled; `parent` is its incoming parent, if any.
     pub(super) fn takes(self, trace_id: [u8; 16], parent: Option<&Parent>) -> bool {
         match parent {
             Some(parent) if self.follows_parent => parent.sampled,
@@ -20,13 +20,13 @@ impl Sampler {
         }
     }
 
-    /// The same for one trace at every place that draws by this ratio, and at those that draw more.
+    /// The same decision for a trace wherever this ratio or a larger one is used.
     fn draws(self, trace_id: [u8; 16]) -> bool {
         const RANGE: f64 = 9_223_372_036_854_775_808.0; // 2^63
         let low = u128::from_be_bytes(trace_id) & u128::from(u64::MAX);
-        #[allow(clippy::cast_precision_loss)] // as finely as a ratio can be said
+        #[allow(clippy::cast_precision_loss)] // as precise as the ratio itself
         let drawn = (low >> 1) as f64;
-        // The largest is rounded up to the range.
+        // The largest value is rounded up to the range.
         self.ratio >= 1.0 || drawn < self.ratio * RANGE
     }
 }
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_trace_came_with_decides_where_it_shall() {
+    fn the_parents_flag_decides_if_configured() {
         for ratio in [0.0, 1.0] {
             let follows = Sampler { follows_parent: true, ratio };
             let own = Sampler { follows_parent: false, ratio };
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_takes_about_so_many() {
+    fn a_ratio_samples_about_that_fraction() {
         let sampler = Sampler { follows_parent: true, ratio: 0.25 };
         let id = |n: u64| {
             let low = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);

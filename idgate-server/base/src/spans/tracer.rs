@@ -1,5 +1,6 @@
-//! What every recording of one gateway shares: who is sampled, and the queue to the collector. What
-//! does not fit into it is lost and counted: nobody waits for a collector.
+//! The shared state of all recordings of a gateway: the sampler, and the queue to the collector.
+//! Spans that do not fit into the queue are dropped and counted, so that requests never wait for a
+//! collector.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,67 +13,67 @@ use super::{Key, Parent, Recording, Sampler, Value};
 use crate::entropy::OsEntropy;
 use crate::limits::{MAX_WAITING_SPANS, SPANS_IN_A_BATCH};
 
-/// What a span was at.
+/// The kind of a span.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// Something within the gateway.
+    /// Work inside the gateway.
     Internal,
     /// Answering a request.
     Server,
-    /// Asking somebody else.
+    /// Sending a request to another system.
     Client,
 }
 
-/// A span that ended.
+/// A finished span.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Its trace.
     pub trace_id: [u8; 16],
     /// Its own id.
     pub span_id: [u8; 8],
-    /// What it belongs to.
+    /// The id of its parent.
     pub parent: Option<[u8; 8]>,
-    /// Whether that was in another process, or is from another request.
+    /// Whether the parent belongs to another process or another request.
     pub parent_is_remote: bool,
-    /// Method and template, or a name of ours.
+    /// Method and template, or a fixed name.
     pub name: String,
-    /// What it was at.
+    /// Its kind.
     pub kind: Kind,
     /// Nanoseconds since 1970.
     pub started: u64,
-    /// The same.
+    /// Nanoseconds since 1970.
     pub ended: u64,
-    /// What else is said of it.
+    /// Its attributes.
     pub attributes: Vec<(Key, Value)>,
-    /// Whether it failed by a fault of the gateway's or of whoever it asked.
+    /// Whether it failed through a fault of the gateway or of the system that it asked.
     pub failed: bool,
 }
 
 /// Why spans did not reach the collector.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Lost {
-    /// Too many waited.
+    /// The queue was full.
     Queue,
-    /// The collector did not take them.
+    /// The collector refused them.
     Refused,
     /// The collector could not be reached in time.
     Unreachable,
 }
 
-/// How many spans went where since this process began.
+/// Counts of spans since this process started.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
-    /// The collector has them.
+    /// Accepted by the collector.
     pub exported: u64,
-    /// By [`Lost`].
+    /// As [`Lost::Queue`].
     pub queue: u64,
-    /// By [`Lost`].
+    /// As [`Lost::Refused`].
     pub refused: u64,
-    /// By [`Lost`].
+    /// As [`Lost::Unreachable`].
     pub unreachable: u64,
 }
 
-/// Begins recordings, and keeps what they leave for the exporter.
+/// Creates recordings, and keeps finished spans for the exporter.
 #[derive(Debug)]
 pub struct Tracer {
     sampler: Sampler,
@@ -86,7 +87,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// One that records what `sampler` takes.
+    /// A tracer that records what `sampler` selects.
     pub fn new(sampler: Sampler) -> Arc<Self> {
         Arc::new(Self {
             sampler,
@@ -99,8 +100,8 @@ impl Tracer {
         })
     }
 
-    /// A recording that begins now, of a trace of its own until it joins another; `None`: the system
-    /// has no randomness for its ids.
+    /// Starts a recording with a trace of its own, until it joins another; `None` if the system has
+    /// no random bytes for its ids.
     pub fn begin(self: &Arc<Self>, kind: Kind) -> Option<Arc<Recording>> {
         let mut bytes = [0; 24];
         OsEntropy.fill(&mut bytes).ok()?;
@@ -113,7 +114,7 @@ impl Tracer {
         self.sampler.takes(trace_id, parent)
     }
 
-    /// Takes what a recording leaves, as far as it fits.
+    /// Queues the spans of a recording, as far as they fit.
     pub(super) fn queue(&self, records: impl IntoIterator<Item = Record>) {
         let mut lost = 0u64;
         let mut waiting = self.waiting();
@@ -132,7 +133,7 @@ impl Tracer {
         }
     }
 
-    /// The next batch; empty: nothing waits.
+    /// The next batch; empty if nothing waits.
     pub fn take(&self) -> Vec<Record> {
         let mut waiting = self.waiting();
         let count = waiting.len().min(SPANS_IN_A_BATCH);
@@ -144,12 +145,12 @@ impl Tracer {
         self.filled.notified().await;
     }
 
-    /// The collector has so many more.
+    /// Counts spans as accepted by the collector.
     pub fn exported(&self, count: u64) {
         self.exported.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So many more are lost.
+    /// Counts spans as lost.
     pub fn lose(&self, count: u64, why: Lost) {
         let counter = match why {
             Lost::Queue => &self.queue,
@@ -159,7 +160,7 @@ impl Tracer {
         counter.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// What became of all of them.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         Counts {
             exported: self.exported.load(Ordering::Relaxed),
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_lost_and_counted() {
+    fn spans_that_do_not_fit_are_dropped_and_counted() {
         let tracer = Tracer::new(Sampler { follows_parent: true, ratio: 1.0 });
         let count = MAX_WAITING_SPANS.checked_add(9).unwrap();
         for _ in 0..count {
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_has_so_many_spans_and_those_that_outlive_it_are_its_own() {
+    async fn a_request_has_a_maximum_of_spans_and_keeps_those_that_end_later() {
         let tracer = Tracer::new(Sampler { follows_parent: true, ratio: 1.0 });
         let recording = tracer.begin(Kind::Server).unwrap();
         let late = recording.around(async {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_hangs_up_leaves_a_span_if_it_is_known_who_it_is() {
+    async fn a_disconnected_client_leaves_a_span_if_it_is_known() {
         let tracer = Tracer::new(Sampler { follows_parent: true, ratio: 1.0 });
         let recording = tracer.begin(Kind::Server).unwrap();
         recording.around(async { drop(Span::begin("authenticate", Kind::Internal)) }).await;

@@ -1,23 +1,23 @@
-//! What is measured of a store and of what there is only so much of, as the metrics take it.
+//! Measurements of the store and of limited resources, for the metrics.
 
-/// How much is used of what there is only so much of.
+/// The use of a limited resource.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Use {
-    /// So much of it.
+    /// The amount in use.
     pub used: u64,
-    /// There is no more.
+    /// The maximum.
     pub limit: u64,
 }
 
 impl Use {
-    /// Of places, jobs or bytes in memory.
+    /// From a number of places, jobs or bytes.
     pub fn of(used: usize, limit: usize) -> Self {
         let number = |n| u64::try_from(n).unwrap_or(u64::MAX);
         Self { used: number(used), limit: number(limit) }
     }
 }
 
-/// The connections to a database that is not in this process.
+/// The use of connections to a database in another process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PoolLoad {
     /// In use.
@@ -26,7 +26,7 @@ pub struct PoolLoad {
     pub idle: usize,
     /// Requests that wait for one.
     pub waiting: usize,
-    /// There are no more, in use or not.
+    /// The maximum of connections, in use or not.
     pub limit: usize,
 }
 
@@ -35,13 +35,13 @@ pub struct PoolLoad {
 pub struct Gauges {
     /// Results that are stored.
     pub claims_rows: u64,
-    /// How long the result that should have gone first is overdue, in milliseconds.
+    /// How long the erasure of the oldest due result is overdue, in milliseconds.
     pub purge_lag_ms: u64,
-    /// Nothing is stored but what erases.
+    /// The disk is full: only erasures are stored.
     pub disk_full: bool,
     /// Notifications that wait to be sent.
     pub webhook_queue: u64,
-    /// How long the oldest of them has waited, in milliseconds.
+    /// How long the oldest waiting notification has waited, in milliseconds.
     pub webhook_oldest_ms: u64,
     /// Notifications that were given up.
     pub dead_letters: u64,
@@ -49,10 +49,10 @@ pub struct Gauges {
     pub wal_bytes: u64,
     /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
     pub audit_open_ms: u64,
-    /// Bytes of the volume of the data directory, where there is one.
+    /// Use of the data directory's volume, if there is one.
     pub disk: Option<Use>,
     /// Writes that wait in this process.
     pub writes: Option<Use>,
-    /// Reads that do.
+    /// Reads that wait in this process.
     pub reads: Option<Use>,
 }

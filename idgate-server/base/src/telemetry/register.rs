@@ -1,4 +1,4 @@
-//! Metrics by their names, made and registered.
+//! Creates and registers metrics by name.
 
 use prometheus::core::Collector;
 use prometheus::{Error, HistogramOpts, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};

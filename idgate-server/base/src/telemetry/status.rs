@@ -1,11 +1,11 @@
-//! The status of credentials: how it was had, and whether it was accepted unknown.
+//! Metrics of credential status: whether it was cached, fetched ahead, or accepted as unknown.
 
 use prometheus::{Error, IntCounter, IntCounterVec, Registry};
 
 use super::Telemetry;
 use super::register::{add, counters};
 
-/// The metrics about it.
+/// The metrics of this module.
 pub(super) struct OfStatus {
     unknown_accepted: IntCounter,
     presentations: IntCounterVec,
@@ -19,19 +19,19 @@ impl OfStatus {
                 r,
                 IntCounter::new(
                     "idgate_revocation_unknown_accepted_total",
-                    "Credentials that were accepted although their status could not be had",
+                    "Credentials that were accepted although their status is unknown",
                 )?,
             )?,
             presentations: counters(
                 r,
                 "idgate_status_presentations_total",
-                "Answers whose status was asked for, by whether they waited for a fetch",
+                "Answers whose status was checked, by whether they waited for a fetch",
                 &["waited"],
             )?,
             renewals: counters(
                 r,
                 "idgate_status_renewals_total",
-                "Status lists and CRLs that were fetched ahead, by what came of it",
+                "Status lists and CRLs that were fetched ahead, by outcome",
                 &["outcome"],
             )?,
         })
@@ -39,18 +39,18 @@ impl OfStatus {
 }
 
 impl Telemetry {
-    /// So many credentials of an answer were accepted although their status could not be had.
+    /// Counts credentials of an answer that were accepted although their status is unknown.
     pub fn unknown_accepted(&self, credentials: u64) {
         self.status.unknown_accepted.inc_by(credentials);
     }
 
-    /// An answer whose status was asked for was decided. `waited`: a source had to be fetched for it.
+    /// Counts an answer whose status was checked. `waited`: a source had to be fetched for it.
     pub fn status_asked(&self, waited: bool) {
         let waited = if waited { "true" } else { "false" };
         self.status.presentations.with_label_values(&[waited]).inc();
     }
 
-    /// So many sources were fetched ahead of their end, or failed to come, or came and were refused.
+    /// Counts sources fetched ahead of their expiry: renewed, not reachable, and refused.
     pub fn renewed(&self, renewed: u64, failed: u64, refused: u64) {
         for (outcome, count) in [("renewed", renewed), ("failed", failed), ("refused", refused)] {
             self.status.renewals.with_label_values(&[outcome]).inc_by(count);

@@ -1,11 +1,11 @@
-//! What is trusted, for how long, and how trusted lists are kept up to date.
+//! Metrics of trust material, its expiry, and trusted lists.
 
 use prometheus::{Error, IntCounterVec, IntGaugeVec, Registry};
 
 use super::register::{counters, gauges};
 use super::{Telemetry, signed};
 
-/// The metrics about it.
+/// The metrics of this module.
 pub(super) struct OfTrust {
     anchors: IntGaugeVec,
     expiry: IntGaugeVec,
@@ -19,22 +19,17 @@ pub(super) struct OfTrust {
 impl OfTrust {
     pub(super) fn new(r: &Registry) -> Result<Self, Error> {
         Ok(Self {
-            anchors: gauges(
-                r,
-                "idgate_trust_anchors",
-                "Keys and certificates that are trusted",
-                &["kind"],
-            )?,
+            anchors: gauges(r, "idgate_trust_anchors", "Trusted keys and certificates", &["kind"])?,
             expiry: gauges(
                 r,
                 "idgate_trust_expiry_seconds",
-                "Until the first certificate of its kind expires; negative once it has",
+                "Time until the first certificate of its kind expires; negative once it has",
                 &["kind"],
             )?,
             list_next_update: gauges(
                 r,
                 "idgate_trusted_list_next_update_seconds",
-                "Until the next issue of a trusted list is due; negative once it is overdue",
+                "Time until the next issue of a trusted list is due; negative once it is overdue",
                 &["source"],
             )?,
             list_sequence: gauges(
@@ -52,13 +47,13 @@ impl OfTrust {
             list_refreshes: counters(
                 r,
                 "idgate_trusted_list_refresh_total",
-                "Trusted lists that were fetched, by what came of it",
+                "Fetches of trusted lists, by outcome",
                 &["outcome"],
             )?,
             certificate_expiry: gauges(
                 r,
                 "idgate_certificate_expiry_seconds",
-                "Until the gateway's own certificate expires, or the first of a client's, or of their registrations; negative once it has",
+                "Time until the gateway's own certificate expires, or the first of the clients', or of their registrations; negative once it has",
                 &["of"],
             )?,
         })
@@ -66,24 +61,25 @@ impl OfTrust {
 }
 
 impl Telemetry {
-    /// How many things of a kind are trusted, and for how many seconds the first of them still is.
+    /// Sets the number of trusted items of a kind, and the seconds until the first of them expires.
     pub fn trusted(&self, kind: &'static str, count: usize, expires_in: Option<i64>) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         self.trust.anchors.with_label_values(&[kind]).set(count);
         match expires_in {
             Some(seconds) => self.trust.expiry.with_label_values(&[kind]).set(seconds),
-            // It was removed, or there never was one.
+            // None is left, or there never was one.
             None => drop(self.trust.expiry.remove_label_values(&[kind])),
         }
     }
 
-    /// A trusted list was fetched, or was not; `outcome`: `new`, `same`, `fetch_failed`, `refused` or
+    /// Counts a fetch of a trusted list; `outcome`: `new`, `same`, `fetch_failed`, `refused` or
     /// `rollback`.
     pub fn list_refreshed(&self, outcome: &'static str) {
         self.trust.list_refreshes.with_label_values(&[outcome]).inc();
     }
 
-    /// The trusted lists that are fetched: URL, seconds until the next issue is due, number, providers.
+    /// Sets the values of the fetched trusted lists: URL, seconds until the next issue is due,
+    /// number, providers.
     pub fn listed<'u>(&self, lists: impl Iterator<Item = (&'u str, i64, u64, u64)>) {
         for gauge in
             [&self.trust.list_next_update, &self.trust.list_sequence, &self.trust.list_providers]
@@ -97,8 +93,8 @@ impl Telemetry {
         }
     }
 
-    /// For how many seconds the gateway's own certificate (`gateway`), the first of its clients'
-    /// (`client`), or the first of their registration certificates (`registration`), is still good.
+    /// Sets the seconds until a certificate expires: the gateway's own (`gateway`), the first of
+    /// its clients' (`client`), or the first of their registration certificates (`registration`).
     pub fn certified(&self, of: &'static str, expires_in: Option<i64>) {
         match expires_in {
             Some(seconds) => self.trust.certificate_expiry.with_label_values(&[of]).set(seconds),

@@ -1,14 +1,14 @@
 'use strict';
-// Follows the page at its own address, copies, and holds the buttons of the wallet while one of them is at work.
-// Elements stay the same ones while their contents change, so that focus, choices and unfolded parts stay.
+// Refreshes the page from its own address, copies texts, and disables the wallet's buttons while one of them works.
+// Elements are updated in place, so that focus, choices and unfolded parts stay.
 const main = document.querySelector('main');
 const live = document.getElementById('live');
 const said = document.getElementById('said');
 document.documentElement.classList.add('has-script');
 
 /**
- * The attributes that people change, which the page does not take back. `value` is not one of them: it is the default of a
- * field, and the meaning of a hidden field or a button.
+ * Attributes that the person changes; a refresh leaves them alone. `value` is not among them: it is the default of a
+ * field, or the meaning of a hidden field or a button.
  */
 const OWN = new Set(['open', 'disabled', 'checked', 'selected']);
 
@@ -19,7 +19,7 @@ function attributes(to, from) {
   }
 }
 
-/** The child that stands for `next`: that of its id, or the next one of its kind without an id. */
+/** The child that `next` updates: the one with its id, or the next element of its kind without an id. */
 function counterpart(to, at, next) {
   if (next.id) return [...to.children].find((child) => child.id === next.id);
   let found = at;
@@ -27,11 +27,11 @@ function counterpart(to, at, next) {
   return found;
 }
 
-/** Whether a child that is left over stays: it comes later, or the keyboard's focus is in it. */
+/** Whether to keep an unmatched child: it matches later, or it has the keyboard's focus. */
 const stays = (child, from) => child.nodeType === Node.ELEMENT_NODE
   && (child.contains(document.activeElement) || (child.id && [...from.children].some(({ id }) => id === child.id)));
 
-/** Goes on from `at` to behind `end`, and removes what has gone. */
+/** Moves from `at` to the node after `end`, and removes the children that are gone. */
 function behind(at, end, from) {
   while (at && at !== end) {
     const child = at;
@@ -41,7 +41,7 @@ function behind(at, end, from) {
   return end?.nextSibling ?? null;
 }
 
-/** Makes `to` what `from` is. */
+/** Updates `to` in place so that it equals `from`. */
 function become(to, from) {
   if (to.nodeType !== Node.ELEMENT_NODE) {
     if (to.data !== from.data) to.data = from.data;
@@ -71,11 +71,11 @@ function tell(isLive) {
   if (text.textContent !== words) text.textContent = words;
 }
 
-/** The page as it is now; nothing where the sandbox does not answer. */
+/** The current page; undefined if the sandbox does not answer. */
 async function fetched(options) {
   try {
     const answer = await fetch(location.pathname, options);
-    // A session that is gone has a page that says so.
+    // 404 has a page, too: the session is gone.
     if (!answer.ok && answer.status !== 404) return undefined;
     return new DOMParser().parseFromString(await answer.text(), 'text/html');
   } catch {
@@ -88,7 +88,7 @@ async function look() {
     const now = await fetched();
     tell(now !== undefined);
     const next = now?.querySelector('main');
-    // Keys that were shown stay until the page is left.
+    // Keep the keys on screen until the person leaves the page.
     if (next && !document.getElementById('shown')) {
       become(main, next);
       document.title = now.title;
@@ -97,19 +97,19 @@ async function look() {
   setTimeout(look, 1000);
 }
 
-/** What a button copies: its own text, or that of its box or row. */
+/** The text that a button copies: its own, or that of its box or row. */
 function textFor(button) {
   if (button.dataset.text !== undefined) return button.dataset.text;
   return button.closest('.box')?.querySelector('pre').textContent ?? button.parentElement.querySelector('code').textContent;
 }
 
-/** The keys as the page shows them before it is asked, and where they are when it was. */
+/** The masks of the keys, and where the page with the keys has them. */
 const MASKED = { 'sk_test_…': '#api_key code', 'whsec_…': '#signing_secret code' };
 
-/** Whether the page wrote the mask there; a text that arrived from elsewhere may have one as well. */
+/** Whether the page itself wrote the mask; text from elsewhere may contain one, too. */
 const isMasked = (text, mask) => text === mask || text.startsWith(`export API_KEY=${mask}\n`);
 
-/** The text with the key in its place. */
+/** The text with the keys in place of their masks. */
 async function whole(text) {
   const masked = Object.entries(MASKED).filter(([mask]) => isMasked(text, mask));
   if (masked.length === 0) return text;
@@ -125,7 +125,7 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(await whole(textFor(button)));
   } catch {
-    words = 'The browser does not let this page copy';
+    words = 'The browser does not allow copying';
   }
   said.textContent = words;
   clearTimeout(clearing);
@@ -138,7 +138,7 @@ document.addEventListener('click', ({ target }) => {
 });
 
 document.addEventListener('submit', ({ target }) => {
-  // After the browser has read which one it was.
+  // Later: the browser must first read which button was pressed.
   if (target.matches('.answering')) setTimeout(() => hold(target, true));
 });
 
@@ -146,12 +146,12 @@ function hold(form, isHeld) {
   for (const button of form.querySelectorAll('button')) button.disabled = isHeld;
 }
 
-// A page that comes back from the browser's memory.
+// The browser may restore the page from its cache.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) document.querySelectorAll('.answering').forEach((form) => hold(form, false));
 });
 
-/** In a narrow window the bars scroll, and the current link may be outside. */
+/** In a narrow window the bars scroll, and the current link may be out of view. */
 function showCurrent() {
   for (const bar of document.querySelectorAll('nav')) {
     const current = bar.querySelector('[aria-current]');

@@ -39,7 +39,7 @@ impl Section {
     }
 }
 
-/// A page of a section; `inside` writes its `<main>`.
+/// Writes a page of a section; `inside` writes its `<main>`.
 pub(super) fn page(section: Section, title: &str, inside: impl FnOnce(&mut Html)) -> String {
     let mut html = Html::default();
     html.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -58,7 +58,7 @@ pub(super) fn page(section: Section, title: &str, inside: impl FnOnce(&mut Html)
         html.raw(if one == section { "\" aria-current=\"page\">" } else { "\">" });
         html.raw(one.name()).raw("</a>");
     }
-    // Without a script nothing is live.
+    // Without a script the page does not refresh.
     html.raw("</nav><span class=\"state-of scripted\" role=\"status\" id=\"live\"><i></i>");
     html.raw("<span>Live</span></span><noscript><a class=\"state-of\" href=\"\">Look again</a></noscript>");
     html.raw("</div><p class=\"strip\">For development only. Sample issuers: nothing they say is ");
@@ -69,7 +69,7 @@ pub(super) fn page(section: Section, title: &str, inside: impl FnOnce(&mut Html)
     html.finish()
 }
 
-/// A page that is one column.
+/// Writes a page with one column.
 pub(super) fn wide(section: Section, title: &str, inside: impl FnOnce(&mut Html)) -> String {
     page(section, title, |html| {
         html.raw("<main class=\"wide\">");

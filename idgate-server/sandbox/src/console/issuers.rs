@@ -1,4 +1,4 @@
-//! The sample issuers, the lists that they are on, and how another gateway follows these.
+//! The sample issuers, their trusted lists, and how to follow these from another gateway.
 
 use idgate_server::http::Html;
 
@@ -12,7 +12,7 @@ pub(super) fn page(state: &State) -> String {
     let lists = lock(&state.lists).clone();
     wide(Section::Issuers, "Issuers", |html| {
         notice(html, state, Section::Issuers.path());
-        html.raw("<h1 tabindex=\"-1\">Issuers</h1><p class=\"soft\">Who the sandbox gateway trusts. Withdraw a ");
+        html.raw("<h1 tabindex=\"-1\">Issuers</h1><p class=\"soft\">The issuers that the sandbox gateway trusts. Withdraw a ");
         html.raw("provider to see its credentials refused within one refresh of the list.</p>");
         html.raw("<div class=\"wrap gap\" tabindex=\"0\" role=\"region\" aria-label=\"Providers\"><table><thead><tr>");
         html.raw("<th scope=\"col\">Provider</th><th scope=\"col\">On the trusted lists</th>");

@@ -1,4 +1,4 @@
-//! JSON for people: the members in the order in which they came, short values on one line.
+//! JSON for people: members in their original order, short values on one line.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use idgate_server::http::Html;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// A value that fits into so many characters has one line.
+/// A value of up to this many characters is written on one line.
 const LINE: usize = 84;
-/// Each level moves so many characters to the right.
+/// Indentation of each level, in characters.
 const STEP: usize = 2;
 
 /// A JSON value with the order of its members.
@@ -22,7 +22,7 @@ pub(super) enum Tree {
 }
 
 impl Tree {
-    /// `None`: the text is not JSON.
+    /// `None` if the text is not JSON.
     pub(super) fn of(json: &str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
@@ -72,7 +72,7 @@ impl Tree {
         }
     }
 
-    /// How long it is on one line, about.
+    /// Its approximate length on one line.
     fn length(&self) -> usize {
         let sum = |lengths: &mut dyn Iterator<Item = usize>| lengths.fold(4, usize::saturating_add);
         match self {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn members_keep_their_order_and_what_is_short_has_one_line() {
+    fn members_keep_their_order_and_short_values_have_one_line() {
         let short = written(r#"{"b":1,"a":[true,null,-2.5],"c":{}}"#);
         assert_eq!(
             short,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_of_it_becomes_markup() {
+    fn texts_are_escaped() {
         let html = written(r#"{"<b>":"</pre><script>\u202e\n"}"#);
         assert!(!html.contains('<') && !html.contains('\u{202e}'), "{html}");
         assert!(Tree::of("{").is_none());

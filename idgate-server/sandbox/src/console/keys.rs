@@ -1,4 +1,4 @@
-//! The keys of the test client, which are shown on demand, and the calls of a first session.
+//! The keys of the test client, shown on demand, and the calls of a first session.
 
 use idgate_server::http::Html;
 
@@ -8,13 +8,13 @@ use crate::asks;
 use crate::certificate::fingerprint;
 use crate::state::{State, lock};
 
-/// The section; with the keys themselves where they are `shown`.
+/// Writes the section; the keys themselves only if `shown`.
 pub(super) fn page(state: &State, shown: bool) -> String {
     let kept = lock(&state.kept).1.clone();
     let key = if shown { &*kept.api_key } else { MASKED_KEY };
     wide(Section::Keys, "Keys and curl", |html| {
         html.raw("<h1 tabindex=\"-1\">Keys and curl</h1>");
-        html.raw("<p class=\"soft\">Of the test client of this sandbox. They work here and nowhere else.</p>");
+        html.raw("<p class=\"soft\">These keys belong to the sandbox’s test client. They work only here.</p>");
         html.raw(if shown { "<dl class=\"gap\" id=\"shown\">" } else { "<dl class=\"gap\">" });
         value(html, "Gateway", &state.base_url);
         value(html, "client_id", &kept.client_id);
@@ -32,7 +32,7 @@ pub(super) fn page(state: &State, shown: bool) -> String {
     })
 }
 
-/// A first session in a shell, without the key itself.
+/// The commands of a first session, with the key masked.
 pub(super) fn first(state: &State) -> String {
     format!("export API_KEY={MASKED_KEY}\n{}", ask(state))
 }
@@ -53,7 +53,7 @@ fn value(html: &mut Html, name: &str, text: &str) {
     html.raw("</dd>");
 }
 
-/// A key: its prefix alone with a button that shows it, or all of it.
+/// Shows a key: its prefix and a button that reveals it, or all of it.
 fn secret(html: &mut Html, name: &str, prefix: &str, key: &str, shown: bool) {
     if shown {
         html.raw("<dt>").text(name).raw("</dt><dd id=\"").raw(name).raw("\">");

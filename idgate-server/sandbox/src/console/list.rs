@@ -1,4 +1,4 @@
-//! The list of sessions, alone and on the left of one of them.
+//! The list of sessions, alone or to the left of a session.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::parts::{self, GATE, TRAY, Tone, icon, pill, time};
 use super::{keys, words};
 use crate::state::State;
 
-/// The sessions, none of them chosen.
+/// The list of sessions, none selected.
 ///
 /// # Errors
 /// The store failed.
@@ -22,12 +22,16 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
             notice(html, state, Section::Sessions.path());
             html.raw("<div class=\"blank\">");
             icon(html, TRAY);
-            html.raw("<h1 tabindex=\"-1\">No sessions yet</h1><p>A session asks a wallet for something. ");
             html.raw(
-                "Make one here, or paste this into a shell: it appears on the left by itself.</p>",
+                "<h1 tabindex=\"-1\">No sessions yet</h1><p>A session asks a wallet for claims. ",
+            );
+            html.raw(
+                "Create one here, or paste this into a shell: it appears on the left by itself.</p>",
             );
             parts::command(html, "Your first session, with your key", &keys::first(state));
-            html.raw("<p class=\"row\"><a class=\"button\" href=\"/new\">Make a session here</a> ");
+            html.raw(
+                "<p class=\"row\"><a class=\"button\" href=\"/new\">Create a session here</a> ",
+            );
             html.raw("<a class=\"button second\" href=\"/keys\">Show your key</a></p></div>");
         }));
     }
@@ -46,7 +50,8 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
     }))
 }
 
-/// A page with the list on its left and `detail` on its right; on a phone `detail` alone.
+/// Writes a page with the list on the left and `detail` on the right. On a phone only `detail` is
+/// shown.
 pub(super) fn split(
     state: &State,
     lines: &[SessionLine],

@@ -1,4 +1,5 @@
-//! The console: a page for each section, session and tab, written here and whole without a script.
+//! The console: one page for each section, session and tab, rendered on the server and complete
+//! without a script.
 
 mod frame;
 mod issuers;
@@ -38,7 +39,7 @@ impl Page {
     }
 }
 
-/// The page at `path`; `None`: there is none.
+/// The page at `path`, or `None`.
 ///
 /// # Errors
 /// The store failed.
@@ -58,7 +59,7 @@ pub(super) async fn page(state: &Arc<State>, path: &str) -> Result<Option<Page>,
     Ok(Some(Page::ok(html)))
 }
 
-/// The page of a session, or of a tab of it.
+/// The page of a session, or of one of its tabs.
 async fn below_sessions(state: &Arc<State>, below: &str) -> Result<Option<Page>, String> {
     let (id, tab) = below.split_once('/').unwrap_or((below, ""));
     let (Some(tab), true) = (Tab::at(tab), is_session_id(id)) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Where a session is made, and a link of another gateway is answered.
+//! The section that creates a session, or answers a link of another gateway.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) async fn page(state: &Arc<State>) -> Result<String, String> {
         html.raw("<h1 tabindex=\"-1\">New session</h1>");
         ask(html, state);
         html.raw("<h2 class=\"gap\">Answer the link of another gateway</h2>");
-        html.raw("<p class=\"soft\">One that runs on this computer: the sandbox’s wallet goes nowhere else.</p>");
+        html.raw("<p class=\"soft\">The gateway must run on this computer: the sandbox’s wallet reaches no other.</p>");
         answer(html, state);
         html.raw("<h2 class=\"gap\">The same with curl</h2>");
         command(html, "POST /v1/sessions", &keys::first(state));
@@ -43,15 +43,15 @@ fn ask(html: &mut Html, state: &State) {
     }
     html.raw("</select><span>haip: signed, encrypted, by reference</span></label>");
     html.raw("<label class=\"all\">Claims<input name=\"claims\" autocomplete=\"off\" ");
-    html.raw("placeholder=\"given_name, family_name\"><span>Leave it empty for those of the sample.</span></label>");
+    html.raw("placeholder=\"given_name, family_name\"><span>Leave empty for the sample’s own claims.</span></label>");
     if state.profiles.iter().any(|name| *name != Profile::Draft.name()) {
         html.raw(
             "<label class=\"pick\"><input type=\"checkbox\" name=\"same_device\" value=\"true\">",
         );
-        html.raw("<b>Same device only</b><span>The wallet leads back with a code, which the result needs; ");
-        html.raw("haip does so by itself.</span></label>");
+        html.raw("<b>Same device only</b><span>The wallet sends the browser back with a code; the result needs it. ");
+        html.raw("haip always does this.</span></label>");
     }
-    html.raw("</div><p class=\"row\"><button>Make the session</button></p></form>");
+    html.raw("</div><p class=\"row\"><button>Create the session</button></p></form>");
 }
 
 fn answer(html: &mut Html, state: &State) {

@@ -4,7 +4,7 @@ use idgate_server::http::Html;
 
 use crate::state::State;
 
-/// The outcome of the last button, on the page at this path.
+/// Shows the outcome of the last button on the page at this path.
 pub(super) fn notice(html: &mut Html, state: &State, path: &str) {
     let Some(notice) = state.notice(path) else { return };
     let class = if notice.is_refusal { "warn" } else { "info" };

@@ -1,4 +1,4 @@
-//! The parts that the sections share: icons, buttons, boxes and sentences.
+//! Parts that the sections share: icons, buttons, boxes and messages.
 
 use idgate_core::UnixMillis;
 use idgate_server::http::{Html, Qr};
@@ -18,10 +18,10 @@ const CLOCK: &str = "<circle cx=\"12\" cy=\"12\" r=\"8.5\"/><path d=\"M12 7.5V12
 const SHEETS: &str = "<rect x=\"8\" y=\"8\" width=\"12\" height=\"12\" rx=\"2\"/>\
      <path d=\"M16 8V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v8a2 2 0 0 0 2 2h2\"/>";
 
-/// A line of a shell is folded behind so many characters.
+/// A shell line longer than this is folded.
 const FOLD: usize = 44;
 
-/// The key of commands before it is shown. A script puts the key in its place when the command is copied.
+/// The masked key in commands. The script inserts the real key when a command is copied.
 pub(super) const MASKED_KEY: &str = "sk_test_…";
 
 pub(super) fn icon(html: &mut Html, shape: &str) {
@@ -32,7 +32,7 @@ pub(super) fn icon(html: &mut Html, shape: &str) {
     html.raw(shape).raw("</svg>");
 }
 
-/// How a word of state looks.
+/// The look of a status label.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Tone {
     Open,
@@ -43,7 +43,7 @@ pub(super) enum Tone {
 }
 
 impl Tone {
-    /// Of a session's status.
+    /// The tone of a session's status.
     pub(super) fn of(status: &str) -> Self {
         match status {
             "VERIFIED" => Self::Good,
@@ -72,27 +72,27 @@ pub(super) fn pill(html: &mut Html, tone: Tone, word: &str) {
     html.text(word).raw("</span>");
 }
 
-/// Copies what the nearest box or row shows. It needs a script, and is not shown without one.
+/// A button that copies the content of the nearest box or row. Hidden without a script.
 pub(super) fn copy(html: &mut Html) {
     html.raw("<button type=\"button\" class=\"copy scripted\">");
     icon(html, SHEETS);
     html.raw("Copy</button>");
 }
 
-/// Copies this text.
+/// A button that copies this text.
 pub(super) fn copy_text(html: &mut Html, label: &str, text: &str) {
     html.raw("<button type=\"button\" class=\"copy scripted\" data-text=\"").text(text).raw("\">");
     icon(html, SHEETS);
     html.text(label).raw("</button>");
 }
 
-/// A code with a button that copies it.
+/// Code with a button that copies it.
 pub(super) fn code_to_copy(html: &mut Html, text: &str) {
     html.raw("<code>").text(text).raw("</code>");
     copy(html);
 }
 
-/// A title above what can be copied.
+/// A box with a title; its content can be copied.
 fn boxed(html: &mut Html, title: &str, inside: impl FnOnce(&mut Html)) {
     html.raw("<div class=\"box\"><header><span>").text(title).raw("</span><span class=\"row\">");
     copy(html);
@@ -106,7 +106,7 @@ pub(super) fn command(html: &mut Html, title: &str, text: &str) {
     boxed(html, title, |html| lines(html, text));
 }
 
-/// JSON, or the text as it is.
+/// JSON; other text is shown unchanged.
 pub(super) fn json(html: &mut Html, title: &str, text: &str) {
     boxed(html, title, |html| json_text(html, text));
 }
@@ -118,28 +118,28 @@ pub(super) fn json_text(html: &mut Html, text: &str) {
     }
 }
 
-/// Text with its ends of lines.
+/// Text that keeps its line breaks.
 fn lines(html: &mut Html, text: &str) {
     for (at, line) in text.split('\n').enumerate() {
         html.raw(if at > 0 { "\n" } else { "" }).text(line);
     }
 }
 
-/// A sentence about how things are.
+/// A sentence about the state of things.
 pub(super) fn verdict(html: &mut Html, class: &str, inside: impl FnOnce(&mut Html)) {
     html.raw("<div class=\"verdict ").raw(class).raw("\"><div>");
     inside(html);
     html.raw("</div></div>");
 }
 
-/// A title and a sentence in place of a box that has no content yet.
+/// A title and a sentence, shown where a box has no content yet.
 pub(super) fn nothing(html: &mut Html, title: &str, text: &str) {
     verdict(html, "info", |html| {
         html.raw("<p><b>").text(title).raw("</b></p><p>").text(text).raw("</p>");
     });
 }
 
-/// A code for a camera; nothing where the link is too long for one.
+/// A QR code; nothing if the link is too long for one.
 pub(super) fn qr(html: &mut Html, link: &str) {
     let Some(qr) = Qr::of(link) else { return };
     let view_box = qr.view_box();
@@ -154,7 +154,7 @@ pub(super) fn time(at: UnixMillis) -> String {
     text.get(11..19).unwrap_or(&text).to_owned()
 }
 
-/// The same to the millisecond.
+/// The time of day to the millisecond.
 pub(super) fn exact_time(at: UnixMillis) -> String {
     let text = at.to_string();
     text.get(11..23).unwrap_or(&text).to_owned()
@@ -165,12 +165,12 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A text member of JSON; empty: it is missing, or not a text.
+/// A text member of a JSON object; empty if it is missing or not a text.
 pub(super) fn member<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// JSON over several lines of a shell, each not much longer than 60 characters.
+/// Folds JSON over several shell lines of about 60 characters each.
 pub(super) fn folded(json: &str) -> String {
     let (mut folded, mut column) = (String::with_capacity(json.len()), 0_usize);
     let (mut is_in_text, mut is_escaped) = (false, false);
@@ -191,7 +191,7 @@ pub(super) fn folded(json: &str) -> String {
     folded
 }
 
-/// In single quotes of a shell.
+/// Quotes a text for the shell, in single quotes.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

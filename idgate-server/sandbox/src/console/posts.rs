@@ -1,4 +1,4 @@
-//! The buttons of the console. Each leads back to a page that shows its outcome.
+//! The buttons of the console. Each leads back to a page that shows the outcome.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::offers;
 use crate::state::{State, is_session_id};
 use crate::wallet::{Answered, Deed, Holder};
 
-/// How a button is answered.
+/// The response to a button.
 pub(crate) enum Done {
-    /// By the page at this path.
+    /// Redirects to the page at this path.
     See(String),
-    /// By this page. It shows secrets and has no address of its own.
+    /// Sends this page. It shows secrets and has no address of its own.
     Secrets(String),
 }
 
-/// Fields of a form; what is missing is empty.
+/// The fields of a form; a missing one reads as empty.
 pub(crate) struct Form(pub(crate) Vec<(String, String)>);
 
 impl Form {
@@ -32,7 +32,7 @@ impl Form {
     }
 }
 
-/// Carries a button out; `None`: there is no such button.
+/// Carries out a button; `None` if there is no such button.
 pub(crate) async fn post(state: &Arc<State>, path: &str, form: &Form) -> Option<Done> {
     let (section, done) = match path {
         "/keys" => return Some(Done::Secrets(keys::page(state, true))),
@@ -58,10 +58,10 @@ pub(crate) async fn post(state: &Arc<State>, path: &str, form: &Form) -> Option<
 
 fn withdraw(state: &State, offer: &str) -> Result<String, String> {
     let count = state.phones.withdraw(offer)?.ok_or("there is no such offer")?;
-    Ok(format!("{count} of the samples that a phone has of this offer are withdrawn"))
+    Ok(format!("withdrawn: {count} of the samples that a phone received with this offer"))
 }
 
-/// Makes a session of one of the samples; gives the page that shows it.
+/// Creates a session from a sample; returns the path of its page.
 async fn ask(state: &State, form: &Form) -> String {
     match create(state, form).await {
         Ok(id) => format!("/sessions/{id}"),
@@ -99,8 +99,8 @@ async fn create(state: &State, form: &Form) -> Result<String, String> {
     state.create_session(&request).await
 }
 
-/// Answers a session of the gateway, or a link of any gateway on this machine; gives the page that shows
-/// the outcome.
+/// Answers a session of the gateway, or a link of any gateway on this machine. Returns the path of
+/// the page with the outcome.
 async fn answer(state: &State, form: &Form) -> String {
     let named = form.get("session");
     let uri = form.get("uri").trim();
@@ -134,7 +134,7 @@ async fn answer(state: &State, form: &Form) -> String {
     }
 }
 
-/// Lets the wallet answer.
+/// Makes the wallet answer.
 async fn act(state: &State, form: &Form, link: &str) -> Result<(Answered, Answer), String> {
     let deed = Deed::from_name(form.get("do")).ok_or("there is no such action")?;
     let from = form.get("from");
@@ -153,7 +153,8 @@ async fn act(state: &State, form: &Form, link: &str) -> Result<(Answered, Answer
     Ok((answered, answer))
 }
 
-/// Remembers the wallet's answer and the result that the service then reads; the tab that shows the most about it.
+/// Remembers the wallet's answer and the result that the tenant can then read. Returns the tab that
+/// shows the most about it.
 async fn settled(state: &State, id: &str, answered: &Answered, answer: Answer) -> String {
     let code = response_code(&answered.reply.json());
     state.memory.answered(id, answer);
@@ -164,7 +165,7 @@ async fn settled(state: &State, id: &str, answered: &Answered, answer: Answer) -
     format!("/sessions/{id}/{}", tab.path())
 }
 
-/// The code that the wallet's reply sends the browser back with.
+/// The `response_code` with which the wallet's reply sends the browser back.
 fn response_code(reply: &Value) -> Option<String> {
     let url = url::Url::parse(reply.get("redirect_uri")?.as_str()?).ok()?;
     let code = url.query_pairs().find(|(name, _)| name == "response_code")?.1.into_owned();
@@ -175,13 +176,13 @@ async fn send_test(state: &State) -> Result<String, String> {
     let told = state.tenant("POST", "/v1/webhook-endpoint/test", None).await?;
     let text = |member: &str| told.get(member).and_then(Value::as_str).unwrap_or_default();
     match told.get("delivered").and_then(Value::as_bool) {
-        Some(true) => Ok(format!("the endpoint took the test event {}", text("id"))),
-        Some(false) => Err(format!("the endpoint did not take it: {}", text("error_message"))),
+        Some(true) => Ok(format!("the endpoint accepted the test event {}", text("id"))),
+        Some(false) => Err(format!("the endpoint did not accept it: {}", text("error_message"))),
         None => Err(text("message").to_owned()),
     }
 }
 
-/// Sends a notification that was given up once more; gives the page with its button.
+/// Sends a notification again after delivery was given up; returns the page with its button.
 async fn send_again(state: &State, form: &Form) -> String {
     let section = Section::Webhooks.path();
     state.note(section, retry(state, form.get("failure")).await);
@@ -196,7 +197,7 @@ async fn retry(state: &State, failure: &str) -> Result<String, String> {
     let path = format!("/v1/webhooks/failures/{failure}/retry");
     let told = state.tenant("POST", &path, None).await?;
     match told.get("id").and_then(Value::as_str) {
-        Some(id) => Ok(format!("{id} is sent once more")),
+        Some(id) => Ok(format!("{id} will be sent again")),
         None => Err("there is no such notification".into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Offers for phones: one that can be scanned, and what became of all of them.
+//! Offers for phones: the current one with its code, and the state of all.
 
 use idgate_server::http::Html;
 
@@ -36,23 +36,23 @@ pub(super) fn page(state: &State) -> String {
     })
 }
 
-/// The offer that was last made here, while a phone can redeem it.
+/// The offer last made here, as long as a phone can redeem it.
 fn shown(state: &State, lines: &[OfferLine]) -> Option<(Made, OfferLine)> {
     let mut shown = lock(&state.shown_offer);
     let open = |made: &Made| lines.iter().find(|line| line.id == made.id && line.is_open).cloned();
     let found = shown.as_ref().and_then(|made| open(made).map(|line| (made.clone(), line)));
     if found.is_none() {
-        // Its code is of no use any more, and must not stay in memory.
+        // Its code is useless now and must not stay in memory.
         *shown = None;
     }
     found
 }
 
-/// How a phone comes to reach this computer.
+/// Explains how a phone can reach this computer.
 fn unreachable(html: &mut Html) {
     verdict(html, "warn", |html| {
         html.raw("<p><b>A phone cannot reach this computer’s loopback address.</b></p><p>Start the sandbox so ");
-        html.raw("that it can, then scan the code here. A wallet on this computer can take an offer as it is.</p>");
+        html.raw("that it can, then scan the code here. A wallet on this computer can use an offer directly.</p>");
     });
     command(html, "In the same network", "idgate sandbox --lan");
     command(html, "Through a tunnel", "idgate sandbox \\\n  --base-url https://abc.tunnel.example");
@@ -90,14 +90,14 @@ fn form(html: &mut Html) {
         html.raw(if sample.is_mdoc() { ", mdoc" } else { ", SD-JWT VC" }).raw("</span></label>");
     }
     html.raw("<label class=\"pick\"><input type=\"checkbox\" name=\"tx_code\" value=\"true\"><b>With a code to type</b>");
-    html.raw("<span>the wallet asks for it; behind a tunnel every offer has one</span></label></fieldset>");
+    html.raw("<span>The wallet asks for it. Behind a tunnel every offer has one.</span></label></fieldset>");
     html.raw("<p class=\"row\"><button>New offer</button></p></form>");
 }
 
 fn offers(html: &mut Html, lines: &[OfferLine]) {
     if lines.is_empty() {
-        html.raw("<p class=\"soft\">Nothing yet. To see <code>credential_revoked</code> with your own wallet, withdraw ");
-        html.raw("here what it received.</p>");
+        html.raw("<p class=\"soft\">No offers yet. To see <code>credential_revoked</code> with your own wallet, withdraw ");
+        html.raw("here a credential that it received.</p>");
         return;
     }
     html.raw("<div class=\"wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Offers\"><table><thead><tr>");

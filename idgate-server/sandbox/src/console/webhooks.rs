@@ -1,4 +1,5 @@
-//! The receiver of webhooks: notifications that arrived, that wait, and that are held until their host is approved.
+//! The webhook receiver: notifications that arrived, that wait, and that are held until their host
+//! is approved.
 
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ fn test(html: &mut Html, class: &str) {
     html.raw("\">Send a test event</button></form>");
 }
 
-/// A host that waits for a review, or was refused one: nothing is sent to it.
+/// Shows a host that awaits review or was rejected; nothing is sent to it.
 fn of_host(html: &mut Html, host: &HostRecord, waiting: &[Value], folder: &str) {
     let name = &host.host;
     let held = waiting.iter().filter(|one| is_held(one)).count();
@@ -74,7 +75,7 @@ fn of_host(html: &mut Html, host: &HostRecord, waiting: &[Value], folder: &str) 
                 .text(&counted(held, "notification"))
                 .raw(" held.</b> The host <code>")
                 .text(name)
-                .raw("</code> of an endpoint has not been approved."),
+                .raw("</code> of your endpoint has not been approved."),
             _ => html
                 .raw("Notifications to ")
                 .text(name)
@@ -98,7 +99,7 @@ fn queued(html: &mut Html, waiting: &[Value]) {
     if tried > 0 {
         verdict(html, "info", |html| {
             html.raw("<p>").text(&counted(tried, "notification"));
-            html.raw(" will be tried again, because the endpoint did not take it.</p>");
+            html.raw(" will be tried again, because the endpoint did not accept it.</p>");
         });
     }
 }
@@ -115,12 +116,12 @@ fn failed(html: &mut Html, one: &Value) {
     });
 }
 
-/// A notification that arrived, and whether its signature is good.
+/// Shows a notification that arrived, and whether its signature is valid.
 pub(super) fn delivery(html: &mut Html, one: &Delivery) {
     html.raw("<div class=\"box\"><header><span class=\"row\">");
     match &one.wrong {
         None => pill(html, Tone::Good, "signature good"),
-        Some(_) => pill(html, Tone::Bad, "not to be believed"),
+        Some(_) => pill(html, Tone::Bad, "not verified"),
     }
     html.raw("<code>").text(&one.id).raw("</code></span><span class=\"row soft\">attempt ");
     html.text(&one.attempt).raw(" · ").text(&time(one.at)).raw(" UTC ");
@@ -134,17 +135,17 @@ pub(super) fn delivery(html: &mut Html, one: &Delivery) {
     html.raw("</pre></div>");
 }
 
-/// The notifications of the test client that wait to be sent.
+/// The test client's notifications that wait to be sent.
 pub(super) async fn waiting(state: &State) -> Vec<Value> {
     all(state, "/v1/webhooks/pending?limit=100", "pending").await
 }
 
-/// Those that were given up.
+/// The test client's notifications that were given up.
 pub(super) async fn given_up(state: &State) -> Vec<Value> {
     all(state, "/v1/webhooks/failures?limit=100", "failures").await
 }
 
-/// Whether a notification waits for the review of its host.
+/// Whether a notification waits until its host is approved.
 pub(super) fn is_held(one: &Value) -> bool {
     one.get("held") == Some(&Value::Bool(true))
 }

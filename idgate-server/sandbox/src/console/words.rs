@@ -1,13 +1,13 @@
-//! Words for requests: documents, claims and profiles.
+//! Texts for requests: documents, claims and profiles.
 
 use crate::memory::{Asked, AskedCredential, Remembered};
 use idgate_core::Profile;
 use idgate_store::SessionLine;
 
-/// So many claims are in a title.
+/// Number of claims in a title.
 const IN_TITLE: usize = 3;
 
-/// The request of a session in one line.
+/// Describes the request of a session in one line.
 pub(super) fn title(line: &SessionLine, remembered: &Remembered) -> String {
     match &remembered.asked {
         Some(asked) if !asked.credentials.is_empty() => {
@@ -29,7 +29,7 @@ fn title_of(asked: &AskedCredential) -> String {
     }
 }
 
-/// A document by its type.
+/// The name of a document type.
 pub(super) fn document(kind: &str) -> String {
     let name = match kind {
         "org.iso.18013.5.1.mDL" => "Driving licence",
@@ -43,7 +43,7 @@ pub(super) fn document(kind: &str) -> String {
     name.to_owned()
 }
 
-/// A claim by its name.
+/// The name of a claim.
 pub(super) fn claim(name: &str) -> String {
     match name {
         "given_name" => "first name".into(),
@@ -56,7 +56,7 @@ pub(super) fn claim(name: &str) -> String {
     }
 }
 
-/// With a capital at its beginning.
+/// Capitalizes the first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase().to_string());
@@ -70,14 +70,14 @@ pub(super) fn format_name(format: &str) -> &str {
     }
 }
 
-/// The formats of a session, each once.
+/// The formats of a session, without repetition.
 pub(super) fn formats(line: &SessionLine) -> String {
     let mut names: Vec<&str> = line.formats.iter().map(|format| format_name(format)).collect();
     names.dedup();
     names.join(", ")
 }
 
-/// The profile of the request, and its way to the wallet.
+/// The profile of the request, and how it reaches the wallet.
 pub(super) fn speaks(asked: &Asked) -> String {
     let name = match asked.profile {
         Profile::Haip => "HAIP 1.0",
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_and_documents_have_words_and_unknown_ones_their_own_names() {
+    fn known_claims_and_documents_have_names_and_unknown_ones_show_their_identifiers() {
         assert_eq!(claim("age_over_18"), "18 or older");
         assert_eq!(claim("age_over_x"), "age over x");
         assert_eq!(claim("given_name"), "first name");

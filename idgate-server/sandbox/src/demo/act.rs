@@ -1,4 +1,5 @@
-//! What the demo plays: per format an issuer, what the tenant asks for, a wallet and a forger.
+//! The acts of the demo. Each has an issuer of one format, a tenant's request, a wallet and a
+//! forger.
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -15,21 +16,21 @@ use idgate_store::TrustChange;
 pub(super) struct Act {
     pub(super) title: &'static str,
     pub(super) format: &'static str,
-    /// The same as the wallet calls it.
+    /// The format in the wallet's terms.
     pub(super) wallet_format: Format,
     pub(super) issuer_id: &'static str,
     pub(super) trusted_by: &'static str,
     pub(super) claims: &'static [&'static str],
-    /// What the wallet does with the request.
+    /// A description of the wallet's proof.
     pub(super) proves: &'static str,
-    /// What the forger does.
+    /// A description of the forgery.
     pub(super) forgery: &'static str,
     pub(super) wallet: Wallet,
     pub(super) forger: Wallet,
     pub(super) material: Material,
 }
 
-/// What makes the issuer trusted.
+/// The trust anchor of an issuer.
 pub(crate) enum Material {
     /// A public key as JWK.
     Key(Value),
@@ -38,7 +39,7 @@ pub(crate) enum Material {
 }
 
 impl Act {
-    /// An identity as SD-JWT VC.
+    /// The act for an identity as SD-JWT VC.
     pub(super) fn sd_jwt_vc(now: UnixMillis) -> Self {
         let sample = samples::issue_sample(now.0);
         let mut forged = sample.credential.clone();
@@ -64,7 +65,7 @@ impl Act {
         }
     }
 
-    /// A driving licence as mdoc.
+    /// The act for a driving licence as mdoc.
     pub(super) fn mdoc(now: UnixMillis) -> Self {
         let sample = samples::issue_mdl(now.0);
         let mut forged = sample.document.clone();
@@ -87,14 +88,14 @@ impl Act {
         }
     }
 
-    /// What the tenant asks for.
+    /// The credential that the tenant requests.
     pub(super) fn credential(&self) -> Value {
         json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims })
     }
 }
 
 impl Material {
-    /// The change that makes an issuer of identities, or of mdocs, trusted for test-mode sessions.
+    /// The change that makes this issuer trusted for test-mode sessions.
     pub(crate) fn trust(&self) -> Result<TrustChange, String> {
         let mut change = TrustChange { test_only: true, ..TrustChange::default() };
         match self {

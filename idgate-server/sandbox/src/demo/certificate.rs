@@ -1,4 +1,4 @@
-//! The gateway's certificate, which HAIP asks for: from a sample CA, as an access authority makes it.
+//! The access certificate that HAIP requires, issued by a sample CA.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::{ImportRules, VerifierCertificate};
@@ -14,8 +14,8 @@ use idgate_store::OperatorStore;
 const DAYS: u64 = 90;
 const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 
-/// Does what `idgate keys csr`, a CA and `idgate keys certificate` do, where a profile asks for a certificate;
-/// gives the CA's own certificate, which wallets trust.
+/// If a profile requires a certificate, does what `idgate keys csr`, a CA and `idgate keys
+/// certificate` do. Returns the CA's certificate, which wallets must trust.
 pub(crate) fn certify(
     operator: &mut OperatorStore,
     config: &Config,
@@ -43,7 +43,7 @@ fn authority(now: UnixMillis) -> Identity {
     CertificateBuilder::issuer_root(name, &key, now.0).self_sign(&key)
 }
 
-/// For the key in `spki`, and in the name of `host`.
+/// A certificate for the key in `spki` and the name `host`.
 fn leaf(authority: &Identity, spki: Vec<u8>, host: Option<&str>, now: UnixMillis) -> Vec<u8> {
     let subject = Name::new("UT", "idgate demo");
     let mut builder =

@@ -18,7 +18,7 @@ pub(super) struct Desk {
     pub(super) gateway: RunningGateway,
     way: Way,
     pub(super) api_key: String,
-    /// The CA's certificate that wallets trust in verifiers.
+    /// The CA certificate by which wallets trust verifiers.
     pub(super) authority: Option<Vec<u8>>,
 }
 
@@ -41,22 +41,22 @@ impl Desk {
         if created.status.is_success() { Ok(created.json()) } else { Err(created.text()) }
     }
 
-    /// The session, with the code that the browser brought, if any.
+    /// Reads the session; `code` is the `response_code` from the browser, if any.
     pub(super) async fn read(&self, session_id: &str, code: Option<&str>) -> Result<Value, String> {
         let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
         let path = format!("/v1/sessions/{session_id}{query}");
         Ok(self.tenant("GET", &path, None).await?.json())
     }
 
-    /// The gateway's answer to a wallet's.
+    /// Posts a wallet's answer; returns the gateway's reply.
     pub(super) async fn post(&self, answered: &Answered) -> Result<Reply, String> {
         self.wallet(&answered.response_uri, Some(&answered.body)).await
     }
 
-    /// Reads a URI of the gateway as a wallet does, or posts to it.
+    /// Fetches a URI of the gateway as a wallet does, or posts to it.
     pub(super) async fn wallet(&self, uri: &str, body: Option<&Body>) -> Result<Reply, String> {
         if !uri.starts_with(self.gateway.base_url()) {
-            return Err("the request points elsewhere".into());
+            return Err("the request points to another host".into());
         }
         let reply = match body {
             Some(body) => self.way.post(uri, body).await,

@@ -1,18 +1,19 @@
-//! How sample gateways are ended: by Ctrl-C, by a service manager, or by a terminal that closes.
+//! How sample gateways end: Ctrl-C, a service manager's signal, or a closed terminal.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Once it is made the signals end nothing by themselves, so that a folder that goes away does go.
+/// Once this exists, the signals no longer end the process directly, so temporary folders are
+/// removed first.
 pub(crate) struct Ending {
     interrupt: Signal,
     terminate: Signal,
-    /// `None`: whoever began this, as `nohup` does, wants it to outlive its terminal.
+    /// `None` if the process was started to outlive its terminal, for example with `nohup`.
     hang_up: Option<Signal>,
 }
 
 impl Ending {
     /// # Errors
-    /// Signals cannot be listened for.
+    /// The process cannot listen for signals.
     pub(crate) fn new() -> Result<Self, String> {
         let listen =
             |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
@@ -21,7 +22,7 @@ impl Ending {
         Ok(Self { interrupt: listen(interrupt)?, terminate: listen(terminate)?, hang_up })
     }
 
-    /// Waits until one of them comes.
+    /// Waits for one of the signals.
     pub(crate) async fn told(&mut self) {
         let Self { interrupt, terminate, hang_up } = self;
         let hung_up = async {
@@ -38,11 +39,11 @@ impl Ending {
     }
 }
 
-/// Whether this process was begun with the hangup ignored; where there is no such file it was not.
+/// Whether the process was started with SIGHUP ignored; `false` where /proc does not say.
 fn outlives_terminals() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The hangup is the first of the signals.
+    // SIGHUP is signal 1, the lowest bit.
     ignored.is_some_and(|mask| mask & 1 == 1)
 }

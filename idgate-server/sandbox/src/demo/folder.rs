@@ -1,4 +1,4 @@
-//! Where sample gateways keep their data: what a flag names, or a folder that goes away with them.
+//! The data directory of sample gateways: the one that a flag names, or a temporary one.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -7,18 +7,18 @@ use super::plan::Said;
 
 /// A data directory.
 pub(crate) enum Folder {
-    /// What a flag names, and what is left as it is.
+    /// Named by a flag; left in place.
     Named(String),
-    /// One that goes away with whoever made it.
+    /// Temporary; removed when dropped.
     ThrowAway(String),
 }
 
 impl Folder {
-    /// What `said` names, else a new one below the system's temporary folder, which begins with
-    /// `prefix`.
+    /// The folder that `said` names, or else a new one in the system's temporary folder whose name
+    /// begins with `prefix`.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub(crate) fn new(said: Said<'_>, prefix: &str) -> Result<Self, String> {
         if let Some(named) = said.flags.get("data_dir") {
             return Ok(Self::Named(named.clone()));
@@ -32,13 +32,13 @@ impl Folder {
         Ok(Self::ThrowAway(folder.to_string_lossy().into_owned()))
     }
 
-    /// Its path as settings have it.
+    /// Its path, as a setting.
     pub(crate) fn text(&self) -> &str {
         let (Self::Named(path) | Self::ThrowAway(path)) = self;
         path
     }
 
-    /// Whether it goes away.
+    /// Whether it is removed at the end.
     pub(crate) const fn is_thrown_away(&self) -> bool {
         matches!(self, Self::ThrowAway(_))
     }

@@ -1,4 +1,4 @@
-//! How the sample wallet reads and answers a request in each profile.
+//! How the sample wallet reads and answers requests of each profile.
 
 use idgate_core::{DID_DOCUMENT_PATH, Profile};
 use idgate_testkit::openid4vp::{
@@ -11,20 +11,20 @@ use serde_json::{Map, Value};
 use super::desk::Desk;
 use idgate_server::config::{ClientId, RequestMode, ResponseMode};
 
-/// A request as the wallet read it, and the answer that is ready to be posted.
+/// A request as the wallet read it, and the answer ready to be posted.
 pub(super) struct Answered {
-    /// Who asks, as the wallet came to know it.
+    /// The verifier's client identifier, as the wallet established it.
     pub(super) client_id: String,
-    /// What is asked for, and the parameter that says so.
+    /// The query, and the name of its parameter.
     pub(super) query: (&'static str, Value),
-    /// What goes back, before it is encrypted.
+    /// The response parameters before encryption.
     pub(super) parameters: Map<String, Value>,
     pub(super) response_uri: String,
     pub(super) body: Body,
 }
 
 impl Desk {
-    /// What `wallet` answers to the request behind `link`.
+    /// The answer of `wallet` to the request behind `link`.
     pub(super) async fn answer(
         &self,
         wallet: &Wallet,
@@ -42,12 +42,12 @@ impl Desk {
         }
     }
 
-    /// Whether requests are signed and fetched.
+    /// Whether requests of this profile are signed and fetched.
     pub(super) fn is_signed(&self, profile: Profile) -> bool {
         profile == Profile::Haip || self.config.request_mode == RequestMode::Jar
     }
 
-    /// Whether answers are encrypted.
+    /// Whether answers in this profile are encrypted.
     pub(super) fn is_encrypted(&self, profile: Profile) -> bool {
         match (profile, self.config.profiles.response_mode) {
             (Profile::V1_0, ResponseMode::DirectPost) => false,
@@ -56,7 +56,7 @@ impl Desk {
         }
     }
 
-    /// Whether links say that the request may be had by POST.
+    /// Whether links allow POST for the request.
     pub(super) fn announces_post(&self, profile: Profile) -> bool {
         self.config.profiles.announces_post && profile != Profile::Draft
     }
@@ -123,7 +123,7 @@ impl Desk {
         })
     }
 
-    /// The Request Object behind a link, by POST where the link allows it.
+    /// Fetches the Request Object behind a link, by POST if the link allows it.
     async fn fetch(&self, request_uri: &str, post: bool) -> Result<Fetched, String> {
         let form = post.then(|| Link::fetch_form(WALLET_NONCE));
         let reply = self.wallet(request_uri, form.as_ref()).await?;

@@ -1,6 +1,7 @@
-//! `idgate demo`: a gateway with sample issuers, a sample tenant and a sample wallet, thrown away
-//! afterwards unless a data directory is named. Walks one verification per profile and format over HTTP
-//! and prints each step, shows that a forged answer is refused, then keeps serving.
+//! `idgate demo`: a gateway with sample issuers, a sample tenant and a sample wallet. It plays one
+//! verification for each profile and format over HTTP, prints each step, shows that a forged answer
+//! is refused, and then keeps serving. The data is deleted afterwards unless a data directory is
+//! named.
 
 pub(crate) mod act;
 pub(crate) mod certificate;
@@ -28,7 +29,7 @@ use idgate_server::failure::Failure;
 /// The options of `idgate demo`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct DemoOptions {
-    /// Exit after the walk instead of serving on.
+    /// Exit after the walk instead of continuing to serve.
     #[arg(long)]
     pub once: bool,
 }
@@ -58,7 +59,7 @@ fn walk(options: DemoOptions, said: Said<'_>, json: bool) -> Result<(), String> 
     })
 }
 
-/// The walk; then serves on, unless it is to be shown once.
+/// Plays the walk, then keeps serving unless it runs once.
 async fn show(
     plan: Plan,
     clock: Arc<dyn Clock>,
@@ -80,7 +81,7 @@ async fn show(
     std::future::pending().await
 }
 
-/// A line on stdout; whether somebody reads it is not our concern.
+/// Prints a line to stdout; errors are ignored, for example a closed pipe.
 fn say(line: &str) {
     let _unread = writeln!(io::stdout(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! Which gateways the demo starts: what the operator set, and what the demo chooses where nobody did.
+//! Which gateways the demo starts: the operator's settings, and the demo's choices for the rest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use idgate_core::Profile;
 
 use idgate_server::config::{Config, Environment, Settings, environment};
 
-/// What was said on the command line and in a settings file.
+/// The settings from the command line and from a settings file.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// Flags by key.
@@ -16,16 +16,16 @@ pub struct Said<'a> {
     pub file: Option<&'a Path>,
 }
 
-/// No gateway may trust sample issuers in earnest.
+/// Refuses to trust sample issuers outside development.
 ///
 /// # Errors
-/// The settings say that this is not development; `what` is not for that.
+/// The environment is not development; `what` must not run there.
 pub(crate) fn for_development_only(settings: &Settings, what: &str) -> Result<(), String> {
     let environment = settings.get("environment").map(|value| value.text.to_string());
     let in_earnest = [Environment::Staging, Environment::Production];
     match in_earnest.into_iter().find(|one| environment.as_deref() == Some(one.name())) {
         Some(given) => Err(format!(
-            "IDGATE_ENVIRONMENT is {}, and {what} is for development only",
+            "IDGATE_ENVIRONMENT is {}, but {what} is for development only",
             given.name()
         )),
         None => Ok(()),
@@ -34,22 +34,23 @@ pub(crate) fn for_development_only(settings: &Settings, what: &str) -> Result<()
 
 /// The gateways of the demo.
 pub(super) struct Plan {
-    /// Stands where the settings say, and speaks every profile of the walk.
+    /// Uses the addresses of the settings, and all profiles of the walk.
     pub(super) main: Config,
-    /// Beside it for `draft` by value, when nobody chose one mode for all.
+    /// A second gateway for `draft` by value, if the settings do not choose one request mode for
+    /// all.
     pub(super) inline: Option<Config>,
 }
 
 impl Plan {
-    /// With the data directory `folder`.
+    /// The plan for the data directory `folder`.
     ///
     /// # Errors
-    /// A setting is wrong, as `serve` says it.
+    /// A setting is wrong; the text is that of `serve`.
     pub(super) fn new(said: Said<'_>, folder: &str) -> Result<Self, String> {
         let settings = Settings::collect(said.flags, environment(), said.file)?;
         for_development_only(&settings, "the demo")?;
-        // Sample issuers and sample entries stay out of what an environment or a file says of a
-        // gateway in earnest: only a flag leads there.
+        // Sample issuers must not get into a real gateway's data directory, so the environment and
+        // the settings file cannot name the folder; only a flag can.
         let mut own = vec![("data_dir", folder)];
         if !said.flags.contains_key("audit_checkpoint_file") {
             own.push(("audit_checkpoint_file", ""));
@@ -79,10 +80,10 @@ impl Plan {
     }
 }
 
-/// What was said, with `own` over it.
+/// The settings in `said`, overridden by `own`.
 ///
 /// # Errors
-/// A setting is wrong, as `serve` says it.
+/// A setting is wrong; the text is that of `serve`.
 pub(crate) fn config(said: Said<'_>, own: &[(&str, &str)]) -> Result<Config, String> {
     let mut flags = said.flags.clone();
     flags.extend(own.iter().map(|(key, value)| (String::from(*key), String::from(*value))));
@@ -94,6 +95,6 @@ fn without_tls(config: Config) -> Result<Config, String> {
         return Ok(config);
     }
     Err("IDGATE_TLS_CERT: the demo's tenant and wallet speak plain HTTP to its gateway; unset it and \
-         IDGATE_TLS_KEY, and for others put a TLS proxy in front"
+         IDGATE_TLS_KEY; for other clients put a TLS proxy in front"
         .into())
 }

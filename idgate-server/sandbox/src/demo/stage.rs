@@ -1,4 +1,4 @@
-//! What the demo needs before it can begin: sample issuers, a tenant, a certificate, the gateways.
+//! The setup of the demo: sample issuers, a tenant, a certificate, and the gateways.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use idgate_store::{OperatorStore, Store};
 /// The name of the demo's tenant.
 const TENANT: &str = "demo";
 
-/// The gateways, a tenant and the two acts, ready to play.
+/// The gateways, a tenant and the two acts, ready to run.
 pub(super) struct Stage {
     pub(super) main: Desk,
-    /// For `draft` by value, beside a gateway in the other mode.
+    /// A second gateway for `draft` by value.
     pub(super) inline: Option<Desk>,
     pub(super) acts: [Act; 2],
     pub(super) clock: Arc<dyn Clock>,
@@ -62,7 +62,7 @@ impl Stage {
         self.inline.as_ref().filter(|_| profile == Profile::Draft).unwrap_or(&self.main)
     }
 
-    /// Ends it.
+    /// Stops the gateways.
     pub(super) async fn strike(self) {
         let inline = async {
             if let Some(desk) = self.inline {
@@ -73,7 +73,7 @@ impl Stage {
     }
 }
 
-/// The keys of the sample issuers are known to everybody: nobody else's tenants may trust them.
+/// The keys of the sample issuers are public, so other tenants must not come to trust them.
 fn check_owner(operator: &OperatorStore, folder: &Path, acts: &[Act]) -> Result<(), String> {
     let is_ours = |issuer_id: &str| acts.iter().any(|act| act.issuer_id == issuer_id);
     let clients = operator.clients().map_err(explain)?;
@@ -84,8 +84,8 @@ fn check_owner(operator: &OperatorStore, folder: &Path, acts: &[Act]) -> Result<
         return Ok(());
     }
     Err(format!(
-        "{} has clients or issuers of its own, and the demo adds issuers whose keys everybody knows; \
-         choose a new directory for it, or leave --data-dir away",
+        "{} has clients or issuers of its own, and the demo would add issuers whose keys are \
+         public; choose a new directory, or omit --data-dir",
         folder.display()
     ))
 }

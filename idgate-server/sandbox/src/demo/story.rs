@@ -20,22 +20,22 @@ struct Scene<'a> {
     desk: &'a Desk,
     profile: Profile,
     act: &'a Act,
-    /// Whether nothing is told.
+    /// Whether to print nothing.
     quiet: bool,
 }
 
-/// A session that was made.
+/// A session that was created.
 struct Asked {
     session_id: String,
     link: String,
 }
 
 impl Stage {
-    /// Plays one verification and one forgery for each profile and format; tells it as it happens
+    /// Plays one verification and one forgery for each profile and format, and prints the steps
     /// unless `quiet`.
     ///
     /// # Errors
-    /// Something did not end as it should.
+    /// A step did not end as expected.
     pub(super) async fn play(&self, quiet: bool) -> Result<Value, String> {
         let mut walks = Vec::new();
         for &profile in &self.main.config.profiles.enabled {
@@ -53,13 +53,13 @@ impl Stage {
         Ok(json!({ "base_url": self.main.gateway.base_url(), "walks": walks }))
     }
 
-    /// Says how to go on by hand.
+    /// Prints how to continue by hand.
     pub(super) fn invite(&self) {
         let [act, ..] = &self.acts;
         let desk = &self.main;
         let first = desk.config.profiles.enabled.first().copied().unwrap_or(Profile::Draft);
         say(&format!(
-            "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\nand answer its qr_code_url with the sample wallet:\n\n  idgate sandbox wallet 'openid4vp://…'\n",
+            "Still serving. Create a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\nand answer its qr_code_url with the sample wallet:\n\n  idgate sandbox wallet 'openid4vp://…'\n",
             desk.gateway.base_url(),
             desk.api_key,
             desk.session_request(act, first),
@@ -113,7 +113,7 @@ impl Scene<'_> {
         self.desk.answer(wallet, &asked.link, self.profile, format, now_ms).await
     }
 
-    /// Posts the answer, and reads what the business does.
+    /// Posts the answer, and reads the session as the business does.
     async fn settle(&self, asked: &Asked, answered: &Answered) -> Result<Value, String> {
         let reply = self.desk.post(answered).await?;
         let said = format!("{} {}", reply.status.as_u16(), reply.text());
@@ -129,7 +129,7 @@ impl Scene<'_> {
         expect(session, "VERIFIED")
     }
 
-    /// A second session, answered with what the issuer did not sign.
+    /// A second session, answered with a forged credential.
     async fn forge(&self) -> Result<Value, String> {
         let asked = self.ask().await?;
         let answered = self.answer(&self.act.forger, &asked).await?;
@@ -142,7 +142,7 @@ impl Scene<'_> {
         expect(session, "FAILED")
     }
 
-    /// How request and answer travel.
+    /// Describes how the request and the answer travel.
     fn manner(&self) -> String {
         let request = match self.desk.is_signed(self.profile) {
             true => "a signed request",
@@ -179,7 +179,7 @@ impl Scene<'_> {
 }
 
 impl Desk {
-    /// What the tenant sends.
+    /// The body of the tenant's request.
     fn session_request(&self, act: &Act, profile: Profile) -> Value {
         let mut body = Map::from_iter([(String::from("credentials"), json!([act.credential()]))]);
         if self.config.profiles.enabled != [Profile::Draft] {
@@ -192,21 +192,21 @@ impl Desk {
     }
 }
 
-/// The code that the wallet's reply sends the browser back with.
+/// The `response_code` with which the wallet's reply sends the browser back.
 fn response_code(reply: &Value) -> Option<String> {
     let (_, code) = reply.get("redirect_uri")?.as_str()?.split_once("response_code=")?;
     Some(code.to_owned())
 }
 
-/// Status and code of an answer that was not taken.
+/// The status and error code of a refused answer.
 fn refusal(reply: &Reply) -> String {
     format!("{} {}", reply.status.as_u16(), text(&reply.json(), "error"))
 }
 
-/// The session, when it ended so.
+/// The session, if it has the expected status.
 fn expect(session: Value, status: &str) -> Result<Value, String> {
     if text(&session, "status") == status {
         return Ok(session);
     }
-    Err(format!("the session should be {status}, and is: {session}"))
+    Err(format!("expected a session with the status {status}, got: {session}"))
 }

@@ -1,4 +1,4 @@
-//! How the demo puts things, for people.
+//! The demo's texts.
 
 use idgate_core::Profile;
 use qrcode::QrCode;
@@ -7,18 +7,18 @@ use serde_json::{Map, Value};
 
 pub(super) const INTRODUCTION: &str = "\
 A business asks, idgate makes the request, a wallet answers, idgate verifies, the business reads.
-Business, issuers and wallet are samples; all they say goes over HTTP to a gateway that runs here.
+Business, issuers and wallet are samples. They use a gateway that runs here, over HTTP.
 ";
-/// Of a long text, so much is shown.
+/// Characters shown of a long text.
 const SHOWN: usize = 24;
-/// Of a link, so much.
+/// Characters shown of a link.
 const SHOWN_OF_LINK: usize = 72;
-/// Modules of white around a code (ISO/IEC 18004 5.3.8).
+/// White modules around a code (ISO/IEC 18004 5.3.8).
 const QUIET: usize = 4;
-/// What a terminal is wide at least; a module takes one column.
+/// The minimum width of terminals; a module takes one column.
 const COLUMNS: usize = 80;
 
-/// What a part of the walk is called.
+/// The title of a profile's part of the walk.
 pub(super) const fn title(profile: Profile) -> &'static str {
     match profile {
         Profile::V1_0 => "== OpenID4VP 1.0 (profile 1.0) ==",
@@ -27,7 +27,7 @@ pub(super) const fn title(profile: Profile) -> &'static str {
     }
 }
 
-/// Of how a session was verified the most telling.
+/// The most telling detail of how a session was verified.
 pub(super) fn verified_by(session: &Value) -> Value {
     let details = session.pointer("/verification_details/credentials/0").unwrap_or(&Value::Null);
     let told =
@@ -37,7 +37,7 @@ pub(super) fn verified_by(session: &Value) -> Value {
     Value::Object(told.collect())
 }
 
-/// The same with long texts cut.
+/// The value with long texts shortened.
 pub(super) fn abbreviated(value: &Value) -> Value {
     match value {
         Value::String(text) => cut(text, SHOWN).into(),
@@ -50,7 +50,7 @@ pub(super) fn abbreviated(value: &Value) -> Value {
     }
 }
 
-/// The beginning of a link.
+/// The start of a link.
 pub(super) fn short(link: &str) -> String {
     cut(link, SHOWN_OF_LINK)
 }
@@ -64,13 +64,13 @@ fn cut(text: &str, shown: usize) -> String {
     format!("{begin}...({length} characters)")
 }
 
-/// The member of an object that is a text.
+/// A text member of an object.
 pub(super) fn text(object: &Value, member: &str) -> String {
     object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A link as a phone scans it: in black on white where a terminal shows it, whose own colours may be the
-/// other way round. `None`: the code is wider than a terminal mostly is, and would wrap.
+/// A link as a QR code. On a terminal it is drawn black on white explicitly, because the terminal's
+/// own colours may be inverted. `None` if the code is wider than most terminals and would wrap.
 pub(super) fn qr(link: &str, for_terminal: bool) -> Result<Option<String>, String> {
     let code = QrCode::with_error_correction_level(link, qrcode::EcLevel::L);
     let code = code.map_err(|error| format!("the link does not fit a QR code: {error}"))?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut_wherever_they_stand() {
+    fn long_texts_are_cut_at_every_depth() {
         let long = "ü".repeat(25);
         let shown = abbreviated(&json!({ "vp_token": { "pid": [long, "short"] }, "n": 1 }));
         let cut = format!("{}...(25 characters)", "ü".repeat(24));

@@ -1,6 +1,7 @@
-//! Statements of a wallet's provider about the wallet (client attestation) and its keys (key attestation). The
-//! sandbox trusts every provider. It checks form and signature, and no chain, so one with a false signature is refused.
-//! The plain issuer also takes a client attestation that names its key by `kid` alone, and cannot check its signature.
+//! Client attestations (about the wallet) and key attestations (about its keys) from a wallet's
+//! provider. The sandbox trusts every provider: it checks form and signature, but no chain, so a
+//! false signature is refused. The plain issuer also accepts a client attestation that names its
+//! key only by `kid`, and cannot check that signature.
 
 use hyper::HeaderMap;
 use serde_json::Value;
@@ -12,24 +13,25 @@ use crate::limits::{MAX_BATCH, MAX_CLOCK_AHEAD_MS};
 /// The content of a key attestation.
 pub(super) struct AttestedKeys {
     pub(super) keys: Vec<HolderKey>,
-    /// `kid` of each.
+    /// The `kid` of each key.
     kids: Vec<Option<String>>,
     pub(super) nonce: Option<String>,
 }
 
 impl AttestedKeys {
-    /// The key with this `kid`: its own, or its place.
+    /// The key for this `kid`: a key's own, or its index.
     pub(super) fn named(&self, kid: &str) -> Option<&HolderKey> {
         let at = self.kids.iter().position(|own| own.as_deref() == Some(kid));
         self.keys.get(at.or_else(|| kid.parse().ok())?)
     }
 }
 
-/// Verifies the client attestation of a request to the token endpoint, and the proof of possession with it; gives the
-/// `jti` of the latter. `None`: the request brings neither. `must_be_signed`: the provider's signature is demanded.
+/// Verifies the client attestation of a token request and its proof of possession; returns the
+/// proof's `jti`, or `None` if the request has neither. `must_be_signed`: require the provider's
+/// signature.
 ///
 /// # Errors
-/// The rule that they break (draft-ietf-oauth-attestation-based-client-auth 8).
+/// The rule that is broken (draft-ietf-oauth-attestation-based-client-auth 8).
 pub(super) fn verify_client(
     headers: &HeaderMap,
     client_id: Option<&str>,
@@ -37,17 +39,17 @@ pub(super) fn verify_client(
     must_be_signed: bool,
     now_ms: u64,
 ) -> Result<Option<String>, &'static str> {
-    let header = |name| only(headers, name).map_err(|()| "an attestation header came twice");
+    let header = |name| only(headers, name).map_err(|()| "an attestation header is repeated");
     let (attestation, proof) =
         match (header("oauth-client-attestation")?, header("oauth-client-attestation-pop")?) {
             (None, None) => return Ok(None),
             (Some(attestation), Some(proof)) => (attestation, proof),
-            _ => return Err("a client attestation comes with its proof of possession"),
+            _ => return Err("a client attestation and its proof of possession must come together"),
         };
     let attestation = Jwt::read(attestation, &["oauth-client-attestation+jwt"])?;
     match signer(&attestation)? {
         Some(key) => attestation.verify(&key)?,
-        // A provider's key that is known by its `kid` alone is unknown here.
+        // A provider's key that is named only by `kid` is unknown here.
         None if must_be_signed => return Err("the client attestation has neither x5c nor jwk"),
         None => {}
     }
@@ -71,10 +73,10 @@ pub(super) fn verify_client(
     Ok(Some(format!("attestation {} {jti}", key.thumbprint)))
 }
 
-/// Reads and verifies a key attestation (OpenID4VCI D.1). `must_end`: `exp` is demanded.
+/// Reads and verifies a key attestation (OpenID4VCI D.1). `must_end`: require `exp`.
 ///
 /// # Errors
-/// The rule that it breaks.
+/// The rule that is broken.
 pub(super) fn verify_keys(
     text: &str,
     must_end: bool,
@@ -98,7 +100,7 @@ pub(super) fn verify_keys(
     Ok(AttestedKeys { keys: keys?, kids, nonce: jwt.text("nonce").map(String::from) })
 }
 
-/// The provider's key: of its certificate, or the one that it names itself.
+/// The provider's key: that of its certificate, or the one in the header.
 fn signer(jwt: &Jwt<'_>) -> Result<Option<HolderKey>, &'static str> {
     match jwt.certificate_key()? {
         Some(key) => Ok(Some(key)),

@@ -18,7 +18,7 @@ use super::{Inner, Phones, Said};
 use crate::limits::{NONCE_LIFE_MS, PHONE_SAMPLE_DAYS};
 use idgate_testkit::time::DAY_MS;
 
-/// A request of drafts 13 and 14, by its shape.
+/// Whether the request has the form of drafts 13 and 14.
 fn is_of_draft(request: &Map<String, Value>) -> bool {
     let names = ["credential_configuration_id", "credential_identifier"];
     let names_none = !names.iter().any(|name| request.contains_key(*name));
@@ -27,7 +27,7 @@ fn is_of_draft(request: &Map<String, Value>) -> bool {
 
 impl Phones {
     /// # Errors
-    /// As the tables of OpenID4VCI 8.3.1, RFC 6750 and RFC 9449 have it.
+    /// Those of OpenID4VCI 8.3.1, RFC 6750 and RFC 9449.
     pub(super) fn credential(
         &self,
         asked: Asked<'_>,
@@ -43,7 +43,7 @@ impl Phones {
         })?;
         let request = object(body, "invalid_credential_request")?;
         if request.contains_key("credential_response_encryption") {
-            let rule = "this issuer encrypts no answers";
+            let rule = "this issuer does not encrypt responses";
             return Err(Refusal::new("invalid_encryption_parameters", rule));
         }
         let is_draft = is_of_draft(&request);
@@ -54,7 +54,7 @@ impl Phones {
         let denied = |rule| Refusal::new("credential_request_denied", rule);
         let sample = wanted.ok_or_else(|| denied("the offer is for another credential"))?;
         if inner.offers.token(&token, now_ms).is_none_or(|token| token.is_used) {
-            return Err(denied("the offer's one batch was issued"));
+            return Err(denied("the offer's only batch was already issued"));
         }
         let proven = {
             let nonces = inner.nonces(issuer);
@@ -65,7 +65,7 @@ impl Phones {
         };
         for nonce in &proven.nonces {
             let burned = inner.nonces_mut(issuer).burn(nonce, now_ms);
-            burned.map_err(|_| Refusal::unavailable("as many nonces came as can be remembered"))?;
+            burned.map_err(|_| Refusal::unavailable("too many used nonces are remembered"))?;
         }
         let unavailable = |_: String| Refusal::unavailable("the sandbox cannot issue more now");
         let (offer, now_end) = (said.offer.clone(), now_ms.saturating_add(life_ms()));
@@ -95,7 +95,7 @@ impl Phones {
     }
 
     /// # Errors
-    /// As the tables of OpenID4VCI 11.3, RFC 6750 and RFC 9449 have it.
+    /// Those of OpenID4VCI 11.3, RFC 6750 and RFC 9449.
     pub(super) fn notification(
         &self,
         asked: Asked<'_>,
@@ -119,13 +119,13 @@ impl Phones {
             Some("credential_deleted") => {
                 (Progress::Failed, Some("the wallet says that the person deleted the credential"))
             }
-            _ => return Err(Refusal::new(MALFORMED, "event is not one that is known")),
+            _ => return Err(Refusal::new(MALFORMED, "event is unknown")),
         };
         let id = text("notification_id")
             .ok_or_else(|| Refusal::new(MALFORMED, "notification_id is missing"))?;
         let known = inner.offers.token(&token, now_ms).and_then(|token| token.notification.clone());
         if known != Some(digest(id)) {
-            let rule = "notification_id is not the one of this token";
+            let rule = "notification_id does not belong to this token";
             return Err(Refusal::new("invalid_notification_id", rule));
         }
         (said.progress, said.reason) = (Some(progress.0), progress.1);
@@ -133,8 +133,8 @@ impl Phones {
     }
 }
 
-/// The access token of a request, and its sample. The `jti` of a DPoP proof is used up, whatever becomes of the request:
-/// the proof does not cover the body.
+/// The access token of a request, and its sample. The `jti` of a DPoP proof is used up whatever the
+/// outcome, because the proof does not cover the body.
 fn authorize(
     inner: &mut Inner,
     asked: Asked<'_>,
@@ -145,7 +145,7 @@ fn authorize(
     let Asked { issuer, head, .. } = asked;
     let (scheme, text) = access_token(head)?;
     let token = inner.offers.present(text, issuer.attested, now_ms).ok_or_else(|| {
-        Refusal::of_token(scheme, "invalid_token", "the access token is unknown or over")
+        Refusal::of_token(scheme, "invalid_token", "the access token is unknown or expired")
     })?;
     said.is_about(&token.offer, token.sample);
     let (sample, bound_to) = (token.sample, token.bound_to.clone());
@@ -155,18 +155,18 @@ fn authorize(
             let proof = dpop::prove(&head.headers, &url, Some(text), now_ms).map_err(bad_proof)?;
             let proof = proof.ok_or_else(|| bad_proof("the request has no DPoP proof"))?;
             if proof.thumbprint != thumbprint {
-                let rule = "the DPoP proof has another key than the access token";
+                let rule = "the DPoP proof uses another key than the access token";
                 return Err(Refusal::of_token("DPoP", "invalid_token", rule));
             }
             inner.take_once(Some(proof.jti), now_ms, bad_proof)?;
             Ok((text.to_owned(), sample))
         }
         (_, Some(_)) => {
-            let rule = "the access token is bound to a key and came as a bearer token";
+            let rule = "the access token is bound to a key but was sent as a bearer token";
             Err(Refusal::of_token("DPoP", "invalid_token", rule))
         }
         ("DPoP", None) => {
-            let rule = "the access token is a bearer token and came with DPoP";
+            let rule = "the access token is a bearer token but was sent with DPoP";
             Err(Refusal::of_token("Bearer", "invalid_token", rule))
         }
         _ => Ok((text.to_owned(), sample)),
@@ -177,8 +177,8 @@ fn bad_proof(rule: &'static str) -> Refusal {
     Refusal::of_token("DPoP", "invalid_dpop_proof", rule)
 }
 
-/// The configuration that a request asks for: by exactly one of its two ids, or in drafts 13 and 14 by its format and
-/// type.
+/// The requested configuration: named by exactly one of the two ids, or in drafts 13 and 14 by
+/// format and type.
 fn configuration(request: &Map<String, Value>, is_draft: bool) -> Result<&'static str, Refusal> {
     let text = |name: &str| request.get(name).and_then(Value::as_str);
     let malformed = |rule| Refusal::new("invalid_credential_request", rule);
@@ -194,7 +194,9 @@ fn configuration(request: &Map<String, Value>, is_draft: bool) -> Result<&'stati
     };
     let by_id = request.get("credential_configuration_id");
     match (by_id, request.get("credential_identifier")) {
-        (Some(_), Some(_)) => Err(malformed("a request names a configuration or an identifier")),
+        (Some(_), Some(_)) => {
+            Err(malformed("a request must name a configuration or an identifier, not both"))
+        }
         (Some(_), None) => {
             let id = text("credential_configuration_id");
             let id = id.ok_or_else(|| malformed("credential_configuration_id is not a text"))?;
@@ -225,7 +227,7 @@ fn configuration(request: &Map<String, Value>, is_draft: bool) -> Result<&'stati
     }
 }
 
-/// Wallets of drafts 13 and 14 learn a new nonce from the error (draft 14 7.3.2).
+/// Wallets of drafts 13 and 14 get a new nonce in the error (draft 14 7.3.2).
 fn as_of_draft(refusal: Refusal, is_draft: bool, nonce: Option<String>) -> Refusal {
     match (is_draft, refusal.error, nonce) {
         (true, Some("invalid_nonce" | "invalid_proof"), Some(nonce)) => {

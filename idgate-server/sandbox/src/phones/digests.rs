@@ -1,5 +1,5 @@
-//! Secrets that strangers may present, kept as digests: the memory has none of them in clear, and no more are
-//! kept than the bound says.
+//! Secrets that strangers may present, stored as digests: none is in memory in clear, and their
+//! number is bounded.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use idgate_testkit::codec::{HashAlg, base64url};
 /// SHA-256 of a secret.
 pub(super) type Digest = Vec<u8>;
 
-/// The digest under which a secret is kept.
+/// The digest under which a secret is stored.
 pub(super) fn digest(secret: &str) -> Digest {
     HashAlg::Sha256.hash(secret.as_bytes())
 }
@@ -24,7 +24,7 @@ pub(super) fn secret() -> Result<String, String> {
 /// Random bytes.
 ///
 /// # Errors
-/// There are none.
+/// The system has none.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
@@ -35,7 +35,7 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], String> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Full;
 
-/// Values by the digest of their secret, each until its time, and at most so many.
+/// Values by the digest of their secret, each until it expires, up to a maximum number.
 #[derive(Debug)]
 pub(super) struct Bounded<T> {
     most: usize,
@@ -47,10 +47,10 @@ impl<T> Bounded<T> {
         Self { most, kept: BTreeMap::new() }
     }
 
-    /// Keeps a value until the instant `until_ms`.
+    /// Stores a value until `until_ms`.
     ///
     /// # Errors
-    /// There is no room, even without those whose time is over.
+    /// There is no room, even without expired values.
     pub(super) fn keep(
         &mut self,
         key: Digest,
@@ -68,12 +68,12 @@ impl<T> Bounded<T> {
         Ok(())
     }
 
-    /// The value, while its time is not over.
+    /// The value, unless it has expired.
     pub(super) fn get(&self, key: &Digest, now_ms: u64) -> Option<&T> {
         self.kept.get(key).filter(|(until, _)| *until > now_ms).map(|(_, value)| value)
     }
 
-    /// The same for a change.
+    /// The value for a change, unless it has expired.
     pub(super) fn get_mut(&mut self, key: &Digest, now_ms: u64) -> Option<&mut T> {
         self.kept.get_mut(key).filter(|(until, _)| *until > now_ms).map(|(_, value)| value)
     }
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_set_takes_one_more_only_once_another_is_over() {
+    fn a_full_set_accepts_another_only_once_one_has_expired() {
         let mut set = Bounded::new(2);
         assert_eq!(set.keep(digest("a"), 1, 10, 0), Ok(()));
         assert_eq!(set.keep(digest("b"), 2, 20, 0), Ok(()));
         assert_eq!(set.keep(digest("c"), 3, 30, 9), Err(Full));
         assert_eq!(set.get(&digest("a"), 9), Some(&1));
-        assert_eq!(set.get(&digest("a"), 10), None, "its time is over");
+        assert_eq!(set.get(&digest("a"), 10), None, "it has expired");
         assert_eq!(set.keep(digest("c"), 3, 30, 10), Ok(()));
         assert_eq!(set.get(&digest("c"), 10), Some(&3));
     }

@@ -1,4 +1,4 @@
-//! DPoP proofs (RFC 9449): the sender of a request has the key that its token is bound to.
+//! DPoP proofs (RFC 9449): the sender has the key to which its token is bound.
 
 use hyper::HeaderMap;
 use idgate_testkit::codec::HashAlg;
@@ -6,25 +6,25 @@ use idgate_testkit::codec::HashAlg;
 use super::jwt::Jwt;
 use super::requests::only;
 
-/// A proof that holds, but for whether it was seen before.
+/// A valid proof that is not yet checked for replay.
 pub(super) struct Proven {
-    /// The thumbprint of the key.
+    /// The key's thumbprint.
     pub(super) thumbprint: String,
     pub(super) jti: String,
 }
 
-/// The proof of a request; `None`: it brings none. `url`: the public address of the endpoint. `token`: the access token
-/// that the proof has to name.
+/// The DPoP proof of a request; `None` if it has none. `url` is the endpoint's public address;
+/// `token` is the access token that the proof must name.
 ///
 /// # Errors
-/// The rule that it breaks (RFC 9449 4.3).
+/// The rule that is broken (RFC 9449 4.3).
 pub(super) fn prove(
     headers: &HeaderMap,
     url: &str,
     token: Option<&str>,
     now_ms: u64,
 ) -> Result<Option<Proven>, &'static str> {
-    let proof = only(headers, "dpop").map_err(|()| "DPoP came twice")?;
+    let proof = only(headers, "dpop").map_err(|()| "DPoP is repeated")?;
     let Some(proof) = proof else { return Ok(None) };
     let jwt = Jwt::read(proof, &["dpop+jwt"])?;
     let key = jwt.header_key()?.ok_or("the DPoP proof has no jwk")?;

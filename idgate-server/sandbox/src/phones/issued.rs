@@ -1,5 +1,6 @@
-//! The samples that phones hold, by their places in the status lists. They outlive a restart, because the phones keep
-//! them: a file in the sandbox's folder has place, offer and end of each, and nothing of the wallet.
+//! The samples that phones hold, by their index in the status lists. They survive a restart,
+//! because phones keep them: a file in the sandbox's folder has index, offer and expiry of each,
+//! and nothing about the wallet.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,9 @@ const FILE: &str = "issued.json";
 #[serde(deny_unknown_fields)]
 struct Issued {
     idx: u64,
-    /// The offer that it came from.
+    /// The offer by which it was issued.
     offer: String,
-    /// When it is over, in milliseconds.
+    /// When it expires, in milliseconds.
     until_ms: u64,
     withdrawn: bool,
 }
@@ -31,7 +32,7 @@ pub(super) struct IssuedSamples {
 }
 
 impl IssuedSamples {
-    /// Those of the folder.
+    /// The samples stored in the folder.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -48,7 +49,7 @@ impl IssuedSamples {
         Ok(Self { folder: folder.to_owned(), all })
     }
 
-    /// Free places for so many samples of `offer`, each a random one.
+    /// Takes this many free indexes for samples of `offer`, each chosen at random.
     ///
     /// # Errors
     /// There is no room, the system has no random bytes, or the file cannot be written.
@@ -64,7 +65,7 @@ impl IssuedSamples {
         let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
             if all.len() >= MAX_ISSUED {
-                return Err("phones hold as many samples as a sandbox keeps".into());
+                return Err("phones hold as many samples as a sandbox can track".into());
             }
             let idx = loop {
                 let idx = u64::from_be_bytes(random()?) % STATUS_PLACES;
@@ -79,7 +80,7 @@ impl IssuedSamples {
         Ok(taken)
     }
 
-    /// Withdraws all samples of an offer; how many it has.
+    /// Withdraws all samples of an offer; returns how many there are.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -94,13 +95,13 @@ impl IssuedSamples {
         Ok(count)
     }
 
-    /// How many samples of an offer there are, and how many of them are withdrawn.
+    /// The number of samples of an offer, and how many of them are withdrawn.
     pub(super) fn of_offer(&self, offer: &str) -> (usize, usize) {
         let own = || self.all.iter().filter(|one| one.offer == offer);
         (own().count(), own().filter(|one| one.withdrawn).count())
     }
 
-    /// The places of those that are withdrawn.
+    /// The indexes of the withdrawn samples.
     pub(super) fn withdrawn(&self) -> impl Iterator<Item = u64> {
         self.all.iter().filter(|one| one.withdrawn).map(|one| one.idx)
     }
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_free_ones_and_a_withdrawal_outlives_a_restart() {
+    fn indexes_are_unused_and_a_withdrawal_survives_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let mut issued = IssuedSamples::of(folder.path()).unwrap();
         let mut taken = issued.take("one", 10, 100, 0).unwrap();
@@ -131,13 +132,13 @@ mod tests {
         let again = IssuedSamples::of(folder.path()).unwrap();
         assert_eq!(again.withdrawn().count(), 10);
         assert_eq!((again.of_offer("one"), again.of_offer("other")), ((10, 10), (10, 0)));
-        // An expired sample gives its place back.
+        // An expired sample frees its index.
         issued.take("third", 1, 300, 200).unwrap();
         assert_eq!(issued.of_offer("one"), (0, 0));
     }
 
     #[test]
-    fn samples_past_their_number_are_refused_and_take_no_place() {
+    fn samples_beyond_the_maximum_are_refused_and_take_no_index() {
         let folder = tempfile::tempdir().unwrap();
         let mut issued = IssuedSamples::of(folder.path()).unwrap();
         issued.take("first", MAX_ISSUED - 1, 100, 0).unwrap();

@@ -1,5 +1,5 @@
-//! JWTs that wallets send, read and verified with ES256: proofs, DPoP proofs and attestations. Core verifies the
-//! signatures, and reads the keys.
+//! JWTs from wallets (proofs, DPoP proofs, attestations), read and verified with ES256. The core
+//! verifies the signatures and reads the keys.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Alg, PublicKey};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::{MAX_CLOCK_AHEAD_MS, MAX_JWT_AGE_MS, MAX_JWT_BYTES};
 
-/// A JWT in compact form, read and not verified.
+/// A JWT in compact form, not yet verified.
 pub(super) struct Jwt<'a> {
     pub(super) header: Map<String, Value>,
     pub(super) claims: Map<String, Value>,
@@ -18,7 +18,7 @@ pub(super) struct Jwt<'a> {
     signature: Vec<u8>,
 }
 
-/// A public key on P-256 that a wallet sent.
+/// A wallet's public P-256 key.
 #[derive(Clone)]
 pub(super) struct HolderKey {
     key: PublicKey,
@@ -27,10 +27,11 @@ pub(super) struct HolderKey {
 }
 
 impl<'a> Jwt<'a> {
-    /// Reads `text`; the error is the rule that it breaks.
+    /// Reads `text`.
     ///
     /// # Errors
-    /// It is not a JWT of strict JSON with the type `typ` and ES256, or it is too long.
+    /// The rule that is broken: it is not a JWT of strict JSON with a type in `types` and ES256, or
+    /// it is too long.
     pub(super) fn read(text: &'a str, types: &[&str]) -> Result<Self, &'static str> {
         if text.len() > MAX_JWT_BYTES {
             return Err("a JWT is too long");
@@ -41,22 +42,22 @@ impl<'a> Jwt<'a> {
         let signature = from_base64url(signature).ok_or("the signature is not base64url")?;
         let jwt = Self { header, claims, signing_input, signature };
         if !types.contains(&jwt.header_text("typ").unwrap_or_default()) {
-            return Err("typ is not the one that belongs here");
+            return Err("typ is not the expected one");
         }
         if jwt.header_text("alg") != Some("ES256") {
             return Err("alg is not ES256");
         }
         if jwt.header.contains_key("crit") || jwt.header.contains_key("b64") {
-            return Err("the header has an extension that is not understood");
+            return Err("the header has an unsupported extension");
         }
         Ok(jwt)
     }
 
     /// # Errors
-    /// `key` did not sign it.
+    /// It is not signed by `key`.
     pub(super) fn verify(&self, key: &HolderKey) -> Result<(), &'static str> {
         let verified = PROVIDER.verify(&key.key, self.signing_input.as_bytes(), &self.signature);
-        verified.map_err(|_| "the signature is not the one of its key")
+        verified.map_err(|_| "the signature does not verify with its key")
     }
 
     pub(super) fn header_text(&self, name: &str) -> Option<&str> {
@@ -67,7 +68,7 @@ impl<'a> Jwt<'a> {
         self.claims.get(name)?.as_str()
     }
 
-    /// A time in milliseconds; fractions of a second are left out.
+    /// A time in milliseconds; fractions of a second are dropped.
     pub(super) fn time_ms(&self, name: &str) -> Option<u64> {
         let time = self.claims.get(name)?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
@@ -75,7 +76,8 @@ impl<'a> Jwt<'a> {
         Some(seconds.saturating_mul(1000))
     }
 
-    /// Whether `aud` is `expected`: a text, or an array of this one text, which older wallets send.
+    /// Whether `aud` is `expected`, as a text or as an array of only this text, which older wallets
+    /// send.
     pub(super) fn is_for(&self, expected: &str) -> bool {
         match self.claims.get("aud") {
             Some(Value::String(one)) => one == expected,
@@ -97,18 +99,19 @@ impl<'a> Jwt<'a> {
         Ok(())
     }
 
-    /// The key that the header has as `jwk`; `None`: it has none.
+    /// The key in the header's `jwk`; `None` if there is none.
     ///
     /// # Errors
-    /// It is not a public key on P-256.
+    /// It is not a public P-256 key.
     pub(super) fn header_key(&self) -> Result<Option<HolderKey>, &'static str> {
         self.header.get("jwk").map(HolderKey::from_jwk).transpose()
     }
 
-    /// The key of the first certificate in `x5c`; `None`: the header has none.
+    /// The key of the first certificate in `x5c`; `None` if there is none.
     ///
     /// # Errors
-    /// It is not a certificate for a key on P-256, or one of the chain signed itself (HAIP 4.4.1).
+    /// It is not a certificate for a P-256 key, or a certificate of the chain is self-signed (HAIP
+    /// 4.4.1).
     pub(super) fn certificate_key(&self) -> Result<Option<HolderKey>, &'static str> {
         let Some(chain) = self.header.get("x5c") else { return Ok(None) };
         let chain = chain.as_array().ok_or("x5c has no certificate")?;
@@ -116,7 +119,7 @@ impl<'a> Jwt<'a> {
         let chain: Option<Vec<Certificate>> = chain.iter().map(read).collect();
         let chain = chain.ok_or("x5c has an entry that is not a certificate")?;
         if chain.iter().any(|one| one.is_issued_by(one)) {
-            return Err("a certificate in x5c signed itself");
+            return Err("a certificate in x5c is self-signed");
         }
         let leaf = chain.first().ok_or("x5c has no certificate")?;
         HolderKey::from_point(&leaf.point).map(Some)
@@ -125,7 +128,7 @@ impl<'a> Jwt<'a> {
 
 impl HolderKey {
     /// # Errors
-    /// It is not a public key on P-256.
+    /// It is not a public P-256 key.
     pub(super) fn from_jwk(jwk: &Value) -> Result<Self, &'static str> {
         let jwk = Jwk::parse(jwk.to_string().as_bytes()).map_err(|error| error.0)?;
         Self::new(jwk.key)
@@ -155,14 +158,14 @@ impl HolderKey {
         self.key.coordinates()
     }
 
-    /// The members of `cnf.jwk`, and none that the wallet added.
+    /// The members of `cnf.jwk`, without others that the wallet sent.
     pub(super) fn to_jwk(&self) -> Value {
         let (x, y) = self.coordinates();
         serde_json::json!({ "kty": "EC", "crv": "P-256", "x": base64url(x), "y": base64url(y) })
     }
 }
 
-/// A part of a JWT as an object; core's reader refuses a member that is there twice.
+/// A part of a JWT as an object; the core's reader refuses repeated members.
 fn object(part: &str) -> Result<Map<String, Value>, &'static str> {
     let bytes = from_base64url(part).ok_or("a part of a JWT is not base64url")?;
     let mut tape = Tape::default();

@@ -1,5 +1,5 @@
-//! Metadata of the issuers (OpenID4VCI 12.2) with the members that drafts 13 to 15 had
-//! elsewhere, and metadata of the authorization server (RFC 8414).
+//! Metadata of the issuers (OpenID4VCI 12.2), with members that drafts 13 to 15 had elsewhere, and
+//! metadata of the authorization server (RFC 8414).
 
 use idgate_testkit::codec::base64_standard;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::offers::PRE_AUTHORIZED;
 use super::samples::Sample;
 use crate::limits::MAX_BATCH;
 
-/// The logo of the sandbox, of our own drawing.
+/// The sandbox's own logo.
 pub(super) const LOGO: &[u8] = include_bytes!("logo.png");
 const NAME: &str = "idgate sandbox (TEST)";
 const LOGO_TEXT: &str = "The letter T on a shield";
@@ -36,7 +36,7 @@ impl Issuer {
         })
     }
 
-    /// The metadata of its authorization server, which it is itself.
+    /// The metadata of the authorization server, which is the issuer itself.
     pub(super) fn server_metadata(&self) -> Value {
         let id = &self.id;
         json!({
@@ -49,7 +49,7 @@ impl Issuer {
             "client_attestation_signing_alg_values_supported": ["ES256"],
             "client_attestation_pop_signing_alg_values_supported": ["ES256"],
             "dpop_signing_alg_values_supported": ["ES256"],
-            // Multipaz wants these and uses none of them with a pre-authorized code.
+            // Multipaz requires these, but does not use them with a pre-authorized code.
             "authorization_endpoint": format!("{id}/authorize"),
             "pushed_authorization_request_endpoint": format!("{id}/par"),
             "response_types_supported": ["code"],
@@ -76,7 +76,7 @@ impl Issuer {
             "scope": id,
             "proof_types_supported": self.proof_types(),
             "credential_metadata": { "display": display, "claims": claims },
-            // Drafts 13 to 15 have both here.
+            // Drafts 13 to 15 have both members here.
             "display": display,
             "claims": claims,
         });
@@ -105,7 +105,7 @@ impl Issuer {
         if !self.attested {
             return json!({ "jwt": { "proof_signing_alg_values_supported": algs } });
         }
-        // An empty object fails in some wallets; what it names is not enforced.
+        // Some wallets fail on an empty object; these values are not enforced.
         let required = json!({
             "key_storage": ["iso_18045_high", "iso_18045_moderate", "iso_18045_enhanced-basic", "iso_18045_basic"],
             "user_authentication": ["iso_18045_high", "iso_18045_moderate", "iso_18045_enhanced-basic", "iso_18045_basic"],
@@ -117,7 +117,7 @@ impl Issuer {
         json!({ "jwt": one, "attestation": one })
     }
 
-    /// By https where there is it; wallets fetch nothing by http.
+    /// The logo as an https URL if possible, because wallets fetch nothing over http.
     fn logo(&self) -> Value {
         let uri = match self.id.starts_with("https://") {
             true => format!("{}/logo.png", self.id),

@@ -1,5 +1,6 @@
-//! Nonces for proofs. A nonce is its time and random bits under a key of this process, so that a stranger who asks for
-//! many fills no memory; those that were used are kept as digests until their time is over.
+//! Nonces for proofs. A nonce consists of its time and random bits, authenticated with a key of
+//! this process, so that requests for many nonces use no memory. Only used nonces are stored, as
+//! digests, until they expire.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::shell::ct;
@@ -8,7 +9,7 @@ use idgate_testkit::codec::{base64url, from_base64url};
 use super::digests::{Bounded, Full, digest, random};
 use crate::limits::{MAX_CLOCK_AHEAD_MS, MAX_USED_NONCES, NONCE_LIFE_MS};
 
-/// Bytes of time, random bits and code.
+/// Lengths of the time, the random bits and the authentication code.
 const TIME: usize = 8;
 const BODY: usize = 24;
 const MAC: usize = 16;
@@ -26,7 +27,7 @@ impl Nonces {
         Ok(Self { key: random()?, used: Bounded::new(MAX_USED_NONCES) })
     }
 
-    /// A new one.
+    /// A new nonce.
     ///
     /// # Errors
     /// The system has no random bytes.
@@ -35,7 +36,7 @@ impl Nonces {
         Ok(base64url(&[&*body, &self.mac(&body)].concat()))
     }
 
-    /// Whether it is one of ours, in its time, and not used.
+    /// Whether it is this process's, not expired, and not used.
     pub(super) fn is_live(&self, nonce: &str, now_ms: u64) -> bool {
         let Some(bytes) = from_base64url(nonce).filter(|bytes| bytes.len() == BODY + MAC) else {
             return false;
@@ -48,7 +49,7 @@ impl Nonces {
             && self.used.get(&digest(nonce), now_ms).is_none()
     }
 
-    /// It was used.
+    /// Marks a nonce as used.
     ///
     /// # Errors
     /// There is no room.
@@ -71,7 +72,7 @@ mod tests {
     const NOW: u64 = 1_790_000_000_000;
 
     #[test]
-    fn a_nonce_is_live_for_its_time_and_until_it_is_used() {
+    fn a_nonce_is_valid_until_it_expires_or_is_used() {
         let mut nonces = Nonces::new().unwrap();
         let nonce = nonces.make(NOW).unwrap();
         assert!(nonces.is_live(&nonce, NOW) && nonces.is_live(&nonce, NOW + NONCE_LIFE_MS - 1));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn used_nonces_past_their_number_are_refused_until_one_is_over() {
+    fn used_nonces_beyond_the_maximum_are_refused_until_one_expires() {
         let mut nonces = Nonces::new().unwrap();
         for _ in 0..MAX_USED_NONCES {
             let nonce = nonces.make(NOW).unwrap();
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_of_another_process_or_that_was_changed_is_not_live() {
+    fn a_nonce_of_another_process_or_a_changed_one_is_not_valid() {
         let (one, other) = (Nonces::new().unwrap(), Nonces::new().unwrap());
         let nonce = one.make(NOW).unwrap();
         assert!(!other.is_live(&nonce, NOW));

@@ -1,4 +1,5 @@
-//! Offers, and what became of each: the codes and tokens that strangers present for them, kept as digests in memory.
+//! Offers and their state. The codes and tokens that strangers present for them are stored as
+//! digests in memory.
 
 use idgate_core::shell::ct;
 use idgate_testkit::codec::base64url;
@@ -16,26 +17,26 @@ use crate::limits::{
 /// The grant of a pre-authorized code (OpenID4VCI 4.1.1).
 pub(super) const PRE_AUTHORIZED: &str = "urn:ietf:params:oauth:grant-type:pre-authorized_code";
 
-/// How far an offer is.
+/// The progress of an offer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Progress {
     /// It waits for a phone.
     Offered,
-    /// Since it was made a wallet read the issuer's metadata.
+    /// A wallet has read the issuer's metadata since the offer was made.
     MetadataFetched,
     /// A wallet has an access token for it.
     Token,
     /// A wallet has its samples.
     Issued,
-    /// The wallet says that it stored them.
+    /// The wallet reported that it stored them.
     Stored,
-    /// A request for it was refused before a wallet had its samples, or the wallet gave them up.
+    /// A request was refused before a wallet had its samples, or the wallet gave them up.
     Failed,
 }
 
 impl Progress {
-    /// Its name in words.
+    /// Its name, as shown.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Offered => "offered",
@@ -53,15 +54,16 @@ impl Progress {
 pub(crate) struct Wish {
     pub(crate) sample: Sample,
     pub(crate) by_reference: bool,
-    /// Whether the person types a code.
+    /// Whether the person must type a code.
     pub(crate) tx_code: bool,
-    /// Of the issuer that demands attestations.
+    /// Whether it is from the issuer that requires attestations.
     pub(crate) attested: bool,
-    /// With the scheme of HAIP.
+    /// Whether the link has HAIP's scheme.
     pub(crate) haip: bool,
 }
 
-/// A new offer with its secrets, which are shown once. It has no `Debug`: they belong into no log.
+/// A new offer with its secrets, which are shown once. It has no `Debug`, so that they do not get
+/// into logs.
 #[derive(Clone)]
 pub(crate) struct Made {
     pub(crate) id: String,
@@ -72,7 +74,7 @@ pub(crate) struct Made {
     pub(crate) configuration: &'static str,
 }
 
-/// An offer that was made.
+/// An existing offer.
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) id: String,
@@ -87,10 +89,10 @@ pub(super) struct Offer {
     tx_code: Option<Digest>,
     wrong_tx_codes: u8,
     requests: u32,
-    /// Its code was used, or burned.
+    /// Its code was used, or voided by wrong guesses.
     is_closed: bool,
     reference: Option<Digest>,
-    /// The object behind its reference, without the code.
+    /// The offer object for its reference, without the code.
     document: Value,
 }
 
@@ -101,9 +103,9 @@ pub(super) struct Token {
     pub(super) offer: String,
     pub(super) attested: bool,
     pub(super) sample: Sample,
-    /// The thumbprint of the key that it is bound to; `None`: a bearer token.
+    /// The thumbprint of the key to which it is bound; `None` for a bearer token.
     pub(super) bound_to: Option<String>,
-    /// Whether its one batch was issued.
+    /// Whether its only batch was issued.
     pub(super) is_used: bool,
     /// The notification id of the batch.
     pub(super) notification: Option<Digest>,
@@ -123,14 +125,14 @@ impl Offers {
         Self { all: Vec::new(), tokens: Bounded::new(MAX_TOKENS), made: 0 }
     }
 
-    /// Makes an offer of the issuer whose identifier is `issuer`.
+    /// Creates an offer of the issuer with the identifier `issuer`.
     ///
     /// # Errors
-    /// There are as many open offers as there may be, or the system has no random bytes.
+    /// The maximum of open offers is reached, or the system has no random bytes.
     pub(super) fn make(&mut self, wish: Wish, issuer: &str, now_ms: u64) -> Result<Made, String> {
         if self.all.iter().filter(|offer| offer.is_open(now_ms)).count() >= MAX_OPEN_OFFERS {
             return Err(format!(
-                "{MAX_OPEN_OFFERS} offers are open, and a sandbox has no more; wait until one is used or over"
+                "{MAX_OPEN_OFFERS} offers are open, the maximum of a sandbox; wait until one is used or expires"
             ));
         }
         while self.all.len() >= MAX_SHOWN_OFFERS {
@@ -155,7 +157,8 @@ impl Offers {
         });
         let document = with_code(&without_code, &code);
         self.made = self.made.saturating_add(1);
-        // Its number would say how many there were, and ids of a former start are in the file of issued samples.
+        // Random, because a counter alone would reveal how many there were, and the file of issued
+        // samples has ids of former runs.
         let id = format!("offer_{}_{}", self.made, hex(&random::<4>()?));
         let uri = reference.as_ref().map(|reference| format!("{issuer}/offers/{reference}"));
         let (name, value) = match &uri {
@@ -164,7 +167,7 @@ impl Offers {
         };
         let scheme = if wish.haip { "haip-vci" } else { "openid-credential-offer" };
         let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
-        // A blank is %20 for wallets that decode no forms.
+        // A space is written as %20, for wallets that do not decode forms.
         let link = format!("{scheme}://credential_offer?{name}={}", value.replace('+', "%20"));
         let with_tx_code = |tx_code: &String| digest(&format!("{code} {tx_code}"));
         self.all.push(Offer {
@@ -201,7 +204,7 @@ impl Offers {
         self.all.iter_mut().find(|offer| offer.id == id)
     }
 
-    /// The object behind a reference, while the offer is open.
+    /// The offer object for a reference, while the offer is open.
     pub(super) fn behind(&mut self, reference: &str, attested: bool, now_ms: u64) -> Option<Value> {
         let kept = Some(digest(reference));
         let found = self.all.iter_mut().find(|offer| {
@@ -212,7 +215,8 @@ impl Offers {
         is_served.then(|| with_code(&found.document, &code_behind(reference)))
     }
 
-    /// A wallet read the metadata of the issuer, which is its first step. Gives whether an offer changed.
+    /// Records that a wallet read the issuer's metadata, which is its first step. Returns whether
+    /// an offer changed.
     pub(super) fn metadata_was_read(&mut self, attested: bool, now_ms: u64) -> bool {
         let mut changed = false;
         let waits = |offer: &&mut Offer| {
@@ -227,10 +231,10 @@ impl Offers {
         changed
     }
 
-    /// The open offer of a code.
+    /// The open offer for a code.
     ///
     /// # Errors
-    /// There is none: unknown, used, burned, over, or of the other issuer.
+    /// There is none: the code is unknown, used, void, expired, or of the other issuer.
     pub(super) fn of_code(
         &mut self,
         code: &str,
@@ -242,18 +246,19 @@ impl Offers {
         let offer = found
             .filter(|offer| offer.attested == attested && offer.is_open(now_ms))
             .ok_or_else(|| {
-                Refusal::new("invalid_grant", "the pre-authorized code is unknown, used or over")
+                Refusal::new("invalid_grant", "the pre-authorized code is unknown, used or expired")
             })?;
         offer.requests = offer.requests.saturating_add(1);
         if offer.requests > MAX_REQUESTS_OF_OFFER {
             offer.is_closed = true;
-            let rule = "the pre-authorized code came too often and is burned";
+            let rule = "the pre-authorized code was sent too often and is void";
             return Err(Refusal::new("invalid_grant", rule));
         }
         Ok(offer)
     }
 
-    /// The id and the sample of the open offer of a code. The request does not count as one for the offer.
+    /// The id and the sample of the open offer for a code. This does not count as a request for the
+    /// offer.
     pub(super) fn named_by(
         &self,
         code: &str,
@@ -266,7 +271,7 @@ impl Offers {
         is_named.then_some((&*offer.id, offer.sample))
     }
 
-    /// Closes the offer and keeps a token for it; gives the token.
+    /// Closes the offer and stores a token for it; returns the token.
     ///
     /// # Errors
     /// There is no room, or the system has no random bytes; the offer stays open.
@@ -278,7 +283,7 @@ impl Offers {
     ) -> Result<String, Refusal> {
         let token = secret().map_err(|_| Refusal::unavailable("the system has no random bytes"))?;
         let Some(found) = self.all.iter_mut().find(|one| one.id == offer) else {
-            return Err(Refusal::new("invalid_grant", "the offer is gone"));
+            return Err(Refusal::new("invalid_grant", "the offer no longer exists"));
         };
         let kept = Token {
             offer: found.id.clone(),
@@ -297,7 +302,7 @@ impl Offers {
         Ok(token)
     }
 
-    /// The token, while it is good at the issuer, for one of a bounded number of requests.
+    /// The token, if it is valid at the issuer and within its number of requests.
     pub(super) fn present(&mut self, token: &str, attested: bool, now_ms: u64) -> Option<&Token> {
         let key = digest(token);
         let found = self.tokens.get_mut(&key, now_ms).filter(|token| token.attested == attested)?;
@@ -308,7 +313,7 @@ impl Offers {
         self.tokens.get(&key, now_ms)
     }
 
-    /// The same token, for a change.
+    /// The token, for a change.
     pub(super) fn token(&mut self, token: &str, now_ms: u64) -> Option<&mut Token> {
         self.tokens.get_mut(&digest(token), now_ms)
     }
@@ -320,15 +325,15 @@ impl Offer {
         !self.is_closed && now_ms < self.expires_at
     }
 
-    /// Compares the code that the person typed; the fifth wrong one burns the offer.
+    /// Compares the code that the person typed; the fifth wrong one voids the offer.
     ///
     /// # Errors
-    /// It is missing, not asked for, or wrong.
+    /// The code is missing, not expected, or wrong.
     pub(super) fn check_tx_code(&mut self, code: &str, given: Option<&str>) -> Result<(), Refusal> {
         match (&self.tx_code, given) {
             (None, None) => Ok(()),
             (None, Some(_)) => {
-                Err(Refusal::new("invalid_request", "tx_code was sent and is not asked for"))
+                Err(Refusal::new("invalid_request", "tx_code was sent but is not expected"))
             }
             (Some(_), None) => Err(Refusal::new("invalid_request", "tx_code is missing")),
             (Some(expected), Some(given)) => {
@@ -340,20 +345,21 @@ impl Offer {
                     return Err(Refusal::new("invalid_grant", "tx_code is wrong"));
                 }
                 self.is_closed = true;
-                let rule = "tx_code is wrong for the fifth time and the offer is burned";
+                let rule = "tx_code is wrong for the fifth time and the offer is void";
                 Err(Refusal::new("invalid_grant", rule))
             }
         }
     }
 
-    /// Says where it is; whether that is new.
+    /// Sets the progress; returns whether it is new.
     pub(super) fn is_at(&mut self, progress: Progress, rule: Option<&'static str>) -> bool {
         let changed = self.progress != progress || self.rule != rule;
         (self.progress, self.rule) = (progress, rule);
         changed
     }
 
-    /// A request for it was refused; whether it is somewhere else by that. A wallet that has its samples keeps them.
+    /// Records that a request for it was refused; returns whether this changed its progress. If a
+    /// wallet has the samples already, it keeps them.
     pub(super) fn is_refused(&mut self, rule: &'static str) -> bool {
         if matches!(self.progress, Progress::Issued | Progress::Stored) {
             self.rule = Some(rule);
@@ -363,7 +369,8 @@ impl Offer {
     }
 }
 
-/// The code of an offer by reference: made from the reference, so that memory has neither of them.
+/// The code of an offer by reference. It is derived from the reference, so that memory contains
+/// neither.
 fn code_behind(reference: &str) -> String {
     base64url(&digest(&format!("code of {reference}")))
 }
@@ -378,7 +385,7 @@ fn with_code(document: &Value, code: &str) -> Value {
 }
 
 fn six_digits() -> Result<String, String> {
-    // Of 64 random bits, so that no code is likelier than another by more than one in 10^13.
+    // From 64 random bits, so that the probabilities of codes differ by less than one in 10^13.
     Ok(format!("{:06}", u64::from_be_bytes(random()?) % 1_000_000))
 }
 

@@ -1,4 +1,4 @@
-//! The keys that a credential request proves to have, each once (OpenID4VCI F, 8.2).
+//! The keys that a credential request proves, each once (OpenID4VCI F, 8.2).
 
 use serde_json::{Map, Value};
 
@@ -14,19 +14,19 @@ const TYP: &str = "openid4vci-proof+jwt";
 pub(super) struct Expected<'e> {
     /// The identifier of the issuer.
     pub(super) issuer: &'e str,
-    /// Whether keys need an attestation.
+    /// Whether keys require an attestation.
     pub(super) attested: bool,
     pub(super) nonces: &'e Nonces,
     pub(super) now_ms: u64,
 }
 
-/// Keys that were proven, and the nonces that are used up by that.
+/// Proven keys, and the nonces that their proofs used up.
 pub(super) struct ProvenKeys {
     pub(super) keys: Vec<HolderKey>,
     pub(super) nonces: Vec<String>,
 }
 
-/// A proof that is refused.
+/// Why a proof is refused.
 enum Broken {
     Proof(&'static str),
     Nonce(&'static str),
@@ -47,7 +47,7 @@ impl From<Broken> for Refusal {
     }
 }
 
-/// The type of proof that a request brings, for the log; `None`: none that is known.
+/// The type of a request's proof, for the log; `None` if it is unknown.
 pub(super) fn kind_of(request: &Map<String, Value>) -> Option<&'static str> {
     let proofs = request.get("proofs").and_then(Value::as_object);
     let of_draft = request.get("proof").and_then(|proof| proof.get("proof_type"));
@@ -57,10 +57,10 @@ pub(super) fn kind_of(request: &Map<String, Value>) -> Option<&'static str> {
     })
 }
 
-/// Verifies what `proofs`, or `proof` of drafts 13 and 14, brings.
+/// Verifies `proofs`, or `proof` of drafts 13 and 14.
 ///
 /// # Errors
-/// A proof is missing, breaks a rule, or has a nonce that is not live.
+/// A proof is missing, breaks a rule, or has a nonce that is not valid.
 pub(super) fn verify(
     request: &Map<String, Value>,
     expected: &Expected<'_>,
@@ -98,7 +98,7 @@ pub(super) fn verify(
         "attestation" if expected.attested => {
             return Err(refused("there must be exactly one attestation"));
         }
-        _ => return Err(refused("this issuer does not take that type of proof")),
+        _ => return Err(refused("this issuer does not support that type of proof")),
     }
     let mut proven = ProvenKeys { keys: Vec::new(), nonces: Vec::new() };
     for text in texts {
@@ -124,7 +124,7 @@ pub(super) fn verify(
     Ok(proven)
 }
 
-/// The keys behind a proof of type `jwt`, its own or all those of its attestation, and the nonces of both.
+/// The keys of a `jwt` proof (its own, or all those of its attestation), and the nonces of both.
 fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, Vec<String>), Broken> {
     let jwt = Jwt::read(text, &[TYP])?;
     let attested = match jwt.header.get("key_attestation") {
@@ -141,11 +141,11 @@ fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, Vec<St
         (false, true, false, Some(attested)) => {
             attested.named(jwt.header_text("kid").unwrap_or_default()).cloned()
         }
-        // Newer wallets name none of the attested keys and sign with the first.
+        // Newer wallets name none of the attested keys, and sign with the first.
         (false, false, false, Some(attested)) => attested.keys.first().cloned(),
         _ => return Err("the header must have jwk, and neither kid nor x5c".into()),
     };
-    let key = key.ok_or("the header has no key that is known")?;
+    let key = key.ok_or("the header names no known key")?;
     jwt.verify(&key)?;
     if !jwt.is_for(expected.issuer) {
         return Err("aud is not the identifier of this issuer".into());
@@ -168,7 +168,7 @@ fn by_jwt(text: &str, expected: &Expected<'_>) -> Result<(Vec<HolderKey>, Vec<St
     Ok((keys, nonces))
 }
 
-/// The keys of a proof of type `attestation`.
+/// The keys of an `attestation` proof.
 fn by_attestation(
     text: &str,
     expected: &Expected<'_>,
@@ -182,6 +182,6 @@ fn by_attestation(
 fn live(nonce: &str, expected: &Expected<'_>) -> Result<String, Broken> {
     match expected.nonces.is_live(nonce, expected.now_ms) {
         true => Ok(nonce.to_owned()),
-        false => Err(Broken::Nonce("nonce is unknown, used or over")),
+        false => Err(Broken::Nonce("nonce is unknown, used or expired")),
     }
 }

@@ -1,4 +1,4 @@
-//! Answers to wallets: JSON with `no-store`, and the errors of OpenID4VCI, OAuth and DPoP.
+//! Responses to wallets: JSON with `no-store`, and the errors of OpenID4VCI, OAuth and DPoP.
 
 use bytes::Bytes;
 use hyper::header::{
@@ -7,13 +7,14 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-/// A request that was refused.
+/// A refused request.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    /// The code of the tables; `None`: the request brought no proof that it may ask (RFC 6750 3.1).
+    /// The error code; `None` if the request carried no credentials at all (RFC 6750 3.1).
     pub(super) error: Option<&'static str>,
-    /// The rule, for the log and `error_description`: ASCII without quotes and backslashes (RFC 6749 5.2).
+    /// The broken rule, for the log and `error_description`: ASCII without quotes and backslashes
+    /// (RFC 6749 5.2).
     pub(super) rule: &'static str,
     headers: Vec<(HeaderName, HeaderValue)>,
     more: Map<String, Value>,
@@ -36,14 +37,14 @@ impl Refusal {
         self
     }
 
-    /// 401 without an error, to a request without a token.
+    /// 401 without an error code, for a request without a token.
     pub(super) fn no_token() -> Self {
         let refusal = Self { error: None, ..Self::new("", "the request has no access token") };
         let refusal = refusal.with_status(StatusCode::UNAUTHORIZED);
         refusal.challenge("Bearer").challenge("DPoP algs=\"ES256\"")
     }
 
-    /// 401 to a token that cannot be used; `scheme`: `Bearer` or `DPoP`.
+    /// 401 for an unusable token; `scheme` is `Bearer` or `DPoP`.
     pub(super) fn of_token(scheme: &'static str, error: &'static str, rule: &'static str) -> Self {
         let challenge = match (scheme, error) {
             ("DPoP", "invalid_dpop_proof") => "DPoP error=\"invalid_dpop_proof\", algs=\"ES256\"",
@@ -53,7 +54,7 @@ impl Refusal {
         Self::new(error, rule).with_status(StatusCode::UNAUTHORIZED).challenge(challenge)
     }
 
-    /// 503: a set is full, or the system has no random bytes.
+    /// 503: a table is full, or the system has no random bytes.
     pub(super) fn unavailable(rule: &'static str) -> Self {
         let mut refusal = Self::new("temporarily_unavailable", rule);
         refusal.status = StatusCode::SERVICE_UNAVAILABLE;
@@ -72,7 +73,7 @@ impl Refusal {
 
     /// 405
     pub(super) fn method(allow: &'static str) -> Self {
-        let mut refusal = Self::new("invalid_request", "this path does not have that method");
+        let mut refusal = Self::new("invalid_request", "this path does not support that method");
         refusal.status = StatusCode::METHOD_NOT_ALLOWED;
         refusal.headers.push((ALLOW, HeaderValue::from_static(allow)));
         refusal
@@ -83,7 +84,7 @@ impl Refusal {
         Self::new("not_found", rule).with_status(StatusCode::NOT_FOUND)
     }
 
-    /// With another member of the body.
+    /// Adds another member to the body.
     pub(super) fn with(mut self, member: &str, value: Value) -> Self {
         self.more.insert(member.to_owned(), value);
         self
@@ -116,7 +117,7 @@ pub(super) fn no_store(status: StatusCode, body: &Value) -> Response<Bytes> {
     response
 }
 
-/// 200 with a body of that type.
+/// 200 with a body of this media type.
 pub(super) fn of_type(media_type: &'static str, body: impl Into<Bytes>) -> Response<Bytes> {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));

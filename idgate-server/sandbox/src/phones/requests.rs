@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use super::refusal::Refusal;
 
-/// The fields of a form. None is there twice (RFC 6749 3.2).
+/// The fields of a form; none may be repeated (RFC 6749 3.2).
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
     /// # Errors
-    /// The media type is another, or a field came twice.
+    /// The media type is wrong, or a field is repeated.
     pub(super) fn read(head: &Parts, body: &[u8]) -> Result<Self, Refusal> {
         if media_type(&head.headers) != "application/x-www-form-urlencoded" {
             let rule = "the body must be application/x-www-form-urlencoded";
@@ -25,32 +25,32 @@ impl Form {
         let count = names.len();
         names.dedup();
         if names.len() != count {
-            return Err(Refusal::new("invalid_request", "a parameter came twice"));
+            return Err(Refusal::new("invalid_request", "a parameter is repeated"));
         }
         Ok(Self(fields))
     }
 
-    /// One without a value counts as left out (RFC 6749 3.1).
+    /// A field without a value counts as absent (RFC 6749 3.1).
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let field = self.0.iter().find(|(own, value)| own == name && !value.is_empty());
         field.map(|(_, value)| value.as_str())
     }
 }
 
-/// A body that is one JSON object.
+/// Reads a body that is one JSON object.
 ///
 /// # Errors
-/// `error`: it is something else, or has a member twice.
+/// With the code `error`: it is something else, or has a repeated member.
 pub(super) fn object(body: &[u8], error: &'static str) -> Result<Map<String, Value>, Refusal> {
     let malformed = || Refusal::new(error, "the body is not a JSON object");
     Tape::default().parse(body).map_err(|_| malformed())?;
     serde_json::from_slice(body).map_err(|_| malformed())
 }
 
-/// The one header of that name; `None`: there is none.
+/// The single header with this name; `None` if there is none.
 ///
 /// # Errors
-/// There are several, or it is not text.
+/// It is repeated, or not text.
 pub(super) fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, ()> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -60,14 +60,14 @@ pub(super) fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h 
     }
 }
 
-/// The access token and its scheme, in the spelling of the tables.
+/// The access token and its scheme, in canonical spelling.
 ///
 /// # Errors
 /// There is none, or it is in the query.
 pub(super) fn access_token(head: &Parts) -> Result<(&'static str, &str), Refusal> {
     let query = head.uri.query().unwrap_or_default();
     if form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "access_token") {
-        let rule = "an access token in the query is not taken";
+        let rule = "an access token in the query is not accepted";
         return Err(Refusal::new("invalid_request", rule));
     }
     let Ok(Some(value)) = only(&head.headers, AUTHORIZATION.as_str()) else {

@@ -1,5 +1,5 @@
-//! The paths of the issuers: well-known documents at the root of the origin, in both of their places, and everything
-//! else below the issuer's own path.
+//! The paths of the issuers: well-known documents at the root of the origin, in both possible
+//! places, and everything else below the issuer's path.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,11 +17,11 @@ use crate::limits::MAX_PHONE_BODY_BYTES;
 const ISSUER_METADATA: &str = ".well-known/openid-credential-issuer";
 const SERVER_METADATA: &str = ".well-known/oauth-authorization-server";
 
-/// The routes as the gateway takes them. They answer once the gateway knows its own address.
+/// The routes added to the gateway. They answer once the gateway's own address is known.
 #[derive(Clone, Default)]
 pub(crate) struct PhoneRoutes(Arc<OnceLock<Arc<Phones>>>);
 
-/// A place of an issuer.
+/// A path of an issuer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place<'p> {
     IssuerMetadata,
@@ -39,9 +39,9 @@ enum Place<'p> {
 }
 
 impl PhoneRoutes {
-    /// From here on `phones` answers.
+    /// Starts answering with `phones`.
     pub(crate) fn open(&self, phones: Arc<Phones>) {
-        // The gateway starts once.
+        // The gateway starts only once.
         let _once = self.0.set(phones);
     }
 }
@@ -72,7 +72,7 @@ impl AddedRoutes for PhoneRoutes {
 pub(super) struct Asked<'r> {
     pub(super) issuer: &'r Issuer,
     pub(super) head: &'r Parts,
-    /// `None`: it is too long.
+    /// `None` if it is too long.
     pub(super) body: Option<&'r Bytes>,
 }
 
@@ -111,7 +111,7 @@ impl Phones {
             Place::Offer(reference) => {
                 let found = self.inner().offers.behind(reference, issuer.attested, now_ms);
                 let found = found.ok_or_else(|| {
-                    Refusal::not_found("there is no such offer, or it is used or over")
+                    Refusal::not_found("there is no such offer, or it was used or has expired")
                 })?;
                 Ok(no_store(StatusCode::OK, &found))
             }
@@ -129,11 +129,11 @@ impl Phones {
             Place::Notification => self.notification(asked, said),
             Place::Authorize => Err(Refusal::new(
                 "unsupported_response_type",
-                "this issuer takes pre-authorized codes alone",
+                "this issuer accepts only pre-authorized codes",
             )),
             Place::Par => Err(Refusal::new(
                 "unauthorized_client",
-                "this issuer takes pre-authorized codes alone",
+                "this issuer accepts only pre-authorized codes",
             )),
             Place::Logo => Ok(of_type("image/png", LOGO)),
             Place::Published(what) => {
@@ -145,8 +145,8 @@ impl Phones {
         }
     }
 
-    /// Keeps how far the offer is, and logs it: endpoint, configuration, type of proof and rule, and nothing of the
-    /// wallet.
+    /// Stores the progress of the offer, and logs the request: endpoint, configuration, type of
+    /// proof and rule, and nothing about the wallet.
     fn say(&self, place: Place<'_>, issuer: &Issuer, said: &Said, refusal: Option<&Refusal>) {
         let mut progress = None;
         // A request without a code or token changes no offer.
@@ -160,7 +160,7 @@ impl Phones {
         }
         let endpoint = place.template(issuer.attested);
         let (configuration, proof_type) = (said.configuration, said.proof_type);
-        // One that came too often says nothing that the limit does not say.
+        // A rate-limited request is not a failure of the offer.
         let refusal = refusal.filter(|one| one.status != StatusCode::TOO_MANY_REQUESTS);
         if let Some(refusal) = refusal {
             let error = refusal.error.unwrap_or("no token");
@@ -220,7 +220,7 @@ impl Place<'_> {
     }
 }
 
-/// The place at `path`, and whether it is of the issuer that demands attestations.
+/// The endpoint at `path`, and whether it is the issuer that requires attestations.
 fn find(path: &str) -> Option<(Place<'_>, bool)> {
     let path = path.strip_prefix('/')?;
     let issuer = |name: &str| match name {
@@ -239,7 +239,7 @@ fn find(path: &str) -> Option<(Place<'_>, bool)> {
     let (name, rest) = path.split_once('/')?;
     let attested = issuer(name)?;
     let place = match rest {
-        // Appended, as drafts had it.
+        // Appended, as in drafts.
         ISSUER_METADATA => Place::IssuerMetadata,
         SERVER_METADATA => Place::ServerMetadata,
         "token" => Place::Token,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_there() {
+    fn other_paths_are_unknown() {
         for path in [
             "/",
             "/vci",

@@ -1,5 +1,5 @@
-//! The samples that a phone can receive: their names, types and elements. The person is always the same one, and
-//! no state has the country codes.
+//! The samples for phones: their names, types and elements. The person is always the same, and the
+//! country codes belong to no state.
 
 use idgate_core::shell::AGE_DOC_TYPE;
 use idgate_testkit::claim::Claim;
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use crate::issuers::{PID, ages};
 
-/// The type of the membership card. It is not a URL, because some wallets fetch what is behind one.
+/// The type of the membership card. It is not a URL, because some wallets fetch type URLs.
 pub(crate) const MEMBERSHIP: &str = "urn:idgate:sandbox:membership:1";
 
-/// A credential that a phone can receive.
+/// A sample credential that a phone can receive.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sample {
     /// An identity as SD-JWT VC.
@@ -36,7 +36,7 @@ impl Sample {
     pub(crate) const ALL: [Self; 5] =
         [Self::Pid, Self::PidMdoc, Self::DrivingLicence, Self::ProofOfAge, Self::Membership];
 
-    /// As the command line and the page have it.
+    /// Its name on the command line and the console.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Pid => "pid",
@@ -47,12 +47,13 @@ impl Sample {
         }
     }
 
-    /// By its key, or by the id of its configuration.
+    /// The sample with this key or configuration id.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.key() == name || one.id() == name)
     }
 
-    /// The id of its configuration, which is its scope, too (AV profile annex A.4 for the proof of age).
+    /// The id of its configuration, which is also its scope (AV profile annex A.4 for the proof of
+    /// age).
     pub(crate) const fn id(self) -> &'static str {
         match self {
             Self::Pid => "pid_sd_jwt",
@@ -63,7 +64,8 @@ impl Sample {
         }
     }
 
-    /// The id of the same with the format of drafts 13 and 14; `None`: an mdoc, whose format did not change.
+    /// The id of its configuration in the format of drafts 13 and 14; `None` for mdocs, whose
+    /// format did not change.
     pub(super) const fn draft_id(self) -> Option<&'static str> {
         match self {
             Self::Pid => Some("pid_sd_jwt_vc"),
@@ -92,7 +94,7 @@ impl Sample {
         self.draft_id().is_none()
     }
 
-    /// The name that a phone shows.
+    /// Its name, as a phone shows it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pid => "TEST identity",
@@ -158,7 +160,7 @@ impl Sample {
         }
     }
 
-    /// The claims of an SD-JWT VC, without those about its issue; `None`: it is an mdoc.
+    /// The claims of an SD-JWT VC, without those about its issuance; `None` for mdocs.
     pub(super) fn sd_jwt(self) -> Option<CredentialBuilder> {
         match self {
             Self::Pid => Some(identity()),
@@ -183,7 +185,7 @@ impl Sample {
         }
     }
 
-    /// The elements of an mdoc; none of an SD-JWT VC.
+    /// The elements of an mdoc; empty for SD-JWT VCs.
     pub(super) fn elements(self, now_ms: u64) -> Vec<(&'static str, Cbor)> {
         let date = |ms: u64| Cbor::full_date(rfc3339(ms).get(..10).unwrap_or_default());
         let person = || {
@@ -222,7 +224,7 @@ impl Sample {
     }
 }
 
-/// A person of Utopia: `UT` is not a state's code.
+/// A person of Utopia: `UT` is not the code of a state.
 fn identity() -> CredentialBuilder {
     let address = Claim::object()
         .sd("street_address", "Heath Street 17")
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_of_age_has_nothing_but_ages() {
+    fn a_proof_of_age_has_only_age_elements() {
         let elements = Sample::ProofOfAge.elements(0);
         assert!(elements.iter().all(|(name, _)| name.starts_with("age_over_")), "{elements:?}");
     }

@@ -1,5 +1,5 @@
-//! Signs the samples for phones: below the first provider's root, with certificates that name the public host, and
-//! with the status lists and the CRL at the public address.
+//! Signs the samples for phones, below the first provider's root. The certificates name the public
+//! host; status lists and the CRL are at the public address.
 
 use std::net::IpAddr;
 
@@ -28,24 +28,25 @@ const DNS_NAME: u8 = 0x82;
 const URI: u8 = 0x86;
 const IP_ADDRESS: u8 = 0x87;
 
-/// The signer of the samples for phones, under its two certificates.
+/// The two signers of the samples for phones.
 pub(super) struct Signers {
     provider: Provider,
-    /// Signs SD-JWT VCs, without extended key usage: for servers it would be serverAuth, for mdocs that of a document signer.
+    /// Signs SD-JWT VCs. Its certificate has no extended key usage: serverAuth is for servers, and
+    /// the document signer's is for mdocs.
     sd_jwt: Identity,
     /// Signs mdocs.
     mdoc: Identity,
-    /// Where status lists and the CRL are.
+    /// The base URL of status lists and the CRL.
     lists: String,
 }
 
 /// A credential before it is signed.
 pub(super) struct Wanted<'w> {
     pub(super) sample: Sample,
-    /// Whether the format has the name of drafts 13 and 14.
+    /// Whether the format has its name of drafts 13 and 14.
     pub(super) is_draft: bool,
     pub(super) holder: &'w HolderKey,
-    /// Its place in the status lists.
+    /// Its index in the status lists.
     pub(super) idx: u64,
     /// `iss`
     pub(super) issuer: &'w str,
@@ -63,7 +64,7 @@ impl Signers {
                 .set(SUBJECT_ALT_NAME, false, names(base_url))
                 .marked_as_sample();
             let days = PHONE_SIGNER_DAYS.saturating_mul(DAY_MS);
-            // Of one issuer no two certificates have the same number.
+            // The serial number must be unique for an issuer.
             let own = format!("{what} {base_url} {lists} {now_ms}");
             let serial = HashAlg::Sha256.hash(&[own.as_bytes(), &key.public_sec1()].concat());
             builder.with(|leaf| {
@@ -83,7 +84,7 @@ impl Signers {
     pub(super) fn issue(&self, wanted: &Wanted<'_>, now_ms: u64) -> Result<String, String> {
         match wanted.sample.sd_jwt() {
             Some(claims) => {
-                // Times that say nothing about the moment, so that presentations cannot be linked by them.
+                // Times are rounded to days, so that they cannot link presentations.
                 let from = numeric_date(day(now_ms));
                 let until = numeric_date(day(now_ms).saturating_add(validity_ms()));
                 let typ = if wanted.is_draft { "vc+sd-jwt" } else { "dc+sd-jwt" };
@@ -134,9 +135,10 @@ impl Signers {
         Ok(base64url(&issued.sign().encode()))
     }
 
-    /// The status of SD-JWT VCs; `withdrawn`: their places.
+    /// The status list of SD-JWT VCs; `withdrawn` has the indexes.
     pub(super) fn status_jwt(&self, withdrawn: impl Iterator<Item = u64>, now_ms: u64) -> String {
-        // Without `exp` and `ttl` no verifier caches it, so a withdrawal counts at the next presentation.
+        // Without `exp` and `ttl` no verifier caches it, so a withdrawal takes effect at the next
+        // presentation.
         StatusJwt::new(&statuses(withdrawn), &self.status_uri("jwt"), issued(now_ms))
             .without("exp")
             .without("ttl")
@@ -144,7 +146,7 @@ impl Signers {
             .sign(&self.sd_jwt.key)
     }
 
-    /// The status of mdocs.
+    /// The status list of mdocs.
     pub(super) fn status_cwt(&self, withdrawn: impl Iterator<Item = u64>, now_ms: u64) -> Vec<u8> {
         const EXP: i64 = 4;
         const TTL: i64 = 65534;
@@ -155,7 +157,7 @@ impl Signers {
             .sign(&self.mdoc.key)
     }
 
-    /// The CRL of the root.
+    /// The root's CRL.
     pub(super) fn crl(&self, now_ms: u64) -> Vec<u8> {
         self.provider.crl(now_ms)
     }
@@ -175,7 +177,7 @@ fn issued(now_ms: u64) -> u64 {
     numeric_date(now_ms.saturating_sub(MINUTE_MS))
 }
 
-/// The beginning of the day.
+/// The start of the day.
 const fn day(now_ms: u64) -> u64 {
     now_ms - now_ms % DAY_MS
 }
@@ -184,8 +186,9 @@ const fn validity_ms() -> u64 {
     PHONE_SAMPLE_DAYS.saturating_mul(DAY_MS)
 }
 
-/// GeneralNames of the host and the origin of `base_url` and of both issuers below it. Wallets compare `iss` with one of
-/// them, and where the host is an address only the issuer itself will do for some.
+/// GeneralNames for the host and origin of `base_url`, and for both issuers below it. Wallets
+/// compare `iss` with one of them; where the host is an IP address, some accept only the issuer
+/// identifier itself.
 fn names(base_url: &str) -> Vec<u8> {
     let url = Url::parse(base_url).ok();
     let host = url.as_ref().and_then(|url| match url.host()? {
@@ -214,9 +217,9 @@ mod tests {
 
     use super::*;
 
-    /// Live sessions refuse them by it, even where an operator pins a signer.
+    /// By this marker live sessions refuse them, even if an operator pins a signer.
     #[test]
-    fn every_root_and_every_signer_of_samples_has_their_mark() {
+    fn every_root_and_signer_of_samples_has_the_marker() {
         for provider in Provider::all("a seed", SAMPLE_NOW_MS, "http://localhost") {
             let signers = Signers::new(&provider, "https://a.example", "https://a.example/vci", 0);
             for leaf in [&signers.sd_jwt, &signers.mdoc, &provider.signer] {

@@ -1,4 +1,5 @@
-//! The token endpoint: a pre-authorized code, and the code that the person typed, for an access token (OpenID4VCI 6).
+//! The token endpoint: exchanges a pre-authorized code, and the code that the person typed, for an
+//! access token (OpenID4VCI 6).
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
@@ -17,7 +18,7 @@ use crate::limits::{MAX_CLOCK_AHEAD_MS, MAX_JWT_AGE_MS, NONCE_LIFE_MS, TOKEN_LIF
 
 impl Phones {
     /// # Errors
-    /// As the tables of OpenID4VCI 6.3, RFC 9449 5 and the attestations have it.
+    /// Those of OpenID4VCI 6.3, RFC 9449 5 and of attestations.
     pub(super) fn token(
         &self,
         issuer: &Issuer,
@@ -31,7 +32,7 @@ impl Phones {
             None => return Err(invalid("grant_type is missing")),
             Some(PRE_AUTHORIZED) => {}
             Some(_) => {
-                let rule = "the grant type is not that of a pre-authorized code";
+                let rule = "grant_type is not that of pre-authorized codes";
                 return Err(Refusal::new("unsupported_grant_type", rule));
             }
         }
@@ -53,7 +54,7 @@ impl Phones {
         let jti = proof.as_ref().map(|proof| proof.jti.clone());
         inner.take_once(jti, now_ms, bad_proof)?;
         let offer = inner.offers.get_mut(&id);
-        let offer = offer.ok_or_else(|| Refusal::unavailable("the offer is gone"))?;
+        let offer = offer.ok_or_else(|| Refusal::unavailable("the offer no longer exists"))?;
         offer.check_tx_code(code, form.get("tx_code"))?;
         let details = form.get("authorization_details");
         let details = details.map(|text| details_for(text, sample)).transpose()?;
@@ -80,7 +81,8 @@ impl Phones {
         Ok(no_store(StatusCode::OK, &answer))
     }
 
-    /// Says which offer the request is for, before any check of it: the console then shows each refusal there.
+    /// Records the request's offer before any check, so that the console shows each refusal with
+    /// it.
     fn name_offer(&self, code: Option<&str>, issuer: &Issuer, now_ms: u64, said: &mut Said) {
         let inner = self.inner();
         let named = code.and_then(|code| inner.offers.named_by(code, issuer.attested, now_ms));
@@ -91,10 +93,10 @@ impl Phones {
 }
 
 impl Inner {
-    /// A `jti` that comes once in its window.
+    /// Accepts a `jti` once in its window.
     ///
     /// # Errors
-    /// It was seen, or the set is full.
+    /// It was seen before, or the set is full.
     pub(super) fn take_once(
         &mut self,
         jti: Option<String>,
@@ -106,15 +108,15 @@ impl Inner {
         if self.jtis.get(&key, now_ms).is_some() {
             return Err(refused("jti was seen before"));
         }
-        // As long as `iat` lets it be presented.
+        // As long as `iat` allows it to be presented.
         let until = now_ms.saturating_add(MAX_JWT_AGE_MS).saturating_add(2 * MAX_CLOCK_AHEAD_MS);
-        let full = |Full| Refusal::unavailable("as many proofs came as can be remembered");
+        let full = |Full| Refusal::unavailable("too many recent proofs are remembered");
         self.jtis.keep(key, (), until, now_ms).map_err(full)
     }
 }
 
-/// The authorization details of the answer: those of the request, which may name the offered sample alone, each with
-/// its identifiers (OpenID4VCI 6.2).
+/// The authorization details of the response: those of the request, which may name only the offered
+/// sample, with their identifiers (OpenID4VCI 6.2).
 fn details_for(text: &str, sample: Sample) -> Result<Value, Refusal> {
     let refused = |rule| Refusal::new("invalid_authorization_details", rule);
     let details: Value = serde_json::from_str(text)
@@ -137,7 +139,7 @@ fn details_for(text: &str, sample: Sample) -> Result<Value, Refusal> {
     answered.collect()
 }
 
-/// The one credential identifier of a configuration.
+/// The credential identifier of a configuration.
 fn identifier(configuration: &str) -> String {
     format!("{configuration}.1")
 }

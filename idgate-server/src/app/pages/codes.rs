@@ -1,5 +1,5 @@
-//! What pages prove things with: the part of a request address that turns, and the code of the browser
-//! that comes back. Both are made of the page's own secret.
+//! Proofs that pages make: the changing part of a request address, and the code of the browser that
+//! comes back. Both are derived from the page's own secret.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
@@ -9,47 +9,48 @@ use idgate_core::UnixMillis;
 
 use idgate_store::PageRecord;
 
-/// How often the address turns.
+/// How often the address changes.
 const TURN_MS: u64 = 10_000;
-/// How long the one before stays good; also how far the clocks of two gateways may be apart.
+/// How long the previous address stays valid; also the largest tolerated difference between the
+/// clocks of two gateways.
 const GRACE_MS: u64 = 5_000;
-/// How long the button of a page that a phone opened in time stays good.
+/// How long the button stays valid on a page that a phone opened in time.
 const SEEN_MS: u64 = 60_000;
-/// Of an HMAC: 96 bits, which nobody guesses within a turn.
+/// Bytes of an HMAC: 96 bits cannot be guessed within a turn.
 const MAC_BYTES: usize = 12;
 /// 128 bits.
 const CODE_BYTES: usize = 16;
-/// Enough to tell the wallets of one session apart.
+/// Enough to distinguish the wallets of one session.
 const WALLET_BYTES: usize = 6;
 
-/// Somebody who follows an address.
+/// A request to an address of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
-    /// The part of the address that turns.
+    /// The changing part of the address.
     pub part: Option<&'a str>,
-    /// Where it comes from.
+    /// The network that the request comes from.
     pub network: &'a str,
-    /// Whether it is remembered.
+    /// Whether the visit is remembered.
     pub counts: bool,
 }
 
-/// What to think of a visit.
+/// The result of checking a visit.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Judgement {
-    /// The address is of this moment; what is to be remembered of it.
+    /// The address is current; the text is to be remembered.
     Fresh(String),
-    /// The wallet followed the same address when it was.
+    /// The same wallet followed this address while it was current.
     Known,
-    /// It is neither.
+    /// Neither.
     Stale,
 }
 
-/// Milliseconds until the address turns.
+/// Milliseconds until the address changes.
 pub(super) const fn turns_in_ms(now: UnixMillis) -> u64 {
     TURN_MS.saturating_sub(now.0 % TURN_MS)
 }
 
-/// The part of an address that is good now.
+/// The part that is valid now.
 pub(super) fn part(page: &PageRecord, now: UnixMillis) -> String {
     let turn = now.0 / TURN_MS;
     format!("{turn}.{}", mac_of(page, turn))
@@ -69,19 +70,19 @@ pub(super) fn judge(page: &PageRecord, visit: &Visit<'_>, now: UnixMillis) -> Ju
     }
 }
 
-/// The part of the address that takes the page to a phone, good now. One that was used is of no use again, because the
-/// page has moved since.
+/// The changing part of the handover address, valid now. It works only once, because using it moves
+/// the page.
 pub(in crate::app) fn handover_part(page: &PageRecord, now: UnixMillis) -> String {
     stamped(page, "handover", "", now)
 }
 
-/// As long as such a part, and good for nothing: the drawing of its code has the same size.
+/// A part of the same length that does not work: its QR code has the same size.
 pub(in crate::app) fn sample_part(now: UnixMillis) -> String {
     let mac = MAC_BYTES.div_ceil(3).saturating_mul(4);
     format!("{}.{}", now.0 / TURN_MS, "A".repeat(mac))
 }
 
-/// Whether the page showed this part a moment ago, and has not moved since.
+/// Whether the page showed this part a moment ago and has not moved since.
 pub(in crate::app) fn is_fresh_handover(page: &PageRecord, part: &str, now: UnixMillis) -> bool {
     is_stamped(page, "handover", "", part, GRACE_MS, now)
 }
@@ -91,7 +92,7 @@ pub(in crate::app) fn seen(page: &PageRecord, part: &str, key: &str, now: UnixMi
     stamped(page, "seen", &[part, "\n", key].concat(), now)
 }
 
-/// Whether it was shown less than a minute ago, and the page has not moved since.
+/// Whether the proof is less than a minute old and the page has not moved since.
 pub(in crate::app) fn is_seen(
     page: &PageRecord,
     part: &str,
@@ -102,7 +103,7 @@ pub(in crate::app) fn is_seen(
     is_stamped(page, "seen", &[part, "\n", key].concat(), shown, SEEN_MS, now)
 }
 
-/// The turn of now, and a code for it that is good while the page does not move.
+/// The current turn with an HMAC over it, valid until the page moves.
 fn stamped(page: &PageRecord, purpose: &str, about: &str, now: UnixMillis) -> String {
     let turn = now.0 / TURN_MS;
     format!("{turn}.{}", tag(page, purpose, &stamp(page, about, turn), MAC_BYTES))
@@ -124,28 +125,30 @@ fn stamp(page: &PageRecord, about: &str, turn: u64) -> String {
     format!("{turn}.{}\n{about}", page.moves)
 }
 
-/// Whether it is this turn, or was so `grace_ms` ago, for clocks that differ by [`GRACE_MS`].
+/// Whether this turn is current, or was at most `grace_ms` ago, allowing for clocks that differ by
+/// [`GRACE_MS`].
 fn is_within(turn: u64, grace_ms: u64, now: UnixMillis) -> bool {
     let begins = turn.saturating_mul(TURN_MS);
     let ends = begins.saturating_add(TURN_MS).saturating_add(grace_ms);
     now.0 < ends && now.0.saturating_add(GRACE_MS) >= begins
 }
 
-/// The link with this part in the address of its request; as it is when it carries the request itself.
+/// The link with this part in its request address. A link that carries the request itself is
+/// returned unchanged.
 pub(super) fn with_part(link: &str, part: &str) -> String {
     let Some((start, rest)) = link.split_once("request_uri=") else { return link.to_owned() };
     let end = rest.find('&').unwrap_or(rest.len());
     let (uri, others) = rest.split_at_checked(end).unwrap_or((rest, ""));
-    // The value is encoded; a dot and digits stand for themselves.
+    // The value is percent-encoded; a dot and digits need no encoding.
     [start, "request_uri=", uri, "%3Fpart%3D", part, others].concat()
 }
 
-/// What the page's browser brings back to the tenant: 128 bits.
+/// The code that the page's browser brings back to the tenant: 128 bits.
 pub(super) fn page_code(page: &PageRecord) -> String {
     tag(page, "page code", "", CODE_BYTES)
 }
 
-/// The turn that a part is of, if its code is the one that is expected for that turn.
+/// The turn of a part, if its HMAC is the expected one for that turn.
 fn turn_of(part: &str, expected: impl Fn(u64) -> String) -> Option<u64> {
     let (turn, mac) = part.split_once('.')?;
     let turn: u64 = turn.parse().ok()?;
@@ -153,7 +156,8 @@ fn turn_of(part: &str, expected: impl Fn(u64) -> String) -> Option<u64> {
     Some(turn)
 }
 
-/// Of a request address. Those that another device showed before the page moved are good no longer.
+/// The HMAC for a request address. It changes when the page moves, which invalidates addresses that
+/// another device showed.
 fn mac_of(page: &PageRecord, turn: u64) -> String {
     let about = match page.moves {
         0 => turn.to_string(),
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_good_for_its_turn_and_five_seconds_more() {
+    fn a_part_is_valid_for_its_turn_and_five_more_seconds() {
         let page = page();
         let part = part(&page, NOW);
         let at = |ms| judge(&page, &visit(&part, "a"), NOW.plus(ms));
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_stays_good_for_the_wallet_that_followed_it_in_time_and_no_other() {
+    fn an_address_stays_valid_only_for_the_wallet_that_followed_it_in_time() {
         let mut page = page();
         let part = part(&page, NOW);
         let Judgement::Fresh(note) = judge(&page, &visit(&part, "a"), NOW) else { panic!() };
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_the_page_did_not_make_is_stale() {
+    fn a_forged_part_is_stale() {
         let page = page();
         let good = part(&page, NOW);
         let other = PageRecord { secret: Zeroizing::new(vec![3; 32]), ..self::page() };
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_shown_before_the_page_moved_is_stale_for_every_wallet() {
+    fn an_address_shown_before_the_page_moved_is_stale_for_every_wallet() {
         let mut page = page();
         let before = part(&page, NOW);
         let Judgement::Fresh(note) = judge(&page, &visit(&before, "a"), NOW) else { panic!() };
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handover_is_good_for_its_turn_and_five_seconds_more_and_until_the_page_moves() {
+    fn a_handover_is_valid_for_its_turn_and_five_more_seconds_until_the_page_moves() {
         let mut page = page();
         let part = handover_part(&page, NOW);
         assert_eq!(part.len(), sample_part(NOW).len());
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_button_is_good_for_a_minute_for_one_browser_and_one_part() {
+    fn a_button_is_valid_for_a_minute_for_one_browser_and_one_part() {
         let mut page = page();
         let shown = seen(&page, "1.a", "key", NOW);
         for (ms, is) in [(0, true), (60_000, true), (69_999, true), (70_000, false)] {

@@ -1,4 +1,4 @@
-//! What the browser shows that has a page.
+//! The key that proves that a browser has a page.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use idgate_core::EntropyUnavailable;
@@ -8,14 +8,14 @@ use zeroize::Zeroizing;
 use crate::digest::sha256;
 use idgate_base::entropy::OsEntropy;
 
-/// Characters of a token, and of what a browser shows: 22 of base62 carry 128 bits.
+/// Characters of a token and of a page key: 22 base62 characters carry 128 bits.
 const TOKEN_CHARS: usize = 22;
 
-/// What the browser shows that has a page. It has no `Debug`: it belongs into no log.
+/// The key of the browser that has a page. It has no `Debug`, so that it does not get into logs.
 pub struct PageKey(Zeroizing<String>);
 
 impl PageKey {
-    /// What a browser made itself: as long as a fresh one, and of the same characters.
+    /// Parses a key that a browser generated: the length and characters of a fresh one.
     pub fn made(text: &str) -> Option<Self> {
         is_of_base62(text).then(|| Self(Zeroizing::new(text.to_owned())))
     }
@@ -30,7 +30,7 @@ impl PageKey {
     }
 }
 
-/// Whether what a browser shows is what the page's own browser has.
+/// Whether the shown key is that of the page's own browser.
 pub(in crate::app) fn is_key_of(own: &[u8; 32], shown: &str) -> bool {
     verify_slices_are_equal(own, &sha256(shown.as_bytes())).is_ok()
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_as_long_as_a_fresh_one_and_of_its_characters() {
+    fn a_browsers_own_key_must_have_the_format_of_a_fresh_one() {
         let fresh = PageKey::fresh().ok();
         assert!(fresh.is_some_and(|key| PageKey::made(key.expose()).is_some()));
         for text in

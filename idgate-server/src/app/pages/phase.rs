@@ -1,4 +1,4 @@
-//! Whose page it is, and how it is.
+//! Which browser has a page, and the page's state.
 
 use idgate_core::{Reason, Session, Status, UnixMillis};
 
@@ -8,21 +8,21 @@ use idgate_store::PageRecord;
 /// The note on a page whose request a wallet has fetched.
 const FETCHED: &str = "fetched";
 
-/// Whose page it is, seen from the browser that asks.
+/// Which browser has the page, seen from the browser that asks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Standing {
-    /// No browser has it yet.
+    /// No browser yet.
     Free,
-    /// This browser's.
+    /// This browser.
     Own,
-    /// This browser's until a phone took it over, and again when it comes back.
+    /// This browser, but a phone has taken it over; this browser can get it back.
     Moved,
-    /// Another one's.
+    /// Another browser.
     Taken,
 }
 
 impl Standing {
-    /// How a page is to the browser whose cookie for it is `shown`.
+    /// The standing of the browser that sent the cookie `shown`.
     pub(super) fn of(page: &PageRecord, shown: Option<&str>) -> Self {
         let has = |own: Option<&[u8; 32]>| {
             own.zip(shown).is_some_and(|(own, shown)| is_key_of(own, shown))
@@ -48,7 +48,7 @@ pub enum Phase {
     Checking,
     /// It was accepted.
     Done,
-    /// The wallet said that it does not answer.
+    /// The wallet declined to answer.
     Declined,
     /// The answer was not accepted.
     Refused,
@@ -91,7 +91,7 @@ impl Phase {
         matches!(self, Self::Open | Self::Fetched)
     }
 
-    /// Whether the person has shared nothing, or nothing that could be confirmed.
+    /// Whether the session ended without anything confirmed, so that the person may try again.
     pub const fn may_be_tried_again(self) -> bool {
         matches!(self, Self::Declined | Self::Refused | Self::Over)
     }
@@ -102,7 +102,7 @@ impl Phase {
     }
 }
 
-/// The note that a wallet has fetched the request of a page as it is where it is now.
+/// The note that a wallet has fetched the request. It counts until the page moves.
 pub(in crate::app) fn fetched_note(page: &PageRecord) -> String {
     note_of(page, FETCHED)
 }

@@ -1,6 +1,6 @@
-//! The tenant's address with something that it can check.
+//! The tenant's address with a code that the tenant can check.
 
-/// `uri` with a query parameter more, before any fragment. `code` needs no encoding.
+/// Adds a query parameter to `uri`, before any fragment. `code` needs no encoding.
 pub(super) fn with_code(uri: &str, name: &str, code: &str) -> String {
     let (before, fragment) = match uri.split_once('#') {
         Some((before, fragment)) => (before, Some(fragment)),
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_stands_in_the_query_before_any_fragment() {
+    fn the_code_is_in_the_query_before_any_fragment() {
         for (uri, with) in [
             ("https://a/b", "https://a/b?page_code=c"),
             ("https://a/b?x=1", "https://a/b?x=1&page_code=c"),

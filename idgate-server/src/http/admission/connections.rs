@@ -1,9 +1,9 @@
-//! Open connections, counted in total and for each network. A connection is a stranger's until a
-//! good key was seen on it. Strangers hold three quarters of all places at most; when those are
-//! taken, the one of them that has been silent longest makes room for whoever comes. When all of them
-//! are busy, whoever comes has a moment in the part that is kept for others, to show a good key. So
-//! however many addresses somebody has, a tenant gets in, and with its key it is in nobody's way any
-//! more.
+//! Open connections, counted in total and for each network. A connection counts as a stranger's
+//! until a valid key was seen on it. Strangers hold at most three quarters of all places. When
+//! these are taken, a new connection displaces the stranger that has been silent longest. When all
+//! strangers are busy, a new connection gets a short probation in the reserved part, to show a
+//! valid key. So a tenant gets in however many addresses an attacker has, and its valid key then
+//! moves it out of the strangers' way.
 
 mod open;
 #[cfg(test)]
@@ -23,35 +23,35 @@ use crate::http::peer;
 use idgate_base::clock::Clock;
 use idgate_base::telemetry::Telemetry;
 
-/// Open connections: in total, and per network that is capped.
+/// Open connections: in total, and for each capped network.
 pub(crate) struct Connections {
     most: usize,
     most_strangers: usize,
-    /// Of those that are on probation, half of what strangers leave.
+    /// The maximum on probation: half of the part reserved from strangers.
     most_newcomers: usize,
     per_peer: usize,
-    /// Of one client, a quarter of what strangers leave.
+    /// The maximum for one client: a quarter of the part reserved from strangers.
     per_client: usize,
     open: Mutex<Open>,
 }
 
-/// What is known of a connection. Those that come first here make room first.
+/// What is known about a connection. Variants that come first here are displaced first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Standing {
-    /// No good key was seen on it.
+    /// No valid key was seen on it.
     Stranger,
-    /// None yet, and it stands where others should: it is on probation.
+    /// No valid key yet, and it holds a reserved place: it is on probation.
     Newcomer,
-    /// One was, or it is a trusted proxy's.
+    /// A valid key was seen on it, or it comes from a trusted proxy.
     Known,
 }
 
-/// Why there is no place for a connection.
+/// Why a connection gets no place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Full {
-    /// Its peer has as many as it may.
+    /// Its peer has reached its limit.
     Peer,
-    /// There are as many as there may be, and all of them are busy.
+    /// All places are taken, and all connections are busy.
     All,
 }
 
@@ -61,13 +61,13 @@ pub(crate) struct Slot {
     number: u64,
     pub(crate) peer: IpAddr,
     displaced: Arc<Notify>,
-    /// A request is being answered, or it has become a stream.
+    /// Requests being answered; a stream counts as one.
     busy: Arc<AtomicUsize>,
-    /// It came on probation.
+    /// It started on probation.
     newcomer: bool,
 }
 
-/// While it lives, its connection makes room for nobody.
+/// While this exists, its connection is not displaced.
 pub(crate) struct Busy {
     connections: Arc<Connections>,
     number: u64,
@@ -85,7 +85,7 @@ impl Full {
 }
 
 impl Connections {
-    /// `most` of all, `per_peer` of one peer.
+    /// `most` in total, `per_peer` for one peer.
     pub(crate) fn new(most: usize, per_peer: usize) -> Self {
         let kept = most / 4;
         Self {
@@ -98,7 +98,8 @@ impl Connections {
         }
     }
 
-    /// A place for a connection of `peer`. A `trusted` proxy speaks for many and is not capped.
+    /// A place for a connection of `peer`. A `trusted` proxy forwards many clients and is not
+    /// capped.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr, trusted: bool) -> Result<Slot, Full> {
         let peer = peer.to_canonical();
         let capped = (!trusted).then_some(peer);
@@ -107,7 +108,7 @@ impl Connections {
             return Err(Full::Peer);
         }
         let standing = if trusted { Standing::Known } else { self.standing(&mut open) };
-        // Among newcomers only one of them makes room.
+        // A newcomer may displace only another newcomer.
         let is_full = standing == Standing::Newcomer && open.newcomers() >= self.most_newcomers;
         if is_full {
             open.displace(Standing::Newcomer).ok_or(Full::All)?;
@@ -121,12 +122,12 @@ impl Connections {
         Ok(Slot { connections: self.clone(), number, peer, displaced, busy, newcomer })
     }
 
-    /// Makes a stranger go that is silent, for want of something else than places.
+    /// Displaces a silent stranger when a resource other than places runs out.
     pub(crate) fn relieve(&self) {
         let _ = self.open().displace(Standing::Newcomer);
     }
 
-    /// Tells how many there are, and how many had to make room.
+    /// Reports how many connections there are, and how many were displaced.
     pub(crate) fn report(&self, telemetry: &Telemetry) {
         let open = self.open();
         for (kind, standing) in [
@@ -138,7 +139,8 @@ impl Connections {
         }
     }
 
-    /// Where a stranger comes in: among its like, if there is room or one of them is silent.
+    /// The standing of a new stranger: among the strangers, if there is room or one of them is
+    /// silent.
     fn standing(&self, open: &mut Open) -> Standing {
         let room = open.count(Standing::Stranger) < self.most_strangers;
         if room || open.displace(Standing::Stranger).is_some() {
@@ -158,7 +160,7 @@ impl Connections {
 }
 
 impl Slot {
-    /// A request is being answered from here on.
+    /// Marks the connection as busy while a request is answered.
     pub(crate) fn busy(&self) -> Busy {
         let Self { connections, number, busy, .. } = self;
         busy.fetch_add(1, Ordering::Relaxed);
@@ -166,19 +168,19 @@ impl Slot {
         Busy { connections: connections.clone(), number: *number, busy: busy.clone() }
     }
 
-    /// A good key was seen, of this client if it was a tenant's. A client that has its share of what
-    /// is kept from strangers stays a stranger with the rest.
+    /// Records that a valid key was seen, with its client if it is a tenant's. Connections beyond
+    /// the client's share of the reserved part remain strangers.
     pub(crate) fn know(&self, client: Option<&TenantId>) {
         self.connections.open().know(self.number, client, self.connections.per_client);
     }
 
-    /// Whether it still has to show a good key.
+    /// Whether it must still show a valid key.
     pub(crate) fn is_on_probation(&self) -> bool {
         self.newcomer && self.connections.open().standing(self.number) == Some(Standing::Newcomer)
     }
 
-    /// Resolves when its probation has lasted for `time` and no good key was seen: it is to end at
-    /// once, unless strangers have left room for it.
+    /// Resolves when the probation has lasted for `time` without a valid key: the connection must
+    /// end immediately, unless there is room among the strangers now.
     pub(crate) async fn probation_failed(&self, clock: &dyn Clock, time: Duration) {
         if self.newcomer {
             clock.sleep(time).await;
@@ -190,13 +192,13 @@ impl Slot {
         std::future::pending().await
     }
 
-    /// Whether its place was given to another.
+    /// Whether its place was given to another connection.
     pub(crate) fn is_displaced(&self) -> bool {
         self.connections.open().standing(self.number).is_none()
     }
 
-    /// Resolves when its place was given to another and no request is being answered: it may end at
-    /// once. Otherwise its answer says that it ends.
+    /// Resolves when its place was given to another connection and no request is being answered, so
+    /// that it can end immediately. Otherwise the next response announces the end.
     pub(crate) async fn displaced_in_silence(&self) {
         self.displaced.notified().await;
         if self.busy.load(Ordering::Relaxed) > 0 {
@@ -207,7 +209,7 @@ impl Slot {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // The last of them: an answer may still be sent when its request is done.
+        // Only the last one counts: a response may still be sent after its request is done.
         if self.busy.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.connections.open().falls_silent(self.number);
         }
@@ -216,7 +218,7 @@ impl Drop for Busy {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // It may have been displaced before.
+        // It may have been displaced already.
         let _ = self.connections.open().leave(self.number);
     }
 }

@@ -1,6 +1,6 @@
-//! A socket that gives up on a peer that reads nothing, and that closes politely: after its last
-//! byte it goes on reading for a moment. Closing with unread input resets the connection, and a peer
-//! that still sends an oversized body would then never see the 413 that explains why (RFC 9112 9.6).
+//! A socket with two rules. It gives up on a peer that does not read. And on closing it keeps
+//! reading for a moment after its last byte: closing with unread input resets the connection, so a
+//! peer still sending an oversized body would never see the 413 that explains why (RFC 9112 9.6).
 
 use std::io;
 use std::pin::Pin;
@@ -13,17 +13,17 @@ use idgate_base::clock::{self, Clock};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Read at a time.
+/// Bytes per read.
 const SCRATCH: usize = 16 * 1024;
 
-/// A stream whose writes must make progress, and whose shutdown waits until the peer has closed
-/// too, up to a bound.
+/// A stream whose writes must make progress, and whose shutdown waits, up to a bound, until the
+/// peer has closed, too.
 pub(crate) struct Lingering<T> {
     stream: T,
-    /// How long the peer may take nothing of what is written.
+    /// How long writes may make no progress.
     patience: Duration,
     clock: Arc<dyn Clock>,
-    /// Runs while it takes nothing.
+    /// Runs while writes make no progress.
     stalled: Option<clock::Sleep>,
     closing: Option<Closing>,
 }
@@ -42,7 +42,7 @@ impl Closing {
         Self { since: Instant::now(), until, silent_until, discarded: 0 }
     }
 
-    /// Whether nothing more is read.
+    /// Whether reading has ended.
     fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         self.discarded >= MAX_DISCARDED_BYTES
             || self.until.as_mut().poll(cx).is_ready()
@@ -67,7 +67,7 @@ impl<T> Lingering<T> {
         Self { stream, patience, clock, stalled: None, closing: None }
     }
 
-    /// The outcome of a write, unless there has been none for too long.
+    /// The result of a write, or an error after too long without progress.
     fn in_time(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -131,7 +131,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
     }
 }
 
-/// Reads and forgets until the peer closes or falls silent, the time is over, or it was too much.
+/// Reads and discards until the peer closes or falls silent, or a time or size bound is reached.
 fn discard<T: AsyncRead + Unpin>(
     stream: &mut T,
     closing: &mut Closing,
@@ -162,7 +162,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(15);
 
     #[tokio::test]
-    async fn a_peer_that_reads_nothing_is_given_up() {
+    async fn a_peer_that_reads_nothing_is_disconnected() {
         let clock = VirtualClock::default();
         let (near, _far) = tokio::io::duplex(16);
         let mut stream = Lingering::new(near, Arc::new(clock.clone()), PATIENCE);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_reads_slowly_is_not() {
+    async fn a_peer_that_reads_slowly_stays_connected() {
         let clock = VirtualClock::default();
         let (near, mut far) = tokio::io::duplex(16);
         let mut stream = Lingering::new(near, Arc::new(clock.clone()), PATIENCE);

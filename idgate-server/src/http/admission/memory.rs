@@ -1,5 +1,6 @@
-//! Memory for bodies in flight: one budget in bytes for all. What a body may take is taken before it
-//! is read and given back with the last copy of it; what does not fit is told to come back.
+//! Memory for request bodies in flight: one budget in bytes for all. Memory is reserved before a
+//! body is read, and freed with the last copy of the body. Requests that do not fit are told to try
+//! again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,63 +13,64 @@ use crate::http::peer::{self, Network};
 use crate::limits::{MAX_REMEMBERED_PAYERS, MEMORY_PER_BODY_BYTE, PROXY_SHARES};
 use idgate_base::telemetry::Use;
 
-/// The largest body, and what it may cost: a share is never smaller.
+/// The cost of the largest body. A share is never smaller.
 const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * MEMORY_PER_BODY_BYTE;
 /// The unit in which memory is counted.
 const KIB: usize = 1024;
 
-/// The budget.
+/// The budget, and its parts.
 pub(crate) struct BodyMemory {
     all: Arc<Semaphore>,
-    /// How much that is.
+    /// The size of the budget.
     units: usize,
-    /// The part that is not kept for tenants.
+    /// The part that is not reserved for tenants.
     strangers: Arc<Semaphore>,
-    /// The part of that which is not kept for small bodies.
+    /// The part of `strangers` that is not reserved for small bodies.
     large: Arc<Semaphore>,
-    /// What one holder may have of it, in units.
+    /// The maximum for one holder, in units.
     share: usize,
     shares: Mutex<HashMap<Holder, Arc<Semaphore>>>,
     wait: Duration,
 }
 
-/// For whom a body is read.
+/// The holder of a share.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Holder {
-    /// A peer, by one of its networks.
+    /// A network of the peer.
     Network(Network),
     /// A client, by its id.
     Client(String),
-    /// Trusted proxies that name nobody.
+    /// Trusted proxies that do not name their client.
     Proxies,
 }
 
-/// What a body takes; dropping it gives it back.
+/// Memory of a body; dropping it frees the memory.
 #[derive(Debug, Default)]
 pub(crate) struct Held(Vec<OwnedSemaphorePermit>);
 
-/// Whose budget a body comes out of.
+/// Who is charged for a body.
 #[derive(Clone, Debug)]
 pub(crate) enum Payer {
-    /// A peer that nothing is known of.
+    /// A peer without a valid key.
     Stranger(IpAddr),
-    /// A proxy that speaks for many, and for strangers.
+    /// A trusted proxy, which forwards many clients, strangers among them.
     Proxy,
-    /// A client whose key was good.
+    /// A client with a valid key.
     Client(String),
 }
 
-/// Which part of a body memory is taken for.
+/// The part of a body that memory is taken for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
-    /// All of a small one, or the beginning of another.
+    /// All of a small body, or the start of a larger one.
     Small,
-    /// What is beyond that.
+    /// The rest of a larger body.
     Large,
 }
 
 impl BodyMemory {
-    /// `bytes` in total; a peer or client that has its share waits so long for more.
+    /// A budget of `bytes`. A peer or client that has used up its share waits up to `wait` for
+    /// more.
     pub(crate) fn new(bytes: usize, wait: Duration) -> Self {
         let all = units(bytes.max(LARGEST));
         let eighth = all / 8;
@@ -91,7 +93,7 @@ impl BodyMemory {
         Use::of(taken.saturating_mul(KIB), self.units.saturating_mul(KIB))
     }
 
-    /// Takes what `length` bytes of a body may cost, or `None`: there is not so much left.
+    /// Takes the memory that `length` bytes of a body may cost; `None` if there is not enough left.
     pub(crate) async fn take(&self, length: usize, part: Part, payer: &Payer) -> Option<Held> {
         let wanted = u32::try_from(units(length.saturating_mul(MEMORY_PER_BODY_BYTE))).ok()?;
         let mut held = Held::default();
@@ -111,13 +113,13 @@ impl BodyMemory {
         Some(held)
     }
 
-    /// The shares that `payer` draws on: of every network that it is in, so that nobody has more for
-    /// owning many addresses.
+    /// The shares that `payer` uses: those of every network that it is in, so that owning many
+    /// addresses gives no more memory.
     fn shares_of(&self, payer: &Payer) -> Vec<Arc<Semaphore>> {
         let all = units(usize::MAX).min(Semaphore::MAX_PERMITS);
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         if shares.len() >= MAX_REMEMBERED_PAYERS {
-            // Whoever holds or awaits memory holds the semaphore.
+            // Everyone who holds or awaits memory holds the semaphore.
             shares.retain(|_, share| Arc::strong_count(share) > 1);
         }
         let mut share = |holder, times: usize| {
@@ -135,12 +137,12 @@ impl BodyMemory {
 }
 
 impl Held {
-    /// Holds what `other` holds, too.
+    /// Also holds what `other` holds.
     pub(crate) fn and(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// Holds a permit, too.
+    /// Also holds this permit.
     pub(crate) fn with(&mut self, permit: OwnedSemaphorePermit) {
         self.0.push(permit);
     }
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_has_an_eighth_large_bodies_six_and_strangers_together_seven() {
+    async fn one_peer_has_an_eighth_large_bodies_six_eighths_and_all_strangers_seven_eighths() {
         let memory = BodyMemory::new(256 * MIB, SOON);
         let mut held = Vec::new();
         for n in 0..6 {
@@ -174,7 +176,8 @@ mod tests {
             let peer = stranger(&format!("192.0.2.{n}"));
             assert!(memory.take(1, Part::Small, &peer).await.is_none());
         }
-        // What is kept for small bodies is there for them, whoever sends large ones.
+        // The part reserved for small bodies stays available to them, even when large bodies fill
+        // the rest.
         let other = stranger("192.0.2.200");
         assert!(memory.take(1, Part::Large, &other).await.is_none());
         for _ in 0..64 {
@@ -182,7 +185,8 @@ mod tests {
         }
         assert!(memory.take(1, Part::Small, &stranger("192.0.2.201")).await.is_none());
         assert!(memory.take(1, Part::Small, &Payer::Proxy).await.is_none());
-        // What is kept for tenants is there, and one of them has no more than its share.
+        // The part reserved for tenants stays available to them, and no tenant has more than its
+        // share.
         for _ in 0..64 {
             let taken = memory.take(64 * 1024, Part::Small, &Payer::Client("a".into())).await;
             held.push(taken.unwrap());
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn proxies_that_name_nobody_have_half() {
+    async fn proxies_that_do_not_name_their_client_have_half() {
         let memory = BodyMemory::new(256 * MIB, SOON);
         let mut held = Vec::new();
         for _ in 0..16 {
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_addresses_of_one_network_share_what_it_has() {
+    async fn addresses_of_one_network_share_its_memory() {
         let memory = BodyMemory::new(256 * MIB, SOON);
         let mut held = Vec::new();
         for n in 0..16 {

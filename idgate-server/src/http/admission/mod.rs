@@ -1,4 +1,4 @@
-//! Admission: whether and when a connection or a request may go on, and how long it may take.
+//! Admission: whether and when a connection or a request may proceed, and how long it may take.
 
 pub(crate) mod connections;
 pub(crate) mod linger;

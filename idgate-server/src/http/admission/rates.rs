@@ -1,6 +1,6 @@
-//! Which requests are limited, and how (decisions 15). Where the specification
-//! or decisions 25 list 429, the excess gets it; elsewhere it gets its 401 and the connection is
-//! closed. Every answer to a tenant on a limited row says what is left.
+//! Which requests are rate-limited, and how (decisions 15). Where the specification or decisions 25
+//! list 429, an excess request gets it; elsewhere it gets its 401 and the connection is closed.
+//! Every response to a tenant on a limited route says how much is left.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ pub(crate) struct TenantRate {
     test: Policy,
 }
 
-/// Limits of requests that name a session or a page, which strangers may know. A stranger is counted with its
-/// own network only, so it leaves the person's wallet and browser all that they need.
+/// Limits for requests that name a session or a page, whose id a stranger may know. A stranger is
+/// charged to its own network only, so the person's wallet and browser keep their own allowance.
 pub(crate) struct WalletRate {
-    /// Of one network with one session or page: of its strangers, and apart from them of those that proved to be
-    /// more. Of the client or the browser that owns it, too.
+    /// For one network with one session or page. Strangers and clients with proof are counted
+    /// separately. The owner (client or browser) has such an allowance, too.
     pub(crate) share: Policy,
-    /// Of all networks together with one session or page, several times as many.
+    /// For all networks together with one session or page; several times as many.
     pub(crate) total: Policy,
-    /// Of one network with all sessions and pages.
+    /// For one network with all sessions and pages.
     pub(crate) peer: Policy,
 }
 
@@ -54,14 +54,15 @@ pub(crate) const PAGE: WalletRate = WalletRate {
 /// The same for the browser that has the page.
 pub(crate) const PAGE_OF_ITS_BROWSER: WalletRate =
     WalletRate { share: policy("page-browser", 60, 60), ..PAGE };
-/// The same for the phone that took it over, so that neither uses up what the other needs.
+/// The same for the phone that took the page over, so that the two browsers do not use up each
+/// other's allowance.
 pub(crate) const PAGE_OF_ITS_PHONE: WalletRate =
     WalletRate { share: policy("page-phone", 60, 60), ..PAGE };
 pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
-/// Keys are made by people and at deployments: nobody needs many a second.
+/// Keys are created by people and at deployments, never many per second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));
 pub(crate) const WEBHOOK_ENDPOINT: TenantRate = both(policy("webhook-endpoint", 20, 4));
-/// Each is an exchange with somebody else.
+/// Each test is an exchange with another server.
 pub(crate) const WEBHOOK_TEST: TenantRate = both(policy("webhook-test", 1, 1));
 const FAILED_AUTHENTICATION: Policy = policy("failed-authentication", 30, 30);
 
@@ -69,26 +70,26 @@ const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {
     Policy::new(name, burst, window_secs)
 }
 
-/// The same in both modes.
+/// The same policy in both modes.
 const fn both(policy: Policy) -> TenantRate {
     TenantRate { live: policy, test: policy }
 }
 
-/// Who is limited.
+/// The party that is charged.
 #[derive(Hash)]
 enum Party<'a> {
     Client(&'a str),
-    /// The client or the browser that owns what the request names.
+    /// The client or browser that owns what the request names.
     Owner(&'a str),
-    /// All networks, for the session or page that the request names.
+    /// All networks together, for the named session or page.
     All(&'a str),
-    /// One network, for the session or page that the request names; whether it proved to be more than a stranger.
+    /// One network, for the named session or page; the flag says whether it has proof.
     Share(&'a str, Network, bool),
     Network(Network),
 }
 
-/// What a request of a peer is charged to: every network that it is in, each under its multiple of
-/// the policy.
+/// The charges of a peer's request: to every network that it is in, each with its multiple of the
+/// policy.
 fn charges_of<'a>(
     policy: Policy,
     address: IpAddr,
@@ -101,11 +102,11 @@ fn charges_of<'a>(
     peer::networks(address).map(charge).collect()
 }
 
-/// The limits of one gateway. Where several share a store, each grants its part of what clients and
+/// The limits of one gateway. Gateways that share a store each grant a part of what clients and
 /// peers may do at all of them together.
 #[derive(Clone)]
 pub(crate) struct Rates {
-    /// `None`: they are off.
+    /// `None` if rate limits are off.
     limiter: Option<Arc<RateLimiter>>,
     store: Arc<Store>,
 }
@@ -115,7 +116,7 @@ impl Rates {
         Self { limiter: on.then(|| Arc::new(RateLimiter::default())), store }
     }
 
-    /// Charges a request of a tenant, and says what is left to it; `None`: there are no limits.
+    /// Charges a tenant's request; returns how much is left, or `None` if there are no limits.
     pub(crate) fn charge_tenant(
         &self,
         rate: &TenantRate,
@@ -128,7 +129,7 @@ impl Rates {
         Ok(Some(limiter.standing(policy, &party, now)))
     }
 
-    /// What is left to a tenant, without a charge.
+    /// How much a tenant has left, without a charge.
     pub(crate) fn tenant_standing(
         &self,
         rate: &TenantRate,
@@ -139,7 +140,7 @@ impl Rates {
         self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
-    /// Charges a peer, and nothing that its request names.
+    /// Charges only the peer, not what its request names.
     pub(crate) fn charge_peer(
         &self,
         policy: Policy,
@@ -149,7 +150,7 @@ impl Rates {
         self.charge(&charges_of(self.part(policy), peer, Party::Network), now)
     }
 
-    /// Charges a request whose sender proved nothing to its own network.
+    /// Charges a request without proof to its own network.
     pub(crate) fn charge_stranger(
         &self,
         rate: &WalletRate,
@@ -160,8 +161,8 @@ impl Rates {
         self.charge(&charges_of(rate.share, peer, |at| Party::Share(named, at, false)), now)
     }
 
-    /// Charges a request whose sender proved to be more than a stranger to its network's share, and to what all
-    /// networks have together; or, when it is one too many for either, to neither.
+    /// Charges a request with proof to its network's share and to the share of all networks. If
+    /// either is exceeded, charges neither.
     pub(crate) fn charge_guest(
         &self,
         rate: &WalletRate,
@@ -184,8 +185,8 @@ impl Rates {
         self.charge(&[(rate.share, Party::Owner(named))], now)
     }
 
-    /// Charges what all networks, or the owner, have with a session that there is, where all gateways count that
-    /// share the store.
+    /// Charges the share of all networks, or of the owner, for an existing session, where all
+    /// gateways that share the store count it.
     pub(crate) async fn share(&self, policy: Policy, session: &SessionId) -> Result<(), AppError> {
         if self.limiter.is_none() {
             return Ok(());
@@ -199,7 +200,7 @@ impl Rates {
         }
     }
 
-    /// Charges an answer that comes through a session's owner.
+    /// Charges an answer that the session's owner relays.
     pub(crate) async fn charge_answer(
         &self,
         session: &SessionId,
@@ -223,18 +224,18 @@ impl Rates {
         (self.part(policy), Party::Client(caller.client_id.as_str()))
     }
 
-    /// What this gateway grants of it.
+    /// This gateway's part of a policy.
     fn part(&self, policy: Policy) -> Policy {
         policy.among(self.store.nodes(), self.store.joined())
     }
 }
 
-/// The field `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
+/// The `RateLimit` field of draft-ietf-httpapi-ratelimit-headers.
 pub(crate) fn remaining(policy: Policy, left: u64, seconds: u64) -> String {
     format!("\"{}\";r={left};t={seconds}", policy.name)
 }
 
-/// The field `RateLimit-Policy` of the same.
+/// The `RateLimit-Policy` field of draft-ietf-httpapi-ratelimit-headers.
 pub(crate) fn policy_field(policy: Policy) -> String {
     let Policy { name, burst, window_secs, .. } = policy;
     format!("\"{name}\";q={burst};w={window_secs}")

@@ -1,5 +1,5 @@
-//! The time for a request. It ends where something begins that may change what the client asks about:
-//! from then on the client is told what came of it, however long that takes.
+//! The time limit of a request. It is lifted once work begins that may change what the client asks
+//! about: from then on the client gets the outcome, however long that takes.
 
 use std::future::Future;
 use std::pin::pin;
@@ -21,12 +21,12 @@ impl TimeLimit {
         Self { clock, time, lifted: AtomicBool::new(false) }
     }
 
-    /// From here on the request is answered when it is done: what it waits for has a time of its own.
+    /// Lifts the limit: the rest of the work has time limits of its own.
     pub(crate) fn lift(&self) {
         self.lifted.store(true, Ordering::Relaxed);
     }
 
-    /// What `work` comes to; `None`: it took too long, and was given up.
+    /// The result of `work`; `None` if it took too long and was abandoned.
     pub(crate) async fn bound<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         match self.clock.timeout(self.time, work.as_mut()).await {
@@ -46,7 +46,7 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(15);
 
-    /// The outcome of work that takes twice the limit and starts with `begin`.
+    /// The outcome of work that takes twice the limit and begins with `begin`.
     async fn bound(begin: fn(&TimeLimit)) -> Option<u8> {
         let clock = VirtualClock::default();
         let limit = TimeLimit::new(Arc::new(clock.clone()), TIME);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_given_up_at_its_limit_unless_that_was_lifted_before() {
+    async fn work_is_abandoned_at_its_limit_unless_that_was_lifted() {
         let limit = TimeLimit::new(Arc::new(VirtualClock::default()), TIME);
         assert_eq!(limit.bound(async { 1 }).await, Some(1));
         assert_eq!(bound(|_| {}).await, None);

@@ -1,5 +1,5 @@
-//! How many requests of one client are under way at a time. The others wait for their turn, so that a
-//! client at full speed is in its own way and in nobody else's.
+//! Bounds the concurrent requests of one client. Further requests wait their turn, so that a client
+//! at full speed slows down only itself.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -11,7 +11,7 @@ use hyper::Method;
 use idgate_core::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Kind {
     Reading,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By its method.
+    /// The kind of a method.
     pub(crate) fn of(method: &Method) -> Self {
         if method.is_safe() { Self::Reading } else { Self::Writing }
     }
@@ -40,11 +40,11 @@ struct Places {
 
 type AllPlaces = HashMap<(TenantId, Kind), Arc<Places>>;
 
-/// The places of all clients that have requests under way.
+/// The places of all clients that have requests in progress.
 #[derive(Clone, Default)]
 pub(crate) struct Turns(Arc<Mutex<AllPlaces>>);
 
-/// So many of the client's requests wait already that one more is refused.
+/// The client already has the maximum of waiting requests, so one more is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TooMany;
 
@@ -58,7 +58,7 @@ pub(crate) struct Turn {
 }
 
 impl Turns {
-    /// A place of the client, first come, first served.
+    /// A place of the client, in order of arrival.
     pub(crate) async fn take(&self, client: &TenantId, kind: Kind) -> Result<Turn, TooMany> {
         let of = (client.clone(), kind);
         let places = self.places();
@@ -66,7 +66,7 @@ impl Turns {
             let mut places = places;
             places.entry(of.clone()).or_insert_with(|| Arc::new(Places::new(kind))).clone()
         };
-        // Made before the wait: dropped in it, it tidies up as well.
+        // Created before the wait, so that its drop cleans up even if the wait is cancelled.
         let mut turn = Turn { turns: self.clone(), of, places, permit: None, has_waited: false };
         turn.permit = turn.places.free.clone().try_acquire_owned().ok();
         if turn.permit.is_none() {
@@ -76,8 +76,8 @@ impl Turns {
         Ok(turn)
     }
 
-    /// What `waiting` comes to, while `turn` is free for others: nobody holds a place while a slow
-    /// client sends.
+    /// The result of `waiting`, with the place of `turn` released meanwhile: a slow client must not
+    /// hold a place while it sends.
     pub(crate) async fn not_held<T>(
         &self,
         turn: &mut Option<Turn>,
@@ -91,7 +91,7 @@ impl Turns {
         Ok(done)
     }
 
-    /// How many requests of this kind have a place, and how many wait for one.
+    /// The number of requests of this kind that have a place, and that wait for one.
     #[cfg(test)]
     pub(crate) fn count(&self, kind: Kind) -> (usize, usize) {
         let places = self.places();
@@ -115,7 +115,7 @@ impl Places {
         if waiting.before >= WAITING_PER_CLIENT {
             return Err(TooMany);
         }
-        // It is never closed.
+        // The semaphore is never closed.
         Ok(self.free.clone().acquire_owned().await.ok())
     }
 }
@@ -123,7 +123,7 @@ impl Places {
 /// Counted while it lives.
 struct Waiting<'a> {
     waiting: &'a AtomicUsize,
-    /// How many waited when it began.
+    /// The number that waited when it started.
     before: usize,
 }
 
@@ -140,7 +140,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Turn {
-    /// Whether it was not free at once.
+    /// Whether it had to wait.
     pub(crate) const fn has_waited(&self) -> bool {
         self.has_waited
     }
@@ -155,7 +155,8 @@ impl Drop for Turn {
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut places = self.turns.places();
-        // The table's and this one: nobody else has a place or waits for one.
+        // One reference is the table's and one is this turn's: no other request has a place or
+        // waits for one.
         if Arc::strong_count(&self.places) <= 2 {
             places.remove(&self.of);
         }
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_all_places_waits_for_them_and_nobody_else_does() {
+    async fn a_client_that_uses_all_its_places_waits_and_other_clients_do_not() {
         let turns = Turns::default();
         let mut held = Vec::new();
         for _ in 0..READS_PER_CLIENT {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_many_wait_and_one_more_is_refused_at_once() {
+    async fn one_request_beyond_the_waiting_limit_is_refused_immediately() {
         let turns = Turns::default();
         let mut held = Vec::new();
         for _ in 0..WRITES_PER_CLIENT {
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(turns.take(&a, Kind::Writing).await.err(), Some(TooMany));
         assert!(turns.take(&a, Kind::Reading).await.is_ok());
         assert!(turns.take(&b, Kind::Writing).await.is_ok());
-        // Whoever gave up does not count any more.
+        // Cancelled requests no longer count.
         waiting.shutdown().await;
         assert!(waits(&turns, "cli_a", Kind::Writing));
         drop(held);

@@ -1,8 +1,8 @@
-//! Remedies of the core in the words of a gateway, whose operator has a command line.
+//! The core's remedies, rephrased for tenants of a gateway, whose operator has the command line.
 
 use idgate_core::error::{Remedy, RequestError};
 
-/// The field and the rule, with the remedy in those words.
+/// The field and the rule, with the rephrased remedy.
 pub(super) fn text_of(mut error: RequestError) -> String {
     if let Some(remedy) = &error.remedy {
         error.rule = rule_of(&error, remedy).into();
@@ -13,16 +13,16 @@ pub(super) fn text_of(mut error: RequestError) -> String {
 fn rule_of(error: &RequestError, remedy: &Remedy) -> String {
     let fault = error.fault();
     match remedy {
-        Remedy::AddVct => format!("{fault}; the operator adds one with --vct"),
-        Remedy::AddDocType => format!("{fault}; the operator adds one with --doc-type"),
-        Remedy::UpdateTrustedList => format!("{fault}; the operator takes a newer one"),
+        Remedy::AddVct => format!("{fault}; ask the operator to add one with --vct"),
+        Remedy::AddDocType => format!("{fault}; ask the operator to add one with --doc-type"),
+        Remedy::UpdateTrustedList => format!("{fault}; ask the operator to import a newer one"),
         Remedy::AddCertificate => format!("{fault}: the gateway has no certificate for it"),
         Remedy::RenewCertificate => format!("{fault}; ask the operator to renew it"),
         Remedy::AddSigner | Remedy::EnableProfile => {
             format!("{fault} at this gateway; leave it out, or ask the operator for it")
         }
         Remedy::AddReaderCertificate => format!(
-            "is signed at this gateway, which {fault}; set it to false, or ask the operator for one"
+            "must be signed, and this gateway {fault}; set it to false, or ask the operator for one"
         ),
         Remedy::ChooseProfile(spoken) => {
             let names: Vec<&str> = spoken.iter().map(|profile| profile.name()).collect();

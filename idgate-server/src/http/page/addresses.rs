@@ -2,7 +2,7 @@
 
 use super::{Language, ROOT};
 
-/// Where a page finds what belongs to it.
+/// The addresses of a page and its resources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses<'a> {
     pub(crate) token: &'a str,
@@ -10,28 +10,28 @@ pub(crate) struct Addresses<'a> {
     pub(crate) framed: bool,
     /// The language that the person chose on the page.
     pub(crate) chosen: Option<Language>,
-    /// Whether the person wants to see the code although a wallet has fetched the request.
+    /// Whether the person wants to see the code again after a wallet has fetched the request.
     pub(crate) shows_code: bool,
-    /// For the page that a phone opened to take another over.
+    /// For the page that a phone opened in order to take another page over.
     pub(crate) opening: Option<Opening<'a>>,
 }
 
-/// An address for a phone that was opened.
+/// A handover address that was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening<'a> {
-    /// The part that turns.
+    /// The changing part.
     pub(crate) part: &'a str,
-    /// Proof that it was opened in time; empty: there is none.
+    /// Proof that it was opened in time; empty if there is none.
     pub(crate) seen: &'a str,
 }
 
 impl Addresses<'_> {
-    /// The path of something below the page.
+    /// The path of a resource below the page.
     pub(crate) fn of(self, name: &str) -> String {
         self.with(name, "")
     }
 
-    /// The same with one more parameter in its query.
+    /// The same with another query parameter.
     pub(crate) fn with(self, name: &str, parameter: &str) -> String {
         let path = [ROOT, self.token, "/", name].concat();
         self.queried(path, self.chosen, parameter)
@@ -42,7 +42,7 @@ impl Addresses<'_> {
         self.queried([ROOT, self.token].concat(), self.chosen, "")
     }
 
-    /// The page with its code, although a wallet has fetched the request.
+    /// The page with its code, even after a wallet has fetched the request.
     pub(super) fn page_with_code(self) -> String {
         Self { shows_code: true, ..self }.page()
     }
@@ -55,7 +55,7 @@ impl Addresses<'_> {
         }
     }
 
-    /// Where the button of a page that a phone opened leads.
+    /// The target of the button on a page that a phone opened.
     pub(super) fn press(self, opening: Opening<'_>) -> String {
         self.queried(self.path_of(opening), self.chosen, &opening.proof())
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_keep_the_frame_and_the_language_that_was_chosen() {
+    fn addresses_keep_the_frame_and_the_chosen_language() {
         let own =
             Addresses { token: "t", framed: false, chosen: None, shows_code: false, opening: None };
         assert_eq!((own.page(), own.of("take")), ("/v/t".into(), "/v/t/take".into()));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_a_phone_opened_stays_one_in_every_language() {
+    fn a_page_opened_on_a_phone_keeps_its_part_in_every_language() {
         let opening = Opening { part: "1.a", seen: "2.b" };
         let own = Addresses {
             token: "t",

@@ -1,5 +1,5 @@
-//! The page while a wallet can answer: on a computer the code first, on a phone the button. The style decides
-//! which of the two it is; the text is the same.
+//! The page while a wallet can answer. A computer shows the code first, a phone the button. The
+//! style chooses between the two; the text is the same.
 
 use idgate_core::{CredentialFormat, Profile};
 
@@ -11,21 +11,21 @@ use super::{Addresses, claims, live, named, outcome};
 use crate::app::{LinkScheme, PageView, Standing};
 use idgate_store::Face;
 
-/// A code of more modules than this from edge to edge is drawn with [`MODULE_PIXELS`] for each.
+/// A code with more modules per side is drawn with [`MODULE_PIXELS`] for each.
 const LARGE_CODE: usize = 90;
-/// Of each module of a large code: as many of all, which cameras read best.
+/// Pixels for each module of a large code: a whole number, which cameras read best.
 const MODULE_PIXELS: usize = 4;
-/// A code of more modules than this has no room for a column next to it.
+/// A code with more modules per side leaves no room for a column next to it.
 const WIDE_CODE: usize = 130;
 
-/// How a code is laid out.
+/// The layout of a code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Room {
     /// In its own column, as wide as the style says.
     Column,
-    /// In its own column, as wide as its modules take.
+    /// In its own column, as wide as its modules need.
     Large,
-    /// Above what is asked.
+    /// Above the request.
     Whole,
 }
 
@@ -41,14 +41,14 @@ impl Room {
     }
 }
 
-/// The page's card, and how it is laid out.
+/// The page's card and its layout.
 pub(super) struct Asking<'a> {
     view: &'a PageView,
     face: &'a Face,
     words: &'static Words,
     own: Addresses<'a>,
     qr: Option<Qr>,
-    /// Whether the code opens this page on a phone. It is not drawn before a browser has the page.
+    /// Whether the code opens this page on a phone. It is drawn only once a browser has the page.
     is_for_phone: bool,
 }
 
@@ -71,12 +71,12 @@ impl<'a> Asking<'a> {
         self.qr.as_ref().map(|qr| Room::of(qr.side()))
     }
 
-    /// Whether the card is narrow: it has no code, which is for this device alone or too long.
+    /// Whether the card is narrow, without a code: the code is for this device only, or too long.
     pub(super) fn is_slim(&self) -> bool {
         self.qr.is_none()
     }
 
-    /// The request in one sentence.
+    /// A one-sentence description of the request.
     pub(super) fn title(&self) -> String {
         let text = match self.only_age() {
             Some(age) => self.words.text("asks_age").replace("{age}", &age),
@@ -85,7 +85,7 @@ impl<'a> Asking<'a> {
         named(&text, self.face)
     }
 
-    /// The age, where a request asks for nothing else.
+    /// The age, if the request asks for nothing else.
     fn only_age(&self) -> Option<String> {
         let [credential] = self.view.session.request().credentials() else { return None };
         let [claim] = credential.claims() else { return None };
@@ -113,7 +113,7 @@ impl<'a> Asking<'a> {
         html.raw("</div></div>");
     }
 
-    /// The sentence for a person on a computer.
+    /// The instruction for a person on a computer.
     fn lead(&self) -> &'static str {
         if self.is_for_phone {
             self.words.text("move")
@@ -139,8 +139,8 @@ impl<'a> Asking<'a> {
         html.raw("</div>");
     }
 
-    /// Whether a code is for a device other than this one although wallets of its kind come back to where they were
-    /// opened (HAIP 1.0 5.1).
+    /// Whether the code is for another device although wallets of its kind return to the device
+    /// where they were opened (HAIP 1.0 5.1).
     fn crosses_devices(&self) -> bool {
         let is_haip = self.view.session.offers().any(|offer| offer.profile() == Profile::Haip);
         is_haip && self.qr.is_some() && !self.is_for_phone
@@ -166,7 +166,7 @@ impl<'a> Asking<'a> {
             self.way_to_code(html);
             html.raw("</div>");
         } else {
-            // The script adds the address once the page is this browser's.
+            // The script adds the address once this browser has the page.
             let way = self.view.way_out();
             html.raw("<a id=\"out\" class=\"button desk\"");
             html.raw(if way.is_some() { "" } else { " hidden" })
@@ -202,7 +202,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The button without the script that makes the page this browser's, which is shown a code for a phone then.
+    /// The button for browsers without the script: it takes the page, which then shows a code for a
+    /// phone.
     fn way_to_code(&self, html: &mut Html) {
         if self.is_for_phone && self.view.standing == Standing::Free {
             html.raw("<noscript><form method=\"post\" action=\"").text(&self.own.of("take"));
@@ -211,7 +212,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The script shows it where the browser has a dialogue for this request.
+    /// The script shows it if the browser has a dialogue for this request.
     fn dialogue(&self, html: &mut Html) {
         let Some(protocols) = self.view.dialogue() else { return };
         let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
@@ -225,7 +226,7 @@ impl<'a> Asking<'a> {
 
     fn code(&self, html: &mut Html, qr: &Qr) {
         let is_drawn = self.view.standing != Standing::Free || !self.is_for_phone;
-        // The script draws it, in the room that it has from the start.
+        // The script draws the code in its reserved room.
         self.frame_of_code(html, qr, if is_drawn { " id=\"qr\"" } else { " id=\"qr\" hidden" });
         html.raw("<path id=\"code\" fill=\"none\" stroke=\"#000\" d=\"");
         if is_drawn {
@@ -234,7 +235,7 @@ impl<'a> Asking<'a> {
         html.raw("\"/></svg>");
     }
 
-    /// The start of a drawing of the code, up to its modules.
+    /// Starts the drawing of the code, up to its modules.
     fn frame_of_code(&self, html: &mut Html, qr: &Qr, id: &str) {
         let is_column = Room::of(qr.side()) == Room::Column;
         html.raw("<svg").raw(id).raw(if is_column {
@@ -278,7 +279,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// In the tenant's words, so the page says whose they are.
+    /// The purpose is the tenant's text, so the page says whose it is.
     fn purpose(&self, html: &mut Html) {
         let words = self.words;
         let purpose = self.view.session.request().purpose(words.code);
@@ -299,7 +300,7 @@ impl<'a> Asking<'a> {
         html.raw("</summary><ul>");
         if let Some(qr) = &self.qr {
             if self.is_for_phone {
-                // Where the browser chooses; on a phone there is nothing to go on to.
+                // Where the browser chooses; on a phone this is not needed.
                 html.raw("<li class=\"desk chosen\" hidden><p>").text(self.lead());
             } else {
                 html.raw("<li class=\"touch again\"><p class=\"touch\">");
@@ -309,15 +310,15 @@ impl<'a> Asking<'a> {
             self.frame_of_code(html, qr, "");
             html.raw("<use href=\"#code\"/></svg></li>");
         }
-        // By way of the gateway: a request by value is long, and these are for few.
+        // Through the gateway, because a request by value is long and few people need these links.
         let address = |scheme: &LinkScheme| {
-            // Of the characters of a scheme, a query reads this one as something else.
+            // A `+` in a query would be read as a space.
             let key = scheme.key().replace('+', "%2B");
             self.own.with("open", &format!("scheme={key}"))
         };
         html.raw("<li class=\"desk\"><a href=\"").text(&address(&first)).raw("\">");
         html.text(words.text("other_here")).raw("</a></li>");
-        // Where the browser chooses, the button is another way on a phone, too.
+        // Where the browser chooses, the button is an alternative on a phone, too.
         html.raw("<li class=\"touch chosen\" hidden><a href=\"").text(&address(&first)).raw("\">");
         html.text(words.text("open")).raw("</a></li>");
         html.raw("<li><p>").text(words.text("other_link")).raw("</p>");

@@ -1,10 +1,10 @@
-//! Words for what is asked: documents by their type, claims by their name in a PID, an mDL or a photo ID.
-//! What no table knows is shown by its own name.
+//! Names for what is requested: documents by their type, claims by their name in a PID, an mDL or a
+//! photo ID. Anything unknown is shown under its own name.
 
 use super::words::Words;
 use crate::limits::MAX_SHOWN_CHARS;
 
-/// Other names of the same.
+/// Other names of the same claims.
 const ALIASES: [(&str, &str); 43] = [
     ("birthdate", "birth_date"),
     ("birth_family_name", "family_name_birth"),
@@ -51,7 +51,7 @@ const ALIASES: [(&str, &str); 43] = [
     ("full_birth_date", "birth_date"),
 ];
 
-/// A document by its types.
+/// The name of a document, by its types.
 pub(super) fn document(types: &[&str], words: &Words) -> String {
     let kind = types.iter().find_map(|one| match *one {
         "org.iso.18013.5.1.mDL" => Some(words.text("driving_licence")),
@@ -69,13 +69,13 @@ pub(super) fn document(types: &[&str], words: &Words) -> String {
     }
 }
 
-/// What a claim is called for people whose path is given: the tenant may name it as it likes, and the wallet
-/// is asked for what stands there.
+/// The name of a claim for people, by its path. The tenant may name the claim freely, but the
+/// wallet is asked for what the path says.
 pub(super) fn name_of<'p>(path: impl Iterator<Item = Option<&'p str>>) -> String {
     path.flatten().collect::<Vec<_>>().join(".")
 }
 
-/// A claim by its name.
+/// The name of a claim.
 pub(super) fn claim(name: &str, words: &Words) -> String {
     if let Some(age) = age_of(name) {
         return words.text("age_over").replace("{age}", age);
@@ -83,14 +83,14 @@ pub(super) fn claim(name: &str, words: &Words) -> String {
     if let Some(word) = word(name, words) {
         return word.to_owned();
     }
-    // A member of something that has a word.
+    // A member of a claim that has a name.
     match name.split_once('.').and_then(|(whole, _)| word(whole, words)) {
         Some(whole) => format!("{whole} ({})", shortened(name)),
         None => shortened(name),
     }
 }
 
-/// As much of a name as is shown.
+/// A name, cut to the length that is shown.
 pub(super) fn shortened(name: &str) -> String {
     match name.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => [name.get(..end).unwrap_or_default(), "…"].concat(),
@@ -103,7 +103,7 @@ fn word(name: &str, words: &Words) -> Option<&'static str> {
     words.claim(alias.map_or(name, |(_, name)| *name))
 }
 
-/// The age that a claim says somebody has.
+/// The age in a claim such as `age_over_18`.
 pub(super) fn age_of(name: &str) -> Option<&str> {
     let age = name.strip_prefix("age_over_").or_else(|| name.strip_prefix("age_equal_or_over."))?;
     (matches!(age.len(), 1..=3) && age.bytes().all(|byte| byte.is_ascii_digit())).then_some(age)
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_alias_leads_to_a_claim_and_none_is_one() {
+    fn every_alias_names_a_claim_and_is_not_one_itself() {
         let words = Words::english();
         for (alias, name) in ALIASES {
             assert!(words.claim(name).is_some(), "{alias}");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_have_words_and_others_their_name() {
+    fn known_claims_have_texts_and_others_show_their_name() {
         let words = Words::english();
         for (name, shown) in [
             ("given_name", "First name"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_have_words_and_others_their_type() {
+    fn known_documents_have_texts_and_others_show_their_type() {
         let words = Words::english();
         assert_eq!(document(&["org.iso.18013.5.1.mDL"], words), words.text("driving_licence"));
         assert_eq!(document(&["urn:x", "urn:eudi:pid:de:1"], words), words.text("identity_card"));

@@ -1,5 +1,5 @@
-//! The contacts in the registration certificate of the request (ARF RPRC_11): of the client for the deletion of data, and
-//! of the authority that supervises it.
+//! The contacts in the request's registration certificate (ARF RPRC_11): the client's, for deleting
+//! data, and the supervisory authority's.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::named;
 use super::words::Words;
 use idgate_store::Face;
 
-/// Writes them for people. A contact that a browser cannot follow is there as text.
+/// Writes the contacts for people. A contact that cannot be a link is shown as text.
 pub(super) fn write(html: &mut Html, session: &Session, face: &Face, words: &Words) {
     let Some(registration) = session.registration() else { return };
     let contacts = registration.contacts();
@@ -31,14 +31,14 @@ pub(super) fn write(html: &mut Html, session: &Session, face: &Face, words: &Wor
     }
 }
 
-/// Of several ways to the authority the first that a browser can follow, or else the first.
+/// The first of the authority's contacts that can be a link, or else the first.
 fn authority(contacts: &Contacts) -> Option<&str> {
     let ways = [&contacts.authority_uri, &contacts.authority_email, &contacts.authority_phone];
     let ways = || ways.into_iter().flatten().map(String::as_str);
     ways().find(|way| target(way).is_some()).or_else(|| ways().next())
 }
 
-/// The link for a contact: an address that is https, one of mail, or a number.
+/// The link target for a contact: an https address, an e-mail address or a phone number.
 fn target(contact: &str) -> Option<Cow<'_, str>> {
     if contact.starts_with("https://") {
         return (!contact.contains(char::is_whitespace)).then_some(Cow::Borrowed(contact));
@@ -54,7 +54,7 @@ fn target(contact: &str) -> Option<Cow<'_, str>> {
     is_long.then(|| Cow::Owned(["tel:", &digits].concat()))
 }
 
-/// Of few characters, so that nothing else of a letter is filled in with it.
+/// Only a few characters are allowed, so that a link cannot fill in other parts of an e-mail.
 fn is_mail(text: &str) -> bool {
     let is_part = |part: &str| {
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_follows_https_mail_and_numbers() {
+    fn https_mail_and_phone_contacts_are_links() {
         for (contact, expected) in [
             ("https://shop.example/delete?a=b", Some("https://shop.example/delete?a=b")),
             ("data@shop.example", Some("mailto:data@shop.example")),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_authoritys_ways_the_first_that_can_be_followed_is_taken() {
+    fn the_authoritys_first_contact_that_can_be_a_link_is_used() {
         let mut contacts = Contacts::default();
         assert_eq!(authority(&contacts), None);
         contacts.authority_uri = Some("www.authority.example".into());

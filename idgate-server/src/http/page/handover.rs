@@ -1,4 +1,4 @@
-//! The pages of a handover: the question on the phone, and the page that follows on the computer.
+//! The pages of a handover: the question on the phone, and what the computer shows meanwhile.
 
 use super::asking::Asking;
 use super::html::Html;
@@ -8,7 +8,7 @@ use super::{Addresses, Language, Showing, claims, foot, head, live, notice, runs
 use crate::app::PageView;
 use crate::config::Operator;
 
-/// The question on the phone: the name of the client, and one button.
+/// The question on the phone: the client's name and one button.
 pub(crate) fn asks_on_phone(view: &PageView, showing: &Showing<'_>) -> String {
     let Showing { face, operator, language, own } = *showing;
     let words = language.words();
@@ -33,12 +33,12 @@ pub(crate) fn asks_on_phone(view: &PageView, showing: &Showing<'_>) -> String {
     html.finish()
 }
 
-/// The page for a phone whose code is good no longer.
+/// The page for a phone whose code no longer works.
 pub(crate) fn late(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
     notice(language, &Outcome::late(language.words()), own, None, Some(operator))
 }
 
-/// Status and button of the computer below its heading.
+/// Status and button of the computer, below its heading.
 pub(super) fn follow(html: &mut Html, view: &PageView, words: &Words, own: Addresses<'_>) {
     live::notices(html, words, own, 10);
     live::line(html, words, view.left_ms(), words.text("moved_wait"));

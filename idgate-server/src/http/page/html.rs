@@ -1,4 +1,4 @@
-//! Text of a page under construction. What comes from outside goes through [`Html::text`].
+//! Builds the HTML of a page. External text goes through [`Html::text`].
 
 /// A page under construction.
 pub struct Html(String);
@@ -11,13 +11,13 @@ impl Default for Html {
 }
 
 impl Html {
-    /// Markup of this program, as it is.
+    /// Adds trusted markup unchanged.
     pub fn raw(&mut self, markup: &str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text from anywhere, between tags or in a quoted attribute.
+    /// Adds text from any source, between tags or in a quoted attribute.
     pub fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
@@ -26,7 +26,8 @@ impl Html {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                // They turn text around, or end nothing: nobody needs them in a name.
+                // Control characters are useless in a name, and bidirectional ones reverse the text
+                // that follows.
                 '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => self.0.push(' '),
                 '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {}
                 c => self.0.push(c),
@@ -35,7 +36,7 @@ impl Html {
         self
     }
 
-    /// The text.
+    /// The finished text.
     pub fn finish(self) -> String {
         self.0
     }
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_becomes_markup_or_turns_what_follows_around() {
+    fn texts_are_escaped_and_cannot_reverse_the_text_direction() {
         let mut html = Html::default();
         html.raw("<p>").text("<script>\"'&amp;\u{202e}\u{0}\u{85}").raw("</p>");
         let expected = "<p>&lt;script&gt;&quot;&#39;&amp;amp;  </p>";

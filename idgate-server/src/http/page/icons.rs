@@ -1,8 +1,8 @@
-//! The drawings of a page: lines on a square of 24 units, as wide as the text that they are next to.
+//! The icons of a page: line drawings in a square of 24 units, as wide as the text next to them.
 
 use super::html::Html;
 
-/// A drawing: what is inside its `svg`.
+/// An icon: the content of its `svg`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Icon(&'static str);
 
@@ -11,9 +11,9 @@ pub(super) const DOCUMENT: Icon = Icon(
     "<rect x=\"2.5\" y=\"5\" width=\"19\" height=\"14\" rx=\"2\"/><circle cx=\"8.25\" cy=\"10.75\" r=\"1.9\"/>\
      <path d=\"M5.25 15.75c.6-1.5 1.7-2 3-2s2.4.5 3 2M14.5 10h4M14.5 14h4\"/>",
 );
-/// An arrow: something opens.
+/// An arrow: something unfolds.
 pub(super) const CHEVRON: Icon = Icon("<path d=\"M6 9l6 6 6-6\"/>");
-/// A phone that says yes.
+/// A phone with a tick.
 pub(super) const PHONE: Icon = Icon(
     "<rect x=\"7\" y=\"2.5\" width=\"10\" height=\"19\" rx=\"2.25\"/><path d=\"M11 18.25h2M10.25 10.5l1.5 1.5 2.75-3\"/>",
 );
@@ -48,12 +48,12 @@ pub(super) const HOURGLASS: Icon = Icon(
 );
 
 impl Icon {
-    /// Draws it, for eyes alone.
+    /// Draws it, hidden from screen readers.
     pub(super) fn draw(self, html: &mut Html) {
         self.draw_as(html, "");
     }
 
-    /// The same, with attributes of its own.
+    /// The same with additional attributes.
     pub(super) fn draw_as(self, html: &mut Html, attributes: &str) {
         html.raw("<svg")
             .raw(attributes)

@@ -1,4 +1,4 @@
-//! The languages of pages, and the choice among them (RFC 9110 12.5.4).
+//! The languages of pages, and how one is chosen (RFC 9110 12.5.4).
 
 use super::words::{self, Words};
 use crate::limits::MAX_LANGUAGES;
@@ -8,7 +8,7 @@ use crate::limits::MAX_LANGUAGES;
 pub(crate) struct Language(&'static Words);
 
 impl Language {
-    /// The one that the browser likes best of those there are; English, if it likes none.
+    /// The available language that the browser prefers; English if it prefers none of them.
     pub(crate) fn of(accepted: Option<&str>) -> Self {
         let mut best = (0, Words::english());
         for range in accepted.unwrap_or_default().split(',').take(MAX_LANGUAGES) {
@@ -23,7 +23,7 @@ impl Language {
         Self(best.1)
     }
 
-    /// The one with this code (ISO 639-1), if pages have it.
+    /// The language with this code (ISO 639-1), if available.
     pub(crate) fn named(code: &str) -> Option<Self> {
         words::ALL.iter().find(|words| words.code == code).map(Self)
     }
@@ -38,7 +38,7 @@ impl Language {
     }
 }
 
-/// Thousandths; 0: not wanted.
+/// In thousandths; 0 means not wanted.
 fn weight(parameter: &str) -> u16 {
     let value = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
     let weight: f32 = value.and_then(|value| value.trim().parse().ok()).unwrap_or(0.0);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_that_is_liked_best_is_chosen_and_english_otherwise() {
+    fn the_preferred_language_is_chosen_and_english_otherwise() {
         for (accepted, code) in [
             (None, "en"),
             (Some(""), "en"),

@@ -1,4 +1,5 @@
-//! The line with the page's status and the time that is left, and the notes of a page that cannot follow its session.
+//! The line with the page's status and remaining time, and the notes of a page that cannot follow
+//! its session.
 
 use super::Addresses;
 use super::html::Html;
@@ -6,7 +7,7 @@ use super::words::Words;
 
 const MINUTE_MS: u64 = 60_000;
 
-/// The status and the minutes that are left. The script keeps both true.
+/// The status and the remaining minutes. The script keeps both up to date.
 pub(super) fn line(html: &mut Html, words: &Words, left_ms: u64, waits: &str) {
     let is_last = left_ms < MINUTE_MS;
     html.raw("<p class=\"live\"><span class=\"dot\"><i></i><span id=\"said\" role=\"status\" data-waits=\"");
@@ -23,8 +24,8 @@ pub(super) fn line(html: &mut Html, words: &Words, left_ms: u64, waits: &str) {
     html.raw("</span></p>");
 }
 
-/// The note that the script shows while the gateway cannot be reached, and the note of a page without its script, which
-/// is loaded again every `seconds`.
+/// The note that the script shows while the gateway cannot be reached, and the note of a page
+/// without its script, which reloads every `seconds`.
 pub(super) fn notices(html: &mut Html, words: &Words, own: Addresses<'_>, seconds: u64) {
     html.raw("<div id=\"notice\" class=\"note warn\" role=\"alert\" data-offline=\"");
     html.text(words.text("offline")).raw("\"></div><noscript><div class=\"note\"><p>");

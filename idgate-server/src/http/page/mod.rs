@@ -1,5 +1,5 @@
-//! The page for people, as text: no template engine, because everything on it is escaped by the one
-//! writer that there is.
+//! The page for people, as HTML text. It needs no template engine, because a single writer escapes
+//! everything.
 
 mod addresses;
 mod asking;
@@ -33,33 +33,33 @@ use crate::config::Operator;
 use crate::digest::{hex, sha256};
 use idgate_store::Face;
 
-/// The one script.
+/// The script.
 pub(crate) static SCRIPT: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.js")));
-/// The one style.
+/// The style sheet.
 pub(crate) static STYLE: LazyLock<String> = LazyLock::new(|| dense(include_str!("page.css")));
-/// Its address, which is another one when the style is.
+/// The address of the style sheet; it changes with the content.
 static STYLE_ADDRESS: LazyLock<String> = LazyLock::new(|| versioned("/v/page.css", &STYLE));
 static SCRIPT_ADDRESS: LazyLock<String> = LazyLock::new(|| versioned("/v/page.js", &SCRIPT));
 /// Shown next to the title.
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
-/// All that belongs to pages is below it.
+/// The root of all paths of pages.
 pub(crate) const ROOT: &str = "/v/";
 
-/// Seconds after which a page in place of another is asked for again, unless the answer says when.
+/// Seconds until a notice page is reloaded, unless the response names another time.
 const AGAIN_SECONDS: u64 = 5;
 
-/// What a page says that has nothing to show: its link leads nowhere.
+/// The page for a link that does not work.
 pub(crate) fn gone(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
     notice(language, &Outcome::gone(language.words()), own, None, Some(operator))
 }
 
-/// What another browser sees.
+/// The page for a browser when another one has the page.
 pub(crate) fn taken(language: Language, own: Addresses<'_>, operator: &Operator) -> String {
     notice(language, &Outcome::taken(language.words()), own, None, Some(operator))
 }
 
-/// The page of an error with this status. `again_after`: the seconds that the answer asks to wait.
+/// The page for an error with this status. `again_after` is the response's waiting time in seconds.
 pub(crate) fn refused(
     language: Language,
     status: StatusCode,
@@ -74,7 +74,7 @@ pub(crate) fn refused(
     notice(language, &Outcome::gone(words), own, None, None)
 }
 
-/// How a page is shown.
+/// The inputs of a page, in addition to its session.
 #[derive(Debug)]
 pub(crate) struct Showing<'a> {
     /// The client.
@@ -132,7 +132,7 @@ pub(crate) fn show(view: &PageView, showing: &Showing<'_>) -> String {
     html.finish()
 }
 
-/// The buttons below an outcome, and the status of a session that goes on.
+/// The buttons below an outcome, and the status of a session that continues.
 fn below(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
     match view.phase {
         Phase::Open | Phase::Fetched | Phase::Checking if view.standing == Standing::Moved => {
@@ -154,10 +154,10 @@ fn below(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addr
     }
 }
 
-/// Seconds after which a page without its script is asked for again; `None`: it stays as it is.
+/// Seconds until a page without its script reloads; `None` if it does not change.
 fn looks_again(view: &PageView) -> Option<u64> {
     match view.phase {
-        // A code is good for 5 s once it has turned: by then the next one is shown.
+        // A code stays valid for 5 s after it changed; the next one is shown by then.
         Phase::Open | Phase::Fetched if view.renews() => Some(5),
         Phase::Open | Phase::Fetched | Phase::Checking => Some(10),
         Phase::Done | Phase::Declined | Phase::Refused | Phase::Over | Phase::Cancelled => None,
@@ -183,7 +183,7 @@ fn head(
         html.raw("<link rel=\"stylesheet\" href=\"").text(theme).raw("\">");
     }
     if let Some((seconds, own)) = looks_again {
-        // Without the script the page still follows, also where it answers a form.
+        // Without the script the page still follows its session, even as the response to a form.
         html.raw("<noscript><meta http-equiv=\"refresh\" content=\"").raw(&seconds.to_string());
         html.raw(";url=").text(&own.page()).raw("\"></noscript>");
     }
@@ -192,7 +192,7 @@ fn head(
         .raw("\"></script></head><body>");
 }
 
-/// A page that belongs to no session. `again`: the page may be there after so many seconds.
+/// A page without a session. `again`: reload after this many seconds.
 fn notice(
     language: Language,
     says: &Outcome,
@@ -240,7 +240,7 @@ fn brand(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addr
     html.raw("</header>");
 }
 
-/// The operator's name, and the links for privacy and help.
+/// The operator's name, and links for privacy and help.
 fn runs(html: &mut Html, face: &Face, operator: &Operator, words: &Words) {
     if let Some(name) = &operator.name {
         let text = named(words.text("operator"), face).replace("{operator}", name);
@@ -259,7 +259,7 @@ fn links(html: &mut Html, privacy: Option<&String>, help: Option<&String>, words
     }
 }
 
-/// The operator, and the choice of languages.
+/// The operator, and the language menu.
 fn foot(html: &mut Html, language: Language, own: Addresses<'_>, runs: impl FnOnce(&mut Html)) {
     let words = language.words();
     html.raw("<footer class=\"foot\"><p>");
@@ -281,18 +281,18 @@ fn foot(html: &mut Html, language: Language, own: Addresses<'_>, runs: impl FnOn
     html.raw("</ul></details></footer>");
 }
 
-/// An address that a browser does not have yet when what it leads to has changed.
+/// An address that changes with the content, so that browsers do not use an old copy.
 fn versioned(path: &str, content: &str) -> String {
     let digest = hex(&sha256(content.as_bytes()));
     [path, "?", digest.get(..8).unwrap_or_default()].concat()
 }
 
-/// `{name}` is the client's.
+/// Replaces `{name}` by the client's name.
 fn named(text: &str, face: &Face) -> String {
     text.replace("{name}", &claims::shortened(&face.name))
 }
 
-/// Without the lines that are comments, and indentation: what a browser loads has a budget.
+/// Removes comment lines and indentation: the page has a size limit.
 fn bare(source: &str) -> String {
     let is_comment =
         |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
@@ -301,7 +301,7 @@ fn bare(source: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The style without its comments, and without the spaces that only its reader needs.
+/// Removes the style's comments, and spaces that browsers do not need.
 fn dense(source: &str) -> String {
     let spaces = [(": ", ":"), ("; ", ";"), (", ", ","), (" { ", "{"), (" }", "}"), (";}", "}")];
     spaces.iter().fold(bare(source), |style, (spaced, plain)| style.replace(spaced, plain))
@@ -312,20 +312,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_style_is_served_without_the_spaces_that_only_its_reader_needs() {
+    fn the_style_is_served_without_comments_and_unneeded_spaces() {
         let source = "/* a */\n@media (min-width: 1rem) { .b > c, d :e { f: 0 1rem; g: h; } }\n";
         assert_eq!(dense(source), "@media (min-width:1rem){.b > c,d :e{f:0 1rem;g:h}}\n");
         assert!(!STYLE.contains(['"', '\'']), "a text would lose spaces, too");
     }
 
     #[test]
-    fn a_script_is_served_line_by_line_without_its_comments() {
+    fn the_script_is_served_without_comment_lines() {
         let source = "// a\nconst b = 1 // c\n\n/** d */\nif (b) {\n  e()\n}\n";
         assert_eq!(bare(source), "const b = 1 // c\nif (b) {\ne()\n}\n");
     }
 
     #[test]
-    fn an_error_repeats_an_address_as_text_alone() {
+    fn an_error_page_escapes_its_address() {
         let own = Addresses {
             token: "a\"b",
             framed: true,

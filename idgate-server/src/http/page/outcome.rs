@@ -1,4 +1,4 @@
-//! A page that says one thing: what became of the request, or why there is no page.
+//! A page with one message: the outcome of the request, or why there is no page.
 
 use super::html::Html;
 use super::icons::{self, Icon};
@@ -7,16 +7,16 @@ use super::{Addresses, named};
 use crate::app::{PageView, Phase, Standing};
 use idgate_store::Face;
 
-/// How long the page stays after it has thanked, in milliseconds.
+/// How long the page thanks the person before it moves on, in milliseconds.
 const THANKS_MS: &str = "2500";
-/// How long it stays after it was cancelled.
+/// How long a cancelled page stays before it moves on, in milliseconds.
 const CANCELLED_MS: &str = "1500";
 
-/// The drawing above a heading, and its colour.
+/// The icon above a heading, and its colour.
 #[derive(Clone, Copy, Debug)]
 struct Mark(Icon, &'static str);
 
-/// One thing that a page says.
+/// One message of a page.
 #[derive(Debug)]
 pub(super) struct Outcome {
     mark: Mark,
@@ -29,12 +29,12 @@ impl Outcome {
         Self { mark: Mark(icon, colour), title: title.to_owned(), texts: vec![text.to_owned()] }
     }
 
-    /// For another browser than the one that has the page.
+    /// For a browser when another one has the page.
     pub(super) fn taken(words: &Words) -> Self {
         Self::new(icons::WINDOWS, "", words.notice("taken"))
     }
 
-    /// For a link that leads nowhere.
+    /// For a link that does not work.
     pub(super) fn gone(words: &Words) -> Self {
         Self::new(icons::LINK, "", words.notice("gone"))
     }
@@ -44,17 +44,17 @@ impl Outcome {
         Self::new(icons::HOURGLASS, "", words.notice("busy"))
     }
 
-    /// For an address that was for a phone, and is good no longer.
+    /// For a handover address that is no longer valid.
     pub(super) fn late(words: &Words) -> Self {
         Self::new(icons::CLOCK, "", words.notice("late"))
     }
 
-    /// For a phone that may take a page over: `title` is the request in one sentence.
+    /// For a phone that may take a page over; `title` describes the request in one sentence.
     pub(super) fn asks(title: &str, words: &Words) -> Self {
         Self::new(icons::PHONE, "", (title, words.text("move_care")))
     }
 
-    /// For the computer whose page went to a phone; `None`: it says what every page says.
+    /// For the computer whose page moved to a phone; `None` if the general message applies.
     fn moved(view: &PageView, words: &Words) -> Option<Self> {
         match view.phase {
             _ if view.standing != Standing::Moved => None,
@@ -68,7 +68,8 @@ impl Outcome {
         }
     }
 
-    /// How a session is that no longer waits for a wallet on this page; `None` while it does.
+    /// The state of a session that no longer waits for a wallet on this page; `None` while it
+    /// waits.
     pub(super) fn of(view: &PageView, words: &Words, own: Addresses<'_>) -> Option<Self> {
         if let Some(moved) = Self::moved(view, words) {
             return Some(moved);
@@ -106,7 +107,7 @@ impl Outcome {
         Some(outcome)
     }
 
-    /// With the client's name where it belongs.
+    /// Fills in the client's name.
     pub(super) fn named(self, face: &Face) -> Self {
         Self {
             title: named(&self.title, face),
@@ -120,7 +121,7 @@ impl Outcome {
         &self.title
     }
 
-    /// The card's content, up to the buttons below it.
+    /// The content of the card, above its buttons.
     pub(super) fn write(&self, html: &mut Html) {
         let Mark(icon, colour) = self.mark;
         html.raw("<div class=\"says\"><div class=\"mark").raw(colour).raw("\">");
@@ -133,7 +134,7 @@ impl Outcome {
     }
 }
 
-/// Whether the page leads on by itself, which it never does in a frame.
+/// Whether the page forwards the person by itself; never in a frame.
 fn leads_on(view: &PageView, own: Addresses<'_>) -> bool {
     view.leads_on() && !own.framed
 }

@@ -1,5 +1,5 @@
-// The page follows its session: it takes the page for this browser, renews what turns, and loads itself again
-// when the state changes. It knows no texts; the server writes all of them.
+// Follows the session: takes the page for this browser, renews the code and links, and reloads the page when the
+// state changes. It contains no texts; the server writes all of them.
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RETRY_MS = 1000
@@ -10,10 +10,10 @@ const byId = (id) => document.getElementById(id)
 const main = document.querySelector('main')
 const page = document.querySelector('.page')
 const [notice, clock, said, choose, warning] = ['notice', 'left', 'said', 'choose', 'alert'].map(byId)
-// A code that is not drawn before the page is this browser's keeps its room.
+// Reserve the room of a code that is drawn only once this browser has the page.
 byId('qr')?.removeAttribute('hidden')
 const { state } = main.dataset
-// A page that answers a form is at the form's address, and not at its own.
+// A page that is the response to a form is at the form's address, not at its own.
 const home = new URL(main.dataset.page, location.href)
 const KEPT = `idgate ${home.pathname}`
 const ends = performance.now() + Number(main.dataset.left)
@@ -22,10 +22,10 @@ const at = (name) => `${home.pathname}/${name}?${framed}seen=${seenState}`
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 let isLeaving = false
-/** The state that the gateway need not say again. */
+/** The last state that the gateway reported; it need not report it again. */
 let seenState = state
 
-/** Loads itself again; once, though two of its parts may learn of the same change, and each second at most. */
+/** Reloads the page once, even if two parts see the same change, and at most once a second. */
 async function reload() {
   if (isLeaving) return
   isLeaving = true
@@ -41,7 +41,7 @@ async function ask(name, options) {
   return response.json()
 }
 
-/** The key of a page whose taking was not answered; some browsers keep nothing. */
+/** The key of a page whose `take` got no reply. Some browsers have no session storage. */
 function kept() {
   try {
     return sessionStorage.getItem(KEPT)
@@ -55,18 +55,18 @@ function keep(key) {
     if (key) sessionStorage.setItem(KEPT, key)
     else sessionStorage.removeItem(KEPT)
   } catch {
-    // It is kept as long as this page is.
+    // The key lives only as long as this page.
   }
 }
 
-/** 22 random characters, 131 bits, as the gateway makes them. */
+/** 22 random characters (131 bits), the gateway's format. */
 function fresh() {
   return Array.from(crypto.getRandomValues(new Uint32Array(22)), (one) => DIGITS[one % 62]).join('')
 }
 
 let key
 
-/** Takes the page with a key that is the same each time, until a reply says that the gateway has it. */
+/** Takes the page, with the same key each time until the gateway confirms it. */
 async function take() {
   key ??= kept() ?? fresh()
   keep(key)
@@ -75,7 +75,7 @@ async function take() {
   return seen
 }
 
-/** What is said to be another's is this browser's all the same, if the reply was lost. */
+/** After a lost reply, a page "open in another browser" may in fact be this browser's. */
 async function retake() {
   while (kept()) {
     const seen = await take().catch(() => pause(RETRY_MS))
@@ -83,7 +83,7 @@ async function retake() {
   }
 }
 
-/** Whole minutes; the last of them is said once, where a screen reader reads it. */
+/** Shows whole minutes. The last one is announced once, for screen readers. */
 function tick() {
   const left = ends - performance.now()
   const minutes = left < MINUTE_MS ? '' : clock.dataset.text?.replace('{n}', Math.ceil(left / MINUTE_MS))
@@ -91,7 +91,7 @@ function tick() {
   if (!minutes && said.textContent === said.dataset.waits) said.textContent = said.dataset.last
 }
 
-/** Says that the gateway cannot be reached, or that it can again; once, for each is read aloud. */
+/** Shows that the gateway became unreachable or reachable. Only on a change: screen readers read each text aloud. */
 function say(isOffline) {
   if ((notice.textContent !== '') === isOffline) return
   notice.textContent = isOffline ? notice.dataset.offline : ''
@@ -120,7 +120,7 @@ async function follow() {
   let taken = !('free' in main.dataset)
   for (;;) {
     try {
-      // Only what acts takes a page; this script does, a preview of the link does not.
+      // A preview of the link must not take the page, so only this script or a button does.
       let seen = taken ? await ask('state') : await take()
       if (!taken) {
         taken = true
@@ -129,11 +129,11 @@ async function follow() {
       }
       say(false)
       if (seen.state === 'checking' && state !== 'checking') {
-        // Most checks are over by then, and a page that flickers says nothing.
+        // Most checks finish within this time, so the page does not flicker.
         await pause(SHORT_CHECK_MS)
         seen = await ask('state')
       }
-      // The browser's dialogue is open, or its answer is under way: the page stays.
+      // The browser's dialogue is open, or its answer is in transit: do not reload.
       if (seen.state === 'fetched' && choose?.disabled) seenState = seen.state
       else if (seen.state !== state) return reload()
       renew(seen)
@@ -144,10 +144,10 @@ async function follow() {
   }
 }
 
-/** Whether the browser has a dialogue for this. */
+/** Whether the browser's dialogue supports this protocol. */
 const passes = (protocol) => globalThis.DigitalCredential?.userAgentAllowsProtocol?.(protocol)
 
-/** Whether the page offers the browser's dialogue first. */
+/** Shows the browser's dialogue as the first way, or the code and links. */
 function lead(chooses) {
   page.classList.toggle('choosing', chooses)
   page.classList.toggle('slim', chooses || !byId('qr'))
@@ -155,11 +155,11 @@ function lead(chooses) {
   for (const one of document.querySelectorAll('.linked')) one.hidden = chooses
 }
 
-/** Offers the browser's own dialogue, once the gateway has given what it asks. */
+/** Offers the browser's dialogue once the gateway has sent the requests for it. */
 async function offer() {
   let requests
   while (requests === undefined) {
-    // What failed once may not the next time; null: the gateway has none.
+    // Retry after a failure; null means that the gateway has no requests.
     requests = await ask('dc-api').then((told) => told.requests ?? null, () => pause(RETRY_MS))
   }
   const passed = requests?.filter(({ protocol }) => passes(protocol))
@@ -176,13 +176,13 @@ async function askWallets(requests) {
   if (seenState !== state) return reload()
   warning.textContent = choose.dataset[failed]
   choose.disabled = false
-  // A button that was disabled has lost it.
+  // Disabling the button took the focus away.
   if (document.activeElement === document.body) choose.focus()
 }
 
-/** Which text says what went wrong; none when the page itself changes. */
+/** The name of the text that explains the failure; undefined if the page's state changes instead. */
 async function asked(requests) {
-  // Closed, no wallet, or none that fits: browsers do not tell these apart.
+  // Closed, no wallet, or no suitable one: browsers do not tell these apart.
   const options = { mediation: 'required', digital: { requests } }
   const credential = await navigator.credentials.get(options).catch(() => null)
   if (!credential) return 'noAnswer'
@@ -193,8 +193,8 @@ async function asked(requests) {
   return seen?.state && seen.state !== state ? undefined : 'notTaken'
 }
 
-// A page that loaded itself again says first what it is now; one that is new to the person leaves the focus alone.
-// In a frame the focus may be in the page around it.
+// After a reload, start at the heading so that the new state is read first. A first visit leaves the focus alone,
+// and so does a frame: the focus may be in the page around it.
 if (window === top && performance.getEntriesByType('navigation')[0]?.type === 'reload') {
   scrollTo(0, 0)
   document.querySelector('h1').focus()
@@ -203,14 +203,14 @@ if (clock) setInterval(tick, 1000)
 if (notice) follow()
 if (state === 'none') retake()
 if (choose?.dataset.protocols?.split(' ').some(passes)) {
-  // It has its room at once, so that nothing moves under a camera or a finger; it is out of sight until it can be used.
+  // Reserve its room now, so that nothing moves under a camera or a finger. It is hidden until it can be used.
   choose.style.visibility = 'hidden'
   lead(true)
   const begin = () => offer().catch(() => {})
   if ('free' in main.dataset) main.addEventListener('taken', begin, { once: true })
   else begin()
 }
-// A person who comes back to a page that the browser kept sees how it is now.
+// The browser may restore the page from its cache; reload to show the current state.
 addEventListener('pageshow', (event) => event.persisted && location.reload())
 
 const back = byId('back')

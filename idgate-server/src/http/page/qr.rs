@@ -4,27 +4,28 @@ use std::fmt::Write as _;
 
 use qrcode::{Color, EcLevel, QrCode};
 
-/// Modules of white around a code (ISO/IEC 18004 5.3.8).
+/// White modules around a code (ISO/IEC 18004 5.3.8).
 const QUIET: usize = 4;
 
-/// Light modules between the end of a row and the start of the next: one beside each, and the step down.
+/// Light modules between the end of a row and the start of the next: one on each side, and the step
+/// down.
 const TURN: usize = 3;
 
-/// A QR code, drawn as one line from row to row, there and back, that is dashed where modules are dark. A
-/// run of modules is two characters so, which is a third of the page where a request is long.
+/// A QR code, drawn as one dashed line that runs through the rows in alternating directions. A run
+/// of modules then takes two characters, which saves a third of the page where a request is long.
 pub struct Qr {
     width: usize,
     dashes: String,
 }
 
 impl Qr {
-    /// `None`: the text is too long for one.
+    /// `None` if the text is too long for a code.
     pub fn of(text: &str) -> Option<Self> {
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
         Some(Self { width: code.width(), dashes: dashes(&code.to_colors(), code.width()) })
     }
 
-    /// Modules from edge to edge, with what is white around them.
+    /// Modules per side, including the white border.
     pub fn side(&self) -> usize {
         self.width.saturating_add(2 * QUIET)
     }
@@ -34,24 +35,24 @@ impl Qr {
         format!("0 0 {0} {0}", self.side())
     }
 
-    /// The attribute `d`: the line, which begins at the first module.
+    /// The attribute `d`: the line, starting at the first module.
     pub fn path(&self) -> String {
         let (left, right) = (QUIET - 1, self.width.saturating_add(QUIET + 1));
         let mut path = format!("M{QUIET} {QUIET}.5H{right}");
         for row in 1..self.width {
-            // Writing into a text has no way to fail.
+            // Writing to a string cannot fail.
             let _ = write!(path, "v1H{}", if row % 2 == 1 { left } else { right });
         }
         path
     }
 
-    /// The attribute `stroke-dasharray`: how much of the line is dark, then light, and so on.
+    /// The attribute `stroke-dasharray`: alternating dark and light lengths.
     pub fn dashes(&self) -> &str {
         &self.dashes
     }
 }
 
-/// The runs of all rows, every other one from its end. The first module of a code is dark.
+/// The runs of all rows, every second one reversed. The first module of a code is dark.
 fn dashes(modules: &[Color], width: usize) -> String {
     let mut line = Vec::with_capacity(modules.len().saturating_mul(2));
     for (at, row) in modules.chunks(width.max(1)).enumerate() {
@@ -79,17 +80,17 @@ mod tests {
     fn a_code_is_drawn_with_its_quiet_zone() {
         let qr = Qr::of("openid4vp://?a=b").unwrap();
         assert_eq!(qr.view_box(), "0 0 29 29");
-        // To one module beside the code, and from there to one beside its other edge.
+        // To one module past the code, and from there to one past its other edge.
         assert!(qr.path().starts_with("M4 4.5H26v1H3v1H26v1H3v1"), "{}", qr.path());
         assert_eq!(qr.path().matches('H').count(), 21);
-        // The first row begins and ends with a finder pattern, and the second comes from its end.
+        // The first row begins and ends with a finder pattern; the second is drawn from its end.
         assert!(qr.dashes().starts_with("7 "), "{}", qr.dashes());
         assert!(qr.dashes().contains(" 7 3 1 5 1 "), "{}", qr.dashes());
         assert!(Qr::of(&"x".repeat(3000)).is_none());
     }
 
     #[test]
-    fn every_module_is_where_the_line_is_dashed() {
+    fn every_dark_module_is_a_dash_of_the_line() {
         for text in ["openid4vp://?a=b", &"openid4vp://?x=%7B%22".repeat(60)] {
             let qr = Qr::of(text).unwrap();
             let code = QrCode::with_error_correction_level(text, EcLevel::L).unwrap();

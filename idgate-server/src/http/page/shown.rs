@@ -1,4 +1,4 @@
-//! What a browser shows that has a page: the cookie, or the key that its script made.
+//! Proof that a browser has a page: its cookie, or the key that its script generated.
 
 use hyper::header::{COOKIE, HeaderMap, HeaderName};
 
@@ -8,18 +8,18 @@ use crate::http::head::only;
 
 const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
-/// What the script made for its browser, so that it can take the page again when a reply was lost. No
-/// form and no other origin sends it: the gateway answers no preflight.
+/// The key that the script generated, so that its browser can take the page again after a lost
+/// reply. Forms and other origins cannot send this header: the gateway answers no preflight for it.
 pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {
     if !headers.contains_key(PAGE_KEY) {
         return Ok(None);
     }
     let key = only(headers, &PAGE_KEY).and_then(PageKey::made);
     key.map(Some)
-        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
+        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key must be 22 base62 characters"))
 }
 
-/// The value of a cookie; none when it is there twice, because nobody knows then whose it is.
+/// The value of a cookie; `None` if it occurs twice, because then its origin is unclear.
 pub(crate) fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs =
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_among_others_and_not_when_it_is_there_twice() {
+    fn a_cookie_is_found_among_others_unless_it_occurs_twice() {
         let of = |lines: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for line in lines {

@@ -1,9 +1,9 @@
-//! The texts of pages: a file for each language, with a key and its text on each line.
+//! The texts of pages: one file for each language, with a key and its text on each line.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Every language; English is the first.
+/// All languages; English is the first.
 pub(super) static ALL: LazyLock<[Words; 8]> = LazyLock::new(|| {
     [
         Words::of("en", include_str!("words/en.txt")),
@@ -30,13 +30,13 @@ impl Words {
         Self { code, texts: entries(file).collect() }
     }
 
-    /// For browsers that ask for no language that is here.
+    /// The default, for browsers that ask for no available language.
     pub(super) fn english() -> &'static Self {
         let [english, ..] = &*ALL;
         english
     }
 
-    /// The text of a key. A test holds that every language has those that the code names.
+    /// The text of a key. A test ensures that every language has all keys that the code uses.
     pub(super) fn text(&self, key: &str) -> &'static str {
         self.texts.get(key).copied().unwrap_or_default()
     }
@@ -46,7 +46,7 @@ impl Words {
         (self.text(&format!("{key}.title")), self.text(&format!("{key}.text")))
     }
 
-    /// The name of a claim for people; `None`: it has none.
+    /// The name of a claim for people, if it has one.
     pub(super) fn claim(&self, name: &str) -> Option<&'static str> {
         self.texts.get(&*format!("claim.{name}")).copied()
     }
@@ -75,10 +75,10 @@ mod tests {
         ("pt", include_str!("words/pt.txt")),
     ];
 
-    /// Texts that another language has as English has them.
+    /// Texts that are the same in English and another language.
     const SAME: [(&str, &str); 2] = [("fr", "Photo"), ("fr", "Signature")];
 
-    /// What is filled in, as often as it is there.
+    /// The placeholders of a text, with repetitions.
     fn placeholders(text: &str) -> Vec<&str> {
         let mut found: Vec<_> =
             text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
@@ -86,7 +86,7 @@ mod tests {
         found
     }
 
-    /// The keys that the code names.
+    /// The keys that the code uses.
     fn named() -> BTreeSet<String> {
         let code = [
             include_str!("asking.rs"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_language_lacks_a_word_or_a_name_to_fill_in() {
+    fn every_language_has_all_texts_with_their_placeholders() {
         for (code, file) in OTHERS {
             assert_eq!(entries(file).count(), entries(ENGLISH).count(), "{code}");
             for ((name, text), (key, as_english)) in entries(file).zip(entries(ENGLISH)) {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn english_has_the_keys_that_the_code_names_and_claims() {
+    fn english_has_exactly_the_keys_that_the_code_uses_and_claims() {
         let keys = entries(ENGLISH).map(|(key, _)| key.to_owned());
         let keys: BTreeSet<_> = keys.filter(|key| !key.starts_with("claim.")).collect();
         assert_eq!(keys, named());

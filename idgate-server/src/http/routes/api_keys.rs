@@ -11,7 +11,8 @@ use crate::http::json::{self, Object};
 use crate::http::{json_body, paging};
 use idgate_store::ApiKeyRecord;
 
-/// `GET /v1/api-keys`: a page when the query asks for one, else all that live and the newest others.
+/// `GET /v1/api-keys`: one page if the query asks for it, otherwise all live keys and the newest
+/// others.
 pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Answered {
     let (app, query) = (&call.gateway.app, call.head.uri.query());
     let keys = |keys: &[ApiKeyRecord]| {
@@ -64,7 +65,7 @@ fn key_json(key: &ApiKeyRecord) -> Object {
         .text_or_null("last_used_at", key.last_used_at.map(|at| at.to_string()).as_deref())
 }
 
-/// `APIKeySecret`: a key without a list of scopes has all, and the member is left out.
+/// `APIKeySecret`: a key without a scope list has all scopes, and the member is omitted.
 fn secret_json(made: &ApiKeySecret) -> zeroize::Zeroizing<Vec<u8>> {
     let ApiKeySecret { record, key, .. } = made;
     Object::with_capacity(1024)

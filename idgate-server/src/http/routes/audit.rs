@@ -21,7 +21,7 @@ pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Answered {
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
-/// `AuditEntry` (specification 2, decisions 25): a member is absent where the entry does not have it.
+/// `AuditEntry` (specification 2, decisions 25): a member is absent if the entry does not have it.
 fn entry_json(listed: &ListedEntry) -> Zeroizing<Vec<u8>> {
     let ListedEntry { entry, prev_hash, entry_hash, chain_intact } = listed;
     let mut object = Object::new();

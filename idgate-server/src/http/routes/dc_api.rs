@@ -1,5 +1,5 @@
-//! What a page got from its browser, relayed by the tenant's server (decisions 27, OpenID4VP A.4): only
-//! who made the session can answer it so.
+//! Answers that a page got from its browser, relayed by the tenant's server (decisions 27,
+//! OpenID4VP A.4). Only the client that created the session can answer it this way.
 
 use hyper::StatusCode;
 use idgate_core::limits::MAX_RESPONSE_BYTES;
@@ -22,8 +22,8 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Answered {
     };
     let (app, id, limit) = (call.gateway.app.clone(), call.session_id(), call.limit);
     let (caller, rates) = (tenant.caller().clone(), &call.gateway.rates);
-    // Nothing much is read, and no memory taken, for a session that takes no answer; and nobody uses up
-    // what another client's session has.
+    // Little is read, and no memory taken, for a session that accepts no answer. Other clients
+    // cannot use up the session's allowance.
     let admission = async {
         app.expects_relay(&caller, &id).await?;
         app.join_trace(&id).await;
@@ -31,7 +31,7 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Answered {
     };
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(wallet::refuse_body)?;
-    // In a box: a task copies what it runs more than once.
+    // Boxed, because a task copies its future more than once.
     let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
         app.relay(&caller, &id, &bytes).await

@@ -1,4 +1,4 @@
-//! Liveness and readiness, as booleans per check.
+//! Liveness and readiness, with one boolean for each check.
 
 use hyper::StatusCode;
 
@@ -7,7 +7,7 @@ use crate::http::error::Answered;
 use crate::http::json::{self, Object};
 use crate::limits::PROBE_TIMEOUT;
 
-/// `GET /healthz`: the process answers. Nothing else is asked.
+/// `GET /healthz`: the process answers. Nothing else is checked.
 pub(crate) async fn alive(_: Call<'_>) -> Answered {
     Ok(json::answer(StatusCode::OK, Object::new().boolean("alive", true).finish()))
 }

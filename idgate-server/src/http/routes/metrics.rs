@@ -1,4 +1,4 @@
-//! What operators measure (decisions 14 and 17). Both endpoints need an admin token.
+//! Metrics for operators (decisions 14 and 17). Both endpoints need an admin token.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use idgate_store::{MetricsSummary, Outcomes};
 
 const DEFAULT_HOURS: usize = 24;
 
-/// `GET /v1/admin/metrics`. Everything in it that fails is the metrics store: there is no 500.
+/// `GET /v1/admin/metrics`. Every fault here counts as one of the metrics store: there is no 500.
 pub(crate) async fn summary(mut call: Call<'_>) -> Answered {
     let window = window_hours(call.head.uri.query());
     let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
-    // A task of its own, so that a panic is one of the metrics. When they are late it ends, and with
-    // it the read.
+    // A task of its own, so that a panic also counts as a fault of the metrics store. If the time
+    // is over, the task and its read are cancelled.
     let mut work = JoinSet::new();
     work.spawn(async move {
         AdminAuthorized::require(&app, &headers).await?;
@@ -40,7 +40,9 @@ pub(crate) async fn summary(mut call: Call<'_>) -> Answered {
         }
         Ok(Some(Ok(Err(error)))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
         Ok(None | Some(Err(_))) => Err(HttpError::internal("panic").or_metrics_unavailable()),
-        Err(_late) => Err(HttpError::internal("the metrics were late").or_metrics_unavailable()),
+        Err(_late) => {
+            Err(HttpError::internal("the metrics store took too long").or_metrics_unavailable())
+        }
     }
 }
 
@@ -106,7 +108,7 @@ fn errors_json(errors: &BTreeMap<String, u64>) -> Vec<Value> {
         .collect()
 }
 
-/// By count, then by name, which is the order that the map has.
+/// Sorted by count, then by name, which is the map's order.
 fn most_first<V>(
     map: &BTreeMap<String, V>,
     count: impl Fn(&V) -> u64,
@@ -116,7 +118,7 @@ fn most_first<V>(
     sorted.into_iter()
 }
 
-#[allow(clippy::cast_precision_loss)] // a rate needs no more than a double has
+#[allow(clippy::cast_precision_loss)] // f64 is precise enough for a rate
 fn success_rate(outcomes: &Outcomes) -> f64 {
     match outcomes.verified.saturating_add(outcomes.failed) {
         0 => 0.0,

@@ -1,5 +1,5 @@
-//! One file per group of endpoints: from the head and body of a request to a use case, and from
-//! its outcome to an answer.
+//! One file for each group of endpoints. It turns a request into a use case, and the outcome into a
+//! response.
 
 pub(crate) mod api_keys;
 pub(crate) mod audit;

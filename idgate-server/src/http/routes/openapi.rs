@@ -1,4 +1,4 @@
-//! The interface description, for anybody (specification 9).
+//! The API description, public (specification 9).
 
 use hyper::Response;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
@@ -24,7 +24,7 @@ pub(crate) async fn yaml_3_0(call: Call<'_>) -> Answered {
     Ok(answer("application/yaml", description(&call).yaml_3_0))
 }
 
-/// A gateway describes what it takes itself.
+/// A gateway describes its own configuration.
 fn description(call: &Call<'_>) -> Description {
     let app = &call.gateway.app;
     let kinds = match app.names_profiles() {
@@ -37,7 +37,8 @@ fn description(call: &Call<'_>) -> Description {
 
 fn answer(content_type: &'static str, text: openapi::Text) -> Response<Body> {
     let mut response = of_type(content_type, text.as_bytes());
-    // It changes with program and settings only; five minutes bound what a cache knows of an upgrade.
+    // It changes only with the program and the settings. Caches notice an upgrade after five
+    // minutes at most.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
     response
 }

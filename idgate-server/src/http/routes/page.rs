@@ -1,4 +1,4 @@
-//! The page for people, and what belongs to it (decisions 27). Nothing here has claims.
+//! The page for people, and its resources (decisions 27). No response here contains claims.
 
 mod dialogue;
 mod handover;
@@ -72,7 +72,8 @@ async fn page_of(call: &Call<'_>, view: PageView, own: Addresses<'_>) -> Answere
     Ok(html(StatusCode::OK, page::show(&view, &showing), &framers))
 }
 
-/// `GET /v/{token}/state`: how it stands, at once if that is not `seen`, else when it changes.
+/// `GET /v/{token}/state`: the state, immediately if it differs from `seen`, otherwise when it
+/// changes.
 pub(crate) async fn state(call: Call<'_>) -> Answered {
     let seen = query::single(call.head.uri.query(), "seen")?;
     let app = &call.gateway.app;
@@ -118,7 +119,7 @@ pub(crate) async fn logo(call: Call<'_>) -> Answered {
     Ok(response)
 }
 
-/// `GET /v/{token}/theme.css`: the colours of the client, where it has some.
+/// `GET /v/{token}/theme.css`: the client's colours, if it has some.
 pub(crate) async fn theme(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
@@ -146,7 +147,7 @@ pub(crate) async fn icon(_: Call<'_>) -> Answered {
     Ok(shared("image/svg+xml", ICON))
 }
 
-/// The page as it was when its limits were asked.
+/// The page as it was when its limits were checked.
 async fn look(call: &Call<'_>) -> Result<PageView, AppError> {
     let (headers, page) = (&call.head.headers, call.page.clone());
     let page = page.ok_or(AppError::NotFound)?;
@@ -168,8 +169,8 @@ fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
     Ok(Addresses { token: call.id, framed, chosen, shows_code, opening: None })
 }
 
-/// What became of a request below [`page::ROOT`] that ended in an error: words for the person who looks at it, JSON
-/// for the page's script, and nothing that a page may not do either.
+/// The response to a failed request below [`page::ROOT`]: HTML for a person, JSON for the page's
+/// script, always with the headers of pages.
 pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body> {
     if is_for_person(&head.headers) {
         let below = head.uri.path().strip_prefix(page::ROOT).unwrap_or_default();
@@ -188,7 +189,8 @@ pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body>
     error
 }
 
-/// Who may show it in a frame: nobody, unless the client has origins and says so in the address.
+/// The origins that may frame the page: none, unless the address asks for a frame and the client
+/// has origins.
 async fn framers(
     app: &Arc<App>,
     view: &PageView,
@@ -197,7 +199,7 @@ async fn framers(
     if own.framed { app.framers(view).await } else { Ok(Vec::new()) }
 }
 
-/// The state of a page: never why, and never with a claim.
+/// The state of a page: never the reason, never a claim.
 fn state_of(view: &PageView, token: &str) -> Response<Body> {
     let mut object = Object::new().text("state", view.state());
     if view.phase.is_open() {
@@ -214,7 +216,7 @@ fn state_of(view: &PageView, token: &str) -> Response<Body> {
     response
 }
 
-/// What turns of an open page.
+/// Adds the parts of an open page that change over time.
 fn turned(mut object: Object, view: &PageView, token: &str) -> Object {
     if view.turns() {
         let links = view.schemes();
@@ -233,7 +235,7 @@ fn turned(mut object: Object, view: &PageView, token: &str) -> Object {
     }
 }
 
-/// What another browser is told.
+/// The response to another browser.
 fn taken(call: &Call<'_>) -> Answered {
     let headers = &call.head.headers;
     if is_for_person(headers) {
@@ -254,7 +256,7 @@ fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> 
     response
 }
 
-/// To be asked for with GET.
+/// A redirect that is followed with GET.
 fn see(path: &str) -> Answered {
     let location = HeaderValue::from_str(path).map_err(|_| HttpError::not_found())?;
     let mut response = empty(StatusCode::SEE_OTHER);
@@ -266,13 +268,13 @@ fn see(path: &str) -> Answered {
 fn shared(media_type: &'static str, text: &'static str) -> Response<Body> {
     let mut response = of_type(media_type, text);
     let headers = response.headers_mut();
-    // It changes with the program alone; an hour bounds what a browser knows of an upgrade.
+    // It changes only with the program. Browsers notice an upgrade after an hour at most.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     headers::add(headers, &[]);
     response
 }
 
-/// The one that the person chose on the page, or else the one that the browser likes best.
+/// The language that the person chose on the page, or else the one that the browser prefers.
 fn language(headers: &HeaderMap, own: Addresses<'_>) -> Language {
     let liked = || Language::of(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()));
     own.chosen.unwrap_or_else(liked)
@@ -282,7 +284,7 @@ fn is_for_script(headers: &HeaderMap) -> bool {
     headers.get(ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json")
 }
 
-/// Whether a browser is about to show the answer: only then it asks for a document by name.
+/// Whether a browser will show the response: only then does `Accept` name HTML.
 fn is_for_person(headers: &HeaderMap) -> bool {
     let names = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
     headers.get_all(ACCEPT).iter().any(names)

@@ -37,7 +37,7 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized, session: FoundSessi
     let session = session?.map(|session| *session);
     let view = call.gateway.app.view_session(tenant.caller(), session).await?;
     let code = match code {
-        // To such a session it is unknown, as any other.
+        // For such a session the parameter is unknown, and unknown ones are ignored.
         Err(_) if !view.session.names_profile() => None,
         code => code?,
     };
@@ -56,12 +56,12 @@ pub(crate) async fn delete(call: Call<'_>, tenant: Authorized) -> Answered {
 pub(crate) async fn report(call: Call<'_>, tenant: Authorized) -> Answered {
     let explained = call.gateway.app.explanation(tenant.caller(), &call.session_id()).await;
     let none =
-        "there is no report: no such session, no answer that was refused, or not within 24 hours";
+        "there is no report: no such session, no refused answer, or it is older than 24 hours";
     let explained = explained.map_err(|error| HttpError::absent(error, none))?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(explained.into_bytes())))
 }
 
-/// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
+/// `GET` and `HEAD /v1/sessions/{sessionId}/open`. HEAD returns the target without a change.
 pub(crate) async fn open(call: Call<'_>) -> Answered {
     let (app, id, scheme) = (&call.gateway.app, call.session_id(), call.link_scheme()?);
     app.join_trace(&id).await;
@@ -101,15 +101,15 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
         .finish()
 }
 
-/// More than everything in a status but its result.
+/// More than all of a status except its result.
 const STATUS_ROOM: usize = 512;
 
-/// The part of a session that the key of a request may see.
+/// The part of a session that the request's key may see.
 #[derive(Clone, Copy)]
 pub(super) enum Reader<'c> {
-    /// All of it, with the response code that the request brings.
+    /// Everything, with the response code of the request.
     Result(Option<&'c str>),
-    /// Its status: the key has not the scope to read sessions.
+    /// Only the status: the key lacks the scope to read sessions.
     Status,
 }
 
@@ -120,7 +120,7 @@ fn of_page(page: &ShownByPage) -> String {
     code.unwrap_or_default() + handover
 }
 
-/// `SessionStatus` (specification 2): result and reason only while and when there is one.
+/// `SessionStatus` (specification 2): result and reason appear only while there is one.
 pub(super) fn status_json(view: &SessionView, reader: Reader<'_>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
     let (result, withheld) = match reader {

@@ -14,8 +14,8 @@ use crate::http::ws::Handshake;
 /// `GET /v1/sessions/{sessionId}/ws`
 pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Answered {
     if call.has_body() {
-        // It would be taken for the first frames.
-        return Err(HttpError::bad_handshake("a WebSocket upgrade has no body").closing());
+        // The body would be parsed as the first frames.
+        return Err(HttpError::bad_handshake("a WebSocket upgrade must not have a body").closing());
     }
     let handshake = Handshake::read(call.head)?;
     let authorized = call.authorize_key(scope, handshake.key()).await?;
@@ -28,7 +28,7 @@ pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Answered {
 
 /// `GET /v1/sessions/{sessionId}/events`
 pub(crate) async fn events(call: Call<'_>, tenant: Authorized) -> Answered {
-    // Read even where the header goes before it: a parameter that is known is never wrong unseen.
+    // Parsed even if the header takes precedence: a known parameter must not be silently invalid.
     let asked = after(call.head.uri.query())?;
     let after = last_event(&call.head.headers)?.unwrap_or(asked);
     let (gateway, id) = (call.gateway, call.session_id());
@@ -38,7 +38,7 @@ pub(crate) async fn events(call: Call<'_>, tenant: Authorized) -> Answered {
     let mut response = Response::new(Body::Events(events));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    // Nothing else is asked on this connection, and nobody on the way collects what is sent.
+    // Nothing else is sent on this connection, and proxies must not buffer it.
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(response)
@@ -47,16 +47,16 @@ pub(crate) async fn events(call: Call<'_>, tenant: Authorized) -> Answered {
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// What a reader that was cut off has seen last, as its library says it.
+/// The last event that a reconnecting client has seen, from the header that its library sends.
 fn last_event(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
     let mut values = headers.get_all(LAST_EVENT_ID).iter();
     let Some(value) = values.next() else { return Ok(None) };
-    let refused = "Last-Event-ID must be the seq of an event, in digits, given once";
+    let refused = "Last-Event-ID must be the seq of an event, in digits, and be given once";
     let number = value.to_str().ok().and_then(seq).filter(|_| values.next().is_none());
     number.map(Some).ok_or_else(|| HttpError::invalid_request(refused))
 }
 
-/// The event after which the stream goes on; 0: from the first.
+/// The event after which the stream continues; 0 starts at the first.
 fn after(query: Option<&str>) -> Result<u64, HttpError> {
     let Some(text) = query::single(query, "after")? else { return Ok(0) };
     let refused = || HttpError::invalid_request("after must be the seq of an event, in digits");
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_event_is_a_number_in_digits_given_once() {
+    fn last_event_id_is_a_number_in_digits_and_not_repeated() {
         let headers = |values: &[&'static str]| {
             let mut map = HeaderMap::new();
             for value in values {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn after_is_a_number_in_digits_given_once() {
+    fn after_is_a_number_in_digits_and_not_repeated() {
         assert_eq!(after(None).unwrap(), 0);
         assert_eq!(after(Some("x=1")).unwrap(), 0);
         assert_eq!(after(Some("after=17")).unwrap(), 17);

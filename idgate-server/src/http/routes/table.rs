@@ -1,5 +1,5 @@
-//! Every route, one row each. Whoever adds one adds its row to the interface description, and to
-//! the table of the tests.
+//! All routes, one row each. A new route also needs an entry in the API description and in the
+//! tests' table.
 
 use idgate_core::shell::discovery;
 
@@ -17,8 +17,8 @@ use crate::http::route::Door::{
 };
 use crate::http::route::{Door, ForTenant, Route};
 
-/// A handler as the table holds it. `tenant`: it takes the proof of the caller's key. `session`: it takes the
-/// session as well.
+/// Wraps a handler for the table. `tenant`: it takes the proof of the caller's key. `session`: it
+/// takes the session, too.
 macro_rules! to {
     ($handler:path) => {
         |call| Box::pin($handler(call))
@@ -31,7 +31,7 @@ macro_rules! to {
     };
 }
 
-/// Methods of one path stand together.
+/// Methods of one path must be adjacent.
 pub(crate) static ROUTES: &[Route] = &[
     post("/v1/sessions", Tenant(SessionCreate, Some(&CREATE), to!(tenant sessions::create))),
     get("/v1/sessions/{id}", OfSession(SessionRead, &READ, to!(session sessions::read))),
@@ -88,7 +88,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/openapi-3.0.yaml", Public(to!(openapi::yaml_3_0))),
 ];
 
-/// For those who manage keys, and what else redirects data.
+/// For the management of keys and of whatever else redirects data.
 const fn manages(rate: &'static TenantRate, handler: ForTenant) -> Door {
     Tenant(ApiKeysManage, Some(rate), handler)
 }

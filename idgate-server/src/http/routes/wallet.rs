@@ -1,5 +1,5 @@
-//! The response endpoint (decisions 6): session, size, then everything else in the core, then one
-//! commit, and only then an answer that says no more than it must.
+//! The response endpoint (decisions 6): session, size, then everything else in the core, one
+//! commit, and only then a response that says no more than it must.
 
 use hyper::StatusCode;
 use idgate_core::ErrorCode;
@@ -21,10 +21,10 @@ pub(crate) async fn respond(call: Call<'_>) -> Answered {
     let (app, handle, limit) = (call.gateway.app.clone(), call.handle(), call.limit);
     let admit = call.admission();
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
-    // Nothing is read, and no memory taken, for a session that takes no answer.
+    // Nothing is read, and no memory taken, for a session that accepts no answer.
     let received = call.read_body_if(app.expects_answer(&handle), MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(refuse_body)?;
-    // In a box: a task copies what it runs more than once.
+    // Boxed, because a task copies its future more than once.
     let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
         app.respond(&handle, content_type.as_deref(), &bytes, admit).await
@@ -32,8 +32,8 @@ pub(crate) async fn respond(call: Call<'_>) -> Answered {
     reply(&to_its_end(limit, carried(work)).await?)
 }
 
-/// The outcome of `work`, which is a task of its own: a wallet that hangs up does not leave its session half
-/// verified, and one that waits gets the decision of the task, however long that takes.
+/// The outcome of `work`, run as a separate task. If the wallet disconnects, the verification still
+/// finishes; a wallet that waits gets the verdict, however long that takes.
 pub(super) async fn to_its_end<T: Send + 'static>(
     limit: &TimeLimit,
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
@@ -50,7 +50,7 @@ fn reply(reply: &WalletReply) -> Answered {
     Ok(json::answer(StatusCode::OK, Zeroizing::new(body.into_bytes())))
 }
 
-/// The same whatever the reason: the endpoint is not an oracle.
+/// The same for every reason, so that the endpoint is not an oracle.
 pub(super) fn refused() -> HttpError {
     HttpError::new(ErrorCode::InvalidPresentation, "the presentation was refused")
 }

@@ -1,4 +1,4 @@
-//! The tenant's webhook endpoint, and what could not be delivered to it (specification 2, 4).
+//! The tenant's webhook endpoint, its pending and its failed deliveries (specification 2, 4).
 
 use hyper::StatusCode;
 use zeroize::Zeroizing;
@@ -46,7 +46,7 @@ pub(crate) async fn failures(call: Call<'_>, tenant: Authorized) -> Answered {
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
-/// `POST /v1/webhook-endpoint/test`: answers with what came of the one delivery.
+/// `POST /v1/webhook-endpoint/test`: answers with the outcome of one delivery.
 pub(crate) async fn test(mut call: Call<'_>, tenant: Authorized) -> Answered {
     let app = &call.gateway.app;
     let tested = call.not_held(app.test_webhook(tenant.caller())).await?;
@@ -83,7 +83,7 @@ pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Answered {
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
-/// More than everything in an endpoint but its secret: a URL of 2000 characters, a note of 500.
+/// More than all of an endpoint except its secret: a URL of 2000 characters, a note of 500.
 const ENDPOINT_ROOM: usize = 24 * 1024;
 
 fn no_endpoint(error: AppError) -> HttpError {
@@ -94,7 +94,7 @@ fn no_endpoint(error: AppError) -> HttpError {
 fn endpoint_json(endpoint: &EndpointRecord, secret: Option<&str>) -> Zeroizing<Vec<u8>> {
     let note = endpoint.host_review_note.as_deref();
     let note = note.filter(|_| endpoint.host_status == HostStatus::Rejected);
-    // Escaped, one byte becomes six at most; and an object with a secret must not grow.
+    // Escaping turns one byte into at most six, and an object with a secret must not grow.
     let room = secret.map_or(0, |secret| secret.len().saturating_mul(6));
     let object = Object::with_capacity(room.saturating_add(ENDPOINT_ROOM))
         .text("client_id", &endpoint.client_id)

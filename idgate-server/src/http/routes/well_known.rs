@@ -1,5 +1,5 @@
-//! What anybody may know about the gateway's keys (decisions 17 and 18): two documents about the
-//! same public keys. Browsers may read them from anywhere.
+//! The gateway's public keys, in two documents (decisions 17 and 18). Browsers may read them from
+//! any origin.
 
 use hyper::Response;
 use hyper::StatusCode;

@@ -1,4 +1,4 @@
-//! API keys at the edge.
+//! API keys in requests.
 
 use super::*;
 
@@ -42,7 +42,7 @@ async fn every_bad_key_gets_the_same_401() {
         answers.push((names.map(str::to_owned).collect::<Vec<_>>(), answer.body.clone()));
     }
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-    // Not HTTP at all: refused before any route.
+    // Not valid HTTP, so it is refused before any route.
     let answer = edge.request("GET", SESSION, &authorization("\u{7f}"), b"").await;
     assert_eq!(answer.status(), 400);
 }
@@ -52,7 +52,7 @@ fn authorization(value: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_good_key_reaches_the_object() {
+async fn a_valid_key_reaches_the_object() {
     let edge = Edge::start().await;
     let bearer = edge.store.bearer(None);
     edge.request("GET", SESSION, &bearer, b"").await.assert_error(404, "not_found");
@@ -62,7 +62,7 @@ async fn a_good_key_reaches_the_object() {
 }
 
 #[tokio::test]
-async fn each_endpoint_wants_its_scope() {
+async fn each_endpoint_requires_its_scope() {
     let edge = Edge::start().await;
     let create = edge.store.bearer(Some(&["session:create"]));
     let read = edge.store.bearer(Some(&["session:read"]));
@@ -75,7 +75,7 @@ async fn each_endpoint_wants_its_scope() {
 }
 
 #[tokio::test]
-async fn the_key_is_judged_before_the_body() {
+async fn the_key_is_checked_before_the_body() {
     let edge = Edge::start().await;
     let read = edge.store.bearer(Some(&["session:read"]));
     let body = vec![b'x'; 100_000];

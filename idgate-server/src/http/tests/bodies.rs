@@ -7,7 +7,7 @@ use crate::limits::{LARGE_ANSWER_BYTES, MEMORY_PER_BODY_BYTE};
 const JSON: &str = "Content-Type: application/json\r\n";
 const MIB: usize = 1024 * 1024;
 
-/// Where the answer to a session goes.
+/// The path for answers to a new session.
 async fn response_path(edge: &Edge) -> String {
     format!("/v1/oid4vp/response/{}", edge.create().await.id)
 }
@@ -95,7 +95,7 @@ async fn a_wallet_answer_of_the_largest_size_is_read() {
 }
 
 #[tokio::test]
-async fn large_answers_beyond_the_budget_are_told_to_come_back() {
+async fn large_answers_beyond_the_budget_get_503_and_retry_after() {
     let limits = HttpLimits { large_responses: 0, ..HttpLimits::default() };
     let edge = Edge::with(limits, &[]).await;
     let path = response_path(&edge).await;
@@ -106,7 +106,7 @@ async fn large_answers_beyond_the_budget_are_told_to_come_back() {
     answer.assert_error(400, "invalid_response");
 }
 
-/// Sends the beginning of a large answer.
+/// Sends the start of a large answer.
 async fn begin_large(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     let mut stream = edge.connect().await;
     let head = format!("POST {path} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
@@ -116,7 +116,7 @@ async fn begin_large(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     stream
 }
 
-/// A sender that stops in the midst of a large answer: by then there is memory for all of it.
+/// A sender that stops in the middle of a large answer, when memory for all of it is reserved.
 async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     let before = edge.body_memory();
     let stream = begin_large(edge, path, headers).await;
@@ -126,7 +126,7 @@ async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn slow_senders_of_large_answers_hold_up_nobody_else() {
+async fn slow_senders_of_large_answers_do_not_delay_others() {
     let limits = HttpLimits { large_responses: 1, ..HttpLimits::default() };
     let edge = Edge::with(limits, &[]).await;
     let path = response_path(&edge).await;
@@ -136,10 +136,10 @@ async fn slow_senders_of_large_answers_hold_up_nobody_else() {
 }
 
 #[tokio::test]
-async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
+async fn one_peers_bodies_use_up_only_its_own_share_of_memory() {
     // The slow sender keeps its share for longer than a request waits for one.
     let limits = HttpLimits { memory_wait: Duration::from_millis(100), ..HttpLimits::default() };
-    // A body counts eight times its length, and a share is one of the largest.
+    // A body counts eight times its length, and a share holds one of the largest.
     let settings =
         [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "64"), ("rate_limits", "off")];
     let edge = Edge::with(limits, &settings).await;
@@ -159,7 +159,7 @@ async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
 }
 
 #[tokio::test]
-async fn large_bodies_of_strangers_leave_small_ones_and_tenants_their_memory() {
+async fn large_bodies_of_strangers_leave_memory_for_small_bodies_and_tenants() {
     let settings =
         [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "64"), ("rate_limits", "off")];
     let edge = Edge::with(HttpLimits::default(), &settings).await;
@@ -180,13 +180,13 @@ async fn large_bodies_of_strangers_leave_small_ones_and_tenants_their_memory() {
 }
 
 #[tokio::test]
-async fn a_large_body_takes_memory_as_it_comes() {
+async fn a_large_body_takes_memory_as_it_arrives() {
     let settings =
         [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "16"), ("rate_limits", "off")];
     let edge = Edge::with(HttpLimits::default(), &settings).await;
     let path = response_path(&edge).await;
     let mut begun = Vec::new();
-    // With memory for all that they say they will send there would be room for one.
+    // If memory were reserved for the declared lengths, there would be room for one.
     for peer in 0..12 {
         let mut stream = edge.connect().await;
         let head = format!(
@@ -208,11 +208,11 @@ async fn a_large_body_takes_memory_as_it_comes() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_sends_slowly_keeps_nobody_from_a_turn() {
+async fn a_tenant_that_sends_slowly_does_not_hold_a_turn() {
     let edge = Edge::with(HttpLimits::default(), &[("rate_limits", "off")]).await;
     let headers = format!("{}{JSON}", edge.store.bearer(None));
     let mut slow = Vec::new();
-    // More than may write at a time.
+    // More than may write at the same time.
     for _ in 0..80 {
         let mut stream = edge.connect().await;
         let head = format!(
@@ -232,7 +232,7 @@ async fn a_tenant_that_sends_slowly_keeps_nobody_from_a_turn() {
 }
 
 #[tokio::test]
-async fn so_many_requests_of_a_client_wait_and_one_more_is_refused_at_once() {
+async fn one_request_beyond_a_clients_waiting_limit_is_refused_immediately() {
     let limits = HttpLimits { connections_per_peer: 1000, ..HttpLimits::default() };
     let edge = Edge::with(limits, &[]).await;
     let (bearer, other) = (edge.store.bearer(None), edge.store.test_bearer());
@@ -249,12 +249,12 @@ async fn so_many_requests_of_a_client_wait_and_one_more_is_refused_at_once() {
     let answer = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"").await;
     answer.assert_error(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), Some("1"));
-    // 64 were charged, it was not.
+    // 64 requests were charged; this one was not.
     assert_eq!(answer.header("ratelimit"), Some("\"delete\";r=36;t=3"));
-    // Where the interface has no 429.
+    // Where the API lists no 429.
     let answer = edge.request("POST", "/v1/webhooks/failures/whf_1/retry", &bearer, b"").await;
     answer.assert_error(503, "temporarily_unavailable");
-    // What it reads, and what others do, is another matter.
+    // Reads, and requests of other clients, are not affected.
     for bearer in [&bearer, &other] {
         let answer = edge.request("GET", "/v1/sessions/ses_1", bearer, b"").await;
         answer.assert_error(404, "not_found");
@@ -262,7 +262,7 @@ async fn so_many_requests_of_a_client_wait_and_one_more_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_session_that_takes_no_answer_is_refused_before_the_body_is_read() {
+async fn a_session_that_accepts_no_answer_is_refused_before_the_body_is_read() {
     let edge = Edge::start().await;
     let settled = edge.create().await;
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";

@@ -26,7 +26,7 @@ async fn a_slow_head_and_an_idle_connection_are_cut_off() {
     let mut slow = edge.connect().await;
     slow.write_all(b"GET /healthz HTTP/1.1\r\nHost").await.unwrap();
     let mut idle = edge.connect().await;
-    // On a machine that is slower than the limit, a connection may end before it asks.
+    // On a machine slower than the limit, the connection may end before its request.
     let asking = async {
         while !answers(&mut idle).await {
             idle = edge.connect().await;
@@ -40,7 +40,7 @@ async fn a_slow_head_and_an_idle_connection_are_cut_off() {
 }
 
 #[tokio::test]
-async fn an_accept_that_fails_is_a_shortage_for_lookups_too() {
+async fn a_failed_accept_is_reported_to_name_lookups_as_a_shortage() {
     let edge = Edge::start().await;
     let shortage = Shortage::none();
     cannot_accept(edge.gateway(), &io::Error::from_raw_os_error(24), &shortage);
@@ -63,7 +63,8 @@ async fn too_many_or_too_long_headers_are_431() {
     }
 }
 
-/// The second request, which a proxy may have taken for a part of the first one's body, has no answer.
+/// A proxy may have taken the second request for part of the first body, so it must not be
+/// answered.
 #[tokio::test]
 async fn a_request_that_two_parsers_could_frame_differently_is_its_connections_last() {
     let edge = Edge::start().await;
@@ -132,7 +133,7 @@ async fn one_connection_carries_many_requests() {
 }
 
 #[tokio::test]
-async fn a_peer_has_so_many_connections_and_gets_them_back() {
+async fn a_peers_connections_are_capped_and_freed() {
     let edge = Edge::with(caps(10, 2), &[]).await;
     let (mut a, mut b) = (edge.connect().await, edge.connect().await);
     assert!(answers(&mut a).await && answers(&mut b).await);
@@ -159,7 +160,7 @@ async fn a_trusted_proxy_is_not_capped_but_the_total_is() {
 }
 
 #[tokio::test]
-async fn the_stranger_that_is_silent_longest_makes_room_and_a_tenant_does_not() {
+async fn the_longest_silent_stranger_is_displaced_and_a_tenant_is_not() {
     let edge = Edge::with(caps(4, 100), &[]).await;
     let bearer = edge.store.bearer(None);
     let mut tenant = edge.connect().await;
@@ -209,7 +210,7 @@ async fn a_tenant_gets_in_while_strangers_are_busy_in_all_their_places_and_no_ot
     let mut first = [0; 12];
     tenant.read_exact(&mut first).await.unwrap();
     assert_eq!(first, *b"HTTP/1.1 200");
-    // Who shows no key is soon gone, also when it says something all the time.
+    // A connection that shows no key soon ends, even if it keeps sending.
     for said in ["", "GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n"] {
         let waiting = edge.clock.waiting_for(probation);
         let mut newcomer = edge.connect().await;
@@ -236,7 +237,7 @@ async fn a_tenant_gets_in_while_strangers_are_busy_in_all_their_places_and_no_ot
     drop(busy);
 }
 
-/// Whether a connection that has had an answer is still there for another.
+/// Whether a connection that has had a response gets another.
 async fn answers_again(stream: &mut TcpStream) -> bool {
     let request = b"GET /v1/none HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n";
     let _ = stream.write_all(request).await;
@@ -246,7 +247,7 @@ async fn answers_again(stream: &mut TcpStream) -> bool {
 }
 
 #[tokio::test]
-async fn a_gateway_that_leaves_answers_each_connection_for_the_last_time() {
+async fn a_draining_gateway_sends_each_connection_one_last_response() {
     let edge = Edge::with(HttpLimits::default(), &[("drain_delay", "2")]).await;
     let (address, delay) = (edge.address(), Duration::from_secs(2));
     let mut idle = edge.connect().await;
@@ -271,14 +272,14 @@ async fn a_request_that_crosses_the_stop_on_its_way_is_answered() {
     let mut busy = edge.connect().await;
     assert!(answers(&mut busy).await);
     let stopping = tokio::spawn(edge.running.shutdown());
-    // The connection knows of the stop.
+    // The connection has noticed the stop.
     edge.clock.until_waiting_for(LAST_REQUESTS, 1).await;
     assert!(answers_again(&mut busy).await);
     in_time("it stops", stopping).await.unwrap();
 }
 
 #[tokio::test]
-async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
+async fn shutdown_finishes_requests_in_progress_and_accepts_no_new_ones() {
     let edge = Edge::start().await;
     let address = edge.address();
     let made = edge.create().await;
@@ -303,7 +304,7 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 }
 
 #[tokio::test]
-async fn what_outlasts_the_drain_is_cut_off() {
+async fn requests_that_outlast_the_drain_are_cut_off() {
     let drain_timeout = Duration::from_millis(200);
     let edge = Edge::with(HttpLimits { drain_timeout, ..HttpLimits::default() }, &[]).await;
     let bearer = edge.store.bearer(None);
@@ -315,7 +316,7 @@ async fn what_outlasts_the_drain_is_cut_off() {
     in_time("it stops", edge.running.shutdown()).await;
 }
 
-/// The answer to these bytes.
+/// The response to these bytes.
 async fn raw(edge: &Edge, request: &str) -> Answer {
     let mut stream = edge.connect().await;
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -355,10 +356,10 @@ async fn another_transfer_coding_is_400() {
 }
 
 #[tokio::test]
-async fn who_has_said_everything_still_gets_the_answer() {
+async fn a_client_that_shuts_down_its_side_still_gets_the_response() {
     let edge = Edge::start().await;
     let bearer = edge.store.bearer(None);
-    // The answer, whatever it is, comes long after the end of what the client says.
+    // The response comes long after the client has closed its side.
     edge.store.set_mood(Mood::Stuck);
     let mut stream = edge.connect().await;
     let head = format!("DELETE /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");

@@ -1,9 +1,9 @@
-//! The cost of hostile requests, counted and never timed: the edge serves connections in
-//! memory on the thread of the test, and the work of this thread is counted. For each route that needs no
-//! key, the worst requests that are known are made at a quarter, a half and the whole of the size that is
-//! taken. The bounds are those of parsers: see [`idgate_testkit::costs`].
+//! The cost of hostile requests, counted rather than timed. The HTTP layer serves connections in
+//! memory on the test's thread, and the work of this thread is counted. For each route that needs
+//! no key, the worst known requests are made at a quarter, a half and all of the accepted size. The
+//! bounds are those of parsers, see [`idgate_testkit::costs`].
 //!
-//! A new open route is one more [`Row`].
+//! A new open route needs another [`Row`].
 
 mod answers;
 mod heads;
@@ -30,26 +30,26 @@ use crate::config::{Operator, PageRules, RequestMode};
 use idgate_base::clock::VirtualClock;
 use idgate_store::fixtures::TemporaryStore;
 
-/// Costs that differ by less are not told apart: the cheapest of all answers costs about that.
+/// Smaller differences of cost are ignored: the cheapest of all responses costs about this much.
 const NOISE: u64 = 3_000;
-/// One allocation and its end, in the unit of [`idgate_core::work`].
+/// The cost of one allocation and its release, in the unit of [`idgate_core::work`].
 const ALLOCATION: u64 = 50;
-/// A unit for so many bytes that are allocated.
+/// Allocated bytes that cost one unit.
 const BYTES: u64 = 32;
-/// The queues to the threads of the store make room for many entries at a time, and which queue is taken
-/// depends on which thread is free: some allocations more or less.
+/// The queues to the store's threads allocate room for many entries at a time, and which queue is
+/// used depends on which thread is free. So the number of allocations varies a little.
 const QUEUES: u64 = 20 * ALLOCATION;
-/// No time limit has a part in this.
+/// No time limit may affect the result.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// Makes a request of about so many bytes.
+/// Makes a request of about this many bytes.
 type Generator = Box<dyn FnMut(&World, usize) -> Vec<u8>>;
 
-/// One route, or several that do work of one kind.
+/// One route, or several that do the same kind of work.
 struct Row {
     name: &'static str,
     full: usize,
-    /// Good requests, and their answers.
+    /// Valid requests, and their responses.
     valid: Generator,
     status: u16,
     worst: Vec<(&'static str, Generator)>,
@@ -86,7 +86,7 @@ impl World {
         Self { runtime, gateway, store }
     }
 
-    /// A session that asks for these claims: its id, and the link for the wallet.
+    /// Creates a session that asks for these claims; returns its id and the wallet's link.
     fn session(&self, claims: &[&str]) -> (String, String) {
         let asked = json!({ "credentials": [{
             "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": claims,
@@ -97,13 +97,13 @@ impl World {
         (invitation.session_id.to_string(), invitation.qr_code_url)
     }
 
-    /// The answer to a request on a connection of its own, and its cost.
+    /// The response to a request on its own connection, and its cost.
     fn send(&self, request: &[u8]) -> (String, u64) {
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let slot = self.gateway.connections.admit(peer, false).ok().unwrap();
         let (_go_on, stop) = watch::channel(false);
-        // All of the request is there before a byte of it is read, and there is room for the answer: the
-        // edge waits for the store alone.
+        // The whole request is available before a byte of it is read, and there is room for the
+        // response, so the HTTP layer waits only for the store.
         let (near, mut far) = duplex(request.len() + 64 * 1024);
         self.runtime.block_on(far.write_all(request)).unwrap();
         let serving = listener::requests(&self.gateway, near, &slot, stop);
@@ -116,7 +116,7 @@ impl World {
         (answer, cost)
     }
 
-    /// The answer's body.
+    /// The body of a response.
     fn get(&self, path: &str) -> String {
         let (answer, _) = self.send(&request("GET", path, "", b""));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -128,7 +128,7 @@ impl World {
     }
 }
 
-/// A request on a connection that ends with it.
+/// A request that closes its connection.
 fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\
@@ -158,7 +158,7 @@ fn status(answer: &str) -> u16 {
 impl Row {
     fn costs(&self, world: &World, generate: &mut Generator, expected: Option<u16>) -> Costs {
         let sizes = [self.full / 4, self.full / 2, self.full];
-        // The first request makes things for those that follow: it is not counted.
+        // Not counted: the first request initializes things for those that follow.
         world.send(&generate(world, sizes[0]));
         let costs = sizes.map(|size| {
             let (answer, cost) = world.send(&generate(world, size));
@@ -170,7 +170,7 @@ impl Row {
         Costs(costs.to_vec())
     }
 
-    /// The cost of every request to it, the good ones first.
+    /// The cost of every request in the row, valid ones first.
     fn all_costs(&mut self, world: &World) -> Vec<(&'static str, Costs)> {
         let mut valid = std::mem::replace(&mut self.valid, Box::new(|_, _| Vec::new()));
         let mut worst = std::mem::take(&mut self.worst);
@@ -201,7 +201,7 @@ fn rows(mode: RequestMode, world: &World) -> Vec<Row> {
 }
 
 #[test]
-fn every_open_route_is_linear_and_costs_at_most_three_times_a_good_request() {
+fn every_open_route_is_linear_and_costs_at_most_three_times_a_valid_request() {
     let (mut table, mut wrong) = (String::new(), Vec::new());
     for mode in [RequestMode::Inline, RequestMode::Jar] {
         let world = World::new(mode);
@@ -221,7 +221,7 @@ fn every_open_route_is_linear_and_costs_at_most_three_times_a_good_request() {
 }
 
 #[test]
-fn two_gateways_that_get_the_same_requests_count_the_same() {
+fn two_gateways_with_the_same_requests_have_the_same_costs() {
     let all = || -> Vec<_> {
         let costs = |mode| {
             let world = World::new(mode);
@@ -240,13 +240,13 @@ fn two_gateways_that_get_the_same_requests_count_the_same() {
     }
 }
 
-/// A counter that does not see the work of the edge judges nothing.
+/// Checks the counter itself: it must see the work of the HTTP layer.
 #[test]
 fn a_longer_body_and_one_more_verification_cost_more() {
     let world = World::new(RequestMode::Inline);
     let costs = answers::in_a_form(&world.session(&["given_name"]).0).all_costs(&world);
     let good = &costs[0].1.0;
-    // A presentation and its key binding have a signature each.
+    // The presentation and its key binding have one signature each.
     assert!(good[0] > 2 * 60_000 && good[2] > good[0] + 300 * 1024, "{good:?}");
     let (_, Costs(to_nobody)) = costs.last().unwrap();
     assert!(to_nobody[2] < good[2] / 2, "{to_nobody:?}");

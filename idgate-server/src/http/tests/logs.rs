@@ -1,4 +1,4 @@
-//! What a log may hold: every request leaves one line, and no line holds what a peer sent.
+//! The content of the log: one line for each request, and nothing that a peer sent.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ impl io::Write for Capture {
     }
 }
 
-// The runtime of a test has one thread, so that a guard on it catches every task's lines.
+// The test's runtime has one thread, so a guard on it catches the lines of every task.
 #[tokio::test]
 async fn no_line_holds_what_a_peer_sent() {
     let capture = Capture::default();
@@ -29,8 +29,8 @@ async fn no_line_holds_what_a_peer_sent() {
         .json()
         .with_writer(move || writer.clone())
         .finish();
-    // Where there is one subscriber alone, what the thread of another test is the first to log is taken
-    // for something that nobody listens to.
+    // With a single subscriber, a callsite first hit by another test's thread would be cached as
+    // disabled.
     let _other = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     let guard = tracing::subscriber::set_default(subscriber);
     let edge = Edge::start().await;

@@ -1,4 +1,4 @@
-//! `GET /v1/admin/metrics`: who may ask, what may be asked, and what is answered when it fails.
+//! `GET /v1/admin/metrics`: authorization, parameters, and failures.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::*;
 const PATH: &str = "/v1/admin/metrics";
 
 #[tokio::test]
-async fn the_token_is_looked_at_before_the_window() {
+async fn the_token_is_checked_before_the_window() {
     let edge = Edge::start().await;
     let key = edge.store.bearer(None);
     let admin = edge.store.admin_bearer();

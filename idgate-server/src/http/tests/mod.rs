@@ -1,4 +1,4 @@
-//! The edge over real sockets, with a real store.
+//! The HTTP layer over real sockets, with a real store.
 
 mod auth;
 mod bodies;
@@ -65,18 +65,18 @@ impl Edge {
         &self.running.gateway
     }
 
-    /// Bytes of memory that bodies have.
+    /// Bytes of memory that bodies hold.
     fn body_memory(&self) -> u64 {
         self.gateway().memory.used().used
     }
 
-    /// Waits until so many requests are being answered.
+    /// Waits until this many requests are being answered.
     async fn until_answering(&self, count: usize) {
         let time = self.gateway().limits.request_timeout;
         self.clock.until_waiting_for(time, count).await;
     }
 
-    /// Waits until so many bodies are being read.
+    /// Waits until this many bodies are being read.
     async fn until_reading(&self, count: usize) {
         let time = self.gateway().limits.body_timeout;
         self.clock.until_waiting_for(time, count).await;
@@ -95,7 +95,7 @@ impl Edge {
         );
         let mut stream = self.connect().await;
         stream.write_all(head.as_bytes()).await.unwrap();
-        // The gateway may answer and close before it has all of a refused body.
+        // The gateway may respond and close before it has read all of a refused body.
         let _ = stream.write_all(body).await;
         Answer::read(&mut stream).await
     }
@@ -105,7 +105,7 @@ impl Edge {
     }
 }
 
-/// A created session, as its tenant knows it.
+/// A new session, as its tenant sees it.
 struct Made {
     bearer: String,
     id: String,
@@ -125,7 +125,7 @@ impl Made {
 }
 
 impl Edge {
-    /// Makes a session of the legacy form.
+    /// Creates a session with the older form of body.
     async fn create(&self) -> Made {
         let bearer = self.store.bearer(None);
         let headers = format!("{bearer}Content-Type: application/json\r\n");
@@ -144,7 +144,7 @@ impl Edge {
     }
 }
 
-/// An answer as text.
+/// A response as text.
 #[derive(Debug)]
 struct Answer {
     head: String,
@@ -152,7 +152,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Everything until the gateway closes.
+    /// Reads until the gateway closes.
     async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
         in_time("the connection ends", stream.read_to_end(&mut bytes)).await.unwrap();
@@ -176,7 +176,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Checks the shape of an error answer, and the common headers with it.
+    /// Checks the format of an error response and its common headers.
     #[track_caller]
     fn assert_error(&self, status: u16, code: &str) {
         assert_eq!(self.status(), status, "{self:?}");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An edge that believes `X-Forwarded-For` of the tests.
+/// A gateway that trusts the tests' `X-Forwarded-For`.
 async fn behind_a_proxy() -> Edge {
     Edge::with(HttpLimits::default(), &[("trusted_proxies", "127.0.0.0/8")]).await
 }
@@ -11,7 +11,7 @@ fn from(address: &str) -> String {
     format!("X-Forwarded-For: {address}\r\n")
 }
 
-/// Sends until the answer is 429; how many were not, and the 429.
+/// Sends requests until one is answered with 429; returns how many were not, and the 429.
 async fn until_limited(edge: &Edge, method: &str, path: &str, headers: &str) -> (usize, Answer) {
     for passed in 0..1000 {
         let answer = edge.request(method, path, headers, b"").await;
@@ -23,7 +23,7 @@ async fn until_limited(edge: &Edge, method: &str, path: &str, headers: &str) -> 
 }
 
 #[tokio::test]
-async fn tenants_have_their_bursts_by_mode_and_client() {
+async fn tenants_have_bursts_for_each_mode_and_client() {
     let browsers = [("profiles", "draft,1.0"), ("dc_api", "unsigned")];
     let edge = Edge::with(HttpLimits::default(), &browsers).await;
     let (live, test) = (edge.store.bearer(None), edge.store.test_bearer());
@@ -44,7 +44,7 @@ async fn tenants_have_their_bursts_by_mode_and_client() {
 }
 
 #[tokio::test]
-async fn a_429_says_when_to_come_back_and_other_answers_what_is_left() {
+async fn a_429_says_when_to_retry_and_other_responses_what_is_left() {
     let edge = Edge::start().await;
     let bearer = edge.store.test_bearer();
     let first = edge.request("POST", "/v1/sessions", &bearer, b"").await;
@@ -56,7 +56,7 @@ async fn a_429_says_when_to_come_back_and_other_answers_what_is_left() {
     assert_eq!(answer.header("retry-after"), Some("1"));
     assert_eq!(answer.header("ratelimit-policy"), Some("\"create\";q=25;w=5"));
     assert_eq!(answer.header("ratelimit"), Some("\"create\";r=0;t=1"));
-    // 5 per second: one more after 200 ms, and not before.
+    // 5 per second: the next is allowed after 200 ms, not before.
     edge.clock.advance(199);
     assert_eq!(until_limited(&edge, "POST", "/v1/sessions", &bearer).await.0, 0);
     edge.clock.advance(1);
@@ -70,14 +70,14 @@ async fn a_session_takes_six_answers_a_minute_from_a_network() {
     let (passed, answer) = until_limited(&edge, "POST", path, &from("192.0.2.1")).await;
     assert_eq!((passed, answer.header("retry-after")), (6, Some("10")));
     assert_eq!(answer.header("ratelimit-policy"), Some("\"response-session\";q=6;w=60"));
-    // Another network has its own.
+    // Another network has its own allowance.
     assert_eq!(until_limited(&edge, "POST", path, &from("192.0.2.2")).await.0, 6);
     edge.clock.advance(10_000);
     assert_eq!(until_limited(&edge, "POST", path, &from("192.0.2.1")).await.0, 1);
 }
 
 #[tokio::test]
-async fn a_session_gives_its_request_object_ten_times_a_minute() {
+async fn a_session_serves_its_request_object_ten_times_a_minute() {
     let edge = Edge::start().await;
     let path = "/v1/oid4vp/request/ses_1";
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -90,7 +90,7 @@ async fn a_session_gives_its_request_object_ten_times_a_minute() {
 }
 
 #[tokio::test]
-async fn a_peer_posts_a_hundred_answers_at_once() {
+async fn a_peer_may_post_a_hundred_answers_in_a_burst() {
     let edge = behind_a_proxy().await;
     let mut passed = 0;
     for n in 0..200 {
@@ -118,7 +118,7 @@ async fn failed_authentications_end_in_429_where_it_is_listed_and_in_a_closed_co
     let (passed, answer) = until_limited(&edge, "GET", "/v1/sessions/ses_1", &peer).await;
     assert_eq!((passed, answer.header("retry-after")), (30, Some("1")));
     answer.assert_error(429, "rate_limited");
-    // One budget for all routes.
+    // One limit for all routes.
     let head = format!("GET /v1/audit-log HTTP/1.1\r\nHost: g\r\n{peer}\r\n");
     let mut stream = edge.connect().await;
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -126,19 +126,19 @@ async fn failed_authentications_end_in_429_where_it_is_listed_and_in_a_closed_co
     answer.assert_error(401, "invalid_api_key");
     assert_eq!(answer.header("connection"), Some("close"));
     assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-    // A good key passes, and so does another peer.
+    // A valid key is not affected, and neither is another peer.
     let good = format!("{peer}{}", edge.store.bearer(None));
     edge.request("GET", "/v1/sessions/ses_1", &good, b"").await.assert_error(404, "not_found");
     let other = from("192.0.2.2");
     let answer = edge.request("GET", "/v1/sessions/ses_1", &other, b"").await;
     answer.assert_error(401, "invalid_api_key");
-    // One more per second.
+    // One more each second.
     edge.clock.advance(1000);
     assert_eq!(until_limited(&edge, "GET", "/v1/sessions/ses_1", &peer).await.0, 1);
 }
 
 #[tokio::test]
-async fn whoever_guesses_admin_tokens_is_held_back_on_both_routes() {
+async fn guesses_of_admin_tokens_are_limited_on_both_routes() {
     for path in ["/v1/admin/metrics", "/metrics"] {
         let edge = Edge::start().await;
         let unknown = TemporaryStore::default().admin_bearer();
@@ -146,7 +146,7 @@ async fn whoever_guesses_admin_tokens_is_held_back_on_both_routes() {
             let answer = edge.request("GET", path, &unknown, b"").await;
             answer.assert_error(401, "invalid_admin_token");
         }
-        // Nobody asked for the end of this connection.
+        // The client did not ask to close this connection.
         let mut stream = edge.connect().await;
         let head = format!("GET {path} HTTP/1.1\r\nHost: g\r\n{unknown}\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -159,11 +159,11 @@ async fn whoever_guesses_admin_tokens_is_held_back_on_both_routes() {
 }
 
 #[tokio::test]
-async fn what_a_stranger_writes_into_x_forwarded_for_has_no_effect() {
+async fn x_forwarded_for_of_a_stranger_has_no_effect() {
     for (settings, forged) in [
-        // Nobody is believed.
+        // No proxy is trusted.
         (&[][..], (|n| format!("10.0.0.{n}")) as fn(usize) -> String),
-        // The proxy is, but what stands left of its own word is the client's invention.
+        // The proxy is trusted, but everything left of its own entry may be forged by the client.
         (&[("trusted_proxies", "127.0.0.0/8")], |n| format!("10.0.0.{n}, 198.51.100.7")),
         (&[("trusted_proxies", "127.0.0.0/8")], |n| format!("10.0.0.{n}, nonsense")),
     ] {
@@ -180,7 +180,7 @@ async fn what_a_stranger_writes_into_x_forwarded_for_has_no_effect() {
 }
 
 #[tokio::test]
-async fn off_means_off() {
+async fn limits_can_be_switched_off() {
     let edge = Edge::with(HttpLimits::default(), &[("rate_limits", "off")]).await;
     let test = edge.store.test_bearer();
     for _ in 0..60 {
@@ -191,7 +191,7 @@ async fn off_means_off() {
 }
 
 #[tokio::test]
-async fn the_limit_is_judged_after_the_scope_and_before_the_body() {
+async fn the_limit_is_checked_after_the_scope_and_before_the_body() {
     let edge = Edge::start().await;
     let bearer = edge.store.test_bearer();
     let (_, _) = until_limited(&edge, "POST", "/v1/sessions", &bearer).await;

@@ -1,5 +1,5 @@
-//! Fetching a request around the store and the clock: nothing is handed out that is not stored, and
-//! nothing after the end.
+//! Fetching a request when the store or the clock interferes: nothing is returned that is not
+//! stored, and nothing after the session's end.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn path(made: &Made) -> String {
 }
 
 #[tokio::test]
-async fn a_fetch_that_cannot_be_stored_gives_nothing() {
+async fn a_fetch_that_cannot_be_stored_returns_nothing() {
     let edge = jar().await;
     let made = edge.create().await;
     edge.store.set_mood(Mood::Busy);
@@ -22,7 +22,7 @@ async fn a_fetch_that_cannot_be_stored_gives_nothing() {
     edge.store.set_mood(Mood::Well);
     assert_eq!(edge.read(&made).await["status"], "CREATED");
     assert_eq!(edge.get(&path(&made)).await.status(), 200);
-    // Nothing is left to store.
+    // The session is PENDING already, so there is nothing to store.
     edge.store.set_mood(Mood::Busy);
     assert_eq!(edge.get(&path(&made)).await.status(), 200);
 }
@@ -43,7 +43,7 @@ async fn an_expired_session_has_no_request() {
 }
 
 #[tokio::test]
-async fn the_documents_do_not_depend_on_the_writer() {
+async fn discovery_documents_do_not_depend_on_the_writer() {
     let edge = jar().await;
     edge.store.set_mood(Mood::Busy);
     for document in ["/.well-known/jwks.json", "/.well-known/did.json"] {

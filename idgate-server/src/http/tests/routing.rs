@@ -65,7 +65,7 @@ async fn a_wrong_method_is_405_with_allow() {
 }
 
 #[tokio::test]
-async fn the_path_is_judged_before_the_method_and_both_before_the_key() {
+async fn the_path_is_checked_before_the_method_and_both_before_the_key() {
     let edge = Edge::start().await;
     edge.request("PUT", "/v1/nothing", "", b"").await.assert_error(404, "not_found");
     edge.request("PUT", "/v1/sessions", "", b"").await.assert_error(405, "method_not_allowed");
@@ -104,13 +104,13 @@ async fn a_repeated_query_parameter_is_400_and_an_unknown_one_is_ignored() {
 }
 
 #[tokio::test]
-async fn ready_says_which_part_is_not() {
+async fn readyz_names_the_check_that_fails() {
     let edge = Edge::start().await;
     let ready = edge.get("/readyz").await;
     let body = r#"{"ready":true,"store":true,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (200, body));
     edge.store.set_mood(Mood::Busy);
-    // What was stored a moment ago still counts.
+    // Health stored a moment ago still counts.
     until("it is not ready", async || edge.get("/readyz").await.status() != 200).await;
     let ready = edge.get("/readyz").await;
     let body = r#"{"ready":false,"store":false,"trust":true,"accepting":true,"tasks":true}"#;
@@ -118,7 +118,7 @@ async fn ready_says_which_part_is_not() {
 }
 
 #[tokio::test]
-async fn tasks_that_panic_go_on_and_too_often_is_not_ready() {
+async fn tasks_that_panic_are_restarted_and_frequent_panics_make_the_gateway_not_ready() {
     let edge = Edge::start().await;
     let made = edge.create().await;
     // The sweeper reads the sessions that are due.
@@ -131,7 +131,7 @@ async fn tasks_that_panic_go_on_and_too_often_is_not_ready() {
     let restarts = r#"idgate_task_restarts_total{task="sweeper_expire"} "#;
     let line = metrics.body.lines().find_map(|line| line.strip_prefix(restarts));
     assert!(line.unwrap().parse::<u32>().unwrap() >= 3, "{line:?}");
-    // And what it is there for is done once it can be.
+    // The duty is done once the store works again.
     edge.store.set_mood(Mood::Well);
     edge.clock.advance(300_000);
     until("it expires", async || edge.store.sessions()[0].settled_at().is_some()).await;

@@ -5,7 +5,7 @@ use crate::http::admission::turns::Kind;
 use crate::limits::READS_PER_CLIENT;
 
 #[tokio::test]
-async fn a_creation_answers_with_handle_and_links() {
+async fn a_creation_answers_with_id_and_links() {
     let edge = Edge::start().await;
     let headers = format!("{}Content-Type: application/json\r\n", edge.store.bearer(None));
     let body = br#"{"issuer_id":"issuer","ttl_ms":60000}"#;
@@ -69,10 +69,10 @@ async fn a_session_that_cannot_be_read_is_a_500_behind_every_check_of_the_route(
 }
 
 #[tokio::test]
-async fn what_was_deleted_while_a_request_waited_for_its_turn_is_not_shown() {
+async fn a_session_deleted_while_a_request_waited_for_its_turn_is_not_shown() {
     let edge = Arc::new(Edge::start().await);
     let made = Arc::new(edge.create().await);
-    // Lists take all of the client's places, and none of those that write.
+    // Lists take all of the client's read places, and no write places.
     let lists = edge.store.hold_lists();
     let ask = |path: String| {
         let (edge, bearer) = (edge.clone(), made.bearer.clone());
@@ -108,7 +108,7 @@ async fn expiry_is_decided_by_the_clock() {
 }
 
 #[tokio::test]
-async fn open_redirects_to_the_asked_scheme() {
+async fn open_redirects_to_the_requested_scheme() {
     let edge = Edge::start().await;
     let made = edge.create().await;
     for (query, scheme) in [

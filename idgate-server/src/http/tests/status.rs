@@ -1,4 +1,4 @@
-//! A wallet that does not wait while the status of its credential is asked for.
+//! A wallet that does not wait while the status of its credential is fetched.
 
 use idgate::loopback::Loopback;
 use idgate_core::Status;
@@ -16,7 +16,7 @@ impl Edge {
         self.store.trust_key(ISSUER, &jwk);
     }
 
-    /// A session, and the answer of a wallet whose credential is in the list at `uri`.
+    /// A session, and a wallet's answer with a credential in the list at `uri`.
     async fn ask_for_listed(&self, uri: &str) -> (String, Body) {
         let headers = format!("{}Content-Type: application/json\r\n", self.store.bearer(None));
         let body = serde_json::json!({ "credentials": [{
@@ -39,7 +39,7 @@ impl Edge {
     }
 }
 
-/// A gateway, and a source of its issuer's status list that does not answer before it is told to.
+/// A gateway, and a source of its issuer's status list that answers only when told to.
 async fn held_up(limits: HttpLimits) -> (Edge, Loopback) {
     let edge = Edge::with(limits, &[("fetch_allow_cidrs", "127.0.0.0/8")]).await;
     edge.trust_sample_issuer();
@@ -70,21 +70,21 @@ async fn a_wallet_that_hangs_up_does_not_leave_its_session_half_verified() {
     let stream = answering(&edge, &id, &body).await;
     edge.wait_for(Status::Verifying).await;
     drop(stream);
-    // The gateway answers what comes behind the hang-up before the source answers.
+    // The gateway answers a later request before the source answers.
     assert_eq!(edge.get("/healthz").await.status(), 200);
     source.open_gate();
     edge.wait_for(Status::Verified).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wallet_whose_answer_is_being_verified_is_told_the_verdict_however_late() {
-    // Sooner than a verification takes too long.
+async fn a_wallet_gets_the_verdict_of_its_verification_however_late() {
+    // Less than the limit of a verification.
     let request_timeout = Duration::from_secs(7);
     let (edge, source) = held_up(HttpLimits { request_timeout, ..HttpLimits::default() }).await;
     let (id, body) = edge.ask_for_listed(&source.url()).await;
     let mut stream = answering(&edge, &id, &body).await;
     edge.wait_for(Status::Verifying).await;
-    // The time for a request is over, and would end this one with 503.
+    // The request's time is over; without the lift this would be a 503.
     edge.clock.pass(request_timeout).await;
     source.open_gate();
     assert_eq!(Answer::read(&mut stream).await.status(), 200);
@@ -104,14 +104,14 @@ async fn a_verification_that_takes_too_long_is_503_and_decides_nothing() {
     answer.assert_error(503, "temporarily_unavailable");
     assert_eq!(answer.header("retry-after"), Some("1"));
     assert_eq!(edge.store.sessions()[0].status_at(NOW), Status::Pending);
-    // The list is known by now.
+    // The list is cached now.
     let mut stream = answering(&edge, &id, &body).await;
     assert_eq!(Answer::read(&mut stream).await.status(), 200);
     edge.wait_for(Status::Verified).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_after_the_hold_takes_it_back() {
+async fn a_panic_after_the_hold_releases_it() {
     let (edge, source) = held_up(HttpLimits::default()).await;
     let (id, body) = edge.ask_for_listed(&source.url()).await;
     let mut stream = answering(&edge, &id, &body).await;

@@ -1,4 +1,4 @@
-//! Status streams: what takes time, and what a store in memory can be made to do.
+//! Status streams: timeouts, and failures of the store.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use crate::http::StreamTimes;
 /// The client's side of a stream.
 struct Reader(TcpStream);
 
-/// A frame of the gateway: opcode and payload.
+/// A frame from the gateway: opcode and payload.
 type Frame = (u8, Vec<u8>);
 
 const TEXT: u8 = 1;
@@ -35,7 +35,7 @@ impl Reader {
         Self(stream)
     }
 
-    /// The next frame; `None`: the gateway closed the connection.
+    /// The next frame; `None` if the gateway closed the connection.
     async fn frame(&mut self) -> Option<Frame> {
         let read = async {
             let opcode = self.0.read_u8().await.ok()? & 0x0F;
@@ -50,7 +50,7 @@ impl Reader {
         in_time("a frame, or the end", read).await
     }
 
-    /// The code of the close frame, after whatever comes before it.
+    /// The code of the close frame, skipping earlier frames.
     async fn code(&mut self) -> u16 {
         loop {
             let (opcode, payload) = self.frame().await.expect("a close frame");
@@ -76,7 +76,7 @@ impl Reader {
     }
 }
 
-/// A gateway, and the times of its streams. Pings and pongs go by its virtual clock.
+/// A gateway, and the times of its streams. Pings and pongs use its virtual clock.
 async fn edge() -> (Edge, StreamTimes) {
     let edge = Edge::start().await;
     let times = edge.gateway().limits.streams.clone();
@@ -84,18 +84,18 @@ async fn edge() -> (Edge, StreamTimes) {
 }
 
 #[tokio::test]
-async fn who_does_not_answer_a_ping_is_closed_with_4408() {
+async fn an_unanswered_ping_is_closed_with_4408() {
     let (edge, times) = edge().await;
     let mut reader = Reader::open(&edge, &edge.create().await).await;
     reader.read_replay().await;
     edge.clock.pass(times.ping).await;
     let (opcode, payload) = reader.frame().await.unwrap();
     assert_eq!(opcode, PING);
-    // Neither a pong that nobody asked for nor one of another ping is an answer.
+    // Neither an unsolicited pong nor the pong of another ping counts.
     assert!(
         reader.send(PONG, b"").await && reader.send(PONG, &[&payload[1..], b"x"].concat()).await
     );
-    // It has read them when it answers this.
+    // The gateway has read them once it answers this ping.
     assert!(reader.send(PING, b"seen?").await);
     assert_eq!(reader.frame().await, Some((PONG, b"seen?".to_vec())));
     edge.clock.pass(times.pong).await;
@@ -103,7 +103,7 @@ async fn who_does_not_answer_a_ping_is_closed_with_4408() {
 }
 
 #[tokio::test]
-async fn bytes_that_never_become_a_frame_are_no_sign_of_life() {
+async fn bytes_that_never_become_a_frame_do_not_count_as_alive() {
     let (edge, times) = edge().await;
     let mut reader = Reader::open(&edge, &edge.create().await).await;
     reader.read_replay().await;
@@ -120,7 +120,7 @@ async fn bytes_that_never_become_a_frame_are_no_sign_of_life() {
 }
 
 #[tokio::test]
-async fn who_answers_pings_stays() {
+async fn a_client_that_answers_pings_stays_connected() {
     let (edge, times) = edge().await;
     let mut reader = Reader::open(&edge, &edge.create().await).await;
     reader.read_replay().await;
@@ -189,7 +189,7 @@ async fn shutdown_closes_streams_with_1001_before_the_drain_is_over() {
         }
     });
     assert_eq!(reader.code().await, 1001);
-    // The gateway waits for the peer's part of the farewell.
+    // The gateway waits for the peer's close frame.
     assert!(!done.load(Ordering::SeqCst));
     assert!(reader.send(CLOSE, &1001u16.to_be_bytes()).await);
     drop(reader);
@@ -217,14 +217,14 @@ async fn streams_count_as_connections_and_give_their_places_back() {
 }
 
 #[tokio::test]
-async fn an_expiry_is_told_when_it_is_stored() {
+async fn an_expiry_is_sent_once_it_is_stored() {
     let edge = Edge::start().await;
     let mut reader = Reader::open(&edge, &edge.create().await).await;
     reader.read_replay().await;
     edge.clock.advance(300_000);
     let (mut opcode, mut text) = reader.frame().await.unwrap();
     if opcode == PING {
-        // Its time has come as well.
+        // The other session has expired, too.
         (opcode, text) = reader.frame().await.unwrap();
     }
     let message: serde_json::Value = serde_json::from_slice(&text).unwrap();

@@ -1,4 +1,4 @@
-//! The response endpoint around the verdict: transport, races, closed sessions.
+//! The response endpoint without the verdict itself: transport, races, closed sessions.
 
 use super::*;
 
@@ -10,7 +10,7 @@ impl Edge {
         self.request("POST", &format!("/v1/oid4vp/response/{id}"), FORM, body.as_bytes()).await
     }
 
-    /// The wallet says that its user declined.
+    /// The wallet reports that its user declined.
     pub(super) async fn decline(&self, made: &Made) -> Answer {
         let state = made.parameter("state");
         self.respond(&made.id, &[("error", "access_denied"), ("state", &state)]).await
@@ -18,7 +18,7 @@ impl Edge {
 }
 
 #[tokio::test]
-async fn a_wallet_error_is_noted_once() {
+async fn a_wallet_error_is_recorded_once() {
     let edge = Edge::start().await;
     let made = edge.create().await;
     let answer = edge.decline(&made).await;

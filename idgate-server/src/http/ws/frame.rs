@@ -1,6 +1,6 @@
-//! Frames (RFC 6455 5), as far as a status stream has them: texts and control frames go out,
-//! control frames come in. A frame that would be a message is refused by its first bytes, so that
-//! nothing of it is kept.
+//! Frames (RFC 6455 5), as far as a status stream needs them: texts and control frames are sent,
+//! control frames are received. A data frame is refused after its first bytes, so that none of its
+//! content is kept.
 
 use super::Close;
 use crate::limits::{MAX_CONTROL_BYTES, MAX_FRAME_BYTES};
@@ -9,7 +9,7 @@ const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
 
-/// The frames that go out.
+/// The frames that the gateway sends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Opcode {
     Text = 0x1,
@@ -18,10 +18,10 @@ pub(super) enum Opcode {
     Pong = 0xA,
 }
 
-/// A control frame of the peer.
+/// A control frame from the peer.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Incoming {
-    /// With its code, if it has one.
+    /// With a status code, if the peer sent one.
     Close(Option<u16>),
     Ping(Vec<u8>),
     Pong(Vec<u8>),
@@ -45,14 +45,14 @@ pub(super) fn write(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
     out.extend_from_slice(payload);
 }
 
-/// Takes the first whole frame out of `buffer`; `None`: there is none yet.
+/// Takes the first complete frame out of `buffer`; `None` if there is none yet.
 ///
 /// # Errors
-/// The peer broke the protocol, or sent what a stream does not take.
+/// The peer broke the protocol, or sent a frame that a stream does not accept.
 pub(super) fn take(buffer: &mut Vec<u8>) -> Result<Option<Incoming>, Close> {
     let Some((&[first, second], rest)) = buffer.split_first_chunk::<2>() else { return Ok(None) };
     let opcode = first & 0x0F;
-    // Nothing was negotiated that would give a reserved bit a meaning (RFC 6455 5.2).
+    // No extension was negotiated that would use a reserved bit (RFC 6455 5.2).
     if first & RESERVED != 0 || second & MASKED == 0 {
         return Err(Close::BadFrame);
     }
@@ -63,7 +63,7 @@ pub(super) fn take(buffer: &mut Vec<u8>) -> Result<Option<Incoming>, Close> {
         Some(_) => {}
         None => return Ok(None),
     }
-    // Control frames are not fragmented, and short (RFC 6455 5.5).
+    // Control frames are short and not fragmented (RFC 6455 5.5).
     if !is_control || first & FIN == 0 || length > MAX_CONTROL_BYTES {
         return Err(Close::BadFrame);
     }
@@ -80,7 +80,8 @@ pub(super) fn take(buffer: &mut Vec<u8>) -> Result<Option<Incoming>, Close> {
     }
 }
 
-/// The payload's length, from its seven bits and what follows them; `None`: not all is there.
+/// The payload's length, from its seven bits and the bytes that follow; `None` if these are
+/// incomplete.
 fn announced(bits: u8, rest: &[u8]) -> Option<u64> {
     match bits {
         126 => rest.first_chunk().map(|bytes| u64::from(u16::from_be_bytes(*bytes))),
@@ -89,8 +90,8 @@ fn announced(bits: u8, rest: &[u8]) -> Option<u64> {
     }
 }
 
-/// The code of a close frame: none, or one that may be sent, with a reason in UTF-8 (RFC 6455
-/// 5.5.1 and 7.4).
+/// The code of a close frame: none, or one that may be sent, followed by a reason in UTF-8 (RFC
+/// 6455 5.5.1 and 7.4).
 fn close_code(payload: &[u8]) -> Result<Option<u16>, Close> {
     if payload.is_empty() {
         return Ok(None);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_are_taken_one_by_one_whatever_the_chunks() {
+    fn control_frames_are_read_one_by_one_however_they_are_chunked() {
         let ping = masked(0x89, b"abcde");
         let mut buffer = Vec::new();
         for byte in &ping {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_control_frame_is_refused_by_its_first_bytes() {
+    fn anything_but_a_masked_control_frame_is_refused_after_its_first_bytes() {
         for first in (0..=0xFF).filter(|first| !matches!(first, 0x88..=0x8A)) {
             let refused = take(&mut vec![first, MASKED | 1]);
             assert_eq!(refused, Err(Close::BadFrame), "{first:#x}");
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_too_large_from_1025_on_and_out_of_place_below() {
+    fn frames_over_1024_bytes_are_too_large_and_smaller_invalid_ones_are_bad_frames() {
         for (length, close) in [
             (&[MASKED | 126, 0, 126][..], Close::BadFrame),
             (&[MASKED | 126, 4, 0], Close::BadFrame),
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_has_a_code_that_may_be_sent_and_a_text() {
+    fn a_close_frame_has_a_permitted_code_and_a_utf8_reason() {
         for code in [1000, 1003, 1007, 1014, 3000, 4999] {
             let frame = masked(0x88, &u16::to_be_bytes(code));
             assert_eq!(take(&mut frame.clone()), Ok(Some(Incoming::Close(Some(code)))));

@@ -1,5 +1,5 @@
-//! The request that becomes a stream (RFC 6455 4.2), and the key that it brings: browsers cannot
-//! set a header on a WebSocket, so the key may be offered as a subprotocol, which is not echoed.
+//! The request that becomes a stream (RFC 6455 4.2), and its API key. Browsers cannot set a header
+//! on a WebSocket, so the key may be offered as a subprotocol; it is not echoed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,26 +18,26 @@ use idgate_base::api_key::ApiKey;
 
 /// The subprotocol of the status stream.
 const PROTOCOL: &str = "svc-id-v1";
-/// How every API key begins, and no other subprotocol.
+/// The prefix of every API key, and of no other subprotocol.
 const KEY: &str = "sk_";
 /// RFC 6455 1.3.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A handshake that can be accepted, once the key is.
+/// A valid handshake whose key is not checked yet.
 pub(crate) struct Handshake {
     accept: String,
     key: Option<ApiKey>,
 }
 
 impl Handshake {
-    /// Reads the handshake of a request without a body.
+    /// Reads the handshake from a request without a body.
     pub(crate) fn read(head: &Parts) -> Result<Self, HttpError> {
         let headers = &head.headers;
         let upgrades = head.version == Version::HTTP_11
             && elements(headers, &UPGRADE).any(|it| it.eq_ignore_ascii_case("websocket"))
             && elements(headers, &CONNECTION).any(|it| it.eq_ignore_ascii_case("upgrade"));
         if !upgrades {
-            return Err(HttpError::bad_handshake("this path takes WebSocket upgrades only"));
+            return Err(HttpError::bad_handshake("this path accepts only WebSocket upgrades"));
         }
         if only(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
             return Err(HttpError::bad_handshake("Sec-WebSocket-Version must be 13"));
@@ -47,18 +47,19 @@ impl Handshake {
             HttpError::bad_handshake("Sec-WebSocket-Key must be 16 bytes in base64")
         })?;
         if elements(headers, &SEC_WEBSOCKET_PROTOCOL).filter(|it| *it == PROTOCOL).count() != 1 {
-            let message = "Sec-WebSocket-Protocol must offer svc-id-v1, once";
+            let message = "Sec-WebSocket-Protocol must offer svc-id-v1 exactly once";
             return Err(HttpError::bad_handshake(message));
         }
         Ok(Self { accept: accept(nonce), key: key(headers) })
     }
 
-    /// The one API key, from either place; `None`: missing, malformed, twice or in both places.
+    /// The API key from either place; `None` if it is missing, malformed, repeated or in both
+    /// places.
     pub(crate) fn key(&self) -> Option<&ApiKey> {
         self.key.as_ref()
     }
 
-    /// The 101.
+    /// The 101 response.
     pub(crate) fn accept(self) -> Answered {
         let accept = HeaderValue::try_from(self.accept)
             .map_err(|_| HttpError::internal("base64 that is not a header value"))?;
@@ -81,7 +82,7 @@ fn key(headers: &HeaderMap) -> Option<ApiKey> {
     }
 }
 
-/// The elements of a list that may be spread over several headers (RFC 9110 5.6.1).
+/// The elements of a list, which may be spread over several headers (RFC 9110 5.6.1).
 fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(name).into_iter();
     let lists = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
@@ -92,7 +93,8 @@ fn is_nonce(text: &str) -> bool {
     STANDARD.decode(text).is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// RFC 6455 4.2.2. What SHA-1 is used for here is not a secret and needs no collision resistance.
+/// RFC 6455 4.2.2. SHA-1 is harmless here: the value is not a secret and needs no collision
+/// resistance.
 fn accept(nonce: &str) -> String {
     use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
     let answer = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[nonce.as_bytes(), GUID].concat());

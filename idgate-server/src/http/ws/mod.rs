@@ -1,5 +1,4 @@
-//! The status stream over a WebSocket (RFC 6455, decisions 12): the handshake, the frames that it
-//! has, and the conversation.
+//! The status stream over a WebSocket (RFC 6455, decisions 12): handshake, frames and conversation.
 
 mod frame;
 mod handshake;
@@ -28,13 +27,13 @@ enum Close {
 }
 
 impl Close {
-    /// Code and reason; no code: an empty close frame.
+    /// Code and reason; without a code the close frame is empty.
     const fn code(self) -> (Option<u16>, &'static str) {
         let (code, reason) = match self {
             Self::Answered(code) => return (code, ""),
             Self::Settled => (1000, "settled"),
             Self::ShuttingDown => (1001, "shutting down; reconnect with after"),
-            Self::BadFrame => (1008, "only well-formed control frames are taken"),
+            Self::BadFrame => (1008, "only well-formed control frames are accepted"),
             Self::AfterTheLast => (1008, "after is beyond the last event"),
             Self::TooLarge => (1009, "the frame is too large"),
             Self::Internal => (1011, "the gateway failed"),

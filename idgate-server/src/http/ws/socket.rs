@@ -1,5 +1,5 @@
-//! A connection that carries frames. Both directions are kept consistent when a wait for them is
-//! given up, and hold no more than a few frames.
+//! A connection that carries frames. Cancelling a wait loses nothing in either direction, and the
+//! buffers hold only a few frames.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::Close;
 use super::frame::{self, Incoming, Opcode};
 
-/// More than the largest control frame, so that few frames need a second read.
+/// More than the largest control frame, so that a second read is rarely needed.
 const READ: usize = 256;
 
 pub(super) struct Socket<T> {
@@ -18,12 +18,12 @@ pub(super) struct Socket<T> {
     unsent: Vec<u8>,
 }
 
-/// Why nothing more comes from the peer, or goes to it.
+/// Why the conversation ends.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The peer is to be told.
+    /// The peer gets a close frame.
     Close(Close),
-    /// The connection is broken, or the peer left without a word.
+    /// The connection broke, or the peer left without a close frame.
     Gone,
 }
 
@@ -44,7 +44,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         Self { stream, received: Vec::new(), unsent: Vec::new() }
     }
 
-    /// The next frame of the peer. To give up waiting loses nothing.
+    /// The peer's next frame. Cancelling the wait loses nothing.
     pub(super) async fn receive(&mut self) -> Result<Incoming, End> {
         loop {
             if let Some(frame) = frame::take(&mut self.received)? {
@@ -59,18 +59,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         }
     }
 
-    /// Adds a frame to what is sent next.
+    /// Appends a frame to the send buffer.
     pub(super) fn queue(&mut self, opcode: Opcode, payload: &[u8]) {
         frame::write(&mut self.unsent, opcode, payload);
     }
 
-    /// Sends what is queued; a peer that does not take it within `patience` is too slow.
+    /// Sends the buffer; a peer that does not read it within `patience` is too slow.
     pub(super) async fn send(&mut self, patience: Duration) -> Result<(), End> {
         let flushed = tokio::time::timeout(patience, self.flush()).await;
         Ok(flushed.map_err(|_late| Close::TooSlow)??)
     }
 
-    /// Says why, waits for the peer's part for `patience`, and ends the connection.
+    /// Sends a close frame, waits up to `patience` for the peer's, and ends the connection.
     pub(super) async fn close(mut self, close: Close, patience: Duration) {
         let (code, reason) = close.code();
         let code = code.map(u16::to_be_bytes);
@@ -85,7 +85,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
             }
             Ok::<_, End>(())
         };
-        // A peer that broke the protocol, or left, has nothing to add.
+        // Nothing more is expected from a peer that broke the protocol or left.
         let _ = tokio::time::timeout(patience, farewell).await;
         let _ = self.stream.shutdown().await;
     }
@@ -111,13 +111,13 @@ mod tests {
     const SOON: Duration = Duration::from_millis(50);
 
     #[tokio::test]
-    async fn a_peer_that_reads_nothing_is_too_slow_and_may_still_learn_why() {
+    async fn a_peer_that_reads_nothing_is_too_slow_and_still_gets_the_close_code() {
         let (near, mut far) = tokio::io::duplex(16);
         let mut socket = Socket::new(near);
         socket.queue(Opcode::Text, &[b'x'; 64]);
         let end = socket.send(SOON).await.unwrap_err();
         assert!(matches!(end, End::Close(Close::TooSlow)), "{end:?}");
-        // The frame that was under way is finished before the close frame begins.
+        // The frame being sent is finished before the close frame begins.
         let closing = tokio::spawn(socket.close(Close::TooSlow, Duration::from_secs(5)));
         let mut text = vec![0; 66];
         far.read_exact(&mut text).await.unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_waits_for_the_peer_only_so_long() {
+    async fn closing_waits_for_the_peer_for_a_bounded_time() {
         let (near, _far) = tokio::io::duplex(1024);
         let closed = Socket::new(near).close(Close::Settled, SOON);
         in_time("it closes", closed).await;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_that_was_given_up_loses_nothing() {
+    async fn a_cancelled_wait_loses_nothing() {
         let (near, mut far) = tokio::io::duplex(1024);
         let mut socket = Socket::new(near);
         for byte in [0x89, 0x81, 0, 0, 0, 0, b'p'] {

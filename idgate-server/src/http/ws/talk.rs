@@ -1,5 +1,5 @@
-//! The conversation: events go out as they are committed, pings keep the connection alive, and
-//! every end has its code.
+//! The conversation: events are sent as they are committed, pings check the peer, and every end has
+//! its close code.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -33,20 +33,20 @@ impl Upgrade {
     /// Streams until either side ends it, or `stop` says so.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
         let Self { connection, stream, times, clock } = self;
-        // An error means that the connection broke before the 101 was out.
+        // An error means that the connection broke before the 101 was sent.
         let Ok(upgraded) = connection.await else { return };
         let session_id = stream.session_id().clone();
         let patience = times.close;
         let mut talk = Talk::new(Socket::new(TokioIo::new(upgraded)), stream, times, clock, stop);
         let Err(end) = talk.run().await;
         let Talk { socket, stream, .. } = talk;
-        // Its place is free from here on: who reconnects at once finds it.
+        // Free the place now, so that a client that reconnects immediately finds it.
         drop(stream);
         let close = match end {
             End::Close(close) => close,
             End::Gone => return tracing::debug!(%session_id, "a stream broke off"),
         };
-        tracing::debug!(%session_id, code = close.code().0, "a stream ends");
+        tracing::debug!(%session_id, code = close.code().0, "a stream ended");
         socket.close(close, patience).await;
     }
 }
@@ -60,13 +60,13 @@ struct Talk<T> {
     heart: Heart,
 }
 
-/// Whether the peer is alive.
+/// Tracks whether the peer is alive.
 struct Heart {
-    /// Until the next ping or, after a ping, until its pong is too late.
+    /// Until the next ping; after a ping, until the deadline for its pong.
     timer: Sleep,
     pings: u64,
     awaiting: bool,
-    /// Frames of the peer since the last ping.
+    /// Frames from the peer since the last ping.
     frames: u32,
 }
 
@@ -84,7 +84,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
     }
 
     async fn run(&mut self) -> Result<Infallible, End> {
-        // The first look is at once.
+        // The first tick is immediate.
         let mut looks = interval(self.times.look);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut more = false;
@@ -96,13 +96,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
                 _ = looks.tick() => more = true,
                 () = self.heart.timer.as_mut() => self.beat().await?,
                 frame = self.socket.receive() => self.answer(frame?).await?,
-                // Last, and a page at a time: who has much to catch up on is heard in between.
+                // Last, and one page at a time, so that the peer's frames are read in between.
                 () = ready(()), if more => more = self.tell().await?,
             }
         }
     }
 
-    /// Sends a page of what is new; `false`: there was nothing.
+    /// Sends one page of new events; `false` if there were none.
     async fn tell(&mut self) -> Result<bool, End> {
         let events = self.stream.next_events().await.map_err(close_for)?;
         for event in &events {
@@ -112,7 +112,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
         Ok(!events.is_empty())
     }
 
-    /// Sends a ping, or gives up on a peer that did not answer the last one.
+    /// Sends a ping, or gives up if the peer did not answer the last one.
     async fn beat(&mut self) -> Result<(), End> {
         if self.heart.awaiting {
             return Err(Close::NoPong.into());
@@ -132,7 +132,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
             Incoming::Close(code) => Err(Close::Answered(code).into()),
             Incoming::Ping(payload) => self.send(Opcode::Pong, &payload).await,
             Incoming::Pong(payload) => {
-                // Others are allowed and mean nothing (RFC 6455 5.5.3).
+                // Unsolicited pongs are allowed and mean nothing (RFC 6455 5.5.3).
                 if self.heart.awaiting && payload == self.heart.pings.to_be_bytes() {
                     self.heart.awaiting = false;
                     self.heart.timer = self.clock.sleep(self.times.ping);
@@ -156,7 +156,7 @@ fn close_for(end: StreamEnd) -> Close {
         StreamEnd::AfterTheLast => Close::AfterTheLast,
         StreamEnd::TooMany => Close::TooMany,
         StreamEnd::Fault(cause) => {
-            tracing::error!(cause, "a stream fails");
+            tracing::error!(cause, "a stream failed");
             Close::Internal
         }
     }

@@ -1,5 +1,5 @@
-//! Names in the description do not collide in generated code, even if a language changes case and
-//! separators.
+//! Names in the description must not collide in generated code, even in languages that change case
+//! and separators.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::BROWSERS;
 
-/// Suffixes that generators add to the id of an operation.
+/// Suffixes that generators append to an operation's id.
 const OF_OPERATIONS: [&str; 15] = [
     "",
     "Body",
@@ -26,7 +26,7 @@ const OF_OPERATIONS: [&str; 15] = [
     "Success",
 ];
 
-/// Types of languages that a generated type of the same name would hide or be confused with.
+/// Language types that a generated type of this name would hide or be confused with.
 const OF_LANGUAGES: [&str; 16] = [
     "Any",
     "Array",
@@ -50,7 +50,7 @@ fn document() -> Value {
     serde_json::from_str(BROWSERS.with_pages.json).unwrap()
 }
 
-/// A name in lower case, without separators.
+/// A name without case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -70,7 +70,7 @@ fn operation_ids(document: &Value) -> impl Iterator<Item = &str> {
         .filter_map(|it| it["operationId"].as_str())
 }
 
-/// Names of the types that generators make of the members of a schema.
+/// The type names that generators derive from the members of a schema.
 fn of_members(name: &str, schema: &Value, found: &mut Vec<String>) {
     for (member, told) in schema["properties"].as_object().into_iter().flatten() {
         for told in [told, &told["items"], &told["additionalProperties"]] {
@@ -83,7 +83,7 @@ fn of_members(name: &str, schema: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The uses of each name, regardless of case and separators.
+/// The uses of each name, ignoring case and separators.
 fn uses(document: &Value) -> BTreeMap<String, Vec<String>> {
     let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut add = |name: &str, what: String| uses.entry(plain(name)).or_default().push(what);
@@ -105,12 +105,12 @@ fn uses(document: &Value) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn no_two_names_are_alike() {
+fn no_two_names_collide() {
     let twice: Vec<_> = uses(&document()).into_values().filter(|uses| uses.len() > 1).collect();
     assert_eq!(twice, Vec::<Vec<String>>::new());
 }
 
-/// The values of enums that have a name, as generators call them.
+/// The values of named enums, in the form that generators use.
 fn values(document: &Value) -> impl Iterator<Item = &str> {
     components(document).flat_map(|(.., it)| {
         let named = it["x-enum-varnames"].as_array().or_else(|| it["enum"].as_array());
@@ -119,7 +119,7 @@ fn values(document: &Value) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn no_value_of_an_enum_has_the_name_of_another_or_of_a_component() {
+fn no_enum_value_collides_with_another_or_with_a_component() {
     let document = document();
     let mut seen: BTreeSet<_> = components(&document).map(|(_, name, _)| plain(name)).collect();
     assert!(values(&document).count() > 80);
@@ -129,7 +129,7 @@ fn no_value_of_an_enum_has_the_name_of_another_or_of_a_component() {
 }
 
 #[test]
-fn each_value_that_has_another_name_has_one() {
+fn each_renamed_enum_value_has_a_name() {
     let document = document();
     let renamed = components(&document).filter(|(.., it)| it.get("x-enum-varnames").is_some());
     for (_, name, it) in renamed {
@@ -139,7 +139,7 @@ fn each_value_that_has_another_name_has_one() {
 }
 
 #[test]
-fn every_header_of_an_answer_has_a_name() {
+fn every_response_header_has_a_name() {
     let document = document();
     let of_operations =
         document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap());
@@ -155,7 +155,7 @@ fn every_header_of_an_answer_has_a_name() {
 }
 
 #[test]
-fn names_that_are_alike_are_found() {
+fn colliding_names_are_found() {
     for (component, name) in [
         ("parameters", "keyId"),
         ("headers", "page-state"),

@@ -1,4 +1,4 @@
-//! One signed exchange with a receiver, whatever it is for.
+//! One signed exchange with a receiver, for deliveries and tests.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use idgate_core::{CryptoProvider, UnixMillis};
 use idgate_base::spans;
 use idgate_store::Target;
 
-/// Signs messages and takes them to their receivers, through the guarded way out.
+/// Signs messages and sends them to receivers through the guarded egress.
 pub struct Courier {
     provider: CryptoProvider,
     egress: Arc<Egress>,
     allow_http: bool,
 }
 
-/// What is to be said to a receiver.
+/// A message to a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// The `webhook-id`.
     pub id: &'a str,
     /// When it is sent.
     pub at: UnixMillis,
-    /// Which attempt this is, from 1.
+    /// The number of the attempt, from 1.
     pub number: u32,
-    /// What is signed and sent.
+    /// The body that is signed and sent.
     pub body: &'a str,
 }
 
 impl Courier {
-    /// Through `egress`. `allow_http`: test-mode clients may have http endpoints.
+    /// Sends through `egress`. `allow_http`: test-mode clients may have http endpoints.
     pub fn new(provider: CryptoProvider, egress: Arc<Egress>, allow_http: bool) -> Self {
         Self { provider, egress, allow_http }
     }
 
-    /// Takes `message` to `target`, within `patience`. `place` is held until its name is looked up, and
-    /// that may take longer.
+    /// Sends `message` to `target` within `patience`. `place` is held until the name lookup ends,
+    /// which may take longer.
     ///
     /// # Errors
-    /// There is no answer, in words of the fixed vocabulary.
+    /// There was no response; the text is from the fixed vocabulary.
     pub async fn carry(
         &self,
         target: &Target,
@@ -51,14 +51,14 @@ impl Courier {
     ) -> Result<Answer, String> {
         let plain = !target.url.starts_with("https:");
         if plain && (target.livemode || !self.allow_http) {
-            // Allowed when it was stored, and not any more.
+            // It was allowed when it was stored, and no longer is.
             return Err(EgressError::AddressBlocked.to_string());
         }
         let Message { id, at, number, body } = message;
         let attempt = Attempt { id, at, number, body: body.as_bytes() };
         let signed = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
         let mut headers = signed.to_vec();
-        // Not signed: it says nothing that a receiver may rely on.
+        // Not signed: receivers must not rely on it.
         headers.extend(spans::outgoing().map(|span| ("traceparent", span.to_string())));
         let egress = self.egress.keeping(place);
         let post = Post { url: &target.url, headers: &headers, body };
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_receiver_whose_name_is_silent_keeps_its_place() {
+    async fn a_receiver_keeps_its_place_while_its_name_lookup_hangs() {
         let silence = Silence::default();
         let courier = Courier::new(PROVIDER, Arc::new(silence.egress()), false);
         let secret = SigningSecret::new("a secret of some length").unwrap();

@@ -1,9 +1,9 @@
-//! Who may have how many exchanges at a time, so that receivers that are slow or hostile cost their
-//! own clients time and nobody else's.
+//! How many concurrent exchanges each client may have, so that slow or hostile receivers delay only
+//! their own clients.
 //!
-//! A client begins with one; when that is delivered it may have eight; when one fails, two. All
-//! clients whose last exchange failed or was slow share one half of the places, so that the other
-//! half is there for the well and for the new, however many are not.
+//! A client starts with one; after a success it may have eight, after a failure two. All clients
+//! whose last exchange failed or was slow share one half of the places. The other half stays
+//! available to healthy and new clients, however many are unhealthy.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use crate::limits::{
 };
 use idgate_store::{Lane, Leased, Wanted};
 
-/// How a client's exchanges go.
+/// The state of a client's exchanges.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Health {
-    /// There was none yet.
+    /// No exchange yet.
     #[default]
     New,
-    /// The last one was delivered in good time.
+    /// The last one was delivered in time.
     Well,
-    /// The last one was delivered, and held its place for long.
+    /// The last one was delivered, but slowly.
     Slow,
     /// The last one failed.
     Failing,
@@ -36,13 +36,13 @@ impl Health {
         }
     }
 
-    /// Whether only one half of the places is for it.
+    /// Whether the client is confined to one half of the places.
     const fn is_unwell(self) -> bool {
         matches!(self, Self::Slow | Self::Failing)
     }
 }
 
-/// All exchanges under way.
+/// All exchanges in progress.
 #[derive(Clone, Default)]
 pub(super) struct Lanes(Arc<Mutex<Open>>);
 
@@ -66,8 +66,8 @@ pub(super) struct Place {
 }
 
 impl Lanes {
-    /// How many each client may begin now: one for everybody in turn, then more for those who may
-    /// have more.
+    /// How many exchanges each client may start now: one for each in turn, then more for those that
+    /// may have more.
     pub(super) fn share_out(&self, lanes: Vec<Lane>) -> Vec<Wanted> {
         let mut open = self.open();
         if open.clients.len() > MAX_REMEMBERED_RECEIVERS {
@@ -92,7 +92,7 @@ impl Lanes {
         wanted.map(|(lane, count)| Wanted { client_id: lane.client_id, count }).collect()
     }
 
-    /// Counts an exchange that begins.
+    /// Counts an exchange that starts.
     pub(super) fn take(&self, leased: &Leased) -> Place {
         let host = host_of(&leased.target.url).to_owned();
         let mut open = self.open();
@@ -110,7 +110,7 @@ impl Lanes {
 }
 
 impl Place {
-    /// Remembers how it went.
+    /// Records how it went.
     pub(super) fn judge(&self, health: Health) {
         if let Some(client) = self.lanes.open().clients.get_mut(&self.client_id) {
             client.health = health;
@@ -133,7 +133,7 @@ impl Drop for Place {
     }
 }
 
-/// What is left of the places that all have together.
+/// The remaining shared places.
 struct Shares {
     left: usize,
     left_unwell: usize,
@@ -173,7 +173,7 @@ impl Shares {
     }
 }
 
-/// The host of a serialised URL with its port, as it stands.
+/// Host and port of a serialized URL.
 fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_client_has_one_one_that_takes_them_eight_a_failing_one_two() {
+    fn a_new_client_has_one_place_a_healthy_one_eight_and_a_failing_one_two() {
         let lanes = Lanes::default();
         assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [1]);
         let place = lanes.take(&leased(1, "a.example"));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn held_ones_go_one_by_one() {
+    fn held_notifications_are_sent_one_by_one() {
         let lanes = Lanes::default();
         lanes.take(&leased(1, "a.example")).judge(Health::Well);
         let held = Lane { held: true, ..lane(1, "a.example") };
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_places_is_out_of_reach_for_the_slow_and_the_failing() {
+    fn slow_and_failing_clients_share_half_of_the_places() {
         let lanes = Lanes::default();
         let mut stuck = Vec::new();
         for client in 0..400 {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_gets_one_before_anybody_gets_two() {
+    fn every_client_gets_one_place_before_any_gets_two() {
         let lanes = Lanes::default();
         for client in 0..300 {
             lanes.take(&leased(client, "a.example")).judge(Health::Well);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_read_off_urls() {
+    fn hosts_are_read_from_urls() {
         for (url, host) in [
             ("https://shop.example/hook", "shop.example"),
             ("https://shop.example:8443/a:b", "shop.example"),

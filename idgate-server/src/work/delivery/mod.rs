@@ -1,6 +1,6 @@
 //! Delivers notifications: wakes up when a session settles, leases what is due, sends it through
-//! the guarded way out, and notes what came of it (decisions 11). At least once: a process that
-//! dies leaves its leases to the next.
+//! the guarded egress, and stores the outcome (decisions 11). Delivery is at least once: the leases
+//! of a process that dies pass to the next.
 
 mod courier;
 mod lanes;
@@ -29,52 +29,52 @@ use idgate_base::spans::{Key, Kind, Recording, Tracer, Value};
 use idgate_base::task::boxed;
 use idgate_store::{DeliveryResult, Leased, Store, StoreError};
 
-/// Longer than an exchange and the commits around it.
+/// Longer than an exchange and its commits.
 const LEASE_MS: u64 = 60_000;
-/// How late a time that has come, or an operator's verdict, is noticed.
+/// The maximum delay before a due time or an operator's review is noticed.
 const POLL: Duration = Duration::from_millis(500);
-/// Sessions that settle together are looked at together.
+/// Sessions that settle together are handled together.
 const GATHERING: Duration = Duration::from_millis(10);
-/// What is due is looked for at each client that something waits for, also where it waits for a review: with
-/// a thousand of them a look takes milliseconds. So the next one comes so many times as long after it as it
-/// took: looking takes a tenth of a core at most, and among few it is as quick as ever.
+/// The search for due notifications visits each client that has some waiting, even for a review;
+/// with a thousand clients it takes milliseconds. The pause after a search is this many times its
+/// duration, so that searching uses a tenth of a core at most and is still quick with few clients.
 const RESTS: u32 = 9;
-/// Old rows are in nobody's way.
+/// Removing old rows is not urgent.
 const TIDY: Duration = Duration::from_secs(60);
-/// Rows per statement of tidying, so that the writer is free for requests in between.
+/// Rows removed per statement, so that requests can write in between.
 const TIDY_BATCH: usize = 256;
 /// How long a notification waits for the review of its host (decisions 11).
 const HOLD_MS: u64 = 72 * 60 * 60 * 1000;
 /// How long a dead letter is kept (decisions 11).
 const DEAD_LETTER_MS: u64 = 30 * 24 * 60 * 60 * 1000;
-/// How often a verdict is offered to a busy store before the lease is left to end by itself.
+/// How often storing an outcome is tried on a busy store before the lease is left to expire.
 const TRIES_TO_STORE: u32 = 20;
-/// Between two of them.
+/// Pause between two of these tries.
 const PAUSE_TO_STORE: Duration = Duration::from_millis(100);
-/// An exchange that takes longer holds its place for too long to have all places open to it.
+/// A longer exchange counts as slow: its client no longer gets all places.
 const SLOW_US: u64 = 2_000_000;
 
-/// The deliverer of one gateway.
+/// The webhook deliverer of one gateway.
 pub struct Delivery {
     office: Arc<Office>,
     lanes: Lanes,
     exchanges: JoinSet<()>,
-    /// How long the last look at what is due took.
+    /// The duration of the last search for due notifications.
     looked: Duration,
 }
 
-/// What every exchange needs.
+/// Shared by all exchanges.
 struct Office {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
     courier: Courier,
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is traced.
     tracer: Option<Arc<Tracer>>,
 }
 
 impl Delivery {
-    /// Delivers what `store` holds, by `courier`. `tracer` records each exchange for a collector of traces;
-    /// `None`: nothing is recorded.
+    /// Delivers the notifications of `store` through `courier`. `tracer` records each exchange for
+    /// a trace collector, if there is one.
     pub fn new(
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
@@ -86,8 +86,8 @@ impl Delivery {
         Self { office: Arc::new(office), lanes, exchanges, looked: Duration::ZERO }
     }
 
-    /// Runs until `stop` says so or its sender is gone. Exchanges under way are finished; a lease
-    /// that was asked for and not used yet is taken over at the next start.
+    /// Runs until `stop` says so or its sender is gone. Exchanges in progress are finished; unused
+    /// leases are taken over at the next start.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
@@ -118,10 +118,10 @@ impl Delivery {
         }
     }
 
-    /// Starts the exchanges that are due and have a place; says how many.
+    /// Starts the due exchanges that get a place; returns how many.
     ///
     /// # Errors
-    /// The store failed; they are still due.
+    /// The store failed; the notifications are still due.
     pub async fn send_due(&mut self) -> Result<usize, StoreError> {
         while self.exchanges.try_join_next().is_some() {}
         let now = self.office.clock.now();
@@ -141,10 +141,10 @@ impl Delivery {
         Ok(started)
     }
 
-    /// Gives up what waited too long for a review, and throws away old dead letters.
+    /// Gives up notifications that waited too long for a review, and removes old dead letters.
     ///
     /// # Errors
-    /// The store failed; they are still there.
+    /// The store failed; nothing was removed.
     pub async fn tidy(&self) -> Result<usize, StoreError> {
         let Office { store, clock, .. } = &*self.office;
         let now = clock.now();
@@ -153,18 +153,18 @@ impl Delivery {
         Ok(unreviewed.saturating_add(old))
     }
 
-    /// Waits for the exchanges under way.
+    /// Waits for the exchanges in progress.
     pub async fn finish(&mut self) {
         while self.exchanges.join_next().await.is_some() {}
     }
 }
 
-/// How long sessions gather until the next look, after one that took so long.
+/// How long to gather sessions before the next search, depending on the duration of the last.
 fn gathering(looked: Duration) -> Duration {
     looked.saturating_mul(RESTS).clamp(GATHERING, POLL)
 }
 
-/// How long a place that became free waits for the next look: not at all, unless looking takes long.
+/// How long a freed place waits for the next search: not at all, unless searches are slow.
 fn pause(looked: Duration) -> Duration {
     let pause = gathering(looked);
     if pause > GATHERING { pause } else { Duration::ZERO }
@@ -210,7 +210,8 @@ async fn exchange_in(
     }
 }
 
-/// What a span says of an attempt: of its receiver the host, which the client gave.
+/// The span attributes of an attempt. Of the receiver they name only the host, which the client
+/// gave.
 fn attributes(leased: &Leased, status: Option<u16>) -> Vec<(Key, Value)> {
     let mut attributes = vec![(Key::Method, Value::Word("POST"))];
     attributes.extend(Value::host_of(&leased.target.url).map(|host| (Key::Host, host)));
@@ -235,7 +236,7 @@ impl Office {
         self.courier.carry(&leased.target, message, WEBHOOK_TIME, place).await
     }
 
-    /// Stores the verdict. What cannot be stored is sent again when the lease is over.
+    /// Stores the outcome. If that fails, the notification is sent again when the lease expires.
     async fn end(&self, leased: &Leased, verdict: DeliveryResult, now: UnixMillis) {
         let (seq, lease_until) = (leased.seq, leased.lease_until);
         for _ in 0..TRIES_TO_STORE {
@@ -248,7 +249,7 @@ impl Office {
     }
 }
 
-/// What an answer means: 2xx is success, 410 the end, anything else a reason to try again later.
+/// Interprets a response: 2xx is success, 410 gives up, anything else is tried again later.
 fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> DeliveryResult {
     let (error, retry_after, is_final) = match outcome {
         Ok(Answer { status: 200..=299, .. }) => return DeliveryResult::Delivered,
@@ -263,7 +264,7 @@ fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> D
     }
     let failed = leased.attempts.saturating_add(1);
     let again_at = next_attempt(failed, now, retry_after, &mut OsEntropy);
-    // Without randomness, on the dot.
+    // Without random numbers, at the exact time.
     DeliveryResult::Failed { error, again_at: again_at.unwrap_or_else(|_| on_the_dot(failed, now)) }
 }
 
@@ -272,7 +273,7 @@ fn on_the_dot(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
     Some(now.plus(*step))
 }
 
-/// Names ids and the fixed vocabulary, never where it goes in full nor what was said.
+/// Logs ids and the fixed vocabulary only, never the full URL or the content.
 fn report(leased: &Leased, verdict: &DeliveryResult) {
     let (id, client_id) = (&*leased.id, &*leased.client_id);
     let attempt = leased.attempts.saturating_add(1);
@@ -281,7 +282,13 @@ fn report(leased: &Leased, verdict: &DeliveryResult) {
             tracing::debug!(id, client_id, attempt, "a webhook was delivered")
         }
         DeliveryResult::Failed { error, again_at: Some(_) } => {
-            tracing::info!(id, client_id, attempt, error, "a webhook failed; it is tried again");
+            tracing::info!(
+                id,
+                client_id,
+                attempt,
+                error,
+                "a webhook failed; it will be tried again"
+            );
         }
         DeliveryResult::Failed { error, again_at: None } => {
             tracing::warn!(id, client_id, attempt, error, "a webhook was given up");
@@ -289,7 +296,7 @@ fn report(leased: &Leased, verdict: &DeliveryResult) {
     }
 }
 
-/// The name of a verdict in the metrics.
+/// The name of an outcome in the metrics.
 fn outcome_of(verdict: &DeliveryResult) -> &'static str {
     match verdict {
         DeliveryResult::Delivered => "delivered",
@@ -300,7 +307,7 @@ fn outcome_of(verdict: &DeliveryResult) -> &'static str {
 
 fn note(what: &'static str, outcome: Result<usize, StoreError>) {
     match outcome {
-        // The next turn tries again.
+        // The next round tries again.
         Ok(_) | Err(StoreError::Busy) => {}
         Err(cause) => tracing::error!(what, %cause, "webhooks are delayed"),
     }

@@ -4,11 +4,11 @@ use std::time::UNIX_EPOCH;
 
 use idgate_core::UnixMillis;
 
-/// How long the receiver asks to wait from `now` on; `None` when it cannot be read.
+/// How long the receiver asks to wait after `now`; `None` if the value cannot be read.
 pub(super) fn millis(value: &str, now: UnixMillis) -> Option<u64> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit mean: as long as possible.
+        // Digits that do not fit mean the longest possible time.
         return Some(value.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1000));
     }
     let at = httpdate::parse_http_date(value).ok()?.duration_since(UNIX_EPOCH).ok()?;

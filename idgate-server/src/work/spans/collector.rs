@@ -1,4 +1,5 @@
-//! The connection to a collector: one, kept open between messages, and made anew when it is gone.
+//! The connection to a trace collector: a single one, kept open between messages, and reopened when
+//! it is gone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,18 +29,18 @@ use crate::config::Traces;
 use crate::limits::MAX_COLLECTOR_ANSWER;
 use idgate_base::task::boxed;
 
-/// What became of a message. The texts are ours: what a collector says may be anything.
+/// The outcome of sending a message. The texts are fixed, because a collector may send anything.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// It was taken, but for so many spans.
+    /// Accepted, except for this many spans.
     Yes { refused: usize, why: String },
-    /// It would not be taken a second time either.
+    /// Refused; sending it again would not help.
     Never(String),
-    /// It may be taken later, not before this time is over if there is one.
+    /// Refused for now; it may be sent again, after this time if one is given.
     NotNow { why: String, after: Option<Duration> },
 }
 
-/// Where spans go.
+/// The collector that spans are sent to.
 pub(super) struct Collector {
     endpoint: Url,
     headers: HeaderMap,
@@ -75,7 +76,7 @@ impl Collector {
         Ok(Self { endpoint, headers, timeout: traces.timeout, tls, connection: None })
     }
 
-    /// Sends a message, within the time that the operator gave it.
+    /// Sends a message within the operator's time limit.
     pub(super) async fn send(&mut self, message: Bytes) -> Taken {
         let patience = self.timeout;
         let taken = timeout(patience, self.exchange(message)).await;
@@ -98,8 +99,10 @@ impl Collector {
             None => self.connect().await?,
         };
         let request = self.request(message)?;
-        let response =
-            connection.send_request(request).await.map_err(|_| "the connection broke off")?;
+        let response = connection
+            .send_request(request)
+            .await
+            .map_err(|_| "the connection was closed early")?;
         let taken = read(response).await;
         self.connection = Some(connection);
         Ok(taken)
@@ -143,13 +146,13 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (sender, connection) =
-        handshake(TokioIo::new(stream)).await.map_err(|_| "the connection broke off")?;
+        handshake(TokioIo::new(stream)).await.map_err(|_| "the connection was closed early")?;
     // Ends with its sender.
     tokio::spawn(boxed(async move { drop(connection.await) }));
     Ok(sender)
 }
 
-/// What an answer means (OTLP, "Failures" and "Partial success").
+/// Interprets a response (OTLP, "Failures" and "Partial success").
 async fn read(response: Response<Incoming>) -> Taken {
     let status = response.status();
     let after = response.headers().get(RETRY_AFTER).and_then(seconds);
@@ -172,7 +175,7 @@ fn seconds(value: &HeaderValue) -> Option<Duration> {
     value.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
-/// A connector that trusts the system's roots and those in `extra`.
+/// A TLS connector that trusts the system's roots and those in `extra`.
 fn connector(extra: Option<&Path>) -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -188,7 +191,7 @@ fn connector(extra: Option<&Path>) -> Result<TlsConnector, String> {
     }
     let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS cannot be set up: {error}"))?
+        .map_err(|error| format!("cannot set up TLS: {error}"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))

@@ -1,5 +1,5 @@
-//! Takes spans to the collector (OTLP 1.x over HTTP, in protobuf): in batches, beside requests, and
-//! tries again what it asks for again. Whatever the collector does, nobody waits for it.
+//! Exports spans to the collector (OTLP 1.x over HTTP, in protobuf) in batches, and retries as the
+//! collector asks. Requests never wait for it.
 
 mod collector;
 mod wire;
@@ -17,15 +17,15 @@ use idgate_base::spans::{Lost, Record, Tracer};
 
 /// How long a span waits for others.
 const GATHERING: Duration = Duration::from_secs(1);
-/// Before the first repetition; each next one waits twice as long.
+/// Before the first retry; each next pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest that is waited for, also when the collector asks for more.
+/// The longest pause, even if the collector asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often a batch is sent at most: half a minute of a collector that restarts.
+/// The most attempts for a batch: half a minute, enough for a collector that restarts.
 const TRIES: u32 = 6;
-/// Between two lines in the log.
+/// Minimum interval between two log lines.
 const TELL_US: u64 = 60_000_000;
-/// For what still waits when the gateway stops.
+/// Time for waiting spans when the gateway stops.
 const LAST_BATCHES: Duration = Duration::from_secs(2);
 
 /// The exporter of one gateway.
@@ -33,14 +33,14 @@ pub struct SpanExport {
     tracer: Arc<Tracer>,
     collector: Collector,
     resource: Vec<(String, String)>,
-    /// Since the last line in the log, and what is lost without one.
+    /// The time since the last log line; spans lost since then are counted without a line.
     told: Option<Stopwatch>,
     untold: u64,
 }
 
 impl SpanExport {
-    /// Takes what `tracer` has to where `traces` says, over TLS with the system's roots and those in
-    /// `extra_ca`.
+    /// Sends the spans of `tracer` to the collector in `traces`, over TLS with the system's roots
+    /// and those in `extra_ca`.
     ///
     /// # Errors
     /// TLS cannot be set up; the text says what to do.
@@ -54,8 +54,8 @@ impl SpanExport {
         Ok(Self { tracer, collector, resource, told: None, untold: 0 })
     }
 
-    /// Runs until `stop` says so or its sender is gone, and then sends what still waits, for a bounded
-    /// time.
+    /// Runs until `stop` says so or its sender is gone; then sends the waiting spans within a
+    /// bounded time.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut left = Vec::new();
         tokio::select! {
@@ -69,7 +69,7 @@ impl SpanExport {
         self.tell("the gateway stopped");
     }
 
-    /// Keeps in `batch` what it is at, so that it is not lost when this future is dropped.
+    /// Keeps its current batch in `batch`, so that it survives when this future is dropped.
     async fn work(&mut self, batch: &mut Vec<Record>) {
         loop {
             let gathered = tokio::select! {
@@ -82,7 +82,7 @@ impl SpanExport {
                     break;
                 }
                 self.deliver(batch).await;
-                // What came meanwhile is not a batch yet.
+                // The gathering time is not over yet.
                 if !gathered {
                     break;
                 }
@@ -90,7 +90,7 @@ impl SpanExport {
         }
     }
 
-    /// Sends a batch until it is taken, refused, or given up; then it is empty.
+    /// Sends a batch until it is accepted, refused, or given up; then it is empty.
     async fn deliver(&mut self, batch: &mut Vec<Record>) {
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=TRIES {
@@ -105,10 +105,10 @@ impl SpanExport {
         }
     }
 
-    /// Sends a batch once. It is empty afterwards unless it is to be sent again.
+    /// Sends a batch once. Afterwards it is empty, unless it should be sent again.
     ///
     /// # Errors
-    /// It is to be sent again, for this reason, and not before this time is over.
+    /// It should be sent again, for this reason and not before this time.
     async fn send(&mut self, batch: &mut Vec<Record>) -> Result<(), (String, Option<Duration>)> {
         let message = wire::message(batch, &self.resource);
         match self.collector.send(message).await {
@@ -137,7 +137,7 @@ impl SpanExport {
                 return;
             }
             if let Err((why, _)) = self.send(batch).await {
-                // The next batch would fare no better.
+                // The next batch would fail, too.
                 let count = std::mem::take(batch).len().saturating_add(self.rest());
                 self.lose(count, Lost::Unreachable, &why);
                 return;
@@ -145,7 +145,7 @@ impl SpanExport {
         }
     }
 
-    /// How many wait; none do any more.
+    /// Discards the waiting spans; returns how many there were.
     fn rest(&self) -> usize {
         let batches = std::iter::repeat_with(|| self.tracer.take().len());
         batches.take_while(|count| *count > 0).fold(0, usize::saturating_add)
@@ -162,7 +162,7 @@ impl SpanExport {
 
     fn tell(&mut self, why: &str) {
         if self.untold > 0 {
-            tracing::warn!(count = self.untold, why, "spans did not reach the collector of traces");
+            tracing::warn!(count = self.untold, why, "spans did not reach the collector");
             (self.untold, self.told) = (0, Some(Stopwatch::new()));
         }
     }

@@ -1,13 +1,14 @@
-//! Spans as a collector takes them: `ExportTraceServiceRequest` of OTLP 1.x, as far as this gateway has
-//! something to say in it. Names and numbers are those of `opentelemetry/proto`; that others read it so
-//! is shown by the tests, with the messages that OpenTelemetry generates.
+//! The protobuf messages for a collector: the part of OTLP 1.x' `ExportTraceServiceRequest` that
+//! this gateway uses. Names and numbers are those of `opentelemetry/proto`; tests check them
+//! against messages that OpenTelemetry generates.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
 
 use idgate_base::spans::{Kind, Record, Value};
 
-/// Flags of a span: the trace is recorded; it is known whether the parent is of another process; it is.
+/// Flags of a span: the trace is sampled; whether the parent is remote is known; the parent is
+/// remote.
 const SAMPLED: u32 = 0x001;
 const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
@@ -116,7 +117,7 @@ struct PartialSuccess {
     rejected_spans: i64,
 }
 
-/// The message that brings `records` of the gateway that `resource` describes.
+/// The message with `records` of the gateway that `resource` describes.
 pub(super) fn message(records: &[Record], resource: &[(String, String)]) -> Bytes {
     let attribute = |(key, text): &(String, String)| pair(key, Any::String(text.clone()));
     let resource = Resource { attributes: resource.iter().map(attribute).collect() };
@@ -126,7 +127,7 @@ pub(super) fn message(records: &[Record], resource: &[(String, String)]) -> Byte
     Bytes::from(Request { resource_spans: vec![spans] }.encode_to_vec())
 }
 
-/// How many spans a collector refused that took the message.
+/// How many spans a collector refused although it accepted the message.
 pub(super) fn refused(answer: &[u8]) -> usize {
     let answer = Answer::decode(answer).ok();
     let refused = answer.and_then(|answer| answer.partial_success).map(|part| part.rejected_spans);

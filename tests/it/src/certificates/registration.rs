@@ -69,7 +69,7 @@ fn one_of_another_party_than_the_certificate_is_not_sent() {
     let renewed = certify_party(installation, &ca, "VATUT-999", &[]);
     assert!(renewed.stderr.contains(id) && renewed.stderr.contains("VATUT-123"), "{renewed:?}");
     assert!(!is_sent(&mut tenant));
-    assert!(installation.log().contains("is of another party"));
+    assert!(installation.log().contains("names another relying party"));
     let told = told(installation);
     assert!(told.iter().any(|(status, what)| status == "failed" && what.contains("VATUT-123")));
     // What is added now is compared at once.
@@ -144,7 +144,7 @@ fn its_end_is_told_in_doctor_log_and_metric() {
     let Gateway { server, installation, .. } = gateway;
     drop(server);
     let _server = installation.serve();
-    let soon = "a registration certificate ends soon";
+    let soon = "a registration certificate expires soon";
     eventually("its end is in the log", || installation.log().contains(soon));
 }
 

@@ -36,10 +36,13 @@ fn has(page: &str, parts: &[&str]) {
 fn without_a_session_each_section_says_what_belongs_there() {
     let sandbox = Sandbox::start();
     for (path, parts) in [
-        ("/", &["No sessions yet", "curl -s", "Make a session here"][..]),
+        ("/", &["No sessions yet", "curl -s", "Create a session here"][..]),
         ("/sessions", &["No sessions yet"]),
-        ("/new", &["Make the session", "Answer the link", "The same with curl"]),
-        ("/receive", &["A phone cannot reach", "idgate sandbox --lan", "New offer", "Nothing yet"]),
+        ("/new", &["Create the session", "Answer the link", "The same with curl"]),
+        (
+            "/receive",
+            &["A phone cannot reach", "idgate sandbox --lan", "New offer", "No offers yet"],
+        ),
         ("/issuers", &["Utopia Registry", "Arcadia Registry", "Withdraw", "/files/ca.pem"]),
         ("/webhooks", &["Nothing has arrived yet", "Send a test event"]),
         ("/keys", &["Set up a shell", "1. Ask", "2. Answer", "3. Read", "Show"]),
@@ -57,15 +60,15 @@ fn a_verified_session_has_its_request_result_report_events_and_calls() {
     let (sandbox, mut tenant, id) = answered("mso_mdoc", IACA, "accept");
     has(&tab(&sandbox, &id, ""), &["POST /v1/sessions", "What the wallet reads (DCQL)"]);
     let answer = tab(&sandbox, &id, "/answer");
-    has(&answer, &["The service reads this for another", "Mustermann", "elementIdentifier"]);
+    has(&answer, &["Your server can read this for another", "Mustermann", "elementIdentifier"]);
     has(&answer, &["The gateway’s reply: 200"]);
     let checks = tab(&sandbox, &id, "/checks");
-    has(&checks, &["passed.", "ISO/IEC 18013-5", "No gateway stores the report"]);
+    has(&checks, &["passed.", "ISO/IEC 18013-5", "The gateway does not store the report"]);
     assert!(!checks.contains("> fail<"), "{checks}");
     let report = Request::get(format!("/v1/sessions/{id}/report")).bearer(&tenant.api_key);
     assert_eq!(tenant.http.send(&report).status, 404, "the gateway has no report");
     has(&tab(&sandbox, &id, "/events"), &["PENDING", "VERIFIED", "Audit entry", "chain intact"]);
-    has(&tab(&sandbox, &id, "/curl"), &["Read the session", "Make the same session again"]);
+    has(&tab(&sandbox, &id, "/curl"), &["Read the session", "Create the same session again"]);
     eventually("the notification is among the session's", || {
         tab(&sandbox, &id, "/webhooks").contains("signature good")
     });
@@ -76,7 +79,7 @@ fn a_refused_session_names_the_failed_rule_with_its_clause() {
     let (sandbox, _, id) = answered("vc+sd-jwt", ISSUER, "forge");
     let checks = tab(&sandbox, &id, "/checks");
     has(&checks, &["issuer_signature_invalid", "<tr class=\"failed\">", "RFC 9901 7.1 step 2"]);
-    has(&checks, &["The wallet was told no more than <code>", "1 failed</small>"]);
+    has(&checks, &["The wallet received only the error <code>", "1 failed</small>"]);
     has(&tab(&sandbox, &id, "/events"), &["FAILED", "issuer_signature_invalid"]);
     has(&tab(&sandbox, &id, "/curl"), &["Read why it was refused"]);
     assert!(!tab(&sandbox, &id, "").contains("id=\"acts\""), "nothing is left to do");
@@ -96,7 +99,10 @@ fn an_open_session_has_six_actions_with_what_each_does_and_comes_to() {
     let made = sandbox.tenant().create(&request("mso_mdoc", IACA, "haip"));
     let page = tab(&sandbox, &made.id, "");
     assert_eq!(page.matches("class=\"deed\"").count(), 6, "{page}");
-    has(&page, &["Shows what is asked for.", "→ VERIFIED", "→ FAILED device_auth_invalid"]);
+    has(
+        &page,
+        &["Presents the requested credentials.", "→ VERIFIED", "→ FAILED device_auth_invalid"],
+    );
     has(&page, &["HAIP 1.0, by reference, encrypted", "min left", "Open the page for people"]);
     has(&page, &["idgate sandbox wallet", "Show the code for your own wallet", "class=\"qr\""]);
     has(&tab(&sandbox, &made.id, "/answer"), &["No wallet has answered yet."]);
@@ -228,8 +234,8 @@ fn a_session_of_an_earlier_start_is_listed_and_says_what_is_not_here_any_more() 
     assert!(sandbox.child.wait().unwrap().success());
     let sandbox = Sandbox::with(&flags);
     has(&sandbox.get("/").body, &["SD-JWT VC of https://issuer.example", &made.id]);
-    has(&tab(&sandbox, &made.id, ""), &["The request itself is not here any more."]);
-    has(&tab(&sandbox, &made.id, "/checks"), &["The report is not here any more."]);
+    has(&tab(&sandbox, &made.id, ""), &["The request is no longer here."]);
+    has(&tab(&sandbox, &made.id, "/checks"), &["The report is no longer here."]);
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn the_button_for_a_test_event_says_what_came_of_it() {
     let sandbox = Sandbox::start();
     assert_eq!(sandbox.press("/webhooks/test", &[]).status, 303);
     let page = sandbox.get("/webhooks").body;
-    has(&page, &["the endpoint took the test event whf_", "signature good"]);
+    has(&page, &["the endpoint accepted the test event whf_", "signature good"]);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn a_webhook_that_is_held_shows_on_the_page_and_its_button_or_command_sends_it()
         assert!(!page.contains("webhook-host approve"), "{page}");
     }
     sandbox.press("/hosts", &[("host", "a/b")]);
-    assert!(sandbox.get("/webhooks").body.contains("that is not the name of a host"));
+    assert!(sandbox.get("/webhooks").body.contains("that is not a host name"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The ways to answer an open session: the six actions of the sandbox's wallet, the page for people, and the code for
-//! another wallet.
+//! The ways to answer an open session: the six actions of the sandbox's wallet, the page for
+//! people, and the code for another wallet.
 
 use idgate_server::http::Html;
 
@@ -23,7 +23,7 @@ pub(super) fn write(html: &mut Html, state: &State, known: &Known) {
     html.raw("</section>");
 }
 
-/// Whose credentials the wallet shows.
+/// The choice of the provider whose credentials the wallet shows.
 pub(crate) fn providers(html: &mut Html, state: &State) {
     html.raw("<select name=\"from\">");
     for provider in &state.providers {

@@ -1,4 +1,4 @@
-//! The session as its service reads it, and the answer that the sandbox's wallet sent.
+//! The session as the tenant reads it, and the answer that the sandbox's wallet sent.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::console::parts::{counted, json, nothing, time, verdict};
 use crate::memory::{Answer, Kept};
 use crate::state::{State, lock};
 
-/// A gateway has the result for so long (specification 2).
+/// How long a gateway keeps the result (specification 2).
 const RESULT_MS: u64 = 30_000;
 
 pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
     let (line, answers) = (&known.line, &known.remembered.answers);
     if known.is_open() && answers.is_empty() {
-        let text = "Answer with one of the buttons above, or with a wallet of your own. What the service then reads, \
-                    and what the sandbox’s wallet sent, is here.";
+        let text = "Answer with one of the buttons above, or with a wallet of your own. This tab then shows the result \
+                    that your server reads, and what the sandbox’s wallet sent.";
         return nothing(html, "No wallet has answered yet.", text);
     }
     let title = format!("GET /v1/sessions/{}", line.id);
@@ -35,7 +35,7 @@ pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
         Read::OfAnother => nothing(
             html,
             "Another client made this session.",
-            "The console reads with the key of the sandbox’s test client, which sees its own sessions only.",
+            "The console reads with the key of the sandbox’s test client, which sees only its own sessions.",
         ),
     }
     for answer in answers {
@@ -45,9 +45,9 @@ pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
 
 /// The session as the test client reads it.
 enum Read {
-    /// The console remembers this one, because it has claims.
+    /// With claims: the console keeps this copy.
     Kept(Kept),
-    /// It has no claims.
+    /// Without claims.
     Now(String),
     OfAnother,
 }
@@ -73,12 +73,12 @@ fn lifetime(html: &mut Html, known: &Known, kept: &Kept) {
     let left = usize::try_from(left).unwrap_or_default();
     verdict(html, "", |html| {
         if left > 0 {
-            html.raw("<p><b>The service reads this for another ").text(&counted(left, "second"));
-            html.raw(".</b> Then the gateway has erased it.");
+            html.raw("<p><b>Your server can read this for another ").text(&counted(left, "second"));
+            html.raw(".</b> Then the gateway erases it.");
         } else {
-            html.raw("<p><b>The gateway has erased this.</b> A service reads it for 30 seconds.");
+            html.raw("<p><b>The gateway has erased this.</b> It could be read for 30 seconds.");
         }
-        html.raw(" This console keeps its own copy in memory, for 15 minutes from ");
+        html.raw(" This console keeps its own copy in memory for 15 minutes, from ");
         html.text(&time(kept.at)).raw(" UTC.</p>");
     });
 }
@@ -86,10 +86,10 @@ fn lifetime(html: &mut Html, known: &Known, kept: &Kept) {
 fn withheld(html: &mut Html, was_read: bool) {
     let text = match was_read {
         true => {
-            "The console forgot its copy after 15 minutes. The gateway had the result for 30 seconds."
+            "The console deleted its copy after 15 minutes. The gateway had the result for 30 seconds."
         }
         false => {
-            "The gateway has the result for 30 seconds, and gives that of a session for the same device only with the \
+            "The gateway has the result for 30 seconds. For a same-device session it is given only with the \
              response code that the wallet’s browser brings. The console did not read it in that time."
         }
     };
@@ -102,7 +102,7 @@ fn posted(html: &mut Html, answer: &Answer) {
     match &answer.sent {
         Some(text) => json(html, "What the wallet sent, decoded", &sent::decoded(text)),
         None => {
-            html.raw("<p class=\"soft small\">What it sent was forgotten after 15 minutes.</p>");
+            html.raw("<p class=\"soft small\">The console deleted what the wallet sent after 15 minutes.</p>");
         }
     }
     let (status, reply) = answer.said.split_once(' ').unwrap_or((&answer.said, ""));

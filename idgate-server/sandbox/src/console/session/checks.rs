@@ -1,4 +1,4 @@
-//! The rules that an answer was checked by, each with its clause.
+//! The rules by which an answer was checked, each with its clause.
 
 use idgate_server::http::Html;
 use serde_json::Value;
@@ -26,11 +26,11 @@ pub(super) fn write(html: &mut Html, known: &Known) {
     }
     html.raw("</table></div>");
     if failed > 0 {
-        html.raw("<p class=\"soft small\">Checks after the failed one were not all made.</p>");
+        html.raw("<p class=\"soft small\">Some checks after the failed one were not made.</p>");
     }
 }
 
-/// How many checks there are, and how many of them failed.
+/// The number of checks, and how many failed.
 pub(super) fn count(report: &Value) -> (usize, usize) {
     let of_credentials = array(report, "credentials").iter().flat_map(|it| array(it, "checks"));
     let all: Vec<&Value> = array(report, "answer").iter().chain(of_credentials).collect();
@@ -51,25 +51,29 @@ fn refused(html: &mut Html, known: &Known, reason: &str, (all, failed): (usize, 
         html.text(&counted(all, "check")).raw(" failed.</p><p class=\"small\">");
         let posted = known.remembered.settling_answer();
         if let Some(told) = posted.and_then(|answer| told(&answer.said)) {
-            html.raw("The wallet was told no more than <code>").text(&told).raw("</code>. ");
+            html.raw("The wallet received only the error <code>").text(&told).raw("</code>. ");
         }
-        html.raw("You read this report with <code>audit:read</code>, for 24 hours.</p>");
+        html.raw(
+            "You can read this report for 24 hours, with the scope <code>audit:read</code>.</p>",
+        );
     });
 }
 
 fn accepted(html: &mut Html, known: &Known, all: usize) {
     verdict(html, "", |html| {
         html.raw("<p><b>VERIFIED</b>: each of ").text(&counted(all, "check")).raw(" passed.</p>");
-        html.raw("<p class=\"small\">No gateway stores the report on an answer that it accepted. ");
+        html.raw(
+            "<p class=\"small\">The gateway does not store the report on an accepted answer. ",
+        );
         if let Some(kept) = &known.remembered.report {
-            html.raw("This console has it in memory since ").text(&time(kept.at));
-            html.raw(" UTC, for 15 minutes.");
+            html.raw("This console keeps it in memory for 15 minutes, from ").text(&time(kept.at));
+            html.raw(" UTC.");
         }
         html.raw("</p>");
     });
 }
 
-/// The error in the gateway's reply to a wallet.
+/// The error code in the gateway's reply to a wallet.
 fn told(said: &str) -> Option<String> {
     let (_, reply) = said.split_once(' ')?;
     let reply: Value = serde_json::from_str(reply).ok()?;
@@ -79,27 +83,29 @@ fn told(said: &str) -> Option<String> {
 fn without_report(html: &mut Html, known: &Known) {
     let (title, text) = match (&*known.line.status, known.line.reason.as_deref()) {
         ("VERIFIED", _) => (
-            "The report is not here any more.",
-            "No gateway stores the report on an answer that it accepted, and this console keeps it for 15 minutes.",
+            "The report is no longer here.",
+            "The gateway does not store the report on an accepted answer; this console keeps it for 15 minutes.",
         ),
-        ("EXPIRED", _) => ("No wallet answered.", "Nothing was checked before the time was over."),
+        ("EXPIRED", _) => {
+            ("No wallet answered.", "The session expired before there was anything to check.")
+        }
         ("FAILED", Some("wallet_error" | "cancelled")) => (
             "There was nothing to check.",
             "The wallet sent an error in place of credentials, or the person cancelled on the page.",
         ),
         ("FAILED", _) => (
             "There is no report.",
-            "A gateway keeps the report on a refusal for 24 hours, as long as the session is there.",
+            "A gateway keeps the report on a refusal for 24 hours, or until the session is deleted.",
         ),
         _ => (
             "No answer yet.",
-            "When a wallet has answered, each rule is here with the clause of its standard, passed or failed.",
+            "After an answer this tab lists each rule, the clause of its standard, and whether it passed.",
         ),
     };
     nothing(html, title, text);
 }
 
-/// With a capital, unless it begins with a term of a standard, as `alg` is.
+/// Capitalizes a text, unless it begins with a term of a standard, for example `alg`.
 fn sentence(text: &str) -> String {
     const WORDS: [&str; 11] =
         ["the", "a", "an", "each", "every", "no", "one", "all", "issuer", "nothing", "there"];

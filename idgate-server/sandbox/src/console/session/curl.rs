@@ -1,4 +1,4 @@
-//! Each call of this session for a shell.
+//! Each call of this session as a shell command.
 
 use idgate_server::http::Html;
 
@@ -22,10 +22,10 @@ pub(super) fn write(html: &mut Html, state: &State, known: &Known) {
     let made = format!(
         "curl -s {gateway}/v1/sessions \\\n  {key} -H 'Content-Type: application/json' \\\n  -d {body}"
     );
-    command(html, "Make the same session again", &made);
+    command(html, "Create the same session again", &made);
     let deed = known.remembered.answers.first().map_or("accept", |answer| answer.deed);
     let wallet = format!("idgate sandbox wallet {} --do {deed}", quoted(&asked.link));
     command(html, "Answer it from the shell", &wallet);
     let delete = format!("curl -s -X DELETE {gateway}/v1/sessions/{id} \\\n  {key}");
-    command(html, "Remove the session", &delete);
+    command(html, "Delete the session", &delete);
 }

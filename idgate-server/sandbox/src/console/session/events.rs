@@ -10,7 +10,7 @@ use super::Known;
 use crate::console::parts::{command, exact_time, member};
 use crate::state::State;
 
-/// So many entries of the audit log are looked through.
+/// Number of audit entries that are searched.
 const ENTRIES: usize = 100;
 
 pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
@@ -56,7 +56,7 @@ fn entry(html: &mut Html, class: &str, at: UnixMillis, name: &str, more: &str) {
     html.text(more).raw("</span></li>");
 }
 
-/// The audit entries of a session of the sandbox's own client, the first one first.
+/// The audit entries of a session of the sandbox's own client, oldest first.
 async fn audit_entries(state: &State, id: &str) -> Vec<Value> {
     let path = format!("/v1/audit-log?limit={ENTRIES}");
     let Ok(mut page) = state.tenant("GET", &path, None).await else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! The notifications of a session: those that arrived here, and those that wait or were given up.
+//! The notifications of a session: those that arrived here, those that wait, and those that were
+//! given up.
 
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub(super) async fn write(html: &mut Html, state: &Arc<State>, known: &Known) {
     html.raw("<p class=\"row\"><a href=\"/webhooks\">All deliveries</a></p>");
 }
 
-/// A notification that was given up, with a button that sends it once more.
+/// A notification that was given up, with a button that sends it again.
 fn again(html: &mut Html, one: &Value) {
     html.raw("<div class=\"verdict bad\"><div><p><b>A notification was given up</b>: <code>");
     html.text(member(one, "error_message")).raw("</code></p>");

@@ -1,4 +1,4 @@
-//! One session: its state, the actions of the sandbox's wallet, and its tabs.
+//! One session: its state, the ways to answer it, and its tabs.
 
 mod acts;
 mod answer;
@@ -25,7 +25,7 @@ use super::words;
 use crate::memory::Remembered;
 use crate::state::State;
 
-/// A part of a session with an address of its own.
+/// A part of a session's page, with its own address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Tab {
     Request,
@@ -40,7 +40,7 @@ impl Tab {
     const ALL: [Self; 6] =
         [Self::Request, Self::Answer, Self::Checks, Self::Events, Self::Webhooks, Self::Curl];
 
-    /// The tab at the end of an address.
+    /// The tab that a path ends with.
     pub(super) fn at(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tab| tab.path() == path)
     }
@@ -68,12 +68,12 @@ impl Tab {
     }
 }
 
-/// A session as gateway and console know it.
+/// What the gateway and the console know about a session.
 struct Known {
     line: SessionLine,
     events: Vec<StatusEvent>,
     remembered: Remembered,
-    /// On the answer that settled it.
+    /// The report on the answer that settled it.
     report: Option<Value>,
     now: UnixMillis,
 }
@@ -120,7 +120,7 @@ impl Known {
     }
 }
 
-/// The page of a session at one of its tabs; `None`: there is no such session.
+/// The page of a session at a tab; `None` if there is no such session.
 ///
 /// # Errors
 /// The store failed.
@@ -149,7 +149,7 @@ pub(super) async fn page(state: &Arc<State>, id: &str, tab: Tab) -> Result<Optio
     })))
 }
 
-/// Where a session would be that is not there.
+/// The page shown when the session no longer exists.
 ///
 /// # Errors
 /// The store failed.
@@ -157,7 +157,7 @@ pub(super) async fn gone(state: &Arc<State>) -> Result<String, String> {
     let lines = state.sessions().await?;
     Ok(split(state, &lines, None, "No such session", |html| {
         html.raw("<div class=\"blank\"><h1 tabindex=\"-1\">There is no such session</h1>");
-        html.raw("<p>It was deleted, or its time in the gateway’s store is over.</p>");
+        html.raw("<p>It was deleted, or the gateway no longer stores it.</p>");
         html.raw("<p><a class=\"button\" href=\"/sessions\">All sessions</a></p></div>");
     }))
 }
@@ -175,7 +175,7 @@ fn head(html: &mut Html, known: &Known, title: &str) {
     html.raw("<span>").text(&so_far(known)).raw("</span></p>");
 }
 
-/// The time that is left, or when and by whom it was settled.
+/// The remaining time, or when and by whom the session was settled.
 fn so_far(known: &Known) -> String {
     let Some(at) = known.settled_at() else {
         return match known.line.expires_at.since(known.now).div_ceil(60_000) {
@@ -186,7 +186,7 @@ fn so_far(known: &Known) -> String {
     let when = time(at);
     let by_own = known.remembered.settling_answer();
     match (known.line.status.as_str(), by_own) {
-        ("EXPIRED", _) => format!("over since {when} UTC"),
+        ("EXPIRED", _) => format!("expired {when} UTC"),
         (_, Some(answer)) => {
             format!("answered {when} UTC by the sandbox wallet ({})", answer.deed)
         }

@@ -1,4 +1,4 @@
-//! The request of a session, and the query that a wallet reads.
+//! The request of a session, and its query as a wallet reads it.
 
 use idgate_server::http::Html;
 
@@ -7,7 +7,7 @@ use crate::console::parts::{json, nothing};
 use crate::console::words::{capital, claim, document, format_name};
 
 pub(super) fn write(html: &mut Html, known: &Known) {
-    html.raw("<h2>What is asked</h2>");
+    html.raw("<h2>Requested claims</h2>");
     let Some(asked) = &known.remembered.asked else {
         html.raw("<ul class=\"asked\">");
         for (format, issuer) in known.line.formats.iter().zip(&known.line.issuer_ids) {
@@ -15,9 +15,9 @@ pub(super) fn write(html: &mut Html, known: &Known) {
             html.text(issuer).raw("</li>");
         }
         html.raw("</ul>");
-        let text = "The console keeps the requests of the newest sessions while the sandbox runs. The gateway’s store \
-                    has no copy that can be shown.";
-        return nothing(html, "The request itself is not here any more.", text);
+        let text = "The console keeps the requests of the newest sessions while the sandbox runs. The gateway stores \
+                    no copy that can be shown.";
+        return nothing(html, "The request is no longer here.", text);
     };
     for one in &asked.credentials {
         html.raw("<ul class=\"asked\"><li>").text(&document(&one.kind)).raw(", ");

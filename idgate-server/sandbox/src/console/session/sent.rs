@@ -1,14 +1,14 @@
-//! The parameters that the sandbox's wallet posted, with each presentation in a form that people can read.
+//! The parameters that the sandbox's wallet posted, with each presentation in readable form.
 
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::jws;
 use idgate_testkit::mdoc::Cbor;
 use serde_json::{Map, Value, json};
 
-/// Byte strings within byte strings are read so deep.
+/// Nested byte strings are decoded up to this depth.
 const DEPTH: usize = 16;
 
-/// The parameters, as JSON; `text` itself where it is not what the wallet sends.
+/// The parameters as JSON; `text` itself if it is not in the form that the wallet sends.
 pub(super) fn decoded(text: &str) -> String {
     let Ok(Value::Object(mut parameters)) = serde_json::from_str(text) else {
         return text.to_owned();
@@ -38,7 +38,7 @@ fn presentation(text: &str) -> Option<Value> {
     }
 }
 
-/// An SD-JWT with its disclosures and the proof of the holder (RFC 9901 4).
+/// An SD-JWT with its disclosures and key binding proof (RFC 9901 4).
 fn sd_jwt(text: &str) -> Option<Value> {
     let mut parts: Vec<&str> = text.split('~').collect();
     let proof = parts.pop().filter(|last| !last.is_empty());
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_mdoc_and_an_sd_jwt_are_read_and_anything_else_stays_as_it_is() {
+    fn an_mdoc_and_an_sd_jwt_are_decoded_and_anything_else_stays_unchanged() {
         let element = Cbor::map([
             ("elementIdentifier", "age_over_18".into()),
             ("random", Cbor::Bytes(vec![0; 16])),

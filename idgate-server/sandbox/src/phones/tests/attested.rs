@@ -1,4 +1,4 @@
-//! The issuer that demands attestations, and attestations that come to the plain one.
+//! The issuer that requires attestations, and attestations sent to the plain one.
 
 use idgate_testkit::jws;
 use idgate_testkit::time::SAMPLE_NOW_MS;
@@ -6,7 +6,7 @@ use idgate_testkit::x509::Identity;
 
 use super::*;
 
-/// The headers of a token request: the attestation, and the proof with it.
+/// The headers of a token request: the attestation and its proof.
 struct Client {
     attestation: String,
     pop: String,
@@ -20,7 +20,7 @@ fn provider() -> SigningKey {
     key("wallet provider")
 }
 
-/// A good one for this issuer, apart from the changes.
+/// Valid headers for this issuer, apart from the changes.
 fn client(
     desk: &Desk,
     issuer: &str,
@@ -67,9 +67,9 @@ fn credential(desk: &Desk, token: &str, kind: &str, proofs: &[String]) -> Reply 
     desk.post("/vci-attested/credential", &[("authorization", &bearer)], &body)
 }
 
-/// It is announced, and wallets that have none are served.
+/// Attestation is announced, but wallets without one are served.
 #[test]
-fn neither_issuer_demands_a_client_attestation() {
+fn neither_issuer_requires_a_client_attestation() {
     let desk = Desk::new();
     for (attested, path) in [(false, "/vci/token"), (true, "/vci-attested/token")] {
         let code = code_of(&offer(&desk, attested));
@@ -88,7 +88,7 @@ fn a_refused_client_attestation_fails_the_offer_of_the_code() {
     assert_eq!((progress, rule.is_some()), (Progress::Failed, true));
 }
 
-/// Both issuers verify an attestation that comes, and refuse a broken one.
+/// Both issuers verify an attestation if there is one, and refuse a broken one.
 #[test]
 fn a_client_attestation_that_breaks_a_rule_is_invalid_client() {
     let seconds = SAMPLE_NOW_MS / 1000;
@@ -156,7 +156,7 @@ fn a_replayed_proof_of_a_client_attestation_is_invalid_client() {
 }
 
 #[test]
-fn a_provider_known_by_its_kid_alone_is_taken_by_the_plain_issuer_only() {
+fn a_provider_named_only_by_kid_is_accepted_by_the_plain_issuer_only() {
     let desk = Desk::new();
     let by_kid = |own: WalletJwt| own.header("jwk", Value::Null).header("kid", "1");
     for (attested, issuer, status) in [(false, PLAIN, 200), (true, ATTESTED, 401)] {
@@ -276,7 +276,7 @@ fn a_key_attestation_that_breaks_a_rule_is_invalid_proof() {
 }
 
 #[test]
-fn the_type_of_key_attestations_in_drafts_is_taken_too() {
+fn the_drafts_type_of_key_attestations_is_accepted_too() {
     let desk = Desk::new();
     let own = key("holder");
     let attestation = WalletJwt::key_attestation(

@@ -16,7 +16,7 @@ fn good(desk: &Desk, sample: Sample) -> Value {
     request(sample, &[desk.proof(&own).sign(&own)])
 }
 
-/// The token still gets its credential.
+/// Checks that the token still gets its credential.
 #[track_caller]
 fn still_good(desk: &Desk, token: &str) {
     let reply = desk.credential(token, &good(desk, Sample::Pid));
@@ -117,7 +117,7 @@ fn a_batch_has_one_place_and_one_set_of_salts_for_each_credential_and_times_of_d
     assert_eq!(randoms.len(), 30);
 }
 
-/// Some wallets refuse an `iss` whose host is not a name of the certificate (Credo).
+/// Some wallets (Credo) refuse an `iss` whose host is not a name of the certificate.
 #[test]
 fn an_sd_jwt_has_its_certificate_with_the_host_of_iss_as_a_name_and_no_root() {
     let desk = Desk::new();
@@ -173,7 +173,7 @@ fn a_token_in_the_query_is_refused() {
     still_good(&desk, &token);
 }
 
-/// A token bound to the key `dpop`.
+/// A token that is bound to the key `dpop`.
 fn bound(desk: &Desk) -> String {
     let (own, made) = (key("dpop"), desk.offer(Sample::Pid));
     let url = format!("{PLAIN}/token");
@@ -231,7 +231,7 @@ fn a_dpop_proof_of_another_address_or_token_or_replayed_is_invalid_dpop_proof() 
 }
 
 #[test]
-fn a_dpop_proof_of_a_refused_request_is_not_taken_again() {
+fn a_dpop_proof_of_a_refused_request_is_not_accepted_again() {
     let (desk, own) = (Desk::new(), key("dpop"));
     let token = bound(&desk);
     let proof = WalletJwt::dpop(&own, URL, "jti", Some(&token), desk.now()).sign(&own);
@@ -274,7 +274,7 @@ fn an_unknown_configuration_or_identifier_has_its_own_error() {
 }
 
 #[test]
-fn both_ids_or_none_or_a_body_that_is_no_object_is_invalid_credential_request() {
+fn both_ids_or_none_or_a_body_that_is_not_an_object_is_invalid_credential_request() {
     let desk = Desk::new();
     let token = desk.token(Sample::Pid);
     let id = Sample::Pid.id();
@@ -364,7 +364,7 @@ fn a_request_of_draft_13_has_one_proof_and_reads_one_credential() {
 }
 
 #[test]
-fn a_refused_proof_of_draft_13_brings_a_new_nonce_and_an_unknown_type_the_error_of_drafts() {
+fn a_refused_draft_13_proof_returns_a_new_nonce_and_an_unknown_type_the_drafts_error() {
     let (desk, own) = (Desk::new(), key("holder"));
     let token = desk.token(Sample::Pid);
     let with = |nonce: &str, vct: &str| {

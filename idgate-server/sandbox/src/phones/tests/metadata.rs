@@ -57,7 +57,7 @@ fn every_configuration_has_what_the_wallets_need() {
 }
 
 #[test]
-fn the_server_announces_what_wallets_stop_without() {
+fn the_server_announces_what_wallets_require() {
     let desk = Desk::new();
     for name in ["vci", "vci-attested"] {
         let server = desk.get(&format!("/.well-known/oauth-authorization-server/{name}")).body;
@@ -76,7 +76,7 @@ fn the_server_announces_what_wallets_stop_without() {
 }
 
 #[test]
-fn the_code_flow_that_one_wallet_wants_announced_is_refused() {
+fn the_announced_authorization_code_flow_is_refused() {
     let desk = Desk::new();
     assert_eq!(desk.get("/vci/authorize").outcome(), (400, "unsupported_response_type"));
     assert_eq!(desk.form("/vci/par", &[], &[]).outcome(), (400, "unauthorized_client"));
@@ -95,7 +95,7 @@ fn each_path_has_its_methods() {
 }
 
 #[test]
-fn the_logo_is_a_picture_and_by_http_a_wallet_has_it_in_the_document() {
+fn the_logo_is_a_picture_and_is_embedded_where_there_is_no_https() {
     let desk = Desk::new();
     let reply = desk.get("/vci/logo.png");
     assert_eq!(reply.header("content-type"), "image/png");
@@ -106,7 +106,7 @@ fn the_logo_is_a_picture_and_by_http_a_wallet_has_it_in_the_document() {
 }
 
 #[test]
-fn an_address_is_public_unless_it_is_this_machines() {
+fn an_address_is_public_unless_it_is_loopback() {
     for own in ["http://127.0.0.1", "http://localhost", "http://[::1]", "http://127.9.9.9"] {
         assert!(!is_public(own), "{own}");
     }

@@ -1,4 +1,4 @@
-//! The rules of the issuers: each refusal has the error of its table and changes nothing.
+//! The rules of the issuers: each refusal has its specified error and changes nothing.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -28,7 +28,7 @@ const BASE: &str = "https://sandbox.example";
 const PLAIN: &str = "https://sandbox.example/vci";
 const ATTESTED: &str = "https://sandbox.example/vci-attested";
 
-/// Stands still until a test moves it.
+/// A clock that moves only when a test moves it.
 struct StillClock(AtomicU64);
 
 impl Clock for StillClock {
@@ -37,7 +37,7 @@ impl Clock for StillClock {
     }
 }
 
-/// Two issuers, and the wallet in front of them.
+/// Two issuers and a wallet.
 struct Desk {
     phones: Arc<Phones>,
     routes: PhoneRoutes,
@@ -45,7 +45,7 @@ struct Desk {
     _folder: tempfile::TempDir,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 struct Reply {
     status: u16,
@@ -139,7 +139,7 @@ impl Desk {
         self.redeem(&self.offer(sample), &[]).text("access_token")
     }
 
-    /// Asks the plain issuer for a token.
+    /// Requests a token from the plain issuer.
     fn redeem(&self, made: &Made, more: &[(&str, &str)]) -> Reply {
         let code = code_of(made);
         let fields = [("grant_type", PRE_AUTHORIZED), ("pre-authorized_code", &*code)];
@@ -150,12 +150,12 @@ impl Desk {
         self.send("POST", "/vci/nonce", &[], Some(b"")).text("c_nonce")
     }
 
-    /// A good proof of that key.
+    /// A valid proof for this key.
     fn proof(&self, key: &SigningKey) -> WalletJwt {
         WalletJwt::proof(key, PLAIN, &self.nonce(), self.now())
     }
 
-    /// Asks the plain issuer for a credential.
+    /// Requests a credential from the plain issuer.
     fn credential(&self, token: &str, body: &Value) -> Reply {
         let bearer = format!("Bearer {token}");
         self.post("/vci/credential", &[("authorization", &bearer)], body)
@@ -166,7 +166,7 @@ impl Desk {
         (line.progress, line.rule)
     }
 
-    /// How many samples of the offer there are.
+    /// The number of samples of the offer.
     fn issued(&self, made: &Made) -> usize {
         self.phones.offers().iter().find(|line| line.id == made.id).unwrap().issued
     }

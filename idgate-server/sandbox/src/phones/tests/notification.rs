@@ -1,4 +1,4 @@
-//! The notification endpoint, and samples that are withdrawn.
+//! The notification endpoint, and withdrawn samples.
 
 use super::*;
 
@@ -30,12 +30,12 @@ fn an_accepted_credential_is_stored_and_the_call_may_be_repeated() {
 }
 
 #[test]
-fn a_refused_request_takes_nothing_from_a_wallet_that_has_its_samples() {
+fn a_refused_request_does_not_affect_a_wallet_that_has_its_samples() {
     let desk = Desk::new();
     let (made, token, id) = issued(&desk);
     let wrong = json!({ "notification_id": id, "event": "credential_eaten" });
     assert_eq!(notify(&desk, &token, &wrong).status, 400);
-    assert_eq!(desk.state_of(&made), (Progress::Issued, Some("event is not one that is known")));
+    assert_eq!(desk.state_of(&made), (Progress::Issued, Some("event is unknown")));
     let stored = json!({ "notification_id": id, "event": "credential_accepted" });
     assert_eq!(notify(&desk, &token, &stored).status, 204);
     assert_eq!(notify(&desk, &token, &wrong).status, 400);
@@ -43,7 +43,7 @@ fn a_refused_request_takes_nothing_from_a_wallet_that_has_its_samples() {
 }
 
 #[test]
-fn a_credential_that_the_wallet_gave_up_is_failed_and_says_why() {
+fn a_credential_that_the_wallet_gave_up_is_failed_with_the_reason() {
     for event in ["credential_failure", "credential_deleted"] {
         let desk = Desk::new();
         let (made, token, id) = issued(&desk);
@@ -86,7 +86,7 @@ fn a_withdrawal_changes_the_published_lists_and_no_others_sample() {
     let list = || {
         let token = String::from_utf8(desk.phones.published("status.jwt").unwrap().1).unwrap();
         let claims = idgate_testkit::jws::payload(&token).unwrap();
-        // Verifiers cache such a list for no time.
+        // Verifiers do not cache such a list.
         assert!(claims["exp"].is_null() && claims["ttl"].is_null(), "{claims}");
         claims["status_list"]["lst"].clone()
     };

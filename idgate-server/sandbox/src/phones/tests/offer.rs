@@ -1,4 +1,4 @@
-//! Offers: how they read, where they are, and how many there are.
+//! Offers: their content, their addresses, and their number.
 
 use idgate_testkit::openid4vci::read_offer_link;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::limits::{MAX_OPEN_OFFERS, MAX_REQUESTS_OF_OFFER, OFFER_LIFE_MS};
 
 #[test]
-fn a_link_by_value_has_the_whole_offer_and_the_host_that_one_wallet_demands() {
+fn a_link_by_value_has_the_whole_offer_and_the_host_that_one_wallet_requires() {
     let desk = Desk::new();
     let made = desk.offer_with(Sample::ProofOfAge, |wish| Wish { tx_code: true, ..wish });
     assert!(
@@ -28,7 +28,7 @@ fn a_link_by_value_has_the_whole_offer_and_the_host_that_one_wallet_demands() {
 }
 
 #[test]
-fn an_offer_by_reference_is_behind_its_address_until_it_is_used_or_over() {
+fn an_offer_by_reference_can_be_read_until_it_is_used_or_expires() {
     let desk = Desk::new();
     let by_reference = |wish| Wish { by_reference: true, ..wish };
     let made = desk.offer_with(Sample::Pid, by_reference);
@@ -49,7 +49,7 @@ fn an_offer_by_reference_is_behind_its_address_until_it_is_used_or_over() {
 }
 
 #[test]
-fn offers_past_their_number_are_refused_until_one_is_over() {
+fn offers_beyond_the_maximum_are_refused_until_one_expires() {
     let desk = Desk::new();
     let wish = Wish {
         sample: Sample::Pid,
@@ -80,7 +80,7 @@ fn a_reference_is_read_a_bounded_number_of_times() {
 }
 
 #[test]
-fn an_offer_says_how_far_it_is() {
+fn an_offer_reports_its_progress() {
     let (desk, own) = (Desk::new(), key("holder"));
     let made = desk.offer(Sample::Pid);
     assert_eq!(desk.state_of(&made).0, Progress::Offered);
@@ -107,7 +107,7 @@ fn a_request_that_names_no_offer_changes_none() {
     assert_eq!(desk.state_of(&made), (Progress::Offered, None));
 }
 
-/// A memory image or a core file has no code, token or reference that still works.
+/// A memory image or a core file must not contain a code, token or reference that still works.
 #[test]
 fn codes_tokens_and_references_are_kept_as_digests() {
     let desk = Desk::new();

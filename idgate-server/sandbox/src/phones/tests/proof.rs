@@ -3,7 +3,7 @@
 use super::*;
 use crate::limits::NONCE_LIFE_MS;
 
-/// Refused as this, and the same token still gets its credential.
+/// Checks that the body is refused with this error, and that the token still gets its credential.
 #[track_caller]
 fn refused(desk: &Desk, token: &str, body: &Value, error: &str) {
     let reply = desk.credential(token, body);
@@ -47,7 +47,7 @@ fn a_proof_for_a_foreign_audience_is_invalid_proof() {
 }
 
 #[test]
-fn an_audience_in_an_array_of_one_is_taken() {
+fn an_audience_in_an_array_of_one_is_accepted() {
     let (desk, own) = (Desk::new(), key("holder"));
     let token = desk.token(Sample::Pid);
     let proof = desk.proof(&own).claim("aud", json!([PLAIN])).sign(&own);

@@ -30,7 +30,7 @@ fn dpop(desk: &Desk, made: &Made, proof: &str) -> Reply {
     desk.form("/vci/token", &[("dpop", proof)], &fields)
 }
 
-/// The offer is as it was: its code still gives a token.
+/// Checks that the offer is unchanged: its code still gives a token.
 #[track_caller]
 fn is_still_open(desk: &Desk, made: &Made) {
     let reply = desk.redeem(made, &[]);
@@ -97,7 +97,7 @@ fn an_unknown_code_and_one_of_the_other_issuer_are_invalid_grant() {
 }
 
 #[test]
-fn a_missing_tx_code_and_one_that_is_not_asked_for_are_invalid_request() {
+fn a_missing_and_an_unexpected_tx_code_are_invalid_request() {
     let desk = Desk::new();
     let with = desk.offer_with(Sample::Pid, |wish| Wish { tx_code: true, ..wish });
     assert_eq!(desk.redeem(&with, &[]).outcome(), (400, "invalid_request"));
@@ -127,7 +127,7 @@ fn four_wrong_tx_codes_leave_the_offer_open() {
 }
 
 #[test]
-fn a_fifth_wrong_tx_code_burns_the_offer() {
+fn a_fifth_wrong_tx_code_voids_the_offer() {
     let desk = Desk::new();
     let made = desk.offer_with(Sample::Pid, |wish| Wish { tx_code: true, ..wish });
     let code = made.tx_code.clone().unwrap();
@@ -155,7 +155,7 @@ fn authorization_details_come_back_with_identifiers() {
 }
 
 #[test]
-fn authorization_details_for_what_is_not_offered_are_invalid_authorization_details() {
+fn authorization_details_for_another_credential_are_invalid_authorization_details() {
     let desk = Desk::new();
     let made = desk.offer(Sample::Pid);
     for details in [
@@ -222,7 +222,7 @@ fn a_refused_dpop_proof_fails_the_offer_of_the_code_and_no_other() {
 }
 
 #[test]
-fn a_parameter_without_a_value_counts_as_left_out() {
+fn a_parameter_without_a_value_counts_as_absent() {
     let desk = Desk::new();
     let made = desk.offer_with(Sample::Pid, |wish| Wish { tx_code: true, ..wish });
     for _ in 0..6 {
@@ -262,7 +262,7 @@ fn a_full_set_of_jtis_is_503_and_leaves_the_offer_open() {
 }
 
 #[test]
-fn as_many_tokens_as_can_be_kept_is_503_and_leaves_the_offer_open() {
+fn a_full_set_of_tokens_is_503_and_leaves_the_offer_open() {
     let desk = Desk::new();
     for _ in 0..MAX_TOKENS {
         desk.token(Sample::Pid);
@@ -286,7 +286,7 @@ fn an_offer_has_a_bounded_number_of_requests() {
 }
 
 #[test]
-fn an_issuer_has_a_bounded_rate_and_the_other_one_its_own() {
+fn each_issuer_has_its_own_bounded_rate() {
     let desk = Desk::new();
     for _ in 0..PHONE_REQUESTS_A_MINUTE {
         assert_eq!(desk.send("POST", "/vci/nonce", &[], Some(b"")).status, 200);

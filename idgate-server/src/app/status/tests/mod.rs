@@ -1,4 +1,4 @@
-//! Answers whose status must be asked for: real sources on loopback, virtual time.
+//! Answers whose status must be fetched: real sources on loopback, virtual time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl World {
         Self::with(ranges, Allowance::of_one_answer()).await
     }
 
-    /// Where the fetches of one answer may take so long.
+    /// A world where the fetches of one answer have this allowance.
     async fn allowing(allowance: Allowance) -> Self {
         Self::with(&["127.0.0.0/8"], allowance).await
     }
@@ -66,7 +66,7 @@ impl World {
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let fetcher = Fetcher::reaching(ranges);
         let (url, seen) = ("https://gateway.example", fetcher.clone());
-        // A lease may end in a verification.
+        // The lease may end during a verification.
         let mut app = App::new(store.shared(), shared, PROVIDER, url, fetcher);
         app.verification_time = Duration::from_secs(3600);
         app.allowance = allowance;
@@ -74,7 +74,7 @@ impl World {
         Self { app: Arc::new(app), fetcher: seen, store, clock, source }
     }
 
-    /// A session, answered with a credential at `idx` of the list at the source.
+    /// Creates a session, answered with a credential at `idx` of the source's list.
     async fn open(&self, idx: u64) -> Open {
         self.open_at(idx, &self.source.url()).await
     }
@@ -97,7 +97,7 @@ impl World {
         Open { id: made.invitation.session_id, body: answer.form_body() }
     }
 
-    /// The list at the source: revoked at 1, suspended at 2.
+    /// The source's list: index 1 is revoked, index 2 suspended.
     fn list(&self) -> StatusJwt {
         let list = StatusList::new(2, 8).with(1, 1).with(2, 2);
         StatusJwt::new(&list, &self.source.url(), numeric_date(self.clock.now().0))
@@ -111,7 +111,7 @@ impl World {
         self.source.give_with("503 Down", "", b"");
     }
 
-    /// Answers a new session and says what it came to; `None`: verified.
+    /// Answers a new session; returns why it failed, or `None` if it was verified.
     async fn outcome(&self, idx: u64) -> Option<Reason> {
         let open = self.open(idx).await;
         self.outcome_of(&open).await
@@ -150,7 +150,7 @@ fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {
 }
 
 #[tokio::test]
-async fn the_list_decides() {
+async fn the_status_list_decides() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
@@ -160,7 +160,7 @@ async fn the_list_decides() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_established_is_unknown() {
+async fn a_status_that_cannot_be_established_is_unknown() {
     let world = World::new().await;
     let good = world.list().sign(&samples::issuer_key(Curve::P256));
     let forged = world.list().sign(&SigningKey::from_seed(Curve::P256, "somebody else"));
@@ -198,7 +198,7 @@ async fn a_slow_source_costs_five_seconds() {
     let (turns, five) = (Duration::from_secs(2), Duration::from_secs(5));
     let world = World::new().await;
     assert_eq!(world.app.allowance, Allowance::of(turns, five));
-    // With another number it is the same.
+    // The same with another allowance.
     let world = World::allowing(Allowance::of(turns, Duration::from_millis(50))).await;
     world.publish();
     world.source.close_gate();
@@ -206,7 +206,7 @@ async fn a_slow_source_costs_five_seconds() {
 }
 
 #[tokio::test]
-async fn a_fresh_list_is_not_fetched_again_and_holds_nothing() {
+async fn a_fresh_list_is_not_fetched_again_and_needs_no_hold() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
@@ -224,7 +224,7 @@ async fn a_fresh_list_is_not_fetched_again_and_holds_nothing() {
 }
 
 #[tokio::test]
-async fn other_trust_asks_again() {
+async fn changed_trust_fetches_again() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
@@ -250,9 +250,9 @@ async fn the_last_good_copy_serves_a_day_beyond_its_cache_time() {
     assert_eq!(world.source.connections(), 4, "the source was asked first each time");
 }
 
-/// Whatever ttl and exp say.
+/// Whatever `ttl` and `exp` say.
 #[tokio::test]
-async fn a_source_is_asked_once_a_day_at_least() {
+async fn a_source_is_fetched_at_least_once_a_day() {
     let world = World::new().await;
     let exp = numeric_date(NOW.0 + 30 * DAY_MS);
     let list = world.list().with("exp", json!(exp)).with("ttl", json!(20 * 86_400));
@@ -285,7 +285,7 @@ async fn the_last_good_copy_never_serves_past_its_end() {
 }
 
 #[tokio::test]
-async fn of_many_answers_at_once_one_is_asked_for_and_settles() {
+async fn only_one_of_many_concurrent_answers_is_checked_and_settles() {
     let world = World::new().await;
     world.publish();
     let open = Arc::new(world.open(0).await);
@@ -302,7 +302,7 @@ async fn of_many_answers_at_once_one_is_asked_for_and_settles() {
 }
 
 #[tokio::test]
-async fn sessions_that_need_the_same_list_at_once_fetch_it_once() {
+async fn concurrent_sessions_fetch_the_same_list_once() {
     let world = World::new().await;
     world.publish();
     world.source.close_gate();
@@ -340,7 +340,7 @@ async fn a_session_deleted_while_it_is_verified_stays_deleted() {
 }
 
 #[tokio::test]
-async fn a_verification_that_died_leaves_its_session_when_the_lease_is_over() {
+async fn a_verification_that_died_frees_its_session_when_the_lease_ends() {
     let world = World::new().await;
     world.publish();
     world.source.close_gate();
@@ -383,9 +383,9 @@ async fn a_verdict_after_the_lease_is_void() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_for_lists_is_bounded_and_the_oldest_goes_first() {
+async fn memory_for_lists_is_bounded_and_the_oldest_list_is_evicted_first() {
     let world = World::new().await;
-    // Three of them fit into 64 MiB.
+    // Three of these fit into 64 MiB.
     let list = StatusList::new(8, 20 * 1024 * 1024);
     let uris: Vec<String> = (0..4).map(|n| format!("{}?{n}", world.source.url())).collect();
     let tokens: Vec<String> = uris

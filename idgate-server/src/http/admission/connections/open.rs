@@ -1,4 +1,4 @@
-//! The table of open connections: who stands where, and who has been silent for how long.
+//! The table of open connections: their standing, and how long each has been silent.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -13,18 +13,18 @@ use crate::http::peer::{self, Network};
 
 #[derive(Default)]
 pub(super) struct Open {
-    /// Numbers connections, and the moments at which they fell silent.
+    /// Numbers connections, and orders the moments at which they fell silent.
     last: u64,
     counts: Counts,
     displaced: Counts,
     entries: HashMap<u64, Entry>,
-    /// Those that wait for their peer, the longest silent of each standing first.
+    /// Connections that wait for their peer, sorted by standing, longest silent first.
     silent: BTreeMap<(Standing, u64), u64>,
     networks: HashMap<Network, usize>,
     clients: HashMap<TenantId, usize>,
 }
 
-/// One number for each standing.
+/// One counter for each standing.
 #[derive(Default)]
 struct Counts {
     strangers: usize,
@@ -35,11 +35,11 @@ struct Counts {
 /// A connection that is open.
 struct Entry {
     standing: Standing,
-    /// Since when it is silent; `None`: it is busy.
+    /// When it fell silent; `None` while it is busy.
     since: Option<u64>,
     /// `None` for a trusted proxy, which is not capped.
     capped: Option<IpAddr>,
-    /// Whose share it counts in.
+    /// The client in whose share it counts.
     client: Option<TenantId>,
     displaced: Arc<Notify>,
 }
@@ -63,7 +63,7 @@ impl Counts {
 }
 
 impl Open {
-    /// How many stand there.
+    /// The number of connections with this standing.
     pub(super) fn count(&self, standing: Standing) -> usize {
         self.counts.of(standing)
     }
@@ -77,17 +77,17 @@ impl Open {
         strangers.saturating_add(newcomers).saturating_add(known)
     }
 
-    /// How many that stood there had to make room, ever.
+    /// The number of connections with this standing that were ever displaced.
     pub(super) fn displaced(&self, standing: Standing) -> usize {
         self.displaced.of(standing)
     }
 
-    /// How many are of this network.
+    /// The number of connections of this network.
     pub(super) fn of(&self, network: Network) -> usize {
         self.networks.get(&network).copied().unwrap_or_default()
     }
 
-    /// `None`: it is not there any more.
+    /// `None` if it is no longer in the table.
     pub(super) fn standing(&self, number: u64) -> Option<Standing> {
         self.entries.get(&number).map(|entry| entry.standing)
     }
@@ -109,7 +109,7 @@ impl Open {
         number
     }
 
-    /// Takes a connection out of all counts; says where it stood, and how to tell it.
+    /// Removes a connection from all counts; returns its standing, and how to notify it.
     pub(super) fn leave(&mut self, number: u64) -> Option<(Standing, Arc<Notify>)> {
         let Entry { standing, since, capped, client, displaced } = self.entries.remove(&number)?;
         if let Some(since) = since {
@@ -125,22 +125,22 @@ impl Open {
         Some((standing, displaced))
     }
 
-    /// Closes the connection that has been silent longest, of those that stand as low as possible and
-    /// not above `highest`.
+    /// Displaces the connection that has been silent longest, among those with the lowest standing,
+    /// up to `highest`.
     pub(super) fn displace(&mut self, highest: Standing) -> Option<()> {
         let (&(standing, _), &number) = self.silent.first_key_value()?;
         if standing > highest {
             return None;
         }
-        // Its task takes a moment to end; its place is free from here on.
+        // Its task ends a moment later, but its place is free from here on.
         let (standing, displaced) = self.leave(number)?;
         add(self.displaced.of_mut(standing));
         displaced.notify_one();
         Some(())
     }
 
-    /// A good key was seen on a connection, of `client` if it was a tenant's, which may have
-    /// `per_client` of them.
+    /// Records that a valid key was seen on a connection, of `client` if it was a tenant's. A
+    /// client may have `per_client` such connections.
     pub(super) fn know(&mut self, number: u64, client: Option<&TenantId>, per_client: usize) {
         let Some(entry) = self.entries.get_mut(&number) else { return };
         if entry.standing == Standing::Known {
@@ -157,8 +157,8 @@ impl Open {
         self.stand(number, Standing::Known);
     }
 
-    /// What becomes of a newcomer whose time is over: it stays if it is not one any more, or if there
-    /// is room among strangers.
+    /// Decides about a newcomer whose probation is over: it stays if it is no longer a newcomer, or
+    /// if there is room among the strangers.
     pub(super) fn settle(&mut self, number: u64, most_strangers: usize) -> bool {
         if self.standing(number) != Some(Standing::Newcomer) {
             return true;
@@ -170,7 +170,7 @@ impl Open {
         room
     }
 
-    /// A connection is busy from here on.
+    /// Marks a connection as busy.
     pub(super) fn speaks(&mut self, number: u64) {
         if let Some(entry) = self.entries.get_mut(&number)
             && let Some(since) = entry.since.take()
@@ -179,7 +179,7 @@ impl Open {
         }
     }
 
-    /// And silent from here on.
+    /// Marks a connection as silent.
     pub(super) fn falls_silent(&mut self, number: u64) {
         let since = self.next();
         if let Some(entry) = self.entries.get_mut(&number) {
@@ -222,7 +222,7 @@ fn subtract(count: &mut usize) {
     *count = count.saturating_sub(1);
 }
 
-/// One less; what is at none is not remembered.
+/// Decrements a count, and removes it at zero.
 fn forget<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: &K) {
     let Some(count) = counts.get_mut(key) else { return };
     subtract(count);

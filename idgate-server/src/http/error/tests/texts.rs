@@ -1,4 +1,4 @@
-//! The texts that tenants receive where the operator has to act, to the letter.
+//! The exact texts that tenants receive where the operator has to act.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::app::AppError;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const MDL: &str = "org.iso.18013.5.1.mDL";
-/// For how long the certificate of the gateway is valid.
+/// Validity of the gateway's certificate, in days.
 const DAYS: u64 = 30;
 
-/// An issuer by its key, without types; one by a root of mdocs; and two that trusted lists bring, of which
-/// the first names no types.
+/// One issuer trusted by its key, without types; one by a root for mdocs; and two from trusted
+/// lists, of which the first names no types.
 fn trust() -> Trust {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let listed = |kind: Kind| {
@@ -55,7 +55,7 @@ fn own_key() -> SigningKey {
     SigningKey::from_jwk(&json!({ "kty": "EC", "crv": "P-256", "d": d })).unwrap()
 }
 
-/// A signer with a certificate for another host than the gateway's.
+/// A signer whose certificate is for another host than the gateway's.
 fn certified() -> Arc<SoftwareSigner> {
     let (key, name) = (own_key(), Name::new("UT", "gateway"));
     let ca = Identity::iaca(Curve::P256, NOW.0);
@@ -95,7 +95,7 @@ fn body(format: &str, issuer_id: &str, more: &Value) -> Value {
     body
 }
 
-/// The text of the answer to a session that `verifier` does not make.
+/// The message of the refusal when `verifier` does not create the session.
 #[track_caller]
 fn refused(
     verifier: &Verifier,
@@ -118,20 +118,20 @@ fn every() -> SpokenProfiles {
 }
 
 #[test]
-fn an_issuer_that_names_no_type_is_refused_with_the_option_that_adds_one() {
+fn an_issuer_without_a_type_is_refused_naming_the_option_that_adds_one() {
     let verifier = jar(options(&Profile::ALL));
     for (asked, rule) in [
         (
             body("dc+sd-jwt", "untyped", &json!({"profile": "draft"})),
-            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct",
+            "follows a trusted list and names no type of SD-JWT VC; ask the operator to add one with --vct",
         ),
         (
             body("mso_mdoc", "untyped", &json!({})),
-            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type",
+            "follows a trusted list and names no type of mdoc; ask the operator to add one with --doc-type",
         ),
         (
             body("dc+sd-jwt", "bare", &json!({})),
-            "names no type to ask for in this profile; the operator adds one with --vct",
+            "names no type to ask for in this profile; ask the operator to add one with --vct",
         ),
     ] {
         let message = refused(&verifier, &every(), &asked, NewSession::live(), NOW);
@@ -147,12 +147,12 @@ fn a_trusted_list_that_is_overdue_is_refused() {
     assert_eq!(
         refused(&verifier, &every(), &asked, NewSession::live(), later),
         "credentials[0].issuer_id: is trusted by the trusted list Example Operator alone, which was \
-         due to be replaced on 2027-02-18T12:00:00.000Z; the operator takes a newer one"
+         due to be replaced on 2027-02-18T12:00:00.000Z; ask the operator to import a newer one"
     );
 }
 
 #[test]
-fn a_profile_that_the_gateway_does_not_speak_is_refused_with_those_that_it_speaks() {
+fn a_profile_that_is_not_enabled_is_refused_with_the_enabled_ones() {
     let verifier = jar(options(&[Profile::V1_0, Profile::Draft]));
     let spoken = SpokenProfiles::new([Profile::V1_0, Profile::Draft]);
     let asked = body("dc+sd-jwt", "listed", &json!({"profiles": ["1.0", "2.0"]}));
@@ -168,7 +168,7 @@ fn a_profile_that_the_gateway_does_not_speak_is_refused_with_those_that_it_speak
 }
 
 #[test]
-fn a_profile_whose_certificate_is_missing_or_has_ended_is_refused() {
+fn a_profile_whose_certificate_is_missing_or_expired_is_refused() {
     let verifier = jar(options(&[Profile::V1_0, Profile::Draft]));
     let asked = body("dc+sd-jwt", "listed", &json!({}));
     let message = |spoken| refused(&verifier, &spoken, &asked, NewSession::live(), NOW);
@@ -184,7 +184,7 @@ fn a_profile_whose_certificate_is_missing_or_has_ended_is_refused() {
 }
 
 #[test]
-fn a_registration_certificate_that_has_ended_is_refused() {
+fn an_expired_registration_certificate_is_refused() {
     let header = json!({"alg": "ES256", "typ": "rc-wrp+jwt"});
     let claims = json!({"sub": "VATUT-123", "exp": NOW.as_secs() + 60, "credentials": []});
     let registrar = SigningKey::from_seed(Curve::P256, "registrar");
@@ -210,7 +210,7 @@ fn requests_to_browsers_that_are_not_enabled_are_refused() {
 }
 
 #[test]
-fn a_profile_without_a_signer_is_refused_with_what_is_missing() {
+fn a_profile_without_a_signer_is_refused_naming_what_is_missing() {
     let later = NOW.plus((DAYS + 1) * DAY_MS);
     let by = |form| {
         let mut options = options(&[Profile::V1_0]);
@@ -264,7 +264,7 @@ fn a_reader_without_a_certificate_is_refused() {
         assert_eq!(
             refused(&verifier, &every(), &asked, new, now),
             format!(
-                "dc_api.iso_mdoc: is signed at this gateway, which {lacks}; set it to false, or ask the \
+                "dc_api.iso_mdoc: must be signed, and this gateway {lacks}; set it to false, or ask the \
                  operator for one"
             )
         );

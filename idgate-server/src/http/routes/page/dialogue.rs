@@ -1,5 +1,5 @@
-//! The browser's own dialogue on a page: what is passed to it, and what comes back. Only the browser that
-//! has the page is given the one, and only from it the other is taken.
+//! The browser's own dialogue on a page: its requests and its answers. Both are only for the
+//! browser that has the page.
 
 use hyper::{Method, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
@@ -15,7 +15,8 @@ use crate::http::json;
 use crate::http::page;
 use crate::http::routes::wallet;
 
-/// `GET` and `HEAD /v/{token}/dc-api`: what the page passes to its browser, as `digital`; HEAD changes nothing.
+/// `GET` and `HEAD /v/{token}/dc-api`: the requests that the page passes to its browser, as
+/// `digital`. HEAD changes nothing.
 pub(crate) async fn requests(call: Call<'_>) -> Answered {
     let view = look(&call).await?;
     if view.standing != Standing::Own {
@@ -29,7 +30,7 @@ pub(crate) async fn requests(call: Call<'_>) -> Answered {
     Ok(response)
 }
 
-/// `POST /v/{token}/dc-api`: what it got.
+/// `POST /v/{token}/dc-api`: the answer from the browser.
 pub(crate) async fn answer(call: Call<'_>) -> Answered {
     call.trace.is_answer = true;
     let view = look(&call).await?;
@@ -39,7 +40,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Answered {
     body::check_is_json(&call.head.headers)?;
     let (app, limit, rates) = (call.gateway.app.clone(), call.limit, &call.gateway.rates);
     let id = view.session.id().clone();
-    // Nothing much is read, and no memory taken, for a session that takes no answer.
+    // Little is read, and no memory taken, for a session that accepts no answer.
     let admission = async {
         app.expects_page_answer(&view)?;
         rates.charge_answer(&id, app.now()).await

@@ -1,4 +1,4 @@
-//! A person takes the page from a computer to a phone, and back (decisions 39).
+//! Handover of a page from a computer to a phone, and back (decisions 39).
 
 use hyper::StatusCode;
 
@@ -45,7 +45,7 @@ pub(crate) async fn take_over(call: Call<'_>) -> Answered {
     let seen = seen_of(&call)?;
     let key = view.pressed_on_phone(part_of(&call), key_of(&call, &view), seen.as_deref());
     let Some(key) = key else { return late(&call, own) };
-    // One that was pressed twice is this phone's by now.
+    // After a second press, the page is already this phone's.
     let is_own = call.gateway.app.hand_over(&view, &key).await?
         || look_again(&call).await?.standing == Standing::Own;
     if !is_own {
@@ -74,7 +74,7 @@ pub(crate) async fn bring_back(call: Call<'_>) -> Answered {
     if is_back { answered } else { conflict(answered) }
 }
 
-/// The address for a phone is no longer good.
+/// The page for a handover address that is no longer valid.
 fn late(call: &Call<'_>, own: Addresses<'_>) -> Answered {
     if !is_for_person(&call.head.headers) {
         return Err(HttpError::not_found());
@@ -96,7 +96,7 @@ fn conflict(answered: Answered) -> Answered {
     Ok(response)
 }
 
-/// A page that a phone opens is shown in no frame.
+/// A page that a phone opens is never framed.
 fn on_phone<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
     Ok(Addresses { framed: false, shows_code: false, ..addresses(call)? })
 }

@@ -1,4 +1,4 @@
-//! What browsers are told of everything that belongs to a page.
+//! Security headers for everything that belongs to a page.
 
 use hyper::header::{
     CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
@@ -8,12 +8,12 @@ const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-poli
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-resource-policy");
 
-/// Nothing runs or is loaded but what this gateway serves.
+/// Only resources of this gateway are loaded or run.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self'; form-action 'self'; base-uri 'none'; \
                       require-trusted-types-for 'script'; frame-ancestors";
 
-/// Adds them. `framers`: the origins that may show it in a frame.
+/// Adds the headers. `framers` are the origins that may frame the page.
 pub(super) fn add(headers: &mut HeaderMap, framers: &[String]) {
     let framers = match framers {
         [] => "'none'".to_owned(),
@@ -31,8 +31,9 @@ pub(super) fn add(headers: &mut HeaderMap, framers: &[String]) {
     headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Language, Cookie"));
 }
 
-/// Applications have origins, too, and no frames. A text that reads as more than one origin in the header is left out, although
-/// a client's origins are checked when the client is changed.
+/// Whether the origin can be in the header. Native apps have origins, but no frames. A text that
+/// could be read as several origins is left out, although origins are checked when the client is
+/// changed.
 fn is_of_web(origin: &str) -> bool {
     let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_framed_by_nobody_or_by_origins_of_the_web() {
+    fn a_page_is_framed_by_web_origins_only() {
         assert_eq!(ancestors(&[]), "'none'");
         assert_eq!(
             ancestors(&["https://a.example", "https://b.example"]),

@@ -1,4 +1,4 @@
-//! A page belongs to one browser: the browser takes it, and only that browser cancels.
+//! Binds a page to one browser: the browser takes it, and only that browser can cancel.
 
 use hyper::header::{HeaderValue, SET_COOKIE};
 use hyper::{Response, StatusCode};
@@ -13,16 +13,17 @@ use crate::http::error::{Answered, HttpError};
 use crate::http::json::Body;
 use crate::http::page::{self, Addresses};
 
-/// How long a browser remembers that a page is its own after the session took no more answers.
+/// How long after the end of its session a browser still recognizes a page as its own.
 const COOKIE_GRACE_SECS: u64 = 3600;
 
-/// A page that is this browser's, and the cookie that tells it so, unless it knows already.
+/// A page that this browser has, and the cookie that proves it, unless the browser has the cookie
+/// already.
 struct Held {
     cookie: Option<String>,
 }
 
 impl Held {
-    /// `None`: the page is another browser's.
+    /// `None` if another browser has the page.
     async fn by(
         call: &Call<'_>,
         view: &PageView,
@@ -32,12 +33,13 @@ impl Held {
         if view.standing == Standing::Own {
             return Ok(Some(Self { cookie: None }));
         }
-        // A page that is taken may be so by this browser, whose reply was lost: its key tells.
+        // The page may have been taken by this browser, whose reply was lost; its key proves that.
         let key = call.gateway.app.take_page(view, key).await?;
         Ok(key.map(|key| Self { cookie: Some(cookie(view, &key, own)) }))
     }
 
-    /// The answer with the cookie, whatever it says: a browser that has the page must not be locked out of it.
+    /// The response with the cookie, whatever its status: a browser that has the page must not be
+    /// locked out.
     fn tell(self, answered: Answered) -> Answered {
         let Some(cookie) = self.cookie else { return answered };
         match answered {
@@ -72,7 +74,8 @@ async fn was_taken(call: &Call<'_>, view: PageView, own: Addresses<'_>) -> Answe
     }
 }
 
-/// `POST /v/{token}/cancel`: the person ends the session. A page that no browser has becomes this one's with it.
+/// `POST /v/{token}/cancel`: the person ends the session. A page that no browser has is taken by
+/// this one first.
 pub(crate) async fn cancel(call: Call<'_>) -> Answered {
     let app = &call.gateway.app;
     let view = look(&call).await?;
@@ -80,7 +83,7 @@ pub(crate) async fn cancel(call: Call<'_>) -> Answered {
     if !is_from_here(&call) {
         return taken(&call);
     }
-    // Another browser, and a session that is not open, have an answer of their own.
+    // Another browser, and a session that is not open, get other responses.
     if matches!(view.standing, Standing::Free | Standing::Own) && view.phase.is_open() {
         app.expects_cancel().await?;
     }
@@ -104,7 +107,7 @@ async fn was_cancelled(call: &Call<'_>, view: &PageView, own: Addresses<'_>) -> 
     Ok(response)
 }
 
-/// Bound to this host, for https alone and hidden from scripts.
+/// Bound to this host, https only, and hidden from scripts.
 pub(super) fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
     let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
     let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };

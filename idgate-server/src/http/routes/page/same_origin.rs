@@ -1,18 +1,18 @@
-//! Whether the page itself sent a request, and not a page of another site in the same browser.
+//! Whether the page itself sent a request, not a page of another site in the same browser.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN};
 
 use crate::http::call::Call;
 
-/// Where a request comes from, as browsers say it.
+/// The header in which browsers report a request's origin relation.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) fn is_from_here(call: &Call<'_>) -> bool {
     is_of(&call.head.headers, call.gateway.app.own_origin().as_deref())
 }
 
-/// A browser says so in one of two ways, because a page without a referrer has the origin `null` in its forms. Programs
-/// say nothing, and have no cookie that another site could use.
+/// Browsers report it in one of two headers, because forms of a page without a referrer have the
+/// origin `null`. Programs send neither, and have no cookie that another site could abuse.
 fn is_of(headers: &HeaderMap, own: Option<&str>) -> bool {
     let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
     match headers.get(ORIGIN).map(HeaderValue::as_bytes) {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_of_another_site_is_not_from_here() {
+    fn a_form_of_another_site_is_recognized() {
         let own = Some("https://gate.example");
         for (origin, site, is) in [
             (Some("https://gate.example"), Some("same-origin"), true),

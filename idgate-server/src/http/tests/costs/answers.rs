@@ -11,7 +11,7 @@ use super::{FORM, Generator, JSON, Row, World, post, posts};
 
 const FULL: usize = 448 * 1024;
 
-/// A wallet whose credential has these values instead of Erika's.
+/// A wallet whose credential has these values instead of the sample's.
 pub(super) fn wallet_with(values: &[(&str, &str)]) -> Wallet {
     let holder = samples::holder_key(Curve::P256);
     let identity = samples::identity(&holder, SAMPLE_NOW_MS);
@@ -23,7 +23,7 @@ pub(super) fn response(session: &str) -> String {
     format!("/v1/oid4vp/response/{session}")
 }
 
-/// Those texts that cost the most.
+/// The most expensive texts.
 fn dear_json() -> impl Iterator<Item = &'static Filling> {
     const DEAR: [&str; 6] = [
         "an array of ones",
@@ -40,7 +40,7 @@ fn answer(session: &str, body: &Body) -> Vec<u8> {
     post(&response(session), &body.content_type, &body.bytes)
 }
 
-/// A good answer to a session of its own.
+/// A valid answer to a new session.
 fn good(json: bool) -> Generator {
     Box::new(move |world, size| {
         let (session, link) = world.session(&["picture"]);
@@ -51,7 +51,7 @@ fn good(json: bool) -> Generator {
     })
 }
 
-/// An answer to a session of its own that is good but for its token.
+/// An answer to a new session that is valid except for its token.
 fn good_but(token: fn(usize) -> String) -> Generator {
     let wallet = wallet_with(&[]);
     Box::new(move |world: &World, size| {

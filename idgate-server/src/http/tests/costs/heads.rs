@@ -4,7 +4,7 @@ use idgate_testkit::costs::worst;
 
 use super::{FORM, Generator, JSON, Row, posts, request};
 
-/// A request without a body, and a header that makes it long.
+/// A request without a body, made long by a header.
 fn padded(method: &'static str, path: &str, key: Option<&'static str>) -> Generator {
     let path = path.to_owned();
     let key = key.map_or(String::new(), |key| format!("Authorization: Bearer {key}\r\n"));
@@ -13,7 +13,7 @@ fn padded(method: &'static str, path: &str, key: Option<&'static str>) -> Genera
     })
 }
 
-/// A request with a query of so many of these.
+/// A request whose query repeats this pair.
 fn queried(path: &str, pair: &'static str) -> Generator {
     let path = path.to_owned();
     Box::new(move |_, size| {
@@ -21,7 +21,7 @@ fn queried(path: &str, pair: &'static str) -> Generator {
     })
 }
 
-/// Requests that are answered from the head alone, against the cheapest of all answers.
+/// Requests answered from the head alone, compared with the cheapest response.
 pub(super) fn heads(session: &str) -> Row {
     let get = |path: &str| padded("GET", path, None);
     let of_session = |rest: &str| format!("/v1/sessions/{session}{rest}");
@@ -65,7 +65,7 @@ pub(super) fn heads(session: &str) -> Row {
     }
 }
 
-/// Requests for which something is looked up or composed, against a link that a person follows.
+/// Requests that need a lookup or a page, compared with following a link.
 pub(super) fn pages(session: &str) -> Row {
     let get = |path: &str| padded("GET", path, None);
     let open = format!("/v1/sessions/{session}/open");
@@ -87,7 +87,7 @@ pub(super) fn pages(session: &str) -> Row {
     }
 }
 
-/// Bodies to routes that ask for a key, against one that is read and found wrong.
+/// Bodies to routes that need a key, compared with a body that is read and found invalid.
 pub(super) fn bodies_without_key() -> Row {
     let post = |path: &str| posts(path, JSON, worst::JSON[0].1);
     Row {

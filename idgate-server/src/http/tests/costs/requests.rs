@@ -1,4 +1,4 @@
-//! Requests by reference, and the encrypted answers to them.
+//! Requests by reference, and encrypted answers to them.
 
 use idgate_testkit::costs::worst;
 use idgate_testkit::jwe::Enc;
@@ -39,7 +39,7 @@ pub(super) fn request_object(world: &World) -> Row {
     }
 }
 
-/// An answer of about so many bytes, as wallets send it.
+/// An answer of about this many bytes, in the form that wallets send.
 fn sized(request: &JarRequest, size: usize) -> String {
     let portrait = "p".repeat(size.saturating_sub(3000) / 16 * 9);
     let wallet = wallet_with(&[("picture", &portrait)]);
@@ -54,7 +54,7 @@ fn of(request: &JarRequest, plaintext: &[u8]) -> String {
     format!("response={}", encryption.encrypt(&plaintext[..length]).unwrap().join("."))
 }
 
-/// Posts what `make` makes to a session of its own.
+/// Posts the body from `make` to a new session.
 fn encrypted(make: fn(&JarRequest, usize) -> String) -> Generator {
     Box::new(move |world, size| {
         let (session, link) = world.session(&["picture"]);

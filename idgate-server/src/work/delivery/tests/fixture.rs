@@ -1,4 +1,4 @@
-//! A data directory with a client, a receiver on loopback, and the deliverer between them.
+//! A data directory with a client, a receiver on loopback, and the deliverer between the two.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -42,12 +42,12 @@ pub(super) struct Fixture {
     pub(super) receiver: Receiver,
     pub(super) caller: Caller,
     pub(super) provisioned: SigningSecret,
-    /// In force.
+    /// The current secret.
     pub(super) secret: SigningSecret,
 }
 
 impl Fixture {
-    /// With a test-mode client that has no endpoint.
+    /// With a test-mode client without an endpoint.
     pub(super) async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut operator = operator(dir.path());
@@ -68,11 +68,15 @@ impl Fixture {
         Self { delivery, store, dir, clock, receiver, caller, provisioned, secret }
     }
 
-    /// With an endpoint at the receiver, which nobody reviewed.
+    /// With an endpoint at the receiver whose host is not reviewed.
     pub(super) async fn with_endpoint() -> Self {
         let mut fixture = Self::new().await;
         let first = fixture.put_endpoint(None).await;
-        assert_eq!(first.expose(), fixture.provisioned.expose(), "the provisioned one is in force");
+        assert_eq!(
+            first.expose(),
+            fixture.provisioned.expose(),
+            "the provisioned secret is in force"
+        );
         fixture
     }
 
@@ -125,7 +129,7 @@ impl Fixture {
         self.store().webhook_endpoint(&self.caller).wait().unwrap().unwrap()
     }
 
-    /// Says how many were given up.
+    /// Reviews a host; returns how many notifications were given up.
     pub(super) fn review(&mut self, review: Review<'_>) -> usize {
         self.operator().review_webhook_host(HOST, review, self.now()).unwrap()
     }
@@ -159,7 +163,7 @@ impl Fixture {
         self.expire(self.open_session().await).await
     }
 
-    /// Says how many the sweeper settled.
+    /// Runs the sweeper; returns how many sessions it settled.
     pub(super) async fn sweep(&self) -> usize {
         let upkeep = Upkeep::new(self.store().clone(), Arc::new(self.clock.clone()));
         upkeep.expire().await.unwrap()
@@ -170,7 +174,7 @@ impl Fixture {
         assert!(self.store().delete_session(&self.caller, &id, self.now()).await.unwrap());
     }
 
-    /// Sends what is due and waits for it; says how many.
+    /// Sends the due notifications and waits for the outcome; returns how many.
     pub(super) async fn round(&mut self) -> usize {
         let started = self.start_round().await;
         self.delivery.finish().await;
@@ -181,7 +185,7 @@ impl Fixture {
         self.delivery.send_due().await.unwrap()
     }
 
-    /// Drops whatever is under way.
+    /// Drops exchanges in progress.
     pub(super) fn restart_delivery(&mut self) {
         self.delivery = deliverer(self.store(), &self.clock, true);
     }
@@ -190,11 +194,11 @@ impl Fixture {
         self.delivery = deliverer(self.store(), &self.clock, false);
     }
 
-    /// Another process on the same directory.
+    /// Simulates another process on the same directory.
     pub(super) async fn reopen(&mut self) {
         self.delivery = deliverer(self.store(), &self.clock, true);
         let store = self.store.take().unwrap();
-        // The deliverer holds it, too.
+        // The deliverer holds the store, too.
         let nothing = idgate_store::fixtures::TemporaryStore::default().shared();
         self.delivery = Delivery::new(nothing, Arc::new(self.clock.clone()), courier(true), None);
         drop(store);
@@ -212,7 +216,7 @@ impl Fixture {
         self.delivery.tidy().await.unwrap()
     }
 
-    /// Rows in the outbox, dead letters among them.
+    /// Rows in the outbox, including dead letters.
     pub(super) fn waiting(&self) -> usize {
         let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
         let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
@@ -273,7 +277,7 @@ fn deliverer(store: &Arc<Store>, clock: &VirtualClock, allow_http: bool) -> Deli
     Delivery::new(store.clone(), Arc::new(clock.clone()), courier(allow_http), None)
 }
 
-/// A webhook receiver that remembers what it got.
+/// A webhook receiver that remembers its requests.
 pub(super) struct Receiver {
     address: SocketAddr,
     seen: Arc<Seen>,
@@ -310,7 +314,7 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    /// Answers like this from now on.
+    /// Sets the response from now on.
     pub(super) fn answer(&self, status: &str, headers: &str) {
         let text = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\n\r\n");
         *self.seen.answer.lock().unwrap() = text;
@@ -355,7 +359,7 @@ impl Sent {
         body["sessionId"].as_str().unwrap().to_owned()
     }
 
-    /// Both signatures are good.
+    /// Checks both signatures.
     pub(super) fn verify(&self, secret: &SigningSecret, now: UnixMillis) {
         let (timestamp, signature) = (self.header("x-timestamp"), self.header("x-signature"));
         self.received(now).verify(&PROVIDER, secret, &timestamp, &signature).unwrap();

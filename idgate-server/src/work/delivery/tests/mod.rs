@@ -35,7 +35,7 @@ async fn a_settled_session_is_delivered_once_signed_and_without_claims() {
 }
 
 #[tokio::test]
-async fn what_the_sweeper_expires_is_told() {
+async fn a_session_expired_by_the_sweeper_is_notified() {
     let mut fixture = Fixture::approved().await;
     let session = fixture.open_session().await;
     assert_eq!(fixture.sweep().await, 1);
@@ -44,7 +44,7 @@ async fn what_the_sweeper_expires_is_told() {
 }
 
 #[tokio::test]
-async fn without_an_endpoint_nothing_waits() {
+async fn without_an_endpoint_nothing_is_queued() {
     let mut fixture = Fixture::new().await;
     fixture.settle().await;
     assert_eq!((fixture.round().await, fixture.waiting()), (0, 0));
@@ -58,7 +58,7 @@ async fn eight_attempts_in_28_hours_and_then_a_dead_letter() {
     let steps = [0, 5_000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
     for (n, step) in steps.into_iter().enumerate() {
         if n > 0 {
-            // Up to a fifth sooner, and no sooner than that.
+            // Up to a fifth earlier, but no more.
             fixture.clock.advance(step - step / 5 - 1);
             assert_eq!(fixture.round().await, 0, "step {n} is early");
             fixture.clock.advance(2 * (step / 5) + 1);
@@ -97,7 +97,7 @@ async fn retry_after_counts_between_one_and_two_steps() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_gone_is_not_asked_again() {
+async fn a_410_ends_the_attempts() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("410 Gone", "Retry-After: 1\r\n");
     fixture.settle().await;
@@ -135,7 +135,7 @@ async fn any_2xx_is_success_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_lease_that_nobody_ends_is_taken_over() {
+async fn an_abandoned_lease_is_taken_over() {
     let mut fixture = Fixture::approved().await;
     fixture.settle().await;
     // A process that dies in the middle of an exchange.
@@ -152,7 +152,7 @@ async fn a_lease_that_nobody_ends_is_taken_over() {
 }
 
 #[tokio::test]
-async fn the_next_process_takes_over_at_once() {
+async fn the_next_process_takes_over_immediately() {
     let mut fixture = Fixture::approved().await;
     fixture.settle().await;
     fixture.receiver.close_gate();
@@ -164,7 +164,7 @@ async fn the_next_process_takes_over_at_once() {
 }
 
 #[tokio::test]
-async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
+async fn a_replaced_secret_also_signs_for_a_day() {
     let mut fixture = Fixture::approved().await;
     let old = fixture.secret.clone();
     let new = fixture.put_endpoint(None).await;
@@ -182,7 +182,7 @@ async fn a_replaced_secret_signs_beside_the_new_one_for_a_day() {
 }
 
 #[tokio::test]
-async fn a_secret_stays_in_force_when_it_is_put_again() {
+async fn putting_the_same_secret_again_keeps_it_in_force() {
     let mut fixture = Fixture::approved().await;
     let first = fixture.put_endpoint(Some("the first secret of mine")).await;
     fixture.put_endpoint(Some("the first secret of mine")).await;
@@ -190,12 +190,12 @@ async fn a_secret_stays_in_force_when_it_is_put_again() {
     fixture.round().await;
     let sent = fixture.receiver.last();
     sent.verify(&first, fixture.now());
-    // The one that was provisioned still overlaps.
+    // The provisioned secret still overlaps.
     assert!(sent.is_signed_by(&fixture.provisioned, fixture.now()));
 }
 
 #[tokio::test]
-async fn retries_use_the_endpoint_of_their_time() {
+async fn retries_use_the_current_endpoint() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("500 Down", "");
     fixture.settle().await;
@@ -247,7 +247,7 @@ async fn a_retry_survives_a_crash() {
 }
 
 #[tokio::test]
-async fn what_is_not_ones_own_cannot_be_retried() {
+async fn deliveries_of_another_client_cannot_be_retried() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("410 Gone", "");
     fixture.settle().await;
@@ -304,7 +304,7 @@ async fn dead_letters_come_in_pages_newest_first() {
 }
 
 #[tokio::test]
-async fn a_deleted_session_notifies_nobody() {
+async fn a_deleted_session_is_not_notified() {
     let mut fixture = Fixture::approved().await;
     let waiting = fixture.settle().await;
     fixture.delete(&waiting).await;
@@ -317,7 +317,7 @@ async fn a_deleted_session_notifies_nobody() {
 }
 
 #[tokio::test]
-async fn http_is_not_used_once_it_is_not_allowed() {
+async fn http_is_not_used_once_it_is_no_longer_allowed() {
     let mut fixture = Fixture::approved().await;
     fixture.settle().await;
     fixture.forbid_http();
@@ -327,12 +327,12 @@ async fn http_is_not_used_once_it_is_not_allowed() {
 }
 
 #[test]
-fn looking_for_what_is_due_takes_a_tenth_of_a_core_at_most() {
+fn searching_for_due_notifications_takes_a_tenth_of_a_core_at_most() {
     assert_eq!(gathering(Duration::ZERO), GATHERING);
     assert_eq!(gathering(Duration::from_millis(1)), GATHERING);
     assert_eq!(gathering(Duration::from_millis(4)), Duration::from_millis(36));
     assert_eq!(gathering(Duration::from_secs(60)), POLL);
-    // Also while one exchange ends after the other; and where looking is quick, none of them waits.
+    // Even when exchanges end one after the other. If searches are quick, there is no pause.
     assert_eq!(pause(Duration::from_millis(1)), Duration::ZERO);
     assert_eq!(pause(Duration::from_millis(4)), Duration::from_millis(36));
 }

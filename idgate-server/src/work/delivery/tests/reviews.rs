@@ -1,13 +1,13 @@
-//! What operators decide about hosts, and what it does to what waits.
+//! Host reviews by operators, and their effect on waiting notifications.
 
 use super::fixture::{Fixture, HOUR, MINUTE};
 use idgate_store::{HostStatus, Review};
 
 #[tokio::test]
-async fn nothing_is_sent_to_a_host_that_nobody_reviewed_and_after_72_hours_it_is_given_up() {
+async fn nothing_is_sent_to_an_unreviewed_host_and_after_72_hours_it_is_given_up() {
     let mut fixture = Fixture::with_endpoint().await;
     fixture.settle().await;
-    // From its settlement on.
+    // Counted from when the session was settled.
     fixture.clock.advance(72 * HOUR - 300_001);
     assert_eq!((fixture.round().await, fixture.tidy().await), (0, 0));
     assert!(fixture.dead_letters().is_empty());
@@ -26,7 +26,7 @@ async fn nothing_is_sent_to_a_host_that_nobody_reviewed_and_after_72_hours_it_is
 }
 
 #[tokio::test]
-async fn approval_releases_what_is_held_in_order() {
+async fn approval_releases_held_notifications_in_order() {
     let mut fixture = Fixture::with_endpoint().await;
     let mut sessions = Vec::new();
     for _ in 0..20 {
@@ -41,7 +41,7 @@ async fn approval_releases_what_is_held_in_order() {
 }
 
 #[tokio::test]
-async fn rejection_gives_up_what_is_held_and_scheduled_and_what_comes_later() {
+async fn rejection_gives_up_held_scheduled_and_later_notifications() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("500 Down", "");
     fixture.settle().await;
@@ -81,7 +81,7 @@ async fn a_retry_for_a_host_that_is_not_approved_sends_nothing_and_stays() {
 }
 
 #[tokio::test]
-async fn a_verdict_between_retry_and_attempt_counts() {
+async fn a_review_between_retry_and_attempt_counts() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("410 Gone", "");
     fixture.settle().await;
@@ -96,7 +96,7 @@ async fn a_verdict_between_retry_and_attempt_counts() {
 }
 
 #[tokio::test]
-async fn what_fails_while_its_host_is_rejected_is_given_up_at_once() {
+async fn a_delivery_that_fails_while_its_host_is_rejected_is_given_up_immediately() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.close_gate();
     fixture.settle().await;
@@ -110,7 +110,7 @@ async fn what_fails_while_its_host_is_rejected_is_given_up_at_once() {
 }
 
 #[tokio::test]
-async fn a_retry_under_way_ends_as_it_will_when_another_is_forgotten() {
+async fn a_retry_in_progress_finishes_when_another_is_forgotten() {
     let mut fixture = Fixture::approved().await;
     fixture.receiver.answer("410 Gone", "");
     for _ in 0..2 {
@@ -131,7 +131,7 @@ async fn a_retry_under_way_ends_as_it_will_when_another_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_crash_in_between_keeps_the_order_of_what_is_released() {
+async fn a_crash_keeps_the_order_of_released_notifications() {
     let mut fixture = Fixture::with_endpoint().await;
     let mut sessions = Vec::new();
     for _ in 0..3 {

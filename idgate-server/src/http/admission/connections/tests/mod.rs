@@ -1,4 +1,4 @@
-//! Who is admitted, who makes room, and who is counted where.
+//! Which connections are admitted, displaced and counted where.
 
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ fn from(connections: &Arc<Connections>, peer: &str) -> Result<Slot, Full> {
 }
 
 #[test]
-fn the_longest_silent_stranger_makes_room_and_whoever_showed_a_key_does_not() {
+fn the_longest_silent_stranger_is_displaced_and_a_connection_with_a_key_is_not() {
     let all = connections(8, 100);
     let tenant = from(&all, "192.0.2.1").unwrap();
     tenant.know(None);
@@ -37,22 +37,22 @@ fn the_longest_silent_stranger_makes_room_and_whoever_showed_a_key_does_not() {
 }
 
 #[test]
-fn strangers_that_are_all_busy_leave_a_quarter_to_others() {
+fn busy_strangers_leave_a_quarter_of_the_places_to_others() {
     let all = connections(16, 100);
     let strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
     let busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
     let newcomers: Vec<Slot> = (0..4).map(|_| from(&all, "192.0.2.2").unwrap()).collect();
     assert!(newcomers.iter().all(|slot| slot.newcomer));
-    // Two at a time are on probation; each makes room for the next.
+    // Two at a time are on probation; each is displaced by the next.
     let displaced: Vec<bool> = newcomers.iter().map(Slot::is_displaced).collect();
     assert_eq!(displaced, [true, true, false, false]);
-    // A key makes room for one more, and is not displaced by any number of others.
+    // The one with a key frees a place for another newcomer, and newcomers cannot displace it.
     newcomers[2].know(Some(&TenantId::new("cli_a")));
     let later: Vec<Slot> = (0..10).map(|_| from(&all, "192.0.2.3").unwrap()).collect();
     assert!(!newcomers[2].is_displaced() && newcomers[3].is_displaced());
     assert_eq!(later.iter().filter(|slot| !slot.is_displaced()).count(), 2);
     let proxy = || all.admit([10, 0, 0, 1].into(), true);
-    // One place is free; after that a newcomer makes room, and at last the tenant that is silent.
+    // One place is free; then newcomers are displaced, and finally the silent tenant.
     let proxies: Vec<Slot> = (0..4).map(|_| proxy().unwrap()).collect();
     let proxies_speak: Vec<Busy> = proxies.iter().map(Slot::busy).collect();
     assert!(newcomers[2].is_displaced() && later.iter().all(Slot::is_displaced));
@@ -63,7 +63,7 @@ fn strangers_that_are_all_busy_leave_a_quarter_to_others() {
 }
 
 #[test]
-fn newcomers_that_are_all_busy_leave_the_rest_to_others() {
+fn busy_newcomers_leave_the_remaining_places_to_others() {
     let all = connections(16, 100);
     let strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
     let _busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
@@ -74,7 +74,7 @@ fn newcomers_that_are_all_busy_leave_the_rest_to_others() {
 }
 
 #[tokio::test]
-async fn a_newcomer_without_a_key_goes_unless_there_is_room_by_then() {
+async fn a_newcomer_without_a_key_is_closed_unless_there_is_room_by_then() {
     const MOMENT: Duration = Duration::from_secs(2);
     let clock = VirtualClock::default();
     let all = connections(16, 100);
@@ -83,7 +83,7 @@ async fn a_newcomer_without_a_key_goes_unless_there_is_room_by_then() {
     let (with_key, without) = (from(&all, "192.0.2.2").unwrap(), from(&all, "192.0.2.3").unwrap());
     with_key.know(Some(&TenantId::new("cli_a")));
     assert!(!with_key.is_on_probation() && without.is_on_probation());
-    // Whether it does when its probation is over.
+    // Whether it is closed when its probation is over.
     let goes = async |slot: &Slot| {
         let mut failed = pin!(slot.probation_failed(&clock, MOMENT));
         assert!(failed.as_mut().now_or_never().is_none());
@@ -98,7 +98,7 @@ async fn a_newcomer_without_a_key_goes_unless_there_is_room_by_then() {
 }
 
 #[test]
-fn a_client_has_a_share_of_what_is_kept_from_strangers() {
+fn a_client_has_a_share_of_the_reserved_places() {
     let all = connections(32, 100);
     let (a, b) = (TenantId::new("cli_a"), TenantId::new("cli_b"));
     let know = |client: &TenantId| {
