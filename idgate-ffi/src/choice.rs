@@ -19,18 +19,18 @@ pub enum idgate_profile {
     IDGATE_PROFILE_HAIP = 3,
 }
 
-/// Live, or a test.
+/// The mode of a session: live or test.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
 pub enum idgate_mode {
-    /// For real. Trust material for tests does not serve it.
+    /// Live. Trust material for tests is not used.
     IDGATE_MODE_LIVE = 1,
-    /// For trying things out.
+    /// Test.
     IDGATE_MODE_TEST = 2,
 }
 
-/// How requests of `draft` and `1.0` go to wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
+/// How requests of `draft` and `1.0` reach wallets. Requests of `haip` are always IDGATE_REQUEST_JAR.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -65,7 +65,7 @@ pub enum idgate_response_mode {
     IDGATE_RESPONSE_DIRECT_POST_JWT = 2,
 }
 
-/// The requests that pages may pass to their browser (OpenID4VP A.3). Each has the simpler ones behind it.
+/// The requests that pages may pass to their browser (OpenID4VP A.3). Each choice includes the simpler ones.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::given::{idgate_str, optional_text, text};
 use crate::sized;
 
-/// A session to make.
+/// A session to create.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(non_camel_case_types)]

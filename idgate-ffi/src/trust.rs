@@ -74,13 +74,13 @@ pub struct idgate_material_options {
     pub size: usize,
     /// A sum of IDGATE_TEST_ONLY and IDGATE_ALLOW_STALE.
     pub flags: u64,
-    /// The present time. Lists need it.
+    /// The current time. Lists need it.
     pub now_ms: u64,
     /// The CA below which the signer of a list must be, in PEM or DER; for a trusted list also the signer itself.
-    /// A list without it is taken with IDGATE_TEST_ONLY alone.
+    /// A list without it is accepted only with IDGATE_TEST_ONLY.
     pub signer_ca: idgate_str,
-    /// NULL, or where to write what became of a list, as JSON. Of a Master List or a VICAL it is an array with
-    /// each certificate. Of a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
+    /// NULL, or where to write the report on a list, as JSON. For a Master List or a VICAL it is an array with
+    /// each certificate. For a trusted list it is an object with `list_type`, `sequence`, `issued_at_ms`,
     /// `next_update_ms` (the list no longer counts from then on), `organization`, `providers` and `certificates`.
     /// Keep `list_type`, `organization` and `sequence`, and compare them with the next list after a restart:
     /// within one collection the library does so itself.
@@ -171,18 +171,18 @@ pub unsafe extern "C" fn idgate_trust_new(
 ///   unnamed.
 /// - `claim_paths` (object): the paths of claims of SD-JWT VCs that are not members of the payload by their name,
 ///   for example {"city":["address","locality"]}. Not for the profile `draft`.
-/// - `default_claims` (array): claims that a request gets which names this issuer alone.
+/// - `default_claims` (array): the claims of a request that names only this issuer.
 /// - `countries` (array): countries whose roots serve; without it, any.
 /// - `mdoc_ekus` (array): extended key usages of mdoc document signers; without it, that of the mDL. `x5c_ekus`
 ///   (array): extended key usages of which the certificate of an SD-JWT VC issuer must have one.
 /// - `revocation`: "if_published" (the default), "required" or "off".
-/// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": the treatment of a credential whose status
-///   list cannot be had. Not with "required". With "tenant" a session's request chooses.
+/// - `on_unknown_revocation`: "refuse" (the default), "accept" or "tenant": what to do with a credential whose status
+///   list cannot be fetched. Not with "required". With "tenant" the session's request decides.
 /// - `status_max_age_days` (1 to 3650, default 7): how long a status list without `exp` counts.
-/// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. So
-///   wallets look only for credentials below them (OpenID4VP 6.1.1).
+/// - `named_in_queries` (true): queries name the roots. `trusted_list_urls` (array): queries name these lists. Wallets
+///   then look only for credentials below them (OpenID4VP 6.1.1).
 /// - `device_response_documents`: "one" (the default) or "any".
-/// - `issuing_country_unbound` (true): test-mode sessions take an mDL whose issuing_country is not its signer's.
+/// - `issuing_country_unbound` (true): test-mode sessions accept an mDL whose issuing_country is not its signer's.
 ///
 /// IDGATE_CONFIG: idgate_error_issuer and idgate_error_field say what cannot be used.
 ///
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn idgate_trust_add_material(
     })
 }
 
-/// Frees a collection. Verifiers that were made of it keep what they have.
+/// Frees a collection. Verifiers that were made from it keep what they have.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_trust_free(trust: *mut idgate_trust) -> idgate_status {

@@ -26,7 +26,7 @@ use crate::status::idgate_status;
 use crate::step::{StepHandle, idgate_kind, idgate_step};
 use crate::verifier::{VerifierHandle, idgate_verifier};
 
-/// A verification under way: of a wallet's answer, or of one presentation.
+/// A verification in progress: of a wallet's answer, or of one presentation.
 #[allow(non_camel_case_types)]
 pub struct idgate_verification {
     _private: [u8; 0],
@@ -67,7 +67,7 @@ pub(crate) struct State {
     done: bool,
 }
 
-/// Begins to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
+/// Starts to verify a wallet's answer. IDGATE_BAD_RESPONSE: store nothing, and send the error's reply.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -104,8 +104,9 @@ fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> 
     Ok(verifier.begin(session, answer, &mut OsEntropy, now)?)
 }
 
-/// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session takes no answer any more; store
-/// nothing, and send the error's reply. IDGATE_REFUSED: of a presentation outside a session; the code is the reason.
+/// Goes as far as possible without the network. IDGATE_BAD_RESPONSE: the session no longer accepts an answer; store
+/// nothing, and send the error's reply. IDGATE_REFUSED: a presentation outside a session was refused; the code is the
+/// reason.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -122,8 +123,8 @@ pub unsafe extern "C" fn idgate_verification_step(
     })
 }
 
-/// Takes the body that came for the need of that index in the last step, at `now_ms`, after the transition of the
-/// step was committed. A `body` with a `ptr` of NULL says that nothing came in time.
+/// Takes the body that was fetched for the need with that index in the last step, at `now_ms`. Commit the transition of
+/// the step before. A `body` with a `ptr` of NULL says that nothing came in time.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
