@@ -47,7 +47,7 @@ pub unsafe extern "C" fn idgate_signer_certified(
 }
 
 struct Certified {
-    /// Of the certificate, so that sessions know it from another one of the same key.
+    /// `x509_hash:` and the certificate's hash. Sessions use it to distinguish certificates of the same key.
     name: String,
     chain: Vec<Vec<u8>>,
     key: Arc<dyn RequestSigner>,

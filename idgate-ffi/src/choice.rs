@@ -1,4 +1,4 @@
-//! Choices that a caller gives as a number, so that an unknown one is an answer and not undefined behaviour.
+//! Choices that a caller gives as a number, so that an unknown number is an error and not undefined behaviour.
 
 use idgate_core::shell::ClientIdForm;
 use idgate_core::{DcApi, ResponseMode};
@@ -78,7 +78,7 @@ pub enum idgate_dc_api {
     IDGATE_DC_API_MULTISIGNED = 3,
 }
 
-/// Gives an enumeration of the header its reader.
+/// Implements the reader of an enumeration in the header.
 macro_rules! choices {
     ($($name:ident: $($variant:ident),+;)+) => {$(
         impl $name {

@@ -1,4 +1,4 @@
-//! What a page passes to its browser (OpenID4VP A, W3C Digital Credentials API).
+//! Requests that a page passes to its browser (OpenID4VP A, W3C Digital Credentials API).
 
 use idgate_core::UnixMillis;
 

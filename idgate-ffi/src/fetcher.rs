@@ -1,4 +1,4 @@
-//! What fetches status lists and CRLs, so that the caller need not.
+//! The fetcher of status lists and CRLs.
 
 use idgate::{BlockingFetcher, Cidr, Egress};
 
@@ -42,7 +42,7 @@ fn egress(allow: &[&str], roots: Option<&[u8]>) -> Result<Egress, Failure> {
     });
     let egress = Egress::new(allowed.collect::<Result<_, _>>()?, roots);
     let egress = egress.map_err(|why| Failure::config(format!("roots: {why}")))?;
-    // Every credential with a status list would be refused without a reason that helps.
+    // Without roots, every credential with a status list would be refused for an unhelpful reason.
     egress.trusts_any().then_some(egress).ok_or_else(|| {
         Failure::config(
             "this system has no root certificates, so no https server can be trusted: install them \

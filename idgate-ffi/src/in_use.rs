@@ -1,4 +1,4 @@
-//! What callers have not freed yet, for their tests.
+//! The number of handles and bytes that callers have not freed yet, for leak tests.
 
 use crate::{bytes, handles};
 

@@ -107,7 +107,7 @@ pub(crate) fn read(issuer: Issuer) -> Result<TrustEntry, Failure> {
     entry.ok_or_else(|| Failure::internal("an issuer was read and is not there"))
 }
 
-/// The members of JSON have names in the plural where an issuer has several.
+/// The failure for an error of the core. Some members of the JSON have names in the plural.
 fn fault(error: &TrustError) -> Failure {
     let field = match error.field() {
         Field::Id => "issuer_id",

@@ -59,7 +59,7 @@ impl<'a> Wanted<'a> {
         Ok(Self { mode, tenant, strict: new.strict == 1, registration })
     }
 
-    /// As the core takes it.
+    /// The same in the type of the core.
     pub(crate) fn session(&self) -> NewSession {
         let new = NewSession::of(self.mode).tenant(TenantId::new(self.tenant));
         match &self.registration {

@@ -1,4 +1,4 @@
-//! What a wallet fetches where a request goes by reference.
+//! The Request Object that a wallet fetches for a request by reference.
 
 use idgate_core::Asked;
 use idgate_core::UnixMillis;

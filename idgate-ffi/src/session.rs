@@ -1,5 +1,5 @@
-//! Sessions: plain data that the caller stores. Nothing here changes a stored session: what
-//! changes is a new session, to be committed where the stored revision is `from`.
+//! Sessions: plain data that the caller stores. No function changes a stored session. A change is a
+//! //! new session, which the caller commits if the stored revision is still `from`.
 
 use std::ptr;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl idgate_transition {
     };
 }
 
-/// A transition that can be given several times.
+/// A transition that can be returned several times.
 pub(crate) struct Kept {
     from: u64,
     session: Arc<SessionHandle>,
@@ -371,7 +371,7 @@ pub extern "C" fn idgate_session_free(session: *mut idgate_session) -> idgate_st
     boundary(ptr::null_mut(), || handles::free::<SessionHandle>(session))
 }
 
-/// What `of` makes of a session; IDGATE_NOTHING when it stays as it is.
+/// The transition that `of` makes of a session; IDGATE_NOTHING if the session does not change.
 fn change(
     session: *const idgate_session,
     out: *mut idgate_transition,
@@ -424,7 +424,7 @@ fn offered(offer: &OfferInfo) -> Value {
     told
 }
 
-/// What goes to browsers.
+/// The part of the facts about requests to browsers.
 fn passed_on(browser: &BrowserInfo) -> Value {
     json!({
         "profile": browser.profile.name(),

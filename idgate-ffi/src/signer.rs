@@ -204,7 +204,7 @@ fn public_jwk(text: &[u8]) -> Result<PublicKey, Failure> {
     }
 }
 
-/// The same for one key wherever it is named.
+/// The same value for the same key, however it is named.
 fn id_of(base_url: &str, key: &PublicKey) -> Result<String, Failure> {
     Ok(key_id(&PROVIDER, &did_web(base_url)?, key))
 }

@@ -1,4 +1,4 @@
-//! Structs that say how large they are, so that later versions can add fields at their end.
+//! Structs that contain their own size, so that later versions can add fields at the end.
 
 use std::mem::MaybeUninit;
 use std::ptr;

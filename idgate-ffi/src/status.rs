@@ -1,4 +1,4 @@
-//! The result of a call, and the version of the library.
+//! The status of a call, and the version of the library.
 
 use core::ffi::c_char;
 

@@ -37,10 +37,10 @@ pub enum idgate_kind {
 
 pub(crate) struct StepHandle {
     pub(crate) kind: idgate_kind,
-    /// To commit; `None`: there is no session, or it stays as it is.
+    /// The transition to commit. `None`: there is no session, or it does not change.
     pub(crate) transition: Option<Kept>,
     pub(crate) json: Zeroizing<String>,
-    /// To send; `None`: no wallet waits for one.
+    /// The reply to send. `None`: no wallet waits for one.
     pub(crate) reply: Option<HttpReply>,
 }
 

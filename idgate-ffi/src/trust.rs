@@ -95,17 +95,17 @@ pub(crate) struct TrustHandle {
     /// Held from reading an entry to replacing it, so that concurrent changes all take effect. A reader need
     /// not wait for the import of a list.
     changing: Mutex<()>,
-    /// Of the newest trusted list of each issuer.
+    /// The mark of the newest trusted list of each issuer.
     formers: Mutex<BTreeMap<String, Former>>,
 }
 
 handles::named!(TrustHandle => idgate_trust, "trust");
 
-/// Each issuer as a snapshot of its own: shared, so that a lookup copies no material, and with the document
-/// signers that it met, which are right until the issuer is replaced.
+/// A snapshot of each issuer. It is shared, so that a lookup copies no material. It also keeps the known document
+/// signers, which are valid until the issuer is replaced.
 type Entries = BTreeMap<String, Arc<TrustSnapshot>>;
 
-/// A status list that was fetched for one state of an issuer serves no other one.
+/// A status list that was fetched for one state of an issuer is not used for another state.
 static STATES: AtomicU64 = AtomicU64::new(1);
 
 impl TrustHandle {
@@ -122,14 +122,14 @@ impl TrustHandle {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its issuers of now, under that number.
+    /// Its current issuers, under that version number.
     pub(crate) fn trust(&self, version: u64) -> Trust {
         let entries = self.entries();
         let entries = entries.values().flat_map(|one| one.entries().cloned());
         Trust::of_snapshot(PROVIDER, Arc::new(TrustSnapshot::new(version, entries)))
     }
 
-    /// That issuer alone; without one of that name, an empty trust.
+    /// A trust with only that issuer; empty if there is no such issuer.
     pub(crate) fn alone(&self, issuer_id: &str) -> Trust {
         let alone = self.entries().get(issuer_id).cloned();
         Trust::of_snapshot(PROVIDER, alone.unwrap_or_default())
@@ -386,7 +386,7 @@ mod tests {
         handles::free::<TrustHandle>(trust).unwrap();
     }
 
-    /// Any customer of the CA could publish lists otherwise.
+    /// Otherwise any customer of the CA could publish lists.
     #[test]
     fn below_a_ca_a_trusted_list_is_signed_for_who_signed_the_one_before() {
         let (trust, ca) = (collected(), list_ca(NOW_MS));
@@ -398,7 +398,7 @@ mod tests {
         assert!(by("Example Operator", 7));
         assert!(!by("Another Customer", 8));
         assert!(by("Example Operator", 8));
-        // Replacing the entry does not forget it.
+        // The mark survives a replaced entry.
         let handle = handles::find::<TrustHandle>(trust).unwrap();
         handle.put(issuer::parse(br#"{"issuer_id":"i"}"#).unwrap());
         assert!(!by("Another Customer", 9));

@@ -35,9 +35,9 @@ handles::named!(OptionsHandle => idgate_verifier_options, "verifier options");
 pub(crate) struct Options {
     pub(crate) base_url: String,
     pub(crate) profiles: Vec<Profile>,
-    /// In the order in which they are asked.
+    /// Tried in this order.
     pub(crate) signers: Vec<Arc<dyn RequestSigner>>,
-    /// For sessions that name them, and for no others.
+    /// Only for sessions that name them.
     pub(crate) former: Vec<Arc<dyn RequestSigner>>,
     pub(crate) request_mode: Option<idgate_request_mode>,
     pub(crate) client_id: Option<ClientIdForm>,
