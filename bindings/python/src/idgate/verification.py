@@ -42,7 +42,8 @@ class Answer:
 
         It is valid only for a page from one of the session's origins, and ``verification_details`` say from which. The
         origin is taken from the holder's proof, not from this object. No wallet waits for the reply: answer the page as
-        you like. """
+        you like.
+        """
         made = cls.__new__(cls)
         made._set(None, _checks.json_octets(answer, "answer"), None)
         return made
