@@ -1,9 +1,9 @@
-//! Which addresses outgoing connections may go to: the public ones, by denying every range with a
-//! special purpose (IANA registries), for what is not listed here is routed.
+//! The addresses that outgoing connections may go to: public ones. Every range with a special
+//! purpose (IANA registries) is denied; every other range is routed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 ranges that are not public, and the metadata address of a cloud that is.
+/// IPv4 ranges that are not public, and the public metadata address of a cloud.
 const DENIED_V4: [(Ipv4Addr, u32); 19] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -26,11 +26,11 @@ const DENIED_V4: [(Ipv4Addr, u32); 19] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// The only IPv6 range that is routed. Everything that embeds an IPv4 address but 6to4 and Teredo
-/// lies outside of it.
+/// The only routed IPv6 range. Addresses that embed an IPv4 address are outside of it, except 6to4
+/// and Teredo.
 const ROUTED_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What of it is not public: protocol assignments with Teredo, documentation, 6to4.
+/// The parts of it that are not public: protocol assignments with Teredo, documentation, 6to4.
 const DENIED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -38,7 +38,7 @@ const DENIED_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether `address` is one of the public internet.
+/// Whether `address` belongs to the public internet.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => !DENIED_V4.iter().any(|range| contains_v4(*range, v4)),

@@ -1,4 +1,4 @@
-//! For embedders without a runtime: fetches go on behind their back, and callers wait or look again.
+//! For programs without an async runtime. Fetches run in the background, and callers wait or poll.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -25,12 +25,12 @@ use crate::options::FetchOptions;
 use crate::questions::Questions;
 use crate::tls::UnusableRoots;
 
-/// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
-/// be shared by threads, and used from within a runtime of your own.
+/// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this
+/// value. Threads may share it, and you may use it from within a runtime of your own.
 ///
-/// A process that was forked begins anew: it has neither the thread nor what was remembered. Fork while
-/// no other thread is within a call: the lock that it holds stays held in the child, which waits for it
-/// for ever.
+/// A forked process starts with an empty cache and without the thread. Fork while no other thread
+/// is within a call. Otherwise the lock of that thread stays held in the child, which waits for it
+/// forever.
 pub struct BlockingFetcher {
     egress: Egress,
     /// The time for the fetches of one answer.
@@ -41,38 +41,38 @@ pub struct BlockingFetcher {
 struct Engine {
     /// The process that the thread is in.
     process: u32,
-    /// `None`: it is over.
+    /// `None`: the worker has ended.
     runtime: Option<Runtime>,
     fetcher: Arc<Fetcher>,
 }
 
-/// Fetches of one round; dropping it gives them up.
+/// The fetches of one round. Dropping the value cancels them.
 pub struct UnderWay {
     outcomes: Receiver<(Outcomes, Allowance)>,
     came: Option<(Outcomes, Allowance)>,
-    /// When something of ours is out of order, for sources have had their time.
+    /// When this process itself must be at fault, because the time of the sources is over.
     overdue: Instant,
     task: AbortHandle,
     engine: Arc<Engine>,
 }
 
 impl BlockingFetcher {
-    /// A fetcher that remembers nothing yet, and has not started anything.
+    /// A fetcher with an empty cache, which has not started its thread.
     ///
     /// # Errors
-    /// The roots have no certificate that can be used.
+    /// The roots contain no usable certificate.
     pub fn new(options: FetchOptions) -> Result<Self, UnusableRoots> {
         options.egress().map(Self::over)
     }
 
-    /// The same with a way out that a shell has made.
+    /// The same with an [`Egress`] of the caller.
     pub fn over(egress: Egress) -> Self {
         Self { egress, allowance: Allowance::of_one_answer(), engine: Mutex::default() }
     }
 
     /// Steps to the decision: commits the hold before the first fetch, and fetches all needs of a
-    /// round at once. The decision's own transition is yours to commit. `now` is asked for the time
-    /// whenever something came.
+    /// round in parallel. You commit the decision's own transition. `now` is called for the time
+    /// after each round of fetches.
     ///
     /// # Errors
     /// There is no decision.
@@ -92,7 +92,7 @@ impl BlockingFetcher {
             if self.recall(verification, &needs, now()) {
                 continue;
             }
-            // That of a second round changes nothing.
+            // The hold of a second round changes nothing.
             if held.is_none() {
                 held = Some(hold.session.clone());
                 commit(*hold).map_err(NotDecided::Store)?;
@@ -121,7 +121,7 @@ impl BlockingFetcher {
         under_way.settle(verification, now())
     }
 
-    /// As [`Fetcher::recall`].
+    /// The same as [`Fetcher::recall`].
     pub fn recall(&self, questions: &mut impl Questions, needs: &[Need], now: UnixMillis) -> bool {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let engine = engine.filter(|engine| engine.is_of_this_process());
@@ -129,10 +129,10 @@ impl BlockingFetcher {
         engine.is_some_and(|engine| engine.fetcher.recall_for(questions, needs, &scope, now))
     }
 
-    /// Begins to fetch all that is `asked` at once, within what is `allowed`, and waits for nothing.
+    /// Starts to fetch everything in `asked` in parallel, within `allowed`, and does not wait.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// No thread could be started.
     pub fn begin(&self, asked: Vec<Asked>, allowed: Allowance) -> Result<UnderWay, NotAsked> {
         let engine = self.engine()?;
         let runtime = engine.runtime.as_ref().ok_or(NotAsked)?;
@@ -141,7 +141,7 @@ impl BlockingFetcher {
         let fetching = async move {
             let mut left = allowed;
             let outcomes = fetcher.fetch(asked, &mut left).await;
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = tell.send((outcomes, left));
         };
         let task = runtime.spawn(fetching).abort_handle();
@@ -154,8 +154,8 @@ impl BlockingFetcher {
         if let Some(running) = engine.as_ref().filter(|engine| engine.is_of_this_process()) {
             return Ok(running.clone());
         }
-        // Names are looked up on threads besides, and never wait for one: there are more than turns, which
-        // are kept until that is over.
+        // Names are looked up on separate threads and never wait for one, because there are more
+        // threads than permits, and a look-up keeps its permit until its end.
         let runtime = start(|| {
             let mut runtime = Builder::new_multi_thread();
             runtime.worker_threads(1).thread_name("idgate").enable_io().enable_time().build()
@@ -166,7 +166,7 @@ impl BlockingFetcher {
     }
 }
 
-/// What `build` makes. It may panic: tokio does where the system refuses it a thread.
+/// Runs `build`, which may panic: tokio panics if the system refuses it a thread.
 fn start(build: impl FnOnce() -> io::Result<Runtime>) -> Result<Runtime, NotAsked> {
     let started = catch_unwind(AssertUnwindSafe(build));
     started.ok().and_then(Result::ok).ok_or_else(|| {
@@ -176,7 +176,7 @@ fn start(build: impl FnOnce() -> io::Result<Runtime>) -> Result<Runtime, NotAske
 }
 
 impl Engine {
-    /// A fork takes no threads along.
+    /// False in a forked process, which does not have the thread.
     fn is_of_this_process(&self) -> bool {
         self.process == process::id()
     }
@@ -186,16 +186,16 @@ impl Drop for Engine {
     fn drop(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         match self.is_of_this_process() {
-            // Waits for nobody who looks up a name.
+            // Does not wait for name look-ups.
             true => runtime.shutdown_background(),
-            // Its threads are not here, so nothing can be told to them.
+            // Its threads do not exist in this process, so they cannot be shut down.
             false => std::mem::forget(runtime),
         }
     }
 }
 
 impl UnderWay {
-    /// Waits until everything came, for `patience` at most; whether it did.
+    /// Waits until all fetches ended, for at most `patience`. Returns whether they did.
     pub fn wait(&mut self, patience: Duration) -> bool {
         if self.came.is_some() {
             return true;
@@ -211,8 +211,8 @@ impl UnderWay {
         }
     }
 
-    /// As [`Fetcher::settle`], with what is left for another round. What has not come by now counts as
-    /// not asked.
+    /// The same as [`Fetcher::settle`]; also returns the allowance that is left for another round.
+    /// A fetch that has not ended counts as not asked.
     ///
     /// # Errors
     /// A source could not be asked.

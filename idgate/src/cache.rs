@@ -1,5 +1,5 @@
-//! Status sources that were authenticated before, bounded by count and by memory. Those in use are fetched
-//! again before they are over.
+//! The cache of authenticated status sources, limited by count and by memory. Sources in use are
+//! fetched again before they expire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use idgate_core::{IssuerId, Need, UnixMillis};
 
 pub(super) type Key = (Need, Scope);
 
-/// What came of one need in one scope.
+/// The copies for one need in one scope.
 struct Entry {
     sources: Vec<Arc<VerifiedSource>>,
     kept_at: UnixMillis,
@@ -22,12 +22,12 @@ struct Entry {
     used_at: UnixMillis,
     plan: Plan,
     weight: usize,
-    /// Counts up with every entry: the least goes first.
+    /// Increases with every entry. The entry with the smallest value is evicted first.
     age: u64,
 }
 
 impl Entry {
-    /// Until when it need not be fetched again.
+    /// When it has to be fetched again.
     fn fresh_until(&self) -> UnixMillis {
         let said = self.sources.iter().map(|source| source.fresh_until()).min();
         let most = self.kept_at.plus(MAX_FRESH_MS);
@@ -38,7 +38,7 @@ impl Entry {
         Span { from: self.kept_at, to: self.fresh_until() }
     }
 
-    /// Whether it serves no more, and is not to be fetched again either.
+    /// Whether it can be dropped: it has expired, and will not be fetched again.
     fn is_useless(&self, now: UnixMillis) -> bool {
         let awaited_ms = if self.is_in_use(now) { AWAITED_MS } else { 0 };
         self.sources.iter().all(|source| now >= end_of_grace(source).plus(awaited_ms))
@@ -49,7 +49,7 @@ impl Entry {
     }
 }
 
-/// The copies of one need, in every scope, that are due.
+/// The due copies of one need, in every scope.
 pub(super) struct Due {
     pub(super) need: Need,
     pub(super) kept: Vec<(Scope, Vec<Arc<VerifiedSource>>)>,
@@ -79,7 +79,7 @@ impl SourceCache {
         self.entries.is_empty()
     }
 
-    /// Those that need not be fetched again at `now`, for a presentation.
+    /// The copies that a presentation may use at `now` without a new fetch.
     pub(super) fn fresh(&mut self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
         let Some(entry) = self.entries.get_mut(key) else { return Vec::new() };
         entry.used_at = entry.used_at.max(now);
@@ -89,22 +89,22 @@ impl SourceCache {
         self.serving(key, |source| now < source.fresh_until())
     }
 
-    /// Those that serve at `now` while the source is down.
+    /// The copies that may be used at `now` while the source is down.
     pub(super) fn last_good(&self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
         self.serving(key, |source| now < end_of_grace(source))
     }
 
-    /// Those that are remembered, also past their end.
+    /// All cached copies, also expired ones.
     pub(super) fn kept(&self, key: &Key) -> Vec<Arc<VerifiedSource>> {
         self.serving(key, |_| true)
     }
 
-    /// Replaces the copies of `key` by those that a presentation brought.
+    /// Replaces the copies of `key` with those that were fetched for a presentation.
     pub(super) fn put(&mut self, key: Key, sources: Vec<VerifiedSource>, now: UnixMillis) {
         self.replace(key, sources, now, now);
     }
 
-    /// The same by later copies, which no presentation asked for.
+    /// The same with later copies that were fetched ahead.
     pub(super) fn renew(
         &mut self,
         (need, old): (Need, &Scope),
@@ -113,7 +113,7 @@ impl SourceCache {
         now: UnixMillis,
     ) {
         let known = self.entries.get(&(need.clone(), old.clone()));
-        // A copy that went meanwhile had to make room.
+        // The copy may have been evicted in the meantime.
         let Some((used_at, before)) = known.map(|known| (known.used_at, known.span())) else {
             return;
         };
@@ -125,8 +125,8 @@ impl SourceCache {
         }
     }
 
-    /// Plans for copies without a plan, and gives the needs in use that are due at `now`, `most` of them. `is_other`
-    /// says of a scope that its trust is another by now.
+    /// Makes a plan for copies without one, and returns at most `most` needs in use that are due at
+    /// `now`. `is_other` says whether the trust of a scope has changed since.
     pub(super) fn due(
         &mut self,
         now: UnixMillis,
@@ -166,7 +166,7 @@ impl SourceCache {
             .collect()
     }
 
-    /// A renewal brought nothing.
+    /// Records a failed renewal.
     pub(super) fn put_off(&mut self, need: &Need, scope: &Scope, now: UnixMillis, draw: u64) {
         if let Some(entry) = self.entries.get_mut(&(need.clone(), scope.clone())) {
             entry.plan.put_off(now, draw);
@@ -223,7 +223,7 @@ impl SourceCache {
         self.retain_entries(|_, entry| !entry.is_useless(now));
     }
 
-    /// Forgets the copies of other scopes than these.
+    /// Drops the copies of all other scopes.
     pub(super) fn retain(&mut self, keep: impl Fn(&Scope) -> bool) {
         self.retain_entries(|(_, scope), _| keep(scope));
     }

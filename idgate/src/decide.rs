@@ -1,4 +1,4 @@
-//! From an answer to the stored verdict, with everything that has to be fetched on the way.
+//! From an answer to the stored decision, with all fetches on the way.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -29,12 +29,13 @@ use crate::store::{Committed, Store};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NotDecided<E> {
-    /// The session takes no answer any more: it was settled meanwhile, or is being settled.
+    /// The session no longer accepts an answer: it was settled in the meantime, or is being
+    /// settled.
     Response(NotAnAnswer),
     /// The store failed.
     Store(E),
-    /// A source could not be asked by a fault of our own. The hold was given back, so that the same answer is
-    /// taken again: tell the wallet to come back.
+    /// A source could not be asked because of a fault of this machine. The hold was released, so
+    /// that the same answer can be accepted again: tell the wallet to try again.
     NotAsked(NotAsked),
 }
 
@@ -51,15 +52,16 @@ impl<E: fmt::Display> fmt::Display for NotDecided<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
 
 impl Fetcher {
-    /// Takes a verification to its decision, and stores that. Before the first fetch it stores the hold; it fetches
-    /// all needs of a round at once, and uses again what it knows.
+    /// Takes a verification to its decision, and stores the decision. Before the first fetch it
+    /// stores a hold. It fetches all needs of a round in parallel, and uses cached copies.
     ///
-    /// Reply to the wallet once this is done. Run it to its end, on a task of its own: a wallet that hangs up drops the
-    /// handler of its request, and a decision that is dropped leaves the session VERIFYING until its lease is over.
-    /// It computes between its awaits: signatures, and lists that are inflated.
+    /// Reply to the wallet when this returns. Run it to its end, on a task of its own: if a wallet
+    /// closes the connection, the handler of its request is dropped, and a dropped decision leaves
+    /// the session VERIFYING until its lease ends. It computes between its awaits: it verifies
+    /// signatures and inflates lists.
     ///
     /// # Errors
-    /// There is no decision. The hold, if there was one, is given back.
+    /// There is no decision. The hold, if there was one, is released.
     pub async fn decide<S: Store>(
         self: &Arc<Self>,
         mut verification: Verification<'_>,
@@ -72,7 +74,7 @@ impl Fetcher {
             unwound(polled).await
         };
         match decided {
-            // It is settled, or the session went on without this answer.
+            // It is settled, or the session continued without this answer.
             Ok(done @ (Ok(_) | Err(NotDecided::Response(_)))) => done,
             Ok(failed) => {
                 give_back(store, held.as_ref()).await;
@@ -85,7 +87,7 @@ impl Fetcher {
         }
     }
 
-    /// The session as it is `held` comes back, too, once it is.
+    /// Also returns the session of the hold in `held`, once it is stored.
     async fn decide_holding<S: Store>(
         self: &Arc<Self>,
         verification: &mut Verification<'_>,
@@ -105,7 +107,7 @@ impl Fetcher {
             if self.recall_for(verification, &needs, &scope, clock::now()) {
                 continue;
             }
-            // That of a second round changes nothing.
+            // The hold of a second round changes nothing.
             if held.is_none() {
                 stored(store, &hold).await?;
                 *held = Some(hold.session);
@@ -115,9 +117,9 @@ impl Fetcher {
         }
     }
 
-    /// Verifies one presentation outside a session, as [`Trust::verify`] does, and fetches the status that it needs. It
-    /// computes between its awaits. Where this machine could not ask a source, the refusal has
-    /// [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
+    /// Verifies one presentation without a session, like [`Trust::verify`], and fetches the status
+    /// that it needs. It computes between its awaits. If this machine could not ask a source, the
+    /// refusal has [`Hint::TryAgain`](idgate_core::verify::Hint::TryAgain).
     ///
     /// # Errors
     /// The first check that failed.
@@ -158,7 +160,7 @@ impl Fetcher {
     }
 }
 
-/// Polls to the end, or to a panic, which goes on once the caller has tidied up.
+/// Polls to the end, or to a panic. The caller resumes the panic after its cleanup.
 async fn unwound<T>(
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
 ) -> Result<T, Box<dyn Any + Send>> {
@@ -176,7 +178,8 @@ async fn stored<S: Store>(store: &S, transition: &Transition) -> Result<(), NotD
     }
 }
 
-/// Ends a hold without a verdict, unless the session went on meanwhile. If the store fails, the lease ends it.
+/// Releases a hold without a decision, unless the session continued in the meantime. If the store
+/// fails, the hold ends with its lease.
 async fn give_back<S: Store>(store: &S, held: Option<&Session>) {
     if let Some(released) = held.and_then(|held| held.released(clock::now())) {
         let _ = store.commit(&released).await;

@@ -1,4 +1,4 @@
-//! What comes of a need.
+//! The outcome of a fetch for a need.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use idgate_core::revocation::SourceFault;
 
 use crate::egress::{Body, EgressError};
 
-/// What came of a need.
+/// The outcome of a fetch for a need.
 #[derive(Clone)]
 pub(crate) enum Delivery {
     /// A body.
     Body(Fetched),
-    /// The source, or the way to it, is out of order: it decides (`revocation_unknown`).
+    /// The source, or the way to it, failed. The decision depends on that (`revocation_unknown`).
     Nothing(SourceFault),
-    /// The answer that the source is asked for has caused as many requests as one may. Others that wait
-    /// for the same ask again.
+    /// The answer that needs the source has used up its requests. Other callers that wait for the
+    /// same source ask again.
     Spent,
-    /// We could not ask: there was no permit or no file descriptor.
+    /// This machine could not ask: there was no permit or no file descriptor.
     NotAsked,
 }
 
 impl Delivery {
-    /// Of an exchange that came to nothing.
+    /// The outcome of a failed exchange.
     pub(crate) fn of(error: EgressError) -> Self {
         Self::Nothing(match error {
             EgressError::OwnFault => return Self::NotAsked,
@@ -45,7 +45,7 @@ impl Delivery {
     }
 }
 
-/// A body, counted while it is held.
+/// A body, whose memory is counted while it is held.
 #[derive(Clone)]
 pub(crate) struct Fetched(Arc<(Body, Arc<OwnedSemaphorePermit>)>);
 

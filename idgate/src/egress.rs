@@ -44,36 +44,36 @@ use crate::own_fault::{self, Refusal, Shortage};
 use crate::range::Cidr;
 use crate::tls::{self, UnusableRoots};
 
-/// Why an exchange came to nothing. A fixed vocabulary: nothing of the remote's own words.
+/// Why an exchange failed. The vocabulary is fixed, and contains nothing that the remote sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EgressError {
-    /// No URL that may be asked.
+    /// The URL is invalid or may not be requested.
     InvalidUrl,
     /// The name has no address.
     DnsFailed,
     /// An address is not public and not allowed.
     AddressBlocked,
-    /// No address takes the connection.
+    /// No address accepts the connection.
     ConnectFailed,
-    /// No TLS with a certificate for the name.
+    /// There is no TLS with a valid certificate for the name.
     TlsFailed,
     /// The answer is not HTTP, is cut off, or its head is too large.
     Broken,
-    /// A status of which no body is taken, where one was asked for: none of 2xx, or 204 or 206.
+    /// A status without a usable body: not a 2xx status, or 204 or 206.
     Status(u16),
     /// The answer has no body.
     NoBody,
-    /// A redirect that says no place to ask, or leads from https to http.
+    /// A redirect without a usable target, or from https to http.
     RedirectRefused,
     /// A redirect to an address that is not public and not allowed, or from a public address to one that is
     /// not public.
     RedirectBlocked,
     /// A redirect after the third one.
     TooManyRedirects,
-    /// The answer of the wallet has caused as many requests as one may.
+    /// The wallet's answer has used up its requests.
     NoRequestLeft,
-    /// The body has another content coding than `gzip`, or more than one.
+    /// The body has a content coding other than `gzip`, or more than one.
     Encoded,
     /// The body is not one whole `gzip` member.
     BadCoding,
@@ -81,8 +81,8 @@ pub enum EgressError {
     TrailingBytes,
     /// The body is too large.
     TooLarge,
-    /// The gateway itself lacks what a connection takes: a file descriptor, memory, a port, a route, a
-    /// thread to look a name up on.
+    /// This machine lacks something that a connection needs: a file descriptor, memory, a port, a
+    /// route, or a thread for a name look-up.
     OwnFault,
 }
 
@@ -110,40 +110,40 @@ impl fmt::Display for EgressError {
     }
 }
 
-/// A way out to others.
+/// The way to outgoing connections, with its restrictions.
 #[derive(Clone)]
 pub struct Egress {
-    /// Ranges that may be reached besides public ones.
+    /// Ranges that may be reached in addition to public addresses.
     allowed: Vec<Cidr>,
-    /// The gateway's own listener, which is never reached.
+    /// The gateway's own listener, which must never be reached.
     own: Option<SocketAddr>,
     tls: TlsConnector,
     trusts_any: bool,
     resolver: Arc<dyn Resolve>,
-    /// The turn of whoever uses it, held for as long as a name is looked up.
+    /// The caller's permit, held for as long as a name is looked up.
     turn: Option<Kept>,
-    /// For names that are looked up without one, on this way out and its copies.
+    /// The limit for look-ups without a permit, shared with all copies.
     lookups: Arc<Semaphore>,
     descriptors: &'static Shortage,
 }
 
-/// What a connection may cost.
+/// The limits of a connection.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// For one address, so that a dead one leaves time for the next.
+    /// The time for one address, so that a dead one leaves time for the next.
     connect_timeout: Duration,
-    /// Bytes taken from the socket in all, TLS included.
+    /// Bytes read from the socket in total, TLS included.
     received: u64,
-    /// What the kernel may hold of what we have not taken; `None`: what it likes.
+    /// The size of the kernel's receive buffer; `None`: the default.
     receive_buffer: Option<u32>,
 }
 
 impl Egress {
-    /// A way out to public addresses and those in `allowed`, over TLS with the system's roots and
-    /// those in `extra_roots`, certificates in PEM.
+    /// Connects to public addresses and to those in `allowed`. TLS trusts the system's roots and
+    /// those in `extra_roots`, which are certificates in PEM.
     ///
     /// # Errors
-    /// The roots cannot be used; the text says what to do.
+    /// The roots cannot be used; the message says what to do.
     pub fn new(allowed: Vec<Cidr>, extra_roots: Option<&[u8]>) -> Result<Self, UnusableRoots> {
         let (tls, trusts_any) = tls::connector(extra_roots)?;
         let (resolver, descriptors) = (resolve::of_the_system(), &own_fault::DESCRIPTORS);
@@ -151,34 +151,34 @@ impl Egress {
         Ok(Self { allowed, own, tls, trusts_any, resolver, turn, lookups, descriptors })
     }
 
-    /// Another way out, over the same TLS, to public addresses and those in `allowed`.
+    /// Another value with the same TLS roots, for public addresses and those in `allowed`.
     #[must_use]
     pub fn sibling(&self, allowed: Vec<Cidr>) -> Self {
         let lookups = Arc::new(Semaphore::new(LOOKUPS));
         Self { allowed, lookups, turn: None, ..self.clone() }
     }
 
-    /// The same way out, for one who has a turn: a look-up holds it until it is over, however long ago
-    /// its caller's time was, because nobody can end it before and it keeps a thread.
+    /// The same for a caller that holds a permit. A name look-up keeps the permit until its end,
+    /// even after the caller's time is over, because it cannot be cancelled and occupies a thread.
     #[must_use]
     pub fn keeping(&self, turn: Arc<dyn Any + Send + Sync>) -> Self {
         Self { turn: Some(turn), ..self.clone() }
     }
 
-    /// Whether there is a root at all; without one nothing is reached over https.
+    /// Whether there is any root. Without one, https is not possible.
     pub fn trusts_any(&self) -> bool {
         self.trusts_any
     }
 
-    /// With the gateway's own listener, to be refused whatever is allowed.
+    /// Sets the gateway's own listener, which is refused whatever is allowed.
     #[must_use]
     pub fn avoiding(mut self, own: SocketAddr) -> Self {
         self.own = Some(own);
         self
     }
 
-    /// Whether `url` leads only to addresses in the ranges that are allowed besides public ones,
-    /// and not to the gateway itself.
+    /// Whether `url` leads only to addresses in the additionally allowed ranges, and not to the
+    /// gateway itself.
     pub async fn is_allowed_explicitly(&self, url: &Url) -> bool {
         if self.allowed.is_empty() {
             return false;
@@ -203,7 +203,7 @@ impl Egress {
         Ok(Box::new(stream))
     }
 
-    /// The one resolution of an exchange.
+    /// The only name resolution of an exchange.
     async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, EgressError> {
         let port = url.port_or_known_default().ok_or(EgressError::InvalidUrl)?;
         match url.host().ok_or(EgressError::InvalidUrl)? {
@@ -211,8 +211,8 @@ impl Egress {
             Host::Ipv6(address) => Ok(vec![(address, port).into()]),
             Host::Domain(name) => {
                 let found = self.resolver.resolve(name, port, self.turn_to_look_up()?).await;
-                // A resolver without descriptors says no more than that it failed, and there may be
-                // some again by now.
+                // A resolver without descriptors reports only that it failed, and there may be
+                // descriptors again by now.
                 found.map_err(|error| {
                     match self.descriptors.observe(&error) || self.descriptors.is_felt() {
                         true => EgressError::OwnFault,
@@ -231,7 +231,7 @@ impl Egress {
         Ok(turn.clone())
     }
 
-    /// To the first of the checked addresses that answers.
+    /// Connects to the first checked address that answers.
     async fn connect(
         &self,
         checked: &[SocketAddr],
@@ -258,7 +258,7 @@ impl Egress {
         }
     }
 
-    /// All of them or none: a mixed answer is what a rebinding attack looks like.
+    /// Accepts all addresses or none, because a mixed answer may be a DNS rebinding attack.
     fn check(&self, addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, EgressError> {
         if addresses.is_empty() {
             return Err(EgressError::DnsFailed);
@@ -269,8 +269,8 @@ impl Egress {
         }
     }
 
-    /// The same for the target of a redirect: no host of the public internet sends a request into a network
-    /// that is merely allowed.
+    /// The same for the target of a redirect. A host on the public internet must not redirect a
+    /// request into a network that is merely allowed.
     fn check_hop(
         &self,
         from: &[SocketAddr],
@@ -312,13 +312,13 @@ impl Egress {
 
 #[cfg(any(test, feature = "internals"))]
 impl Egress {
-    /// The same way out, whose names `look_up` knows.
+    /// The same value with `look_up` as its resolver.
     pub(crate) fn looking_up(self, look_up: impl LookUp) -> Self {
         Self { resolver: Arc::new(OnThread(look_up)), ..self }
     }
 }
 
-/// Only an address of this machine can be bound.
+/// Whether `ip` is an address of this machine: only these can be bound.
 fn is_of_this_machine(ip: IpAddr) -> bool {
     UdpSocket::bind((ip, 0)).is_ok()
 }
@@ -349,13 +349,13 @@ fn server_name(url: &Url) -> Result<ServerName<'static>, EgressError> {
     }
 }
 
-/// What stands in a request line and in `Host`.
+/// The values of the request line and of `Host`.
 fn target_and_host(url: &Url) -> (&str, &str) {
     let target = &url[Position::BeforePath..Position::AfterQuery];
     (target, &url[Position::BeforeHost..Position::AfterPort])
 }
 
-/// One request over `stream`, and what `read` makes of the answer.
+/// Sends one request over `stream`, and returns what `read` makes of the answer.
 async fn send<B, T, F>(
     stream: Box<dyn Stream>,
     request: Request<B>,
@@ -371,7 +371,7 @@ where
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|_| EgressError::Broken)?;
-    // Ends with this exchange, however that ends.
+    // The driver ends with this exchange, however that ends.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let response = sender.send_request(request).await.map_err(|_| EgressError::Broken)?;

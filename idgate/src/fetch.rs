@@ -1,6 +1,6 @@
-//! Fetching of status lists and CRLs (decisions 7): what is known is not fetched, what is being
-//! fetched is not fetched twice, and everything ends with one budget. What this machine lacks itself
-//! is told apart from what a source does: only the latter is anybody's answer.
+//! Fetches status lists and CRLs (decisions 7). Cached copies are not fetched, a source is not
+//! fetched twice at the same time, and one budget limits everything. Faults of this machine are
+//! distinguished from faults of a source: only the latter decide about an answer.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -29,22 +29,21 @@ use crate::requests::Requests;
 use idgate_core::verify::Scope;
 
 impl Allowance {
-    /// For an answer whose first fetch begins: 5 s for sources, 2 s for turns before that, and 20 requests,
-    /// redirects included.
+    /// The allowance of an answer before its first fetch: 5 s for sources, 2 s for permits before
+    /// that, and 20 requests, redirects included.
     pub fn of_one_answer() -> Self {
         Self { turns: FETCH_PATIENCE, sources: FETCH_TIME, requests: MAX_REQUESTS }
     }
 }
 
-/// Asks status sources, and remembers what they said. It serves many verifications at once; the
-/// bounds of what is under way and of what is remembered are for all of them together: 1,024 lists, and
-/// 64 MiB.
+/// Fetches status sources and caches them. It serves many verifications in parallel. The limits on
+/// fetches in progress and on the cache (1,024 lists in 64 MiB) apply to all of them together.
 ///
-/// A source is asked again when it said that it wants to be (`ttl`, `exp`, nextUpdate), and after a day
-/// at the latest: by the presentation that needs it then, or ahead of that by [`Fetcher::renew_due`]. While
-/// it is down its last good copy serves on, up to 24 hours beyond the time that it said and never past its
-/// own end (`exp`, nextUpdate). So a CRL whose source stays down serves to its nextUpdate, however distant
-/// that is, and so does a list to an `exp` without `ttl`.
+/// A source is asked again when its copy says so (`ttl`, `exp`, nextUpdate), and after a day at the
+/// latest: for the next presentation that needs it, or earlier by [`Fetcher::renew_due`]. While the
+/// source is down, its last good copy serves up to 24 hours beyond the time that it said, but never
+/// past its own end (`exp`, nextUpdate). A CRL whose source stays down therefore serves until its
+/// nextUpdate, however distant, and a list with an `exp` but without `ttl` until that `exp`.
 ///
 /// [`Fetcher::fetch`] needs a tokio runtime.
 pub struct Fetcher {
@@ -55,9 +54,9 @@ pub struct Fetcher {
     permits: Permits,
 }
 
-/// A source could not be asked: there was no turn, no file descriptor, no route of our own. That is
-/// nobody else's fault, so nothing follows from it: give the hold back with
-/// [`idgate_core::Session::released`], and let the wallet come again.
+/// A source could not be asked because of a fault of this machine: there was no permit, no file
+/// descriptor or no route. This must not decide about the answer. Release the hold with
+/// [`idgate_core::Session::released`], and let the wallet try again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct NotAsked;
@@ -70,29 +69,29 @@ impl fmt::Display for NotAsked {
 
 impl std::error::Error for NotAsked {}
 
-/// What came of all needs of a round.
+/// The outcomes for all needs of a round.
 pub struct Outcomes(pub(crate) Vec<(Need, Delivery)>);
 
 impl Fetcher {
-    /// A fetcher that knows nothing yet.
+    /// A fetcher with an empty cache.
     pub fn over(egress: Egress) -> Self {
         let (cache, budget, flights) = (Mutex::default(), Mutex::default(), Flights::default());
         Self { egress, cache, budget, flights, permits: Permits::new() }
     }
 
-    /// How many fetches are under way, and how many may be.
+    /// How many fetches are in progress, and how many may be.
     pub fn used(&self) -> (usize, usize) {
         self.permits.used()
     }
 
-    /// Whether it remembers any source.
+    /// Whether any source is cached.
     pub fn remembers_any(&self) -> bool {
         !lock(&self.cache).is_empty()
     }
 
-    /// Answers `needs` at `now` from what is remembered and fresh, in `scope`.
+    /// Answers `needs` at `now` from fresh copies in the cache, in `scope`.
     ///
-    /// `false`: nothing that is remembered answers any of them. Else step again, without a hold.
+    /// Returns whether it answered any of them. If so, step again, without a hold.
     pub fn recall(
         &self,
         verification: &mut Verification<'_>,
@@ -120,13 +119,13 @@ impl Fetcher {
         served
     }
 
-    /// Answers what came of each need, at `now`, and remembers what turned out authentic in `scope`.
-    /// While a source is down, its last good copy serves. This computes: a list of a few kilobytes may
+    /// Answers each need with its outcome, at `now`, and caches authentic sources in `scope`. While
+    /// a source is down, its last good copy serves. This computes: a list of a few kilobytes may
     /// inflate to megabytes.
     ///
     /// # Errors
-    /// One could not be asked. Not even the last good copy serves then: nobody knows whether its source
-    /// is down.
+    /// A source could not be asked. Then not even its last good copy serves, because it is
+    /// unknown whether the source is down.
     pub fn settle(
         &self,
         verification: &mut Verification<'_>,
@@ -157,7 +156,8 @@ impl Fetcher {
                     for source in last_good {
                         questions.reuse(&source);
                     }
-                    // For whoever was not served; and the verdict then builds on the hold.
+                    // For needs that the cache did not serve. The decision then continues from the
+                    // hold.
                     let what = match came {
                         Delivery::Nothing(fault) => Supplied::Failed(*fault),
                         _ => Supplied::Unavailable,
@@ -166,8 +166,8 @@ impl Fetcher {
                 }
                 Delivery::NotAsked => {}
             }
-            // Where the status is unknown now, a copy from before that says that the credential is not good still
-            // refuses it.
+            // If the status is unknown now, an earlier copy that says that the credential is not
+            // valid still refuses it.
             for source in lock(&self.cache).kept(&(need.clone(), scope.clone())) {
                 questions.reuse(&source);
             }
@@ -184,9 +184,9 @@ impl Fetcher {
         }
     }
 
-    /// Fetches all that is asked at once, in the turns of its issuers and within what is `allowed`,
-    /// which is less afterwards. It ends within that, whatever sources do; dropping it gives up, but
-    /// for what others wait for.
+    /// Fetches everything in `asked` in parallel, with the permits of its issuers and within
+    /// `allowed`, which it reduces. It ends within `allowed`, whatever sources do. Dropping the
+    /// future cancels the fetches, except those that other callers wait for.
     pub async fn fetch(
         self: &Arc<Self>,
         all_asked: Vec<Asked>,
@@ -198,7 +198,7 @@ impl Fetcher {
         let mut fetched: Vec<(Need, Delivery)> = Vec::with_capacity(all_asked.len());
         for asked in all_asked {
             let (fetcher, need, requests) = (self.clone(), asked.need.clone(), requests.clone());
-            // The first request for each, before redirects take what is left.
+            // Counts the first request of each, before redirects take the rest.
             if !requests.take() {
                 report(&need, &EgressError::NoRequestLeft);
                 fetched.push((need, Delivery::Spent));
@@ -209,7 +209,7 @@ impl Fetcher {
                 let (came, left) = fetcher.fetch_one(asked, before, &requests).await;
                 (nth, came, left)
             });
-            // As it stays when the task panics.
+            // The outcome if the task panics.
             fetched.push((need, Delivery::NotAsked));
         }
         while let Some(outcome) = fetches.join_next().await {
@@ -236,7 +236,7 @@ impl Fetcher {
             let is_own = boarded.is_own();
             let (came, left) = boarded.ride(allowed).await;
             match came {
-                // The requests of another answer ran out, and not those of this one.
+                // The requests of another answer are used up, not those of this one.
                 Delivery::Spent if !is_own => {
                     allowed = left;
                     continue;
@@ -249,7 +249,7 @@ impl Fetcher {
         }
     }
 
-    /// Asks for `need`, for all who wait for it, with the requests of the first of them.
+    /// Fetches `need` for all callers that wait for it, with the requests of the first caller.
     async fn fly(
         &self,
         Asked { need, issuers }: Asked,
@@ -257,11 +257,11 @@ impl Fetcher {
         requests: &Requests,
     ) {
         let place = Place::of(&need, issuers);
-        // For as long as somebody waits.
+        // Waits as long as there is a caller.
         let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
         stage.send_replace(Stage::Asking);
         let (of_its_place, one_of_all) = (Arc::new(of_its_place), Arc::new(one_of_all));
-        // A name that is still being looked up when its time is over is still asked for.
+        // A name look-up may last longer than its time, so it keeps the permits.
         let egress = self.egress.keeping(Arc::new((of_its_place.clone(), one_of_all.clone())));
         let got = ask(&egress, &need, of_its_place.room(), requests);
         let came = match timeout(FETCH_TIME, got).await {
@@ -280,7 +280,7 @@ impl Fetcher {
     }
 }
 
-/// Asks for one form of `need`, and where the source does not have that, for the other one.
+/// Fetches one form of `need`, or the other form if the source does not have the first.
 async fn ask(
     egress: &Egress,
     need: &Need,
@@ -301,12 +301,13 @@ async fn ask(
     }
 }
 
-/// A panic elsewhere leaves the cache whole: every change is one call.
+/// Ignores poisoning: every change of the cache is one call, so a panic elsewhere leaves it
+/// consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// RFC 5280 5.2.3 demands a CRLNumber; nothing here depends on it.
+/// Warns of a missing CRLNumber, which RFC 5280 5.2.3 requires but nothing here depends on.
 fn warn_of_missing_number(source: &VerifiedSource) {
     if let VerifiedSource::Crl { uri, crl } = source
         && !crl.is_numbered()
@@ -317,7 +318,7 @@ fn warn_of_missing_number(source: &VerifiedSource) {
     }
 }
 
-/// Names the host only: a path may tell credentials apart.
+/// Logs only the host, because a path may identify a credential.
 fn report(need: &Need, error: &dyn std::fmt::Display) {
     let url = Url::parse(need.uri()).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -327,13 +328,13 @@ fn report(need: &Need, error: &dyn std::fmt::Display) {
 #[cfg(any(test, feature = "internals"))]
 #[allow(clippy::unwrap_used)]
 impl Fetcher {
-    /// One that may reach `ranges` besides public addresses.
+    /// A fetcher that may reach `ranges` in addition to public addresses.
     pub fn reaching(ranges: &[&str]) -> Arc<Self> {
         let allowed = ranges.iter().map(|range| crate::range::Cidr::parse(range).unwrap());
         Arc::new(Self::over(Egress::new(allowed.collect(), None).unwrap()))
     }
 
-    /// How many wait for fetches under way.
+    /// The number of callers that wait for fetches in progress.
     pub fn waiting(&self) -> usize {
         self.flights.passengers()
     }

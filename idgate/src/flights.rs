@@ -1,6 +1,6 @@
-//! Fetches under way: whoever needs a source that is being fetched already waits for that fetch, which
-//! ends when nobody waits for it any more. What one waits for is told apart: a turn to fetch is the
-//! gateway's to give, an answer is the source's.
+//! Fetches in progress. A caller that needs a source that is already being fetched joins that
+//! fetch, which ends when its last caller leaves. Waiting for a permit, which the gateway grants,
+//! is counted separately from waiting for the source.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,29 +19,29 @@ use super::questions::Questions;
 #[cfg(any(test, feature = "internals"))]
 use crate::limits::MAX_REQUESTS;
 
-/// What the fetches of one answer may still take, whatever rounds they come in.
+/// The allowance that is left for the fetches of one answer, in all rounds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Allowance {
-    /// For turns: our own want, and no part of what a source may take.
+    /// The time to wait for permits, which is not part of the time of sources.
     pub(super) turns: Duration,
-    /// For sources to answer, from the first look at their names (decisions 7).
+    /// The time for sources to answer, from the start of the name look-up (decisions 7).
     pub(super) sources: Duration,
-    /// Requests, redirects included: no more than an answer may name sources (decisions 33).
+    /// Requests, redirects included: as many as an answer may name sources (decisions 33).
     pub(super) requests: usize,
 }
 
-/// How far a fetch is.
+/// The stage of a fetch.
 pub(super) enum Stage {
-    /// It has no turn yet.
+    /// It waits for a permit.
     Waiting,
     /// The source is being asked.
     Asking,
-    /// It is over.
+    /// It has ended.
     Landed(Delivery),
 }
 
-/// What is fetched, and the issuers whose credentials ask for it: turns are theirs, and nobody waits
-/// for those of others.
+/// A source to fetch, and the issuers whose credentials need it. Permits are counted for these
+/// issuers, so that no caller waits for permits of other issuers.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Asked {
     pub(super) need: Need,
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-/// All fetches under way, by what they are for.
+/// All fetches in progress, by what they fetch.
 #[derive(Clone, Default)]
 pub(super) struct Flights(Arc<Mutex<HashMap<Asked, Arc<Flight>>>>);
 
@@ -69,17 +69,17 @@ struct Flight {
     task: AbortHandle,
 }
 
-/// A place on a flight; the last one to leave takes it off the board and ends it.
+/// A caller's place on a fetch. The last caller to leave removes the fetch and ends it.
 pub(super) struct Boarded {
     flights: Flights,
     asked: Asked,
     flight: Arc<Flight>,
-    /// Whether it was made for this place.
+    /// Whether the fetch was started for this caller.
     is_own: bool,
 }
 
 impl Allowance {
-    /// What there is when each round has left something: as little as the least.
+    /// The smaller of two allowances, for each member.
     pub(super) fn least(self, other: Self) -> Self {
         Self {
             turns: self.turns.min(other.turns),
@@ -91,21 +91,21 @@ impl Allowance {
 
 #[cfg(any(test, feature = "internals"))]
 impl Allowance {
-    /// With these numbers, for tests.
+    /// An allowance with these values, for tests.
     pub const fn of(turns: Duration, sources: Duration) -> Self {
         Self { turns, sources, requests: MAX_REQUESTS }
     }
 }
 
 impl Flights {
-    /// How many places are taken on all flights.
+    /// The number of callers on all fetches.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn passengers(&self) -> usize {
         let board = self.board_of_all();
         board.values().map(|flight| flight.passengers.load(Ordering::Relaxed)).sum()
     }
 
-    /// A place on the flight for what is `asked` that is under way, or on the one that `fly` makes.
+    /// Joins the fetch of `asked` that is in progress, or starts one with `fly`.
     pub(super) fn board<F>(
         &self,
         asked: &Asked,
@@ -126,33 +126,35 @@ impl Flights {
                 (flight, true)
             }
         };
-        // Changes under the lock of the board only.
+        // Changes only under the lock of the board.
         flight.passengers.fetch_add(1, Ordering::Relaxed);
         drop(board);
         Boarded { flights: self.clone(), asked: asked.clone(), flight, is_own }
     }
 
-    /// A panic elsewhere leaves the map whole: every change is one call.
+    /// Ignores poisoning: every change of the map is one call, so a panic elsewhere leaves it
+    /// consistent.
     fn board_of_all(&self) -> MutexGuard<'_, HashMap<Asked, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Flight {
-    /// What has landed is not news: whoever comes now asks again.
+    /// Whether the fetch has not ended. A new caller must not join an ended fetch, but ask again.
     fn is_under_way(&self) -> bool {
         !self.task.is_finished() && !matches!(*self.stage.borrow(), Stage::Landed(_))
     }
 }
 
 impl Boarded {
-    /// Whether the flight was made for this place, and did not go already.
+    /// Whether the fetch was started for this caller, and was not already in progress.
     pub(super) fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// What comes of it, and what that leaves of `allowed`. It is nothing of the source's when its
-    /// time is over, and not asked when no turn came or the fetch broke off.
+    /// Waits for the outcome, and returns it with what is left of `allowed`. If the time of the
+    /// source is over, the source has failed. If there was no permit, or if the fetch was aborted,
+    /// the source was not asked.
     pub(super) async fn ride(self, allowed: Allowance) -> (Delivery, Allowance) {
         let mut left = allowed;
         let mut stage = self.flight.stage.clone();

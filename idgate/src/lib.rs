@@ -1,28 +1,30 @@
-//! Verify wallets in a service of your own. `idgate-core` decides and does no IO; this crate does the IO around it.
+//! Verify credentials from wallets in your own service. `idgate-core` decides and does no I/O; this
+//! crate does the I/O around it.
 //!
-//! - [`Wallets`]: serves the routes of OpenID4VP that wallets use, by `http` types; with the feature `tower` a
-//!   service for axum and its like.
-//! - [`Fetcher`]: takes a verification to its stored decision, or verifies one presentation, and fetches the status
-//!   lists and CRLs that it needs.
-//! - [`Store`]: the trait of your database.
-//! - [`BlockingFetcher`]: for programs without a runtime.
+//! - [`Wallets`]: serves the routes of OpenID4VP that wallets use, with `http` types. With the
+//!   feature `tower` it is a service for axum and similar frameworks.
+//! - [`Fetcher`]: takes a verification to its stored decision, or verifies one presentation. It
+//!   fetches the status lists and CRLs that it needs.
+//! - [`Store`]: the trait for your database.
+//! - [`BlockingFetcher`]: for programs without an async runtime.
 //!
-//! The addresses of status lists come from strangers, so the way out is guarded:
+//! The addresses of status lists come from strangers, so outgoing requests are restricted:
 //!
-//! - a name is resolved once, every address of it must be public or in a range that was allowed, and
-//!   the connection goes to one of those addresses and nowhere else;
-//! - redirects are followed where a body is asked for, three at most, and each address is checked like the
-//!   first one: none leads from a public address to one that is merely allowed, nor from https to
-//!   http. Proxies that the environment names are not used, and connections are not used twice;
-//! - a compressed body (`gzip`) is inflated as it comes, up to its bound;
-//! - sizes, times, and the fetches under way for one host, for one issuer and in all are bounded.
+//! - A name is resolved once. Each of its addresses must be public or in an allowed range, and the
+//!   connection goes to one of these addresses.
+//! - At most three redirects are followed, only for requests that expect a body, and each address
+//!   is checked like the first one. A redirect must not lead from a public address to one that is
+//!   merely allowed, nor from https to http.
+//! - Proxies from the environment are not used, and connections are not reused.
+//! - A compressed body (`gzip`) is inflated as it arrives, up to its limit.
+//! - Sizes, times, and the parallel fetches for one host, for one issuer and in total are limited.
 //!
 //! ```text
-//!  Need ──> Fetcher (remembers, asks once for all who wait) ──> Egress (checks, pins, bounds) ──> socket
+//!  Need ──> Fetcher (caches, fetches once for all) ──> Egress (checks, pins, limits) ──> socket
 //! ```
 //!
-//! The library judges each body: everything goes through [`idgate_core::Verification`], and only what that calls
-//! authentic is remembered.
+//! The library checks each body: every body goes through [`idgate_core::Verification`], and only
+//! authentic bodies are cached.
 
 mod address;
 mod blocking;

@@ -1,4 +1,4 @@
-//! A server on loopback that answers every request with the same bytes, or as a test says, for tests.
+//! A loopback server for tests. It answers every request with the same bytes, or as the test says.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,14 +15,14 @@ pub struct Loopback {
     _serving: JoinSet<()>,
 }
 
-/// Makes the answer from the head of a request.
+/// Makes the answer to the head of a request.
 type Answer = Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
 
 struct Seen {
     answer: Mutex<Answer>,
     connections: AtomicUsize,
     heads: Mutex<Vec<String>>,
-    /// Closed: answers wait.
+    /// While it is closed, answers wait.
     gate: Semaphore,
 }
 
@@ -31,7 +31,7 @@ impl Loopback {
         Self::at("127.0.0.1:0").await
     }
 
-    /// At an address of this machine.
+    /// Starts a server at an address of this machine.
     pub async fn at(address: &str) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -68,12 +68,12 @@ impl Loopback {
         self.give_by(move |_| bytes.clone());
     }
 
-    /// Answers from now on with what `answer` makes of the head of a request.
+    /// From now on answers with the result of `answer` for the head of a request.
     pub fn give_by(&self, answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) {
         *self.seen.answer.lock().unwrap() = Arc::new(answer);
     }
 
-    /// Answers wait from now on.
+    /// From now on answers wait.
     pub fn close_gate(&self) {
         self.seen.gate.forget_permits(1);
     }
@@ -124,7 +124,7 @@ async fn exchange(mut stream: TcpStream, seen: &Seen) {
     let _open = seen.gate.acquire().await.unwrap();
     let answer = seen.answer.lock().unwrap().clone();
     let answer = answer(&head);
-    // The client may have enough before the end.
+    // The client may close the connection before the end.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;
 }

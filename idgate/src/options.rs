@@ -1,4 +1,4 @@
-//! Choices for the way out.
+//! Options for outgoing requests.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::fetch::Fetcher;
 use crate::range::Cidr;
 use crate::tls::UnusableRoots;
 
-/// Choices for fetching. The default reaches public addresses and trusts the roots of the operating system.
+/// Options for fetching. The default reaches public addresses and trusts the roots of the operating
+/// system.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,13 +24,14 @@ pub struct FetchOptions {
 }
 
 impl FetchOptions {
-    /// Lets sources be in that range of addresses that are not public, for example a status list in your own network.
+    /// Allows sources in that range of addresses that are not public, for example a status list in
+    /// your own network.
     pub fn allow(mut self, range: Cidr) -> Self {
         self.allowed.push(range);
         self
     }
 
-    /// Trusts these roots for TLS too: certificates in PEM.
+    /// Also trusts these roots for TLS: certificates in PEM.
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
         self
@@ -41,10 +43,10 @@ impl FetchOptions {
 }
 
 impl Fetcher {
-    /// A fetcher that remembers nothing yet.
+    /// A fetcher with an empty cache.
     ///
     /// # Errors
-    /// The roots have no certificate that can be used.
+    /// The roots contain no usable certificate.
     pub fn new(options: FetchOptions) -> Result<Arc<Self>, UnusableRoots> {
         Ok(Arc::new(Self::over(options.egress()?)))
     }

@@ -1,5 +1,5 @@
-//! Whether a connection failed for want of something that this machine lacks. That is nobody else's
-//! fault, so nothing may follow from it for whoever was to be asked.
+//! Whether a connection failed because this machine lacks something. Such a fault must not count
+//! against the host that was to be asked.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -10,38 +10,40 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::time::Instant;
 
-/// What a process or its machine runs out of.
+/// Errors that mean that the process or the machine ran out of something.
 #[cfg(unix)]
 const SHORTAGES: [Errno; 5] =
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM];
-/// What a missing route looks like, here or at a router on the way.
+/// Errors that mean that a route is missing, here or at a router on the way.
 const UNREACHABLE: [ErrorKind; 4] = [
     ErrorKind::NetworkUnreachable,
     ErrorKind::HostUnreachable,
     ErrorKind::NetworkDown,
     ErrorKind::PermissionDenied,
 ];
-/// So long after a shortage of descriptors a name without an address says nothing about the name: a
-/// resolver that found none to ask with, or that still remembers that, does not tell why it failed.
+/// How long after a shortage of descriptors a name without an address is not counted against the
+/// name. A resolver that found no descriptor, or that has cached that failure, does not say why it
+/// failed.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// Why an address takes no connection.
+/// Why an address does not accept a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Refusal {
-    /// This machine lacks what it takes.
+    /// This machine lacks something that a connection needs.
     Own,
-    /// This machine has no way to addresses of that kind. It may have one to those of the other.
+    /// This machine has no route to addresses of that kind. It may have one to addresses of the
+    /// other kind.
     NoRoute,
-    /// This machine has no IPv6 at all, as many have not.
+    /// This machine has no IPv6 at all, like many machines.
     NoIpv6,
-    /// The address, or the way to it.
+    /// The fault is at the address, or on the way to it.
     Theirs,
 }
 
 impl Refusal {
-    /// What `error` says about a connection to `address`.
+    /// The cause of `error` for a connection to `address`.
     pub(crate) fn of(error: &io::Error, address: SocketAddr) -> Self {
-        // No port is left to connect from; or, in IPv6, no address.
+        // No local port is left; or, in IPv6, no local address.
         let lacks_address = error.kind() == ErrorKind::AddrNotAvailable;
         if is_shortage(error) || (lacks_address && address.is_ipv4()) {
             return Self::Own;
@@ -53,15 +55,15 @@ impl Refusal {
         }
     }
 
-    /// What all refusals say together: one shortage makes the others say nothing, and one address
-    /// that could be tried says more than those that could not.
+    /// Whether all failures together are a fault of this machine. One shortage overrides the other
+    /// failures, and an address that could be tried counts more than those that could not.
     pub(crate) fn is_own(all: &[Self]) -> bool {
         let has = |refusal| all.contains(&refusal);
         has(Self::Own) || (has(Self::NoRoute) && !has(Self::Theirs))
     }
 }
 
-/// Whether `error` says that the process or the machine ran out of something, or is not let out.
+/// Whether `error` means that the process or the machine ran out of something, or may not connect.
 fn is_shortage(error: &io::Error) -> bool {
     #[cfg(unix)]
     let lacks = is(error, &SHORTAGES);
@@ -75,7 +77,7 @@ fn is(error: &io::Error, causes: &[Errno]) -> bool {
     causes.iter().any(|cause| error.raw_os_error() == Some(cause.raw_os_error()))
 }
 
-/// Connecting a datagram socket sends nothing, and looks up the route.
+/// Whether there is a route. Connecting a datagram socket looks up the route and sends nothing.
 fn has_route(address: SocketAddr) -> bool {
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -88,16 +90,16 @@ fn has_route(address: SocketAddr) -> bool {
 #[derive(Debug)]
 pub struct Shortage(Mutex<Option<Instant>>);
 
-/// What any part of this process saw.
+/// The last shortage in any part of this process.
 pub static DESCRIPTORS: Shortage = Shortage::none();
 
 impl Shortage {
-    /// There was none yet.
+    /// No shortage yet.
     pub const fn none() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Notes it if `error` is one; whether that says that this machine lacks something, whatever.
+    /// Records a shortage of descriptors. Returns whether `error` is a shortage of any kind.
     pub fn observe(&self, error: &io::Error) -> bool {
         #[cfg(unix)]
         if is(error, &[Errno::MFILE, Errno::NFILE]) {
@@ -106,12 +108,12 @@ impl Shortage {
         is_shortage(error)
     }
 
-    /// There is one now.
+    /// Records a shortage now.
     pub fn note(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether there is one, or was a moment ago. Looks for itself, too.
+    /// Whether there is a shortage, or was one a moment ago. Also probes for a descriptor.
     pub fn is_felt(&self) -> bool {
         if let Err(error) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             && self.observe(&error)
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_router_that_knows_no_way_is_not_an_own_fault() {
-        // There is a route to loopback, so whoever said this is elsewhere.
+        // There is a route to loopback, so such an error comes from another machine.
         for cause in [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::ACCESS] {
             assert_eq!(refusal(cause, V4), Refusal::Theirs, "{cause}");
         }

@@ -1,6 +1,6 @@
-//! Who may fetch now: so many in all, so many for the credentials of one issuer, and so many of these
-//! at one host. So a host that does not answer holds up nobody who asks another, and an issuer with
-//! many such hosts holds up nobody but its own.
+//! Permits for fetches: limits in total, for the credentials of one issuer, and for each issuer at
+//! one host. A host that does not answer therefore delays only fetches from that host, and an
+//! issuer with many such hosts delays only its own credentials.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,46 +17,47 @@ use crate::limits::{
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
-    /// For large bodies.
+    /// The memory for large bodies.
     room: Room,
     shares: Mutex<HashMap<Share, Arc<Semaphore>>>,
 }
 
-/// Whom a fetch is for, and where it goes.
+/// The issuers that a fetch is for, and its host.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Place {
-    /// The trust entries whose credentials named the host: of one, unless several name the same list.
+    /// The trust entries whose credentials named the host: one entry, unless several name the same
+    /// list.
     issuers: Vec<IssuerId>,
-    /// Without its port: who has a host has all of its ports. Where it redirects to, the fetch goes on in
-    /// the same turn.
+    /// Without its port, because the owner of a host has all of its ports. After a redirect the
+    /// fetch continues with the same permit.
     host: String,
 }
 
 impl Place {
     pub(super) fn of(need: &Need, issuers: Vec<IssuerId>) -> Self {
         let url = Url::parse(need.uri()).ok();
-        // What cannot be asked anyway is one place.
+        // Addresses that cannot be asked anyway share one place.
         let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
         Self { issuers, host }
     }
 }
 
-/// Whose turns are counted together. A host's are counted for each issuer apart: who waits for the
-/// issuer's share meanwhile keeps nobody else from the host.
+/// The fetches that are counted together. A host's fetches are counted separately for each issuer,
+/// so that a fetch that waits for its issuer's share does not block other issuers from the host.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Share {
     issuers: Vec<IssuerId>,
     of: Of,
 }
 
-/// What is counted.
+/// The kind of a count.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Of {
-    /// All their fetches.
+    /// All fetches of these issuers.
     Issuers,
-    /// Those at this host.
+    /// Their fetches from this host.
     Host(String),
-    /// The units of memory of their large bodies.
+    /// The memory units of their large bodies.
     Bodies,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct PlacePermit {
 }
 
 impl PlacePermit {
-    /// Where a large body finds room.
+    /// The memory for a large body.
     pub(super) fn room(&self) -> &Room {
         &self.room
     }
@@ -80,13 +81,14 @@ impl Permits {
         Self { in_all, room, shares: Mutex::default() }
     }
 
-    /// How many are taken, and how many there are.
+    /// How many permits are taken, and how many there are.
     pub(super) fn used(&self) -> (usize, usize) {
         (FETCHES.saturating_sub(self.in_all.available_permits()), FETCHES)
     }
 
-    /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits
-    /// for a slow host takes nothing from others. The second is to be kept as long as the body is.
+    /// Waits for a permit of the host, then for one of the issuer, and last for one of the total,
+    /// so that a fetch that waits for a slow host takes nothing from others. Keep the second
+    /// returned value as long as the body.
     pub(super) async fn acquire(
         &self,
         place: Place,
@@ -105,10 +107,10 @@ impl Permits {
     }
 
     fn of(&self, share: Share, permits: usize) -> Arc<Semaphore> {
-        // A panic elsewhere leaves the map whole: every change is one call.
+        // Every change of the map is one call, so a panic elsewhere leaves it consistent.
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         if shares.len() > MAX_IDLE_PARTIES {
-            // Whoever holds a permit, or waits for one, holds the semaphore.
+            // Every holder of a permit, and every waiter, holds the semaphore.
             shares.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
         shares.entry(share).or_insert_with(|| Arc::new(Semaphore::new(permits))).clone()

@@ -1,4 +1,4 @@
-//! When a copy is fetched again, and how many may be: by the time and the entropy that are given.
+//! When a copy is fetched again, and how many copies may be. Time and entropy are passed in.
 
 use idgate_core::UnixMillis;
 
@@ -7,7 +7,7 @@ use crate::limits::{
     RENEWAL_BYTES, RENEWAL_WINDOW_MS, RENEWALS,
 };
 
-/// For so long a copy need not be fetched again.
+/// The span in which a copy need not be fetched again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: UnixMillis,
@@ -17,23 +17,25 @@ pub(crate) struct Span {
 /// When a copy is fetched again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plan {
-    /// `None`: never, or it is not drawn yet.
+    /// `None`: never, or not drawn yet.
     at: Option<UnixMillis>,
     is_drawn: bool,
-    /// How often in a row nothing came of it.
+    /// The number of failures in a row.
     failures: u32,
-    /// Whether the copy before was over at the same moment: its issuer makes the next one then.
+    /// Whether the previous copy ended at the same moment, at which its issuer then makes the next
+    /// one.
     repeats_end: bool,
 }
 
 impl Plan {
-    /// Of a copy that came in place of another.
+    /// The plan of a copy that replaced another one.
     pub(crate) fn after(before: Span, own: Span) -> Self {
         Self { repeats_end: before.to == own.to, ..Self::default() }
     }
 
-    /// When the copy is due: in the last three eighths of its span, and never in the last eighth, unless the
-    /// trust is another one by `changed_at`: nothing serves under that yet.
+    /// When the copy is due: in the last three eighths of its span, but never in the last eighth.
+    /// If the trust changed at `changed_at`, it is due then, because no copy serves under the new
+    /// trust yet.
     pub(crate) fn at(
         &mut self,
         span: Span,
@@ -56,7 +58,8 @@ impl Plan {
         self.at
     }
 
-    /// Nothing came: it is tried again after a pause, and each pause is twice the one before.
+    /// Records a failure. The next attempt is after a pause, and each pause is twice the one
+    /// before.
     pub(crate) fn put_off(&mut self, now: UnixMillis, draw: u64) {
         let doubled = 2_u64.saturating_pow(self.failures);
         let pause = FIRST_RENEWAL_PAUSE_MS.saturating_mul(doubled).min(LONGEST_RENEWAL_PAUSE_MS);
@@ -66,12 +69,12 @@ impl Plan {
     }
 }
 
-/// A part of `most` that `drawn` chooses.
+/// The part of `most` that `drawn` selects.
 fn spread(drawn: u64, most: u64) -> u64 {
     drawn.checked_rem(most).unwrap_or(0)
 }
 
-/// The share of the hosts and of this machine that renewals may take.
+/// The budget that renewals may use of the hosts and of this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     since: UnixMillis,
@@ -80,9 +83,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// How many fetches may still begin now.
+    /// How many fetches may still start now.
     pub(crate) fn left(&mut self, now: UnixMillis) -> usize {
-        // A clock that was set back must not hold them up.
+        // A clock that was set back must not delay renewals.
         if now < self.since || now >= self.since.plus(RENEWAL_WINDOW_MS) {
             *self = Self { since: now, ..Self::default() };
         }
@@ -92,7 +95,7 @@ impl Budget {
         }
     }
 
-    /// So many began, and brought so many bytes.
+    /// Records the fetches that started and the bytes that they brought.
     pub(crate) fn spend(&mut self, fetches: usize, bytes: usize) {
         self.fetches = self.fetches.saturating_add(fetches);
         self.bytes = self.bytes.saturating_add(bytes);

@@ -1,21 +1,21 @@
-//! A verification that has questions about status: of a session, or of one presentation.
+//! A verification that needs status sources: of a session, or of one presentation.
 
 use idgate_core::revocation::VerifiedSource;
 use idgate_core::verify::Scope;
 use idgate_core::{IssuerId, Need, Presentation, Supplied, UnixMillis, Verification};
 
-/// A verification that asks about status: a [`Verification`] or a [`Presentation`].
+/// A verification that needs status sources: a [`Verification`] or a [`Presentation`].
 pub trait Questions: sealed::Sealed {
-    /// Answers from a source that was authenticated before; `false`: it does not serve here.
+    /// Answers from a source that was authenticated before; `false`: it does not apply here.
     fn reuse(&mut self, source: &VerifiedSource) -> bool;
 
-    /// Takes the answer to one need; the sources that are authentic come back.
+    /// Takes the answer to one need, and returns the authentic sources.
     fn supply(&mut self, need: &Need, what: Supplied<'_>, now: UnixMillis) -> Vec<VerifiedSource>;
 
-    /// The issuers whose credentials have that need.
+    /// The issuers whose credentials have this need.
     fn issuers_of(&self, need: &Need) -> Vec<IssuerId>;
 
-    /// The verifications that its sources serve.
+    /// The verifications that may use its sources.
     fn scope(&self) -> Scope;
 }
 
@@ -60,6 +60,6 @@ impl Questions for Presentation<'_> {
 }
 
 mod sealed {
-    /// Nothing else asks.
+    /// Prevents other implementations.
     pub trait Sealed {}
 }

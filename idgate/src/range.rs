@@ -1,8 +1,8 @@
-//! Ranges of addresses, as operators and embedders allow them.
+//! Address ranges that operators and embedders allow.
 
 use std::net::IpAddr;
 
-/// A range of addresses, as `10.0.0.0/8`.
+/// A range of addresses, for example `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cidr {
     network: IpAddr,
@@ -10,10 +10,10 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// From `address/prefix`, or one address alone.
+    /// Parses `address/prefix`, or a single address.
     ///
     /// # Errors
-    /// What to write instead.
+    /// The text is not a range. The message says what to write instead.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
@@ -40,7 +40,7 @@ impl Cidr {
         Ok(range)
     }
 
-    /// Whether `address` lies in it. An IPv4 address written as IPv6 counts as IPv4.
+    /// Whether the range contains `address`. An IPv4 address written as IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         address.is_ipv4() == self.network.is_ipv4() && self.bits(address) == bits_of(self.network)

@@ -1,6 +1,6 @@
-//! Fetching ahead: sources in use are fetched again before their copies are over, at times that no
-//! presentation decides (ARF 3.0, VCR_15). So presentations wait for no host, and a host does not learn
-//! from the fetch when a person presents.
+//! Fetching ahead: sources in use are fetched again before their copies expire, at times that do
+//! not depend on presentations (ARF 3.0, VCR_15). Presentations therefore do not wait for a host,
+//! and a host cannot tell from the fetch when a person presents.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -18,33 +18,35 @@ use crate::fetch::{Fetcher, lock};
 use crate::flights::{Allowance, Asked};
 use crate::limits::RENEWALS_AT_ONCE;
 
-/// How many sources were fetched ahead, by what came of it.
+/// How many sources were fetched ahead, by outcome.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Renewals {
-    /// A later copy came.
+    /// A later copy was fetched.
     pub renewed: u64,
-    /// Nothing came. The last good copy serves on, and the source is asked again later.
+    /// The fetch failed. The last good copy stays in use, and the source is asked again later.
     pub failed: u64,
-    /// An answer came that is not authentic, or is over. The same follows.
+    /// The fetched list is not authentic, or has expired. The consequences are the same.
     pub refused: u64,
 }
 
 impl Renewals {
-    /// All of them; 0: nothing is due, or the budget is spent.
+    /// The sum; 0: nothing is due, or the budget is used up.
     pub const fn count(&self) -> u64 {
         self.renewed.saturating_add(self.failed).saturating_add(self.refused)
     }
 }
 
 impl Fetcher {
-    /// Fetches the sources again that are due at `now`, up to four at once, and judges them under `trust`, which
-    /// may have changed meanwhile. Call it every few seconds, and again at once while it did something.
+    /// Fetches the sources again that are due at `now`, up to four in parallel, and checks them
+    /// under `trust`, which may have changed since. Call it every few seconds, and again
+    /// immediately if it did something.
     ///
-    /// A source is due before its copy is over: by an eighth to three eighths of the time for which that
-    /// serves. `entropy` draws when, so that gateways do not come to a host together. It is renewed for a day after the
-    /// last presentation that needed it. Copies that serve less than a minute are left to presentations.
-    /// There are 60 renewals a minute at most, and none once these brought 64 MiB.
+    /// A source is due before its copy expires: by an eighth to three eighths of the copy's
+    /// validity. `entropy` draws the time, so that gateways do not ask a host at the same moment.
+    /// It is renewed for a day after the last presentation that needed it. Copies with a validity
+    /// of less than a minute are fetched only for presentations. There are at most 60 renewals a
+    /// minute, and none after these brought 64 MiB.
     pub async fn renew_due(
         self: &Arc<Self>,
         trust: &Trust,
@@ -57,7 +59,7 @@ impl Fetcher {
             0 => Vec::new(),
             _ => {
                 let mut cache = lock(&self.cache);
-                // Sources of issuers that the operator removed are of no use.
+                // Sources of removed issuers are not needed any more.
                 cache.retain(|scope| scope.is_trusted(trust));
                 cache.due(now, most, is_other, || drawn(entropy))
             }
@@ -108,7 +110,8 @@ impl Fetcher {
     }
 }
 
-/// Judges `body` for each scope that has a copy of its need, on another thread: a list may inflate to megabytes.
+/// Checks `body` for each scope that has a copy of its need. It works on another thread, because a
+/// list may inflate to megabytes.
 async fn judge(
     trust: &Trust,
     due: Due,
@@ -123,11 +126,11 @@ async fn judge(
         };
         kept.into_iter().map(of_scope).collect()
     });
-    // A panic of the readers is a mistake of ours; what is kept stays.
+    // A panic of the readers is a bug; the cached copies stay.
     (need, judging.await.unwrap_or_default())
 }
 
-/// Without entropy there is no jitter, and everything else is the same.
+/// A random number; 0 without entropy, so that there is no jitter.
 fn drawn(entropy: &mut (dyn Entropy + Send)) -> u64 {
     let mut bytes = [0; 8];
     entropy.fill(&mut bytes).map_or(0, |()| u64::from_be_bytes(bytes))

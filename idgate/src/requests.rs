@@ -1,20 +1,20 @@
-//! How many requests an answer of a wallet may still cause.
+//! How many more requests a wallet's answer may cause.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Requests that are left, for all fetches that share them: first ones, second ones for another form, and
-/// those that redirects lead to.
+/// The requests that are left, for all fetches that share them: first requests, second requests for
+/// another form, and redirects.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests(Arc<AtomicUsize>);
 
 impl Requests {
-    /// So many.
+    /// That many requests.
     pub(crate) fn of(count: usize) -> Self {
         Self(Arc::new(AtomicUsize::new(count)))
     }
 
-    /// Takes one; `false`: there is none.
+    /// Takes one request; `false`: none is left.
     pub(crate) fn take(&self) -> bool {
         let one_less = |left: usize| left.checked_sub(1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()

@@ -1,11 +1,11 @@
-//! Names that nobody answers for, for tests.
+//! Names that are never resolved, for tests.
 
 use std::sync::{Arc, Condvar, Mutex};
 
 use crate::egress::Egress;
 
-/// A resolver that does not answer before this ends; then it knows no name. A thread that waited for
-/// ever would keep a test that fails from ending, so dropping it ends it.
+/// A resolver that does not answer until this value is dropped, and then knows no name. A thread
+/// that waited forever would keep a failing test from ending.
 #[derive(Default)]
 pub struct Silence(Arc<Lasting>);
 
@@ -16,7 +16,7 @@ struct Lasting {
 }
 
 impl Silence {
-    /// A way out whose names are all silent.
+    /// An `Egress` whose names are never resolved.
     pub fn egress(&self) -> Egress {
         let lasting = self.0.clone();
         let look_up = move |_: &str, _: u16| {

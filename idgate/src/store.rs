@@ -1,11 +1,12 @@
-//! Where an embedder keeps sessions.
+//! The storage of sessions, which the embedder provides.
 
 use std::error::Error;
 use std::future::Future;
 
 use idgate_core::{Session, Transition};
 
-/// Where sessions are kept: a table with a row for each, keyed by its id and by the ids of its offers.
+/// The storage of sessions: a table with a row for each session, keyed by its id and by the ids of
+/// its offers.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -50,15 +51,15 @@ pub trait Store: Send + Sync {
     /// Why the store failed.
     type Error: Error + Send + Sync + 'static;
 
-    /// The session with that handle: its id, or the id of one of its offers ([`Session::handles`]).
-    /// `None`: there is none.
+    /// The session with that handle, which is its id or the id of one of its offers
+    /// ([`Session::handles`]). `None`: there is none.
     fn load(
         &self,
         handle: &str,
     ) -> impl Future<Output = Result<Option<Session>, Self::Error>> + Send;
 
-    /// Stores `transition.session` if the revision that is stored still is `transition.from`, 0 for a session
-    /// that is new; then carries out `transition.effects`. Both in one transaction.
+    /// Stores `transition.session` if the stored revision is still `transition.from` (0 for a new
+    /// session), then carries out `transition.effects`. Do both in one transaction.
     fn commit(
         &self,
         transition: &Transition,
@@ -69,8 +70,8 @@ pub trait Store: Send + Sync {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // a third outcome would be a break anyway
 pub enum Committed {
-    /// It is stored.
+    /// The session is stored.
     Stored,
-    /// Another revision is stored, or the session is gone: nothing was changed.
+    /// Another revision is stored, or the session was deleted. Nothing was changed.
     LostRace,
 }

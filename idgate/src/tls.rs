@@ -1,4 +1,4 @@
-//! TLS of outgoing connections: the operating system's roots, and those that were given.
+//! TLS of outgoing connections, with the operating system's roots and additional ones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Roots that nothing can be verified with; the text says what to do.
+/// Roots without a usable certificate; the message says what to do.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnusableRoots(String);
 
@@ -21,10 +21,11 @@ impl fmt::Display for UnusableRoots {
 
 impl std::error::Error for UnusableRoots {}
 
-/// A connector that trusts the system's roots and those in `extra`, and whether it trusts any.
+/// A connector that trusts the system's roots and those in `extra`. Also returns whether there is
+/// any root.
 ///
 /// # Errors
-/// `extra` holds no usable certificate.
+/// `extra` contains no usable certificate.
 pub(super) fn connector(extra: Option<&[u8]>) -> Result<(TlsConnector, bool), UnusableRoots> {
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();

@@ -1,4 +1,4 @@
-//! A TLS server on loopback under a root of its own, for tests.
+//! A TLS server on loopback for tests, under its own root.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +89,7 @@ impl TlsLoopback {
         *self.answer.lock().unwrap() = answer(status, headers, body);
     }
 
-    /// The last request, or how it begins.
+    /// The last request, or its beginning.
     pub(crate) fn last_head(&self) -> String {
         self.last_head.lock().unwrap().clone()
     }

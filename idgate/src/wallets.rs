@@ -35,9 +35,9 @@ use crate::store::{Committed, Store};
 /// - `POST /v1/oid4vp/response/{handle}`: an answer,
 /// - `GET /.well-known/did.json` and `GET /.well-known/jwks.json`: the keys that sign.
 ///
-/// Serve them at the root of the verifier's base URL, without a login. The sessions are your own to create and to read.
-/// Cheap to clone. It runs on tokio, and each answer on a task of its own: a wallet that hangs up does not leave its
-/// session half verified.
+/// Serve them at the root of the verifier's base URL, without a login. You create and read the
+/// sessions. The value is cheap to clone. It runs on tokio, with each answer on a task of its own,
+/// so that a closed connection does not leave a session half verified.
 pub struct Wallets<S>(Arc<Inner<S>>);
 
 struct Inner<S> {
@@ -60,9 +60,10 @@ impl<S> std::fmt::Debug for Wallets<S> {
 
 const REQUESTS: &str = "/v1/oid4vp/request/";
 const RESPONSES: &str = "/v1/oid4vp/response/";
-/// A fetch is tried again where another one was faster: that one made the session PENDING, and nothing else does.
+/// A fetch is retried if another one was faster. That one made the session PENDING, so a retry
+/// succeeds.
 const TRIES: usize = 3;
-/// An answer above this size computes for longer than other work of the runtime should wait.
+/// An answer above this size takes longer to verify than other tasks of the runtime should wait.
 const LARGE_ANSWER_BYTES: usize = 64 * 1024;
 
 impl<S: Store + 'static> Wallets<S> {
@@ -72,12 +73,13 @@ impl<S: Store + 'static> Wallets<S> {
         Self(Arc::new(Inner { verifier, fetcher, store }))
     }
 
-    /// The verifier that takes answers now.
+    /// The current verifier.
     pub fn verifier(&self) -> Arc<Verifier> {
         self.0.verifier()
     }
 
-    /// Replaces the verifier, for example to change trust. Answers that began with the former one end with it.
+    /// Replaces the verifier, for example to change trust. Verifications that began with the former
+    /// verifier end with it.
     pub fn set_verifier(&self, verifier: Verifier) {
         let mut held = self.0.verifier.write().unwrap_or_else(PoisonError::into_inner);
         *held = Arc::new(verifier);
@@ -88,8 +90,8 @@ impl<S: Store + 'static> Wallets<S> {
         &self.0.store
     }
 
-    /// Serves one request of a wallet, whose body is at most
-    /// [`MAX_RESPONSE_BYTES`](idgate_core::limits::MAX_RESPONSE_BYTES) long. Another path is 404.
+    /// Serves one request of a wallet, with a body of at most
+    /// [`MAX_RESPONSE_BYTES`](idgate_core::limits::MAX_RESPONSE_BYTES). Other paths get a 404.
     pub async fn handle(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (head, body) = request.into_parts();
         let (path, method) = (head.uri.path(), &head.method);
@@ -103,7 +105,8 @@ impl<S: Store + 'static> Wallets<S> {
         }
         if let Some(handle) = path.strip_prefix(REQUESTS).filter(|handle| is_handle(handle)) {
             return response(match *method {
-                // Not HEAD: a look at a link does not fetch the request, and the session would say so.
+                // Not HEAD: a HEAD request does not fetch the Request Object, but the session would
+                // record a fetch.
                 Method::GET => self.0.request_object(handle, Ok(Asked::get(handle))).await,
                 Method::POST => {
                     self.0.request_object(handle, Asked::post(handle, content_type, &body)).await
@@ -126,7 +129,7 @@ impl<S: Store + 'static> Wallets<S> {
         }
     }
 
-    /// The bytes of a body that are of use for this request: none, unless a session waits for them.
+    /// The largest useful body for this request: 0, unless a session waits for it.
     #[cfg(feature = "tower")]
     async fn room(&self, head: &http::request::Parts) -> usize {
         let path = head.uri.path();
@@ -142,7 +145,8 @@ impl<S: Store + 'static> Wallets<S> {
         }
     }
 
-    /// Takes an answer that a page of yours got from its browser: the JSON text of `DigitalCredential.toJSON()`.
+    /// Takes an answer that a page of yours received from its browser: the JSON text of
+    /// `DigitalCredential.toJSON()`.
     pub async fn dc_api(&self, session_id: &str, body: Bytes) -> HttpReply {
         let (inner, id) = (Arc::clone(&self.0), session_id.to_owned());
         let size = body.len();
@@ -185,7 +189,7 @@ impl<S: Store> Inner<S> {
         match self.fetcher.decide(verification, &self.store).await {
             Ok(decision) => {
                 if let Some(error) = decision.report.error() {
-                    // Names the check and its clause, never what was presented.
+                    // Logs the check and its clause, never presented data.
                     tracing::info!(session = %session.id(), %error, "refused");
                 }
                 decision.reply()
@@ -238,7 +242,7 @@ impl<S: Store> Inner<S> {
 }
 
 impl<E> NotDecided<E> {
-    /// The answer to the wallet.
+    /// The reply to the wallet.
     pub fn reply(&self) -> HttpReply {
         match self {
             Self::Response(error) => error.reply(),
@@ -247,8 +251,9 @@ impl<E> NotDecided<E> {
     }
 }
 
-/// Runs an answer to its end, whether or not the wallet waits for it. While a large one computes, other work leaves its
-/// thread; while it waits, it has none.
+/// Runs an answer to its end, even if the wallet does not wait for it. While a large answer
+/// computes, its thread runs no other tasks, and they move to other threads. While it waits, it
+/// occupies no thread.
 async fn on_a_task(
     size: usize,
     work: impl Future<Output = HttpReply> + Send + 'static,
@@ -266,7 +271,7 @@ async fn on_a_task(
     })
 }
 
-/// Whether a path may end with it: what ids are made of, and no more than they have.
+/// Whether a path may end with this text: the characters of ids, and at most their length.
 fn is_handle(text: &str) -> bool {
     let is_of_ids = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_HANDLE_BYTES).contains(&text.len()) && text.bytes().all(is_of_ids)
@@ -276,7 +281,7 @@ fn no_such_path() -> HttpReply {
     HttpReply::refusal(ErrorCode::NotFound, "there is nothing at this path")
 }
 
-/// A document that anybody may read, from pages too.
+/// A public document, also for scripts of other pages.
 fn public(document: String) -> Response<Bytes> {
     let mut response = response(HttpReply::json(document));
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! Taking a body: compressed or not, up to its bound, and with room for large ones.
+//! Reads a body, compressed or not, up to its limit, and counts the memory of large bodies.
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -12,7 +12,7 @@ use super::gzip::Gzip;
 use super::room::{Body, Room, Taken};
 use crate::limits::SMALL_BODY_BYTES;
 
-/// How a body is coded.
+/// The content coding of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Coding {
     Identity,
@@ -20,7 +20,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    /// The coding that `headers` name: none, or one that was asked for, in any case (RFC 9110 8.4).
+    /// The coding in `headers`: none, or a requested one, in upper or lower case (RFC 9110 8.4).
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, EgressError> {
         let mut coding = Self::Identity;
         for value in headers.get_all(CONTENT_ENCODING) {
@@ -38,7 +38,7 @@ impl Coding {
     }
 }
 
-/// The body, decoded, which has at most `limit` bytes.
+/// The decoded body, of at most `limit` bytes.
 pub(super) async fn collect(
     mut body: Incoming,
     coding: Coding,
@@ -76,21 +76,21 @@ async fn inflate(gzip: &mut Gzip, data: &Bytes, whole: &mut Whole<'_>) -> Result
         let (read, part) = gzip.step(rest)?;
         whole.add(part)?;
         rest = rest.get(read..).unwrap_or_default();
-        // A few bytes may inflate for long, and others wait for this thread.
+        // A few bytes may take long to inflate, and other tasks wait for this thread.
         yield_now().await;
     }
     Ok(())
 }
 
-/// A body as far as it came.
+/// The part of a body that was received so far.
 struct Whole<'r> {
     bytes: BytesMut,
     limit: usize,
-    /// How long it can become.
+    /// The largest possible length.
     longest: usize,
     room: &'r Room,
     held: Vec<Taken>,
-    /// For how many bytes there is room.
+    /// The number of bytes for which memory is reserved.
     taken: usize,
 }
 
@@ -106,9 +106,9 @@ impl<'r> Whole<'r> {
             return Err(EgressError::TooLarge);
         }
         if length > self.taken {
-            // Twice as much each time: who sends slowly keeps no room from others.
+            // Doubles each time, so that a slow sender does not reserve memory that others need.
             let enough = length.max(self.taken.saturating_mul(2)).min(self.longest.max(length));
-            // A body that was small so far takes its room now.
+            // The body is no longer small, so it reserves memory now.
             let before = if self.held.is_empty() { 0 } else { self.taken };
             self.held.push(self.room.take(enough.saturating_sub(before))?);
             self.taken = enough;

@@ -1,4 +1,4 @@
-//! Getting a status list, a CRL or a trusted list: redirects are followed, and each is checked.
+//! Fetches a status list, a CRL or a trusted list. It follows redirects, and checks each of them.
 
 use std::net::SocketAddr;
 
@@ -19,29 +19,29 @@ use crate::requests::Requests;
 /// One request, repeated at each address that a redirect leads to.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    /// One media type; `None`: whatever there is.
+    /// One media type; `None`: any.
     pub(crate) accept: Option<&'a str>,
     /// The longest body, in bytes.
     pub(crate) limit: usize,
-    /// For a large one.
+    /// The memory for a large body.
     pub(crate) room: &'a Room,
-    /// For each redirect one.
+    /// The requests that are left; each redirect takes one.
     pub(crate) requests: &'a Requests,
 }
 
-/// What one exchange came to.
+/// The outcome of one exchange.
 enum Outcome {
     Body(Body),
     Redirect(Url),
 }
 
 impl Egress {
-    /// Fetches the body at `url`, of at most `limit` bytes once it is inflated, for which there must be
-    /// room. `accept` is one media type: there are hosts that compare the header as a whole. Up to three
-    /// redirects are followed. The caller sets the deadline, which holds for all of it.
+    /// Fetches the body at `url`, of at most `limit` bytes after inflation, for which there must be
+    /// `room`. `accept` is one media type, because some hosts compare the whole header. Follows up
+    /// to three redirects. The caller sets the deadline for the whole fetch.
     ///
     /// # Errors
-    /// There is none, or it may not be asked for.
+    /// There is none, or it may not be requested.
     pub async fn fetch(
         &self,
         url: &str,
@@ -53,11 +53,11 @@ impl Egress {
         self.fetch_wanted(url, Wanted { accept: Some(accept), limit, room, requests }).await
     }
 
-    /// Fetches the trusted list at `url`: over https alone, whatever its media type. Up to three redirects
-    /// are followed. The caller sets the deadline.
+    /// Fetches the trusted list at `url`, only over https, whatever its media type. Follows up to
+    /// three redirects. The caller sets the deadline.
     ///
     /// # Errors
-    /// There is none, or it may not be asked for.
+    /// There is none, or it may not be requested.
     pub async fn fetch_list(&self, url: &str, room: &Room) -> Result<Body, EgressError> {
         if Url::parse(url).is_ok_and(|url| url.scheme() != "https") {
             return Err(EgressError::InvalidUrl);
@@ -66,7 +66,7 @@ impl Egress {
         self.fetch_wanted(url, Wanted { accept: None, limit, room, requests }).await
     }
 
-    /// Fetches what is `wanted` from `url`. The first request is the caller's to count.
+    /// Fetches `wanted` from `url`. The caller counts the first request.
     pub(crate) async fn fetch_wanted(
         &self,
         url: &str,
@@ -78,14 +78,14 @@ impl Egress {
         if let (Err(error), Some(to)) = (&fetched, url.host_str())
             && url.host() != first.host()
         {
-            // Names the hosts only: a path may tell credentials apart.
+            // Logs only the hosts, because a path may identify a credential.
             let host = first.host_str().unwrap_or_default();
             tracing::warn!(host, to, %error, "a redirect led to nothing");
         }
         fetched
     }
 
-    /// The body that `url` leads to, which is where it was looked for last.
+    /// The body at `url`, following redirects. Afterwards `url` is the last address that was asked.
     async fn follow(&self, url: &mut Url, wanted: Wanted<'_>) -> Result<Body, EgressError> {
         check_url(url)?;
         let mut addresses = self.check(self.resolve(url).await?)?;
@@ -107,14 +107,14 @@ impl Egress {
         }
     }
 
-    /// One request to one of `addresses`, which were checked.
+    /// Sends one request to one of `addresses`, which were checked.
     async fn exchange(
         &self,
         url: &Url,
         addresses: &[SocketAddr],
         wanted: Wanted<'_>,
     ) -> Result<Outcome, EgressError> {
-        // Chunks of a few bytes cost as much again as what they carry.
+        // Chunks of a few bytes double the number of bytes.
         let received = wanted.limit.saturating_mul(2).saturating_add(MAX_FETCH_OVERHEAD_BYTES);
         let costs = Costs {
             connect_timeout: FETCH_CONNECT_TIME,
@@ -127,7 +127,8 @@ impl Egress {
     }
 }
 
-/// The same at every address: nothing of an answer goes into the next request but its `Location`.
+/// The request. It is the same at every address: only the `Location` of an answer affects the next
+/// request.
 fn request(url: &Url, accept: Option<&str>) -> Result<Request<Empty<Bytes>>, EgressError> {
     let (target, host) = target_and_host(url);
     let mut request = Request::get(target)
@@ -146,7 +147,7 @@ async fn read(
     wanted: Wanted<'_>,
 ) -> Result<Outcome, EgressError> {
     match response.status().as_u16() {
-        // 204 has no body, and 206 a part of one.
+        // 204 has no body, and 206 has a part of one.
         status @ (204 | 206) => return Err(EgressError::Status(status)),
         200..=299 => {}
         301 | 302 | 303 | 307 | 308 => return target(&response, url).map(Outcome::Redirect),
@@ -156,7 +157,7 @@ async fn read(
     collect(response.into_body(), coding, wanted.limit, wanted.room).await.map(Outcome::Body)
 }
 
-/// Where a redirect leads: to another place that can be asked, and not away from TLS.
+/// The target of a redirect: another address that may be requested, and not from TLS to plain http.
 fn target(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let to = location.and_then(|location| from.join(location).ok());

@@ -1,5 +1,5 @@
-//! The content coding `gzip` (RFC 9110 8.4.1.3): one member (RFC 1952), inflated as it comes, in parts
-//! that are never larger than a buffer. The caller decides when it has enough of them.
+//! The content coding `gzip` (RFC 9110 8.4.1.3): one member (RFC 1952), inflated as it arrives, in
+//! parts that are never larger than a buffer. The caller decides when to stop.
 
 use std::array;
 use std::sync::LazyLock;
@@ -21,18 +21,18 @@ const FIXED_HEAD_BYTES: usize = 10;
 /// CRC32 and ISIZE.
 const TRAILER_BYTES: usize = 8;
 
-/// One member, of which so much was read.
+/// One member, and how far it was read.
 pub(super) struct Gzip {
     part: Part,
     inflating: Box<DecompressorOxide>,
-    /// The last bytes inflated; later bytes refer to up to 32 KiB of them.
+    /// The last inflated bytes. Later bytes may refer to up to 32 KiB of them.
     inflated: Vec<u8>,
-    /// Where the next byte goes.
+    /// The position of the next byte.
     at: usize,
-    /// The buffer is full, and not all that was read is inflated.
+    /// The buffer is full, and some of the input is not inflated yet.
     has_more: bool,
     crc: u32,
-    /// Of all that was inflated, modulo 2^32.
+    /// The number of all inflated bytes, modulo 2^32.
     length: u32,
 }
 
@@ -61,7 +61,7 @@ impl Gzip {
         self.has_more
     }
 
-    /// Reads on in `bytes`: how many of them it took, and what that inflated, which is no more than
+    /// Reads from `bytes`. Returns how many bytes it took, and the inflated part, of at most
     /// [`INFLATED_PART_BYTES`].
     pub(super) fn step(&mut self, bytes: &[u8]) -> Result<(usize, &[u8]), EgressError> {
         match &mut self.part {
@@ -95,7 +95,7 @@ impl Gzip {
         }
     }
 
-    /// No more bytes follow.
+    /// Checks the end: no more bytes follow.
     pub(super) fn end(&self) -> Result<(), EgressError> {
         match self.part {
             Part::Over => Ok(()),
@@ -124,11 +124,11 @@ impl Gzip {
     }
 }
 
-/// Where the head that `bytes` begin with ends (RFC 1952 2.3); `None`: not among these.
+/// The end of the head at the start of `bytes` (RFC 1952 2.3); `None`: beyond `bytes`.
 fn end_of_head(bytes: &[u8]) -> Result<Option<usize>, EgressError> {
     let flags = match bytes.get(..FIXED_HEAD_BYTES) {
         None => return Ok(None),
-        // Of the ways to compress there is one, number 8.
+        // 8 is the only compression method.
         Some([0x1f, 0x8b, 8, flags, ..]) if flags & RESERVED == 0 => *flags,
         Some(_) => return Err(EgressError::BadCoding),
     };

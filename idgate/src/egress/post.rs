@@ -1,4 +1,4 @@
-//! Posting a webhook: one exchange, no redirects, and of the answer little more than its status.
+//! Posts a webhook: one exchange, no redirects, and little more than the status of the answer.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -10,39 +10,39 @@ use url::Url;
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
 use crate::limits::{MAX_RECEIVED_BYTES, MAX_RECEIVER_BODY_BYTES, WEBHOOK_CONNECT_TIME};
 
-/// What the kernel may hold besides, for a peer that sends without end; Linux doubles it.
+/// The kernel's receive buffer, for a peer that sends endlessly; Linux doubles it.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
-/// Nothing but HTTPS listens there.
+/// Ports on which only HTTPS listens.
 const HTTPS_PORTS: [u16; 2] = [443, 8443];
 
 /// A message to post.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::exhaustive_structs)] // written by callers
 pub struct Post<'a> {
-    /// Where to.
+    /// The receiver's URL.
     pub url: &'a str,
-    /// By name and value, besides those of HTTP itself.
+    /// Names and values, in addition to HTTP's own headers.
     pub headers: &'a [(&'static str, String)],
-    /// What to say.
+    /// The body.
     pub body: &'a str,
 }
 
-/// What the receiver said.
+/// The receiver's answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // all that is kept of one
 pub struct Answer {
     /// Its status.
     pub status: u16,
-    /// Its `Retry-After`, as it stands.
+    /// Its `Retry-After`, unparsed.
     pub retry_after: Option<String>,
 }
 
 impl Egress {
-    /// Posts `message`. The caller sets the deadline, which holds for the answer's body, too.
+    /// Posts `message`. The caller sets the deadline, which also covers the answer's body.
     ///
     /// # Errors
-    /// There is no answer, or nothing may be sent there.
+    /// There is no answer, or the receiver may not be reached.
     pub async fn post(&self, message: Post<'_>) -> Result<Answer, EgressError> {
         let url = Url::parse(message.url).map_err(|_| EgressError::InvalidUrl)?;
         check_url(&url)?;
@@ -80,7 +80,7 @@ async fn read(response: Response<Incoming>) -> Result<Answer, EgressError> {
         Answer { status: response.status().as_u16(), retry_after: retry_after.map(str::to_owned) };
     let mut body = response.into_body();
     let mut read = 0_usize;
-    // The status decides: a body that breaks off, or goes on and on, takes nothing back.
+    // The status decides. An incomplete or endless body does not change the outcome.
     while let Some(Ok(frame)) = body.frame().await {
         read = read.saturating_add(frame.data_ref().map_or(0, Bytes::len));
         if read >= MAX_RECEIVER_BODY_BYTES {
@@ -90,7 +90,7 @@ async fn read(response: Response<Incoming>) -> Result<Answer, EgressError> {
     Ok(answer)
 }
 
-/// Whether `url` has a port of HTTPS, or that of HTTP, where nothing else listens.
+/// Whether `url` has a port of HTTPS, or HTTP's own port, on which nothing else listens.
 pub fn has_usual_port(url: &Url) -> bool {
     let port = url.port_or_known_default();
     match url.scheme() {

@@ -1,4 +1,4 @@
-//! From names to addresses.
+//! Name resolution.
 
 use std::any::Any;
 use std::future::Future;
@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-/// The addresses of a name, or why there are none.
+/// The addresses of a name, or the reason why there are none.
 pub(super) type Resolved<'a> =
     Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
 
-/// What is held for as long as something takes, whoever waits for it.
+/// A value that is held until an operation ends, even if its caller has given up.
 pub(super) type Kept = Arc<dyn Any + Send + Sync>;
 
-/// Whoever knows names.
+/// A resolver.
 pub(super) trait Resolve: Send + Sync {
-    /// All addresses of `name`, each with `port`. `kept` is, until the look-up is over, and that may be
-    /// long after nobody waits for it any more.
+    /// All addresses of `name`, each with `port`. `kept` is held until the look-up ends, which may
+    /// be long after its caller has given up.
     fn resolve<'a>(&'a self, name: &'a str, port: u16, kept: Kept) -> Resolved<'a>;
 }
 
-/// Looks a name up, and takes its time.
+/// A blocking look-up of a name.
 pub(crate) trait LookUp:
     Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Clone + Send + Sync + 'static
 {
@@ -34,10 +34,10 @@ impl<F> LookUp for F where
 {
 }
 
-/// On a thread that nobody can call back.
+/// Resolves names on a thread that cannot be cancelled.
 pub(super) struct OnThread<F>(pub(super) F);
 
-/// The operating system.
+/// The resolver of the operating system.
 pub(super) fn of_the_system() -> Arc<dyn Resolve> {
     Arc::new(OnThread(|name: &str, port| Ok((name, port).to_socket_addrs()?.collect())))
 }
@@ -48,7 +48,7 @@ impl<F: LookUp> Resolve for OnThread<F> {
         Box::pin(async move {
             let looking = spawn_blocking(move || {
                 let found = look_up(&name, port);
-                // Before anybody hears of it: who then asks for a turn finds this one.
+                // Released before the result is sent, so that the next caller finds this permit.
                 drop(kept);
                 found
             });

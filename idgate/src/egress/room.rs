@@ -1,4 +1,5 @@
-//! Memory for bodies that come back: small ones need none of it, large ones take it as they grow.
+//! The memory for fetched bodies. Small bodies need none of it; large bodies reserve it as they
+//! grow.
 
 use std::sync::Arc;
 
@@ -10,22 +11,22 @@ use super::EgressError;
 /// The unit in which memory is counted.
 const KIB: usize = 1024;
 
-/// What large bodies may take together.
+/// The memory that large bodies may use together.
 #[derive(Clone, Debug)]
 pub struct Room {
     all: Arc<Semaphore>,
-    /// The part of it that is for some of them.
+    /// The share of it for some of the bodies.
     share: Option<Arc<Semaphore>>,
 }
 
-/// Room that was taken; dropping it gives it back.
+/// Reserved memory. Dropping the value releases it.
 #[derive(Debug)]
 pub struct Taken {
     _of_all: OwnedSemaphorePermit,
     _of_share: Option<OwnedSemaphorePermit>,
 }
 
-/// A body that came back, and its room while it is there.
+/// A fetched body, and its reserved memory.
 #[derive(Debug)]
 pub struct Body {
     pub(super) bytes: Bytes,
@@ -33,25 +34,25 @@ pub struct Body {
 }
 
 impl Room {
-    /// For so many bytes.
+    /// Memory for that many bytes.
     pub fn of(bytes: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(Self::units(bytes))), share: None }
     }
 
-    /// The same room for bodies that also come out of `share`, which counts [`Room::units`].
+    /// The same memory for bodies that are also counted in `share`, which counts [`Room::units`].
     pub fn shared_by(&self, share: Arc<Semaphore>) -> Self {
         Self { all: self.all.clone(), share: Some(share) }
     }
 
-    /// In what room is counted.
+    /// The units in which memory is counted.
     pub const fn units(bytes: usize) -> usize {
         bytes.div_ceil(KIB)
     }
 
-    /// Takes room for `bytes` of a body.
+    /// Reserves memory for `bytes` of a body.
     ///
     /// # Errors
-    /// There is not so much left: nobody's fault but ours.
+    /// There is not enough memory left, which is a fault of this machine.
     pub fn take(&self, bytes: usize) -> Result<Taken, EgressError> {
         let units = u32::try_from(Self::units(bytes)).unwrap_or(u32::MAX);
         let take = |of: &Arc<Semaphore>| {

@@ -1,5 +1,5 @@
-//! A connection that gives only so much, whatever the peer has to say: in a handshake that never
-//! ends, in heads, in bodies.
+//! A connection with a limit on received bytes, whether they are in an endless handshake, in heads
+//! or in bodies.
 
 use std::io;
 use std::pin::Pin;

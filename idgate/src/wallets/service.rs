@@ -1,4 +1,4 @@
-//! The routes as a service of tower, which axum and its like take.
+//! The routes as a tower service, for axum and similar frameworks.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -18,8 +18,9 @@ use tower_service::Service;
 use super::{Wallets, response};
 use crate::store::Store;
 
-/// [`Wallets`] as a [`Service`] that reads bodies itself: only for a session that takes an answer or has a request to
-/// fetch, up to their bound, for at most 30 seconds. Limits of connections and of requests per address are yours.
+/// [`Wallets`] as a [`Service`] that reads bodies itself: only for a session that accepts an answer
+/// or has a request to fetch, up to their limit, and for at most 30 seconds. You limit connections,
+/// and requests per address.
 ///
 /// ```ignore
 /// let app = axum::Router::new().fallback_service(wallets.into_service());
@@ -46,7 +47,7 @@ impl<S: Store + 'static> Wallets<S> {
     }
 }
 
-/// A wallet on a slow network sends the largest answer in that time.
+/// Enough for the largest answer on a slow network.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// Why a body was not read.
@@ -55,8 +56,8 @@ enum Unread {
     Incomplete,
 }
 
-/// Nothing is read where there is no room, because the body is of no use, nor of a body that says itself that it is too
-/// long.
+/// Reads nothing if `room` is 0, because the body is not needed, and nothing of a body whose
+/// declared length is too long.
 async fn read<B>(body: B, room: usize) -> Result<Bytes, Unread>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
