@@ -1,5 +1,5 @@
 //! The C ABI of idgate-core. `include/idgate.h` is generated from this crate. It says what each function does, and
-//! //! who owns the memory.
+//! who owns the memory.
 //!
 //! ```text
 //!  caller ──> boundary (panics end here) ──> handles (looked up, never followed) ──> idgate-core

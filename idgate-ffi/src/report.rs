@@ -1,5 +1,5 @@
 //! Reports as JSON for the caller: imported lists, checks that were made, effects to carry out.
-//! //! They never contain a claim.
+//! They never contain a claim.
 
 use idgate_core::Effect;
 use idgate_core::error::Check;

@@ -1,5 +1,5 @@
 //! Sessions: plain data that the caller stores. No function changes a stored session. A change is a
-//! //! new session, which the caller commits if the stored revision is still `from`.
+//! new session, which the caller commits if the stored revision is still `from`.
 
 use std::ptr;
 use std::sync::Arc;
