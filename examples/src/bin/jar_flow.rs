@@ -1,5 +1,5 @@
 //! Signed requests inside an application: a Request Object that the wallet fetches and verifies with our DID
-//! document, //! and an answer that is encrypted to a key of this session.
+//! document, and an answer that is encrypted to a key of this session.
 
 use std::error::Error;
 
