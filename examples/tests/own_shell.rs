@@ -222,7 +222,7 @@ fn a_status_list_is_fetched_and_a_revoked_credential_refused() {
 }
 
 #[test]
-fn of_answers_at_once_one_settles_the_check() {
+fn only_one_of_parallel_answers_settles_the_check() {
     let shell = Shell::start();
     let (id, links) = shell.create();
     let request = shell.fetch(&links[0], false);

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_but_with_ok() {
+    fn outputs_are_written_only_with_ok() {
         let mut error = ptr::null_mut();
         assert_eq!(boundary(&mut error, || Ok(())), IDGATE_OK);
         assert!(error.is_null());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_nothing_is_made() {
+    fn without_an_output_no_value_is_made() {
         let made =
             boundary(ptr::null_mut(), || put(ptr::null_mut::<u64>(), || panic!("made for nobody")));
         assert_eq!(made, IDGATE_MISUSE);

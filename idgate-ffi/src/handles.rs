@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_freed_handle_names_nothing_and_comes_never_back() {
+    fn a_freed_handle_is_never_valid_again() {
         let mut slots = slots();
         let first = slots.insert(object()).unwrap();
         assert!(slots.get(first).is_some());
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn invented_handles_name_nothing() {
+    fn invented_handles_are_misuse() {
         let mut slots = slots();
         let good = slots.insert(object()).unwrap();
         for bad in [0, 1, good + 1, good ^ (1 << 32), usize::MAX, good | (1 << 63)] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_whose_generations_are_used_up_is_left_alone() {
+    fn a_slot_with_no_generation_left_is_not_reused() {
         let mut slots = slots();
         let first = slots.insert(object()).unwrap();
         slots.remove(first);

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_described_without_its_values() {
+    fn read_errors_never_contain_values() {
         for (json, says) in [
             (r#"{"nonce":8472}"#, "byte 13"),
             ("{\n\"nonce\":8472}", "byte 14"),

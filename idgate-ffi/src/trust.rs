@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn of_changes_at_once_none_is_lost() {
+    fn no_concurrent_change_is_lost() {
         let trust = collected();
         let name = trust.addr();
         std::thread::scope(|scope| {
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_list_replaces_the_one_before_and_is_never_an_older_one() {
+    fn a_trusted_list_replaces_only_an_older_list() {
         let (trust, signer) = (collected(), list_signer(NOW_MS));
         let take = |number, providers, ca: &[u8]| {
             take(trust, &list(Kind::Pid, number, providers), &signer, ca)
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_list_is_of_the_type_of_the_one_before() {
+    fn a_trusted_list_must_keep_its_type() {
         let (trust, signer) = (collected(), list_signer(NOW_MS));
         assert!(take(trust, &list(Kind::Pid, 7, 1), &signer, &signer.der));
         assert!(!take(trust, &list(Kind::Mdl, 8, 1), &signer, &signer.der));
@@ -388,7 +388,7 @@ mod tests {
 
     /// Otherwise any customer of the CA could publish lists.
     #[test]
-    fn below_a_ca_a_trusted_list_is_signed_for_who_signed_the_one_before() {
+    fn a_trusted_list_below_a_ca_must_keep_its_signer() {
         let (trust, ca) = (collected(), list_ca(NOW_MS));
         let by = |organization: &str, number| {
             let operator = serde_json::json!([{ "lang": "en", "value": organization }]);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_changes_nothing() {
+    fn a_failed_call_changes_nothing() {
         let trust = collected();
         let set = format!(r#"{{"keys":[{},{{}}]}}"#, jwk(1));
         assert_eq!(add(trust, &set, ptr::null_mut()), IDGATE_CONFIG);

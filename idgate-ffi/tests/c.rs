@@ -64,7 +64,7 @@ fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() 
 }
 
 #[test]
-fn a_page_asks_its_browser_and_what_it_brings_back_settles_the_session() {
+fn an_answer_from_a_browser_settles_the_session() {
     run_under_address_sanitizer("browser");
 }
 
@@ -74,7 +74,7 @@ fn a_page_asks_its_browser_for_an_mdoc_by_annex_c() {
 }
 
 #[test]
-fn a_registration_certificate_goes_to_wallets_and_asking_for_more_is_told_or_refused() {
+fn a_registration_certificate_goes_to_wallets_and_excess_claims_are_reported_or_refused() {
     run_under_address_sanitizer("registration");
 }
 

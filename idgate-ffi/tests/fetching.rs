@@ -201,7 +201,7 @@ fn answered(verification: *mut idgate_verification, fetcher: *const idgate_fetch
 }
 
 #[test]
-fn the_list_decides_and_is_remembered_for_its_verifier_alone() {
+fn a_fetched_list_is_cached_only_for_its_verifier() {
     let (source, verifiers, fetcher) = (Source::start(), [verifier(), verifier()], fetcher(LOCAL));
     let [one, another] = verifiers;
     assert_eq!(decide(begun(one, 0, &source.url), fetcher), (Value::Null, true));
@@ -226,7 +226,7 @@ fn private_addresses_are_not_reached_unless_allowed() {
 }
 
 #[test]
-fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
+fn a_fetch_starts_once_and_settles_once_before_the_next_step() {
     let (source, verifier, fetcher) = (Source::start(), verifier(), fetcher(LOCAL));
     let verification = begun(verifier, 0, &source.url);
     let none = ptr::null_mut;
@@ -258,7 +258,7 @@ fn a_fetch_is_begun_once_settled_once_and_not_stepped_over() {
 }
 
 #[test]
-fn what_did_not_come_yet_is_unavailable_and_the_hold_can_be_given_back() {
+fn an_unfinished_fetch_is_unavailable_and_the_hold_can_be_released() {
     // Takes connections, and says nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/list", silent.local_addr().unwrap());

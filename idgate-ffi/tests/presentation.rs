@@ -137,7 +137,7 @@ fn an_mdoc_of_an_unencrypted_answer_is_verified() {
 
 /// Without a profile it is the one of OpenID4VP 1.0, and a page has no response_uri.
 #[test]
-fn the_way_of_the_request_is_part_of_what_the_device_signs() {
+fn the_device_signs_how_the_request_was_sent() {
     let plain = |s: &mut Scenario| {
         s.transcript = openid4vp(CLIENT_ID, NONCE, None, RESPONSE_URI);
     };
@@ -279,7 +279,7 @@ fn the_checks_are_listed_when_asked_for() {
 }
 
 #[test]
-fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
+fn the_handover_of_an_encrypted_answer_needs_its_key_and_apu() {
     let key = encryption_key().public_jwk();
     let jwk = key.to_string();
     let by_key = |s: &mut Scenario| {
@@ -306,7 +306,7 @@ fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
 }
 
 #[test]
-fn what_is_said_of_the_encryption_must_be_usable() {
+fn enc_key_and_apu_must_be_valid() {
     let misused = |known: &dyn Fn(&mut idgate_expected)| {
         assert_eq!(verify(|_| {}, |expected| known(expected)).0, IDGATE_MISUSE);
     };
@@ -346,7 +346,7 @@ fn a_device_mac_is_good_only_with_the_private_key() {
 
 /// It comes from the list, never from the credential.
 #[test]
-fn the_provider_that_a_trusted_list_names_is_told() {
+fn the_result_names_the_provider_of_a_trusted_list() {
     let authority = Authority::new(SAMPLE_NOW_MS);
     let scenario = Scenario::answering(&authority, request(), SAMPLE_NOW_MS);
     let services = [Kind::Mdl.issuance(&[&authority.root.der])];

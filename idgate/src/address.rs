@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_begin_and_end_where_they_do() {
+    fn denied_ranges_have_the_right_edges() {
         assert_eq!(corpus().len(), 25 * 4 - 6);
         for (address, is_denied) in corpus() {
             assert_eq!(is_public(address), !is_denied, "{address}");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_within_addresses_are_not_public() {
+    fn ipv6_addresses_with_embedded_ipv4_are_not_public() {
         for text in [
             "::1",
             "::7f00:1",

@@ -227,8 +227,7 @@ mod tests {
     type BoxFuture = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
     #[tokio::test]
-    async fn a_turn_that_does_not_come_is_our_own_want_and_an_answer_that_does_not_is_the_sources()
-    {
+    async fn a_missing_permit_is_an_own_fault_and_a_missing_answer_is_the_sources() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let first = flights.board(&asked(), fly);
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flight_ends_with_its_last_passenger_and_with_none_before() {
+    async fn a_shared_fetch_ends_with_its_last_caller() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let first = flights.board(&asked(), fly);
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_landed_or_broken_off_is_asked_again() {
+    async fn an_ended_or_aborted_fetch_is_started_again() {
         let flights = Flights::default();
         let (tell, fly) = told();
         let landed = flights.board(&asked(), fly);

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_machine_lacks_is_its_own_fault() {
+    fn a_shortage_of_this_machine_is_an_own_fault() {
         for cause in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::PERM] {
             assert_eq!(refusal(cause, V4), Refusal::Own, "{cause}");
             assert_eq!(refusal(cause, V6), Refusal::Own, "{cause}");

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_is_forgotten_when_nobody_asks_it() {
+    async fn the_counter_of_an_idle_host_is_dropped() {
         let permits = Permits::new();
         let held = permits.acquire(place("issuer", "held.example")).await.unwrap();
         for number in 0..3 * MAX_IDLE_PARTIES {

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_holds_no_renewal_up() {
+    fn a_clock_that_was_set_back_does_not_delay_renewals() {
         let mut budget = Budget::default();
         assert_eq!(budget.left(NOW), RENEWALS);
         budget.spend(RENEWALS, 0);

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_ranges() {
+    fn other_texts_are_not_ranges() {
         for bad in [
             "",
             "10.0.0.0/33",

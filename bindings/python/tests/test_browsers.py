@@ -56,7 +56,7 @@ class BrowserTest(unittest.TestCase):
                 self.assertEqual(claims["nonce"], data["nonce"])
                 self.assertEqual(claims["expected_origins"], [SHOP])
 
-    def test_what_a_page_brings_back_is_the_result(self) -> None:
+    def test_an_answer_from_a_page_gives_the_result(self) -> None:
         case = good("openid4vp-v1-unsigned")
         now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
         verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
@@ -109,7 +109,7 @@ class BrowserTest(unittest.TestCase):
             requests = verifier.dc_api_requests(session, now=now)["requests"]
             self.assertEqual([one["protocol"] for one in requests], protocols)
 
-    def test_what_is_not_an_answer_changes_nothing(self) -> None:
+    def test_an_invalid_answer_changes_nothing(self) -> None:
         verifier = self.verifier(profiles=["1.0"], dc_api="unsigned")
         session = verifier.create_session(PAGE, mode="live", now=self.now).session
         protocol = "openid4vp-v1-unsigned"
@@ -123,7 +123,7 @@ class BrowserTest(unittest.TestCase):
                 verifier.begin(session, idgate.Answer.dc_api(answer), now=self.now)
             self.assertEqual(raised.exception.code, code)
 
-    def test_without_the_option_there_is_nothing_of_it(self) -> None:
+    def test_without_dc_api_there_is_no_request_for_pages(self) -> None:
         verifier = self.verifier(profiles=["haip"])
         with self.assertRaises(idgate.RequestInvalid) as raised:
             verifier.create_session(PAGE, mode="live", now=self.now)

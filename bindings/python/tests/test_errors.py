@@ -53,7 +53,7 @@ def secrets(case: dict[str, Any]) -> Iterator[str]:
 
 
 class RefusalTest(unittest.TestCase):
-    def test_no_refusal_says_what_was_presented(self) -> None:
+    def test_no_refusal_contains_presented_data(self) -> None:
         refused = [case for case in cases.load() if case["expected"].get("status") != "VERIFIED"]
         self.assertGreaterEqual(len(refused), 15)
         seen = 0
@@ -351,7 +351,7 @@ class WrongInputTest(unittest.TestCase):
         handle.close()
         return handle
 
-    def test_each_says_what_is_wrong_in_words_for_python_and_quotes_nothing(self) -> None:
+    def test_each_error_is_in_words_for_python_and_quotes_nothing(self) -> None:
         groups = (self.issuers, self.presentations, self.verifiers, self.requests, self.answers, self.others)
         fed = [(group.__name__, number, work) for group in groups for number, work in enumerate(group())]
         self.assertGreater(len(fed), 200)

@@ -128,7 +128,7 @@ class FastApiTest(unittest.TestCase):
         for path in ("/test/age.js", "/idgate.d.js", "/..%2Fage.js", "/docs", "/openapi.json"):
             self.assertEqual(browser.get(path).status_code, 404, path)
 
-    def test_the_page_runs_no_script_but_its_own_and_stands_in_nobodys_frame(self) -> None:
+    def test_the_page_runs_only_its_own_scripts_and_cannot_be_framed(self) -> None:
         for path in ("/", "/age.css", "/age.js", "/idgate.js"):
             headers = self.browser().get(path).headers
             policy = headers["content-security-policy"].split("; ")
@@ -138,7 +138,7 @@ class FastApiTest(unittest.TestCase):
             self.assertEqual(headers["permissions-policy"], "digital-credentials-get=(self)")
             self.assertEqual(headers["x-content-type-options"], "nosniff")
 
-    def test_no_more_is_kept_than_there_is_room_for_and_what_is_over_is_forgotten(self) -> None:
+    def test_the_store_is_limited_and_drops_expired_checks(self) -> None:
         machine = Machine()
         self.addCleanup(machine.remove)
         settings = {"MAX_CHECKS": "2", "CHECK_SECONDS": str(CHECK_SECONDS), **machine.environment}
@@ -179,7 +179,7 @@ class FastApiTest(unittest.TestCase):
                 self.assertEqual(browser.post(f"{path}/dc-api", json=answer).status_code, 200)
                 self.assertEqual(browser.get(path).json(), {"adult": adult})
 
-    def test_another_browser_gets_nothing_whatever_of_the_link_it_knows(self) -> None:
+    def test_another_browser_gets_nothing_with_the_link(self) -> None:
         browser, stranger = self.browser(), self.browser()
         check, others = self.begin(browser), self.begin(stranger)
         session_id, answer = session_of(check), self.ask_browser(check, self.base, True)
@@ -215,7 +215,7 @@ class FastApiTest(unittest.TestCase):
         self.assertEqual(browser.post(f"{path}/dc-api", json=copied).status_code, 200)
         self.assertEqual(browser.get(path).json(), {"adult": False})
 
-    def test_what_is_no_answer_changes_nothing_and_what_does_not_verify_is_no(self) -> None:
+    def test_an_invalid_answer_changes_nothing_and_a_refused_one_is_no(self) -> None:
         browser = self.browser()
         check = self.begin(browser)
         path, url = f"/age/{check['id']}", f"/v1/oid4vp/response/{session_of(check)}"
@@ -231,7 +231,7 @@ class FastApiTest(unittest.TestCase):
         self.assertEqual((replayed.status_code, replayed.json()["error"]), (400, "invalid_presentation"))
         self.assertEqual(browser.get(path).json(), {"adult": False})
 
-    def test_who_declines_is_not_shown_to_be_of_age(self) -> None:
+    def test_a_person_who_declines_is_not_of_age(self) -> None:
         browser = self.browser()
         path = f"/age/{self.begin(browser)['id']}"
         declined = {"protocol": UNSIGNED, "data": {"error": "access_denied"}}

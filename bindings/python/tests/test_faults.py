@@ -46,7 +46,7 @@ def declined(link: str) -> tuple[str, bytes]:
 
 
 class PageTest(unittest.TestCase):
-    def test_the_program_tells_a_fault_of_its_own_as_one(self) -> None:
+    def test_the_program_reports_its_own_fault(self) -> None:
         page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
         (program,) = re.findall(r"```python\n# ask\.py\n(.*?)```", page, re.DOTALL)
         for fault, *expected in FAULTS:
@@ -91,7 +91,7 @@ class ExampleTest(unittest.TestCase):
             ):
                 spec.loader.exec_module(cls.example)
 
-    def test_the_example_tells_a_fault_of_its_own_as_one(self) -> None:
+    def test_the_example_reports_its_own_fault(self) -> None:
         from fastapi.testclient import TestClient
 
         origin = {"Origin": self.example.BASE_URL}

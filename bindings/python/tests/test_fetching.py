@@ -171,14 +171,14 @@ class Flow:
 
 @unittest.skipUnless(INSTALLED, "jwcrypto and cryptography are not installed")
 class SharedTest(unittest.TestCase):
-    def test_verifiers_that_were_given_none_share_one_fetcher(self) -> None:
+    def test_verifiers_without_a_fetcher_share_one(self) -> None:
         first = Fetching(True).get()
         self.assertIs(Fetching(True).get(), first)
         own = idgate.Fetcher(allow=LOCAL)
         self.assertIs(Fetching(own).get(), own)
 
     @unittest.skipUnless(hasattr(os, "fork"), "a system without fork")
-    def test_a_child_of_a_process_that_is_making_it_does_not_wait_for_ever(self) -> None:
+    def test_a_fork_while_the_shared_fetcher_is_made_does_not_block_the_child(self) -> None:
         with Fetching._making:
             child = os.fork()
             if child == 0:
@@ -265,7 +265,7 @@ class FetchingTest(unittest.TestCase):
         with self.assertRaises(BlockingIOError):
             proxy.accept()
 
-    def test_a_slow_source_keeps_the_loop_from_nothing(self) -> None:
+    def test_a_slow_source_does_not_block_the_event_loop(self) -> None:
         asked, open_ = threading.Event(), threading.Event()
         source = self.source(lambda: (asked.set(), open_.wait(PATIENCE)))
         flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
@@ -299,7 +299,7 @@ class FetchingTest(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertEqual(source.asked, 2)
 
-    def test_what_a_fetcher_cannot_use_is_refused(self) -> None:
+    def test_unusable_fetcher_options_are_refused(self) -> None:
         for wrong in ({"allow": ["localhost"]}, {"allow": ["10.0.0.1/8"]}, {"roots": "no certificate"}, {"roots": b""}):
             with self.assertRaises(idgate.Misconfigured):
                 idgate.Fetcher(**wrong)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ class ReadmeTest(unittest.TestCase):
             for name in re.findall(r"\bidgate\.([A-Za-z_]+)", example):
                 self.assertTrue(hasattr(idgate, name) or name in ("fastapi", "django"), name)
 
-    def test_the_example_of_a_fault_says_what_is_printed(self) -> None:
+    def test_the_error_example_matches_its_printed_output(self) -> None:
         (example,) = re.findall(r"```python\n(try:\n    idgate\.Trust.*?)```", README.read_text(), re.DOTALL)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(example, {"idgate": idgate})

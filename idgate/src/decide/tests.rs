@@ -164,7 +164,7 @@ fn fetcher() -> Arc<Fetcher> {
 }
 
 #[tokio::test]
-async fn the_hold_is_stored_before_the_fetch_and_the_verdict_after_it() {
+async fn the_hold_is_stored_before_the_fetch_and_the_decision_after_it() {
     let (source, fetcher) = (Loopback::start().await, fetcher());
     source.give(&list(&source.url()));
     for (idx, reason) in [(0, None), (1, Some(Reason::CredentialRevoked))] {
@@ -191,7 +191,7 @@ async fn without_a_status_there_is_one_commit() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_down_is_a_verdict() {
+async fn a_source_that_is_down_leads_to_a_decision() {
     let source = Loopback::start().await;
     source.give_with("503 Service Unavailable", "", b"");
     let flow = Flow::new(Some((0, &source.url())));
@@ -210,7 +210,7 @@ fn lacking() -> Arc<Fetcher> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_cannot_be_asked_gives_the_hold_back() {
+async fn a_source_that_cannot_be_asked_releases_the_hold() {
     let fetcher = lacking();
     let flow = Flow::new(Some((0, "https://status.example/1")));
     let store = One::of(&flow.session);
@@ -221,7 +221,7 @@ async fn what_cannot_be_asked_gives_the_hold_back() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_at_the_verdict_gets_the_hold_back() {
+async fn a_store_that_fails_at_the_decision_gets_the_hold_released() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));
@@ -304,7 +304,7 @@ async fn one_presentation_whose_source_is_not_reached_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_fault_of_this_machine_refuses_one_presentation_with_the_word_to_try_again() {
+async fn a_fault_of_this_machine_refuses_one_presentation_with_a_hint_to_try_again() {
     let refused = verify(&lacking(), 0, "https://status.example/1").await.unwrap_err();
     assert_eq!(refused.reason(), Reason::RevocationUnknown);
     assert_eq!(refused.hint(), Some(idgate_core::verify::Hint::TryAgain));
@@ -328,7 +328,7 @@ impl Store for Panicking {
 }
 
 #[tokio::test]
-async fn a_panic_gives_the_hold_back_and_goes_on() {
+async fn a_panic_releases_the_hold_and_is_resumed() {
     let source = Loopback::start().await;
     source.give(&list(&source.url()));
     let flow = Flow::new(Some((0, &source.url())));

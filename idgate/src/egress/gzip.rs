@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_with_a_name_a_comment_and_extra_bytes_is_passed_over_up_to_a_length() {
+    fn optional_gzip_header_fields_are_skipped_up_to_a_limit() {
         let coded = gzip_named(b"hello", &[b'n'; 100]);
         for piece in [1, 50, coded.len()] {
             assert_eq!(inflated(&coded, piece).unwrap(), b"hello");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_a_member_not_even_another() {
+    fn no_bytes_and_no_member_may_follow_a_gzip_member() {
         let whole = gzip(b"hello");
         for more in [&b"\0"[..], &whole] {
             let followed = [&whole[..], more].concat();

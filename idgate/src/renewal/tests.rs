@@ -124,7 +124,7 @@ async fn with_one(source: &Loopback, trust: &Trust) -> Arc<Fetcher> {
 }
 
 #[tokio::test]
-async fn a_list_is_fetched_before_its_end_and_the_presentation_afterwards_asks_nobody() {
+async fn a_list_fetched_ahead_saves_the_next_presentation_a_fetch() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let at = NOW.plus(HOUR_MS * 7 / 8);
@@ -169,7 +169,7 @@ async fn entropy_spreads_renewals_over_a_quarter_of_the_time_that_a_copy_serves(
 }
 
 #[tokio::test]
-async fn what_is_out_of_use_for_a_day_is_not_fetched_ahead() {
+async fn a_list_unused_for_a_day_is_not_fetched_ahead() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let (mut at, mut renewed) = (NOW, 0);
@@ -212,7 +212,7 @@ async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_c
 }
 
 #[tokio::test]
-async fn what_is_not_authentic_renews_nothing_and_the_copy_serves_to_its_end() {
+async fn an_unauthentic_list_does_not_replace_the_copy() {
     let (source, trust) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &trust).await, source.url());
     let forged = list(&uri, 1, NOW).sign(&samples::holder_key(Curve::P256)).into_bytes();
@@ -266,7 +266,7 @@ async fn a_list_that_is_replaced_at_its_end_is_fetched_there() {
 }
 
 #[tokio::test]
-async fn under_another_trust_what_is_in_use_is_fetched_at_once() {
+async fn a_changed_trust_fetches_lists_in_use_immediately() {
     let (source, first) = (Loopback::start().await, trust());
     let (fetcher, uri) = (with_one(&source, &first).await, source.url());
     let (second, at) = (trust(), NOW.plus(1000));

@@ -209,7 +209,7 @@ async fn a_signed_request_is_fetched_by_get_and_by_post_and_verified_by_the_did_
 }
 
 #[tokio::test]
-async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
+async fn a_fetch_that_loses_a_race_is_retried_three_times() {
     let wallets = wallets(true);
     for (races, status) in [(2, 200), (3, 503)] {
         let (id, _) = create(&wallets).await;
@@ -221,7 +221,7 @@ async fn a_fetch_that_loses_a_race_is_made_again_and_given_up_after_three() {
 }
 
 #[tokio::test]
-async fn strangers_are_told_no_more_than_the_code() {
+async fn strangers_receive_only_the_error_code() {
     let wallets = wallets(false);
     let (id, _) = create(&wallets).await;
     let (request, response) = (format!("{REQUESTS}{id}"), format!("{RESPONSES}{id}"));
@@ -260,7 +260,7 @@ async fn an_answer_over_the_limit_is_413() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_down_is_503_and_the_wallet_may_come_again() {
+async fn a_store_that_is_down_is_503_with_retry_after() {
     let wallets = wallets(false);
     let (id, link) = create(&wallets).await;
     let body = answered(&link, None, None);

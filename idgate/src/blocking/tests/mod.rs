@@ -265,14 +265,14 @@ async fn a_body_that_drips_ends_with_the_budget() {
 }
 
 #[test]
-fn a_system_that_refuses_a_thread_is_told_so_and_nothing_panics() {
+fn a_refused_thread_is_an_error_and_not_a_panic() {
     let panics = || -> io::Result<Runtime> { panic!("OS can't spawn worker thread") };
     assert!(start(panics).is_err());
     assert!(start(|| Err(io::Error::from(io::ErrorKind::WouldBlock))).is_err());
 }
 
 #[tokio::test]
-async fn what_could_not_be_asked_gives_the_hold_back() {
+async fn a_source_that_could_not_be_asked_releases_the_hold() {
     let source = Loopback::start().await;
     source.give(list(&source.url()).as_bytes());
     let url = source.url();
@@ -311,7 +311,7 @@ async fn it_serves_from_within_a_runtime_and_for_many_threads_at_once() {
 }
 
 #[tokio::test]
-async fn a_round_that_was_given_up_ends_at_once() {
+async fn a_dropped_round_ends_immediately() {
     let source = Loopback::start().await;
     source.close_gate();
     let fetcher = local();
@@ -329,7 +329,7 @@ async fn a_round_that_was_given_up_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_fork_begins_anew() {
+async fn a_forked_process_starts_with_an_empty_cache() {
     let fetcher = local();
     let parent = fetcher.engine().unwrap();
     assert!(Arc::ptr_eq(&parent, &fetcher.engine().unwrap()));

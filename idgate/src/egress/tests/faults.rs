@@ -64,8 +64,8 @@ pub(super) fn isolated(test: &str) -> bool {
 }
 
 #[tokio::test]
-async fn without_a_route_of_its_own_a_gateway_blames_nobody() {
-    if isolated("faults::without_a_route_of_its_own_a_gateway_blames_nobody") {
+async fn a_missing_route_is_an_own_fault() {
+    if isolated("faults::a_missing_route_is_an_own_fault") {
         return;
     }
     let url = "https://a.example/";
@@ -80,8 +80,8 @@ async fn without_a_route_of_its_own_a_gateway_blames_nobody() {
 }
 
 #[tokio::test]
-async fn without_a_port_to_connect_from_a_gateway_blames_nobody() {
-    if isolated("faults::without_a_port_to_connect_from_a_gateway_blames_nobody") {
+async fn a_missing_local_port_is_an_own_fault() {
+    if isolated("faults::a_missing_local_port_is_an_own_fault") {
         return;
     }
     assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());

@@ -9,7 +9,7 @@ use crate::loopback::{answer, header};
 const GZIP: &str = "Content-Encoding: gzip\r\n";
 
 #[tokio::test]
-async fn every_2xx_with_a_body_is_an_answer_but_206() {
+async fn every_2xx_with_a_body_except_206_is_an_answer() {
     let server = Loopback::start().await;
     for status in ["200 OK", "201 Created", "202 Accepted", "203 Non-Authoritative Information"] {
         server.give_with(status, "", b"hello");
@@ -55,7 +55,7 @@ async fn a_host_that_always_compresses_is_understood() {
 }
 
 #[tokio::test]
-async fn a_host_that_compresses_for_those_who_say_so_is_told_so() {
+async fn accept_encoding_asks_for_gzip() {
     let server = Loopback::start().await;
     server.give_by(|head| match header(head, "accept-encoding") {
         Some("gzip") => answer("200 OK", GZIP, &gzip(b"hello")),

@@ -39,7 +39,7 @@ async fn until_used(fetcher: &Fetcher, used: usize) {
 }
 
 #[tokio::test]
-async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() {
+async fn a_lookup_keeps_its_permit_and_a_source_without_a_permit_is_not_asked() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let at = |number| asked("one", format!("https://silent.example/{number}"));
@@ -54,7 +54,7 @@ async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() 
 }
 
 #[tokio::test]
-async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
+async fn an_issuer_with_many_silent_names_leaves_permits_for_others() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
@@ -70,7 +70,7 @@ async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
 }
 
 #[tokio::test]
-async fn a_lookup_keeps_the_turn_of_who_gave_up() {
+async fn a_lookup_keeps_its_permit_after_its_caller_gave_up() {
     let silence = Silence::default();
     let (egress, turn) = (silence.egress(), Arc::new(()));
     assert!(post(&egress.keeping(turn.clone())).await.is_err());
@@ -80,7 +80,7 @@ async fn a_lookup_keeps_the_turn_of_who_gave_up() {
 }
 
 #[tokio::test]
-async fn where_too_many_names_are_looked_up_without_a_turn_no_more_are() {
+async fn lookups_without_a_permit_are_limited() {
     let silence = Silence::default();
     let egress = silence.egress();
     let mut given_up = JoinSet::new();

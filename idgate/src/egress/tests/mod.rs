@@ -82,7 +82,7 @@ async fn a_body_of_unknown_length_takes_room_as_it_grows() {
 }
 
 #[tokio::test]
-async fn other_urls_are_not_asked() {
+async fn unusable_urls_are_not_requested() {
     for url in [
         "",
         "list",
@@ -136,7 +136,7 @@ async fn no_spelling_of_a_private_address_is_reached() {
 }
 
 #[test]
-fn one_private_address_spoils_the_others() {
+fn one_private_address_makes_the_whole_answer_unusable() {
     let mixed = ["8.8.8.8:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
     let egress = egress(&[]);
     assert_eq!(egress.check(mixed.to_vec()), Err(EgressError::AddressBlocked));
@@ -198,7 +198,7 @@ async fn bodies_and_heads_have_limits() {
 }
 
 #[tokio::test]
-async fn other_statuses_and_other_bytes_are_no_answer() {
+async fn other_statuses_and_other_bytes_are_not_an_answer() {
     let server = Loopback::start().await;
     for (status, code) in [("404 Not Found", 404), ("406 No", 406), ("503 Down", 503)] {
         server.give_with(status, "", b"hello");

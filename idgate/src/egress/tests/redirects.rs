@@ -40,7 +40,7 @@ async fn three_redirects_are_followed_and_the_fourth_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_says_no_place_to_ask_is_refused() {
+async fn a_redirect_without_a_usable_target_is_refused() {
     let server = Loopback::start().await;
     let refused = EgressError::RedirectRefused;
     for (headers, expected) in [
@@ -57,7 +57,7 @@ async fn a_redirect_that_says_no_place_to_ask_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_an_address_that_may_not_be_asked_is_refused() {
+async fn a_redirect_to_a_blocked_address_is_refused() {
     let (first, inside) = (Loopback::start().await, Loopback::start().await);
     let egress = egress(&["127.0.0.1"]);
     let port = inside.address().port();
@@ -122,8 +122,8 @@ fn no_redirect_leads_from_a_public_address_to_one_that_is_only_allowed() {
 
 /// In a network of its own this machine may have a public address, and in no other.
 #[tokio::test]
-async fn a_public_host_sends_nobody_into_a_network_that_is_only_allowed() {
-    if faults::isolated("redirects::a_public_host_sends_nobody_into_a_network_that_is_only_allowed")
+async fn a_public_host_cannot_redirect_into_an_allowed_private_network() {
+    if faults::isolated("redirects::a_public_host_cannot_redirect_into_an_allowed_private_network")
     {
         return;
     }
@@ -167,7 +167,7 @@ async fn no_redirect_leads_from_https_to_http() {
 }
 
 #[tokio::test]
-async fn nothing_travels_along_a_redirect_but_what_is_asked_for() {
+async fn a_redirect_forwards_only_the_accept_header() {
     let (first, other) = (Loopback::start().await, Loopback::start().await);
     other.give(b"hello");
     let headers = format!(

@@ -84,7 +84,7 @@ async fn no_address_with_a_special_purpose_is_connected_to() {
 }
 
 #[tokio::test]
-async fn a_mixed_answer_is_no_answer() {
+async fn a_dns_answer_with_a_private_address_is_refused() {
     let server = Loopback::start().await;
     server.give(b"hello");
     let url = format!("http://shop.example:{}/", server.address().port());
@@ -101,7 +101,7 @@ async fn a_mixed_answer_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_is_asked_once() {
+async fn a_name_is_resolved_once() {
     let (checked, inside) = neighbours().await;
     checked.give(b"hello");
     let port = checked.address().port();
@@ -144,7 +144,7 @@ async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_priv
 }
 
 #[tokio::test]
-async fn a_redirect_to_a_metadata_address_leads_nowhere() {
+async fn a_redirect_to_a_metadata_address_is_refused() {
     let server = Loopback::start().await;
     let url = format!("http://shop.example:{}/", server.address().port());
     for target in ["http://169.254.169.254/latest/meta-data/", "http://127.0.0.2/", "/other"] {
@@ -201,7 +201,7 @@ async fn the_gateways_own_listener_is_not_posted_to() {
 }
 
 #[tokio::test]
-async fn a_posted_message_arrives_as_it_is() {
+async fn a_posted_message_arrives_unchanged() {
     let server = Loopback::start().await;
     server.give_with("202 Accepted", "Retry-After: 7\r\n", b"thank you");
     let url = format!("http://shop.example:{}/hook?a=b", server.address().port());
@@ -220,7 +220,7 @@ async fn a_posted_message_arrives_as_it_is() {
 }
 
 #[tokio::test]
-async fn little_is_taken_of_an_answer() {
+async fn only_a_little_of_a_receivers_answer_is_read() {
     let server = Loopback::start().await;
     let huge = vec![b'x'; 4 * 1024 * 1024];
     let url = format!("http://127.0.0.1:{}/", server.address().port());
