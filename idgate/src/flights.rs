@@ -210,7 +210,7 @@ mod tests {
         Asked { need, issuers: vec![IssuerId::new("issuer")] }
     }
 
-    /// Flies as it is told from outside.
+    /// A fetch that a test controls from outside.
     fn told() -> (watch::Sender<u8>, impl FnOnce(watch::Sender<Stage>) -> BoxFuture) {
         let (tell, mut told) = watch::channel(0);
         let fly = |stage: watch::Sender<Stage>| -> BoxFuture {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(flights.board_of_all().len(), 1);
         drop(second);
         assert!(flights.board_of_all().is_empty());
-        // Nobody listens any more.
+        // There are no callers any more.
         in_time("its flight ends", tell.closed()).await;
     }
 

@@ -1,4 +1,4 @@
-//! A whole verification over a real socket, with a store that counts, loses races and fails.
+//! Complete verifications over a real socket, with a store that counts, loses races and fails.
 
 use std::fmt;
 use std::future::{Future, ready};
@@ -33,7 +33,7 @@ impl Entropy for Zeros {
     }
 }
 
-/// The fetcher reads the time of the system, so the samples are made for it; they are good for a year.
+/// The fetcher reads the system's time, so the samples are made for it. They are valid for a year.
 fn now() -> UnixMillis {
     clock::now()
 }
@@ -49,11 +49,11 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// One session. It keeps every status that was committed.
+/// A store of one session. It keeps every committed status.
 struct One {
     session: Mutex<Session>,
     committed: Mutex<Vec<Status>>,
-    /// The status that it cannot store.
+    /// The status that it fails to store.
     fails_at: Option<Status>,
 }
 
@@ -101,7 +101,7 @@ fn pid() -> Issuer {
     Issuer::new(ISSUER).jwk(samples::issuer_key(Curve::P256).public_jwk().to_string())
 }
 
-/// One trust for all: a list that was fetched under one serves under no other.
+/// One trust for all, because a list that was fetched under one trust is not used under another.
 fn trust() -> Trust {
     static TRUST: LazyLock<Trust> = LazyLock::new(|| Trust::new(PROVIDER, [pid()]).unwrap());
     TRUST.clone()
@@ -201,7 +201,7 @@ async fn a_source_that_is_down_leads_to_a_decision() {
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
 
-/// On a machine that has no buffer left to ask for a name with.
+/// A fetcher on a machine without a buffer for name look-ups.
 #[cfg(unix)]
 fn lacking() -> Arc<Fetcher> {
     let look_up = |_: &str, _: u16| Err(io::Error::from(rustix::io::Errno::NOBUFS));
@@ -242,7 +242,7 @@ async fn a_second_round_is_under_the_same_hold() {
     let flow = Flow::of(pid().status_roots(root.der), Some((0, &source.url())));
     let store = One::of(&flow.session);
     let decision = fetcher().decide(flow.begin(), &store).await.unwrap();
-    // The CRL of the list's signer is at a name that is not reached.
+    // The CRL of the list's signer is at an unreachable name.
     assert_eq!(decision.transition.session.info(now()).reason, Some(Reason::RevocationUnknown));
     assert_eq!(store.committed(), [Status::Verifying, Status::Failed]);
 }
@@ -311,7 +311,7 @@ async fn a_fault_of_this_machine_refuses_one_presentation_with_a_hint_to_try_aga
     assert!(refused.to_string().ends_with("; try again"), "{refused}");
 }
 
-/// Panics when it is to store the verdict.
+/// Panics when it has to store the decision.
 struct Panicking(One);
 
 impl Store for Panicking {

@@ -1,4 +1,4 @@
-//! The forms in which a source is asked, and the budget that the fetches of one answer share.
+//! The forms in which a source is requested, and the budget that the fetches of one answer share.
 
 use idgate_core::{CredentialFormat, IssuerId};
 use idgate_testkit::patience::{patience, until};
@@ -21,7 +21,7 @@ fn asked(need: Need) -> Asked {
     Asked { need, issuers: vec![IssuerId::new("issuer")] }
 }
 
-/// As long as a test may take, and so many requests.
+/// An allowance with the time of a test, and that many requests.
 fn allowing(requests: usize) -> Allowance {
     Allowance { requests, ..Allowance::of(patience(), patience()) }
 }
@@ -30,7 +30,7 @@ fn local() -> Arc<Fetcher> {
     Fetcher::reaching(&["127.0.0.0/8"])
 }
 
-/// The outcome of each; `None`: nothing of use.
+/// The outcome of each fetch; `None`: no usable body.
 async fn bodies(
     fetcher: &Arc<Fetcher>,
     asked: Vec<Asked>,
@@ -50,7 +50,7 @@ fn accepted(source: &Loopback) -> Vec<String> {
     source.heads().iter().map(accept).collect()
 }
 
-/// Has the list in the form `has` alone, and answers `status` to requests for another.
+/// A host with the list only in the form `has`. It answers `status` to requests for another form.
 fn give_only(source: &Loopback, has: &'static str, status: &'static str) {
     source.give_by(move |head| match header(head, "accept") == Some(has) {
         true => answer("200 OK", "", b"a list"),
@@ -131,13 +131,13 @@ async fn redirects_and_second_attempts_count_as_requests_of_the_answer() {
         all.give(b"a list");
     }
     let fetcher = local();
-    // Each has its own first request, however many redirects the other has.
+    // Each source has its own first request, however many redirects the other one has.
     let asked = || vec![crl(&source), crl(&good)];
     let mut allowed = allowing(3);
     assert_eq!(bodies(&fetcher, asked(), &mut allowed).await, [None, Some(b"a list".to_vec())]);
     assert_eq!((source.connections(), moved.connections(), deep.connections()), (1, 1, 0));
     assert_eq!(allowed.requests, 0);
-    // A later round of the same answer has none.
+    // A later round of the same answer has no request left.
     assert_eq!(bodies(&fetcher, asked(), &mut allowed).await, [None, None]);
     assert_eq!((source.connections(), good.connections()), (1, 1));
     let mut enough = allowing(4);
@@ -155,7 +155,7 @@ fn an_answer_has_as_many_requests_as_it_may_name_sources() {
     assert_eq!(Allowance::of_one_answer().requests, 20);
 }
 
-/// An answer that waits for another one's fetch does not pay for the requests of that one.
+/// An answer that joins another answer's fetch does not pay for its requests.
 #[tokio::test]
 async fn an_answer_without_requests_left_takes_none_from_others_that_wait_for_the_same_source() {
     let (source, moved) = (Loopback::start().await, Loopback::start().await);

@@ -1,4 +1,4 @@
-//! Which sources are fetched ahead, when, and how many. Time and entropy are the tests' own.
+//! Which sources are fetched ahead, when, and how many. The tests supply time and entropy.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::{EntropyUnavailable, Expected, Issuer, Mode, PresentationStep, Reason, Sent};
@@ -32,9 +32,10 @@ impl Entropy for Drawn {
     }
 }
 
-/// The least that can be drawn: a copy is due an eighth of its time before its end.
+/// The smallest draw: a copy is due an eighth of its validity before its end.
 const LATEST: u64 = 0;
-/// A copy is due three eighths of its time before its end, less a millisecond.
+/// The largest draw: a copy is due three eighths of its validity before its end, less a
+/// millisecond.
 const fn earliest(span: u64) -> u64 {
     span / 4 - 1
 }
@@ -47,7 +48,7 @@ fn trust() -> Trust {
     Trust::new(PROVIDER, [pid()]).unwrap()
 }
 
-/// A list that says nothing bad about `good` and revokes all others, which serves for an hour from `at` on.
+/// A list that revokes everything except `good`, and is valid for an hour from `at`.
 fn list(uri: &str, good: usize, at: UnixMillis) -> StatusJwt {
     let revoked = (0..8).filter(|idx| *idx != good);
     let list = revoked.fold(StatusList::new(1, 8), |list, idx| list.with(idx, 1));
@@ -66,7 +67,8 @@ fn listed(idx: u64, uri: &str, at: UnixMillis) -> Issued {
     credential.issue(&samples::issuer_key(Curve::P256))
 }
 
-/// A presentation of `issued` at `at`; whether it had to wait for a fetch, and the reason of a refusal.
+/// Presents `issued` at `at`. Returns whether it had to wait for a fetch, and the reason of a
+/// refusal.
 async fn presented(
     (fetcher, trust): (&Arc<Fetcher>, &Trust),
     (issued, mode): (&Issued, Mode),
@@ -101,7 +103,7 @@ async fn presented(
     }
 }
 
-/// The same of the credential at `idx` of the list at `uri`, live.
+/// The same for the credential at `idx` of the list at `uri`, in live mode.
 async fn present_at(
     by: (&Arc<Fetcher>, &Trust),
     (idx, uri): (u64, &str),
@@ -133,7 +135,7 @@ async fn a_list_fetched_ahead_saves_the_next_presentation_a_fetch() {
     source.give(&sign(list(&uri, 1, at)));
     assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(1, 0, 0));
     assert_eq!(source.connections(), 2);
-    // The first copy is over by then. The second says otherwise of both.
+    // The first copy has expired by then. The second says the opposite of both.
     let later = NOW.plus(HOUR_MS + MINUTE_MS);
     assert_eq!(present_at((&fetcher, &trust), (1, &uri), later).await, (false, None));
     let revoked = Some(Reason::CredentialRevoked);
@@ -163,7 +165,7 @@ async fn entropy_spreads_renewals_over_a_quarter_of_the_time_that_a_copy_serves(
         let due = NOW.plus(HOUR_MS).minus(before_the_end);
         let early = fetcher.renew_due(&trust, &mut Drawn(draw), due.minus(1)).await;
         assert_eq!(early.count(), 0, "{draw}");
-        // It is drawn once for a copy.
+        // The time is drawn once for each copy.
         assert_eq!(fetcher.renew_due(&trust, &mut Drawn(7), due).await, done(1, 0, 0), "{draw}");
     }
 }
@@ -180,9 +182,9 @@ async fn a_list_unused_for_a_day_is_not_fetched_ahead() {
         renewed += came.count();
         at = at.plus(MINUTE_MS);
     }
-    // Every 52.5 minutes, at whole ones.
+    // Every 52.5 minutes, polled at whole minutes.
     assert_eq!(renewed, 24 * 60 / 53);
-    // The next presentation waits, and it is in use again.
+    // The next presentation waits, and the list is in use again.
     source.give(&sign(list(&uri, 0, at)));
     assert_eq!(present_at((&fetcher, &trust), (0, &uri), at).await, (true, None));
     let due = at.plus(HOUR_MS * 7 / 8);
@@ -203,7 +205,7 @@ async fn a_source_that_is_down_is_tried_again_after_pauses_that_double_and_its_c
         at = at.plus(seconds * 1000);
         assert_eq!(fetcher.renew_due(&trust, &mut Drawn(LATEST), at).await, done(0, 1, 0));
     }
-    // Within the grace the last good copy serves those that wait.
+    // Within the grace period the last good copy serves presentations that wait.
     assert_eq!(present_at((&fetcher, &trust), (0, &uri), at).await, (true, None));
     source.give(&sign(list(&uri, 0, at)));
     let at = at.plus(900 * 1000);
@@ -240,7 +242,7 @@ async fn a_copy_that_serves_less_than_a_minute_is_left_to_presentations() {
     }
 }
 
-/// An issuer that makes its next list when the one before is over has nothing new until then.
+/// An issuer that makes its next list at the end of the previous one has no new list before.
 #[tokio::test]
 async fn a_list_that_is_replaced_at_its_end_is_fetched_there() {
     let (source, trust) = (Loopback::start().await, trust());

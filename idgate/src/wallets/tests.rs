@@ -1,4 +1,4 @@
-//! The routes as wallets of OpenID4VP 1.0 use them, and as strangers try them.
+//! The routes, used by wallets of OpenID4VP 1.0 and by strangers.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl fmt::Display for Down {
 
 impl std::error::Error for Down {}
 
-/// Sessions by handle. A test can take it down, or let it lose the next races.
+/// A store of sessions by handle. A test can make it fail, or lose the next races.
 #[derive(Default)]
 struct Memory {
     sessions: Mutex<HashMap<String, Session>>,
@@ -111,7 +111,7 @@ fn expected(document: Option<Value>) -> Expected {
     }
 }
 
-/// The answer of a wallet to the request behind `link`.
+/// The answer of a wallet to the request in `link`.
 fn answered(link: &str, fetched: Option<&Fetched>, document: Option<Value>) -> Body {
     let now = clock::now().0;
     let read = Asks::read(link, fetched, &expected(document), &mut Keys::default());

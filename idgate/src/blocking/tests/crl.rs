@@ -10,7 +10,7 @@ use super::*;
 
 const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
 
-/// An answer whose signer stands below `root` and names its CRL at `url`.
+/// An answer with a signer below `root` that names its CRL at `url`.
 fn flow(root: &Identity, url: &str) -> Flow {
     let key = samples::issuer_key(Curve::P256);
     let points = distribution_points(&[url]);

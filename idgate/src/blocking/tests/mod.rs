@@ -41,7 +41,7 @@ impl Entropy for Zeros {
     }
 }
 
-/// A session, and the answer of a wallet whose credentials name a list each.
+/// A session, and a wallet's answer with credentials that each name a list.
 struct Flow {
     verifier: Verifier,
     session: Session,
@@ -49,9 +49,10 @@ struct Flow {
 }
 
 impl Flow {
-    /// Each of `statuses`: an index, and the list that it is of.
+    /// `statuses`: an index and a list for each credential.
     fn new(statuses: &[(u64, &str)]) -> Self {
-        /// One trust for all: a list that was fetched under one serves under no other.
+        /// One trust for all, because a list that was fetched under one trust is not used under
+        /// another.
         static TRUST: LazyLock<Trust> = LazyLock::new(|| {
             let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
             Trust::new(aws_lc_rs::PROVIDER, [Issuer::new(ISSUER).jwk(jwk)]).unwrap()
@@ -90,7 +91,7 @@ impl Flow {
         Self { verifier, session: made.session, body }
     }
 
-    /// What `fetcher` brings it to at `now`, and what was committed on the way.
+    /// The outcome with `fetcher` at `now`, and the commits on the way.
     fn decide(
         &self,
         fetcher: &BlockingFetcher,
@@ -132,7 +133,7 @@ fn local() -> BlockingFetcher {
     reaching(&["127.0.0.0/8"], None)
 }
 
-/// On a thread of its own, as embedders call it.
+/// Runs on a thread of its own, like an embedder's call.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     in_time("it ends", tokio::task::spawn_blocking(work)).await.unwrap()
 }
@@ -147,7 +148,7 @@ async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
         let (decided, committed) = good.decide(&fetcher, NOW.0);
         assert!(matches!(decided.unwrap().transition.session.status_at(NOW), Status::Verified));
         assert_eq!(committed, [Status::Verifying], "held before the fetch");
-        // Known: nothing is asked, and nothing is held.
+        // The list is cached: no fetch and no hold.
         let (decided, committed) = good.decide(&fetcher, NOW.0 + HOUR_MS / 2);
         assert!(decided.unwrap().transition.session.info(NOW).reason.is_none());
         assert_eq!(committed, []);
@@ -201,7 +202,7 @@ async fn a_list_over_tls_needs_a_root_that_is_trusted() {
     assert_eq!(source.connections(), 2);
 }
 
-/// The list has its own name, and not that of the host behind the redirect.
+/// The list's name is its own address, not that of the redirect's target.
 #[tokio::test]
 async fn a_list_behind_a_redirect_to_another_host_decides() {
     let (source, other) = (Loopback::start().await, Loopback::start().await);
@@ -252,7 +253,7 @@ async fn a_body_that_drips_ends_with_the_budget() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
         stream.write_all(head).await.unwrap();
         while stream.write_all(b"x").await.is_ok() {
-            // reason: it drips, for as long as it is listened to
+            // reason: it drips, for as long as there is a reader
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
@@ -278,7 +279,7 @@ async fn a_source_that_could_not_be_asked_releases_the_hold() {
     let url = source.url();
     apart(move || {
         let fetcher = local();
-        // A machine that lets nobody make threads: the one there is has ended.
+        // A machine that allows no further thread: the existing one has ended.
         let fetcher_of = Arc::new(Fetcher::over(fetcher.egress.clone()));
         let ended = Engine { process: process::id(), runtime: None, fetcher: fetcher_of };
         *fetcher.engine.lock().unwrap() = Some(Arc::new(ended));
@@ -317,7 +318,7 @@ async fn a_dropped_round_ends_immediately() {
     let fetcher = local();
     let need = Need::StatusList { uri: source.url(), format: CredentialFormat::SdJwtVc };
     let asked = vec![Asked { need, issuers: vec![IssuerId::new(ISSUER)] }];
-    // It does not end by its time.
+    // It does not end through its timeout.
     let hour = Duration::from_secs(3600);
     let mut under_way = fetcher.begin(asked, Allowance::of(hour, hour)).unwrap();
     assert!(!under_way.wait(Duration::ZERO));
@@ -356,7 +357,7 @@ async fn a_second_round_is_under_the_same_hold() {
         credential.plain("vct", VCTS[0]).plain("status", status_claim(0, &source.url()));
     let flow = Flow::under(trust, vec![credential]);
     let (decided, committed) = apart(move || flow.decide(&local(), NOW.0)).await;
-    // The CRL of the list's signer is at a name that is not reached.
+    // The CRL of the list's signer is at an unreachable name.
     let decided = decided.unwrap().transition.session;
     assert_eq!(decided.info(NOW).reason, Some(Reason::RevocationUnknown));
     assert_eq!(committed, [Status::Verifying]);

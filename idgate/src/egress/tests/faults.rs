@@ -1,14 +1,14 @@
-//! What this machine lacks is told apart from what others do.
+//! Faults of this machine are distinguished from faults of others.
 
 use std::process::Command;
 
 use super::*;
 use crate::egress::resolve::Resolved;
 
-/// Set in the process that has a network of its own.
+/// Set in the process with its own network.
 const ISOLATED: &str = "IDGATE_TEST_ISOLATED";
 
-/// Knows these addresses of every name; none: it fails as a resolver does.
+/// A resolver with these addresses for every name; without any it fails.
 struct Names(&'static [&'static str]);
 
 impl Resolve for Names {
@@ -39,12 +39,13 @@ async fn a_name_without_address_soon_after_a_shortage_of_descriptors_is_an_own_f
     assert_eq!(failure(&egress, "https://a.example/").await, EgressError::DnsFailed);
     egress.descriptors.note();
     assert_eq!(failure(&egress, "https://a.example/").await, EgressError::OwnFault);
-    // A name that is found is asked for, whatever there was.
+    // A resolved name is asked, whatever shortage there was.
     let found = Egress { descriptors: egress.descriptors, ..knowing(&["127.0.0.1"]) };
     assert_eq!(failure(&found, "http://a.example:1/").await, EgressError::ConnectFailed);
 }
 
-/// Runs the test of this name alone, as a process without any network; `false`: this is that process.
+/// Runs only the test with this name, in a process without any network. `false`: this is that
+/// process.
 pub(super) fn isolated(test: &str) -> bool {
     if std::env::var_os(ISOLATED).is_some() {
         return false;
@@ -72,7 +73,7 @@ async fn a_missing_route_is_an_own_fault() {
     for (addresses, expected) in [
         (&["8.8.8.8"][..], EgressError::OwnFault),
         (&["2606:4700::1111", "8.8.8.8"], EgressError::OwnFault),
-        // Many machines have no IPv6, and who can be reached by it alone is out of their reach.
+        // Many machines have no IPv6, and cannot reach hosts that have only IPv6.
         (&["2606:4700::1111"], EgressError::ConnectFailed),
     ] {
         assert_eq!(failure(&knowing(addresses), url).await, expected, "{addresses:?}");
@@ -90,9 +91,9 @@ async fn a_missing_local_port_is_an_own_fault() {
     source.give(b"hello");
     let egress = knowing(&["127.0.0.1"]);
     let url = format!("http://a.example:{}/", source.address().port());
-    // The source itself has the only port.
+    // The source itself uses the only port.
     assert_eq!(failure(&egress, &url).await, EgressError::OwnFault);
-    // One address that is refused from outside takes nothing back.
+    // An address that refuses the connection does not change that.
     let egress = Egress { resolver: Arc::new(Names(&["127.0.0.2", "127.0.0.1"])), ..egress };
     assert_eq!(failure(&egress, &url).await, EgressError::OwnFault);
     std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "50000 60000").unwrap();

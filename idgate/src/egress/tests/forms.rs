@@ -1,4 +1,4 @@
-//! In which forms a body is taken: statuses, and content codings.
+//! Accepted forms of a body: statuses and content codings.
 
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_testkit::gzip::{gzip, gzip_named};
@@ -120,8 +120,8 @@ async fn the_limit_holds_for_what_is_inflated() {
     assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
 }
 
-/// Zeros shrink to a thousandth. Bytes beyond the limit are never inflated: the end of the member, which
-/// is cut off, is not missed.
+/// Zeros shrink to a thousandth. Bytes beyond the limit are never inflated, so the missing end of
+/// the member is not noticed.
 #[tokio::test]
 async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let server = Loopback::start().await;
@@ -134,7 +134,7 @@ async fn a_bomb_ends_at_the_limit_and_takes_no_room_beyond_it() {
     let fetched = egress.fetch(&server.url(), "*/*", limit, &room).await;
     assert_eq!(fetched.unwrap_err(), EgressError::TooLarge);
     assert!(room.take(limit).is_ok(), "all of it is given back");
-    // Room is taken for the inflated body, and not for the bytes that came.
+    // Memory is reserved for the inflated body, not for the received bytes.
     let fetched = egress.fetch(&server.url(), "*/*", limit, &Room::of(limit / 2)).await;
     assert_eq!(fetched.unwrap_err(), EgressError::OwnFault);
     server.give_with("200 OK", GZIP, &gzip(&vec![0; limit]));

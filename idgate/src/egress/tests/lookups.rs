@@ -1,4 +1,4 @@
-//! Names whose look-up does not end: nobody can end it, and so it keeps the turn of whoever asked.
+//! Name look-ups that do not end. They cannot be cancelled, so they keep their caller's permit.
 
 use idgate_core::{CredentialFormat, IssuerId, Need};
 use idgate_testkit::patience::patience;
@@ -18,13 +18,13 @@ fn asked(issuer: &str, uri: String) -> Asked {
     Asked { need, issuers: vec![IssuerId::new(issuer)] }
 }
 
-/// What comes of `asked` when turns have so long, and sources the time of a few steps.
+/// The outcome of `asked` with this time for permits, and the time of a few steps for sources.
 async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Delivery> {
     let mut allowed = Allowance::of(turns, SHORT);
     fetcher.fetch(asked, &mut allowed).await.0.into_iter().map(|(_, came)| came).collect()
 }
 
-/// What a receiver with a silent name says within the time of a few steps.
+/// The answer of a receiver with an unresolved name within the time of a few steps.
 async fn post(egress: &Egress) -> Result<Result<Answer, EgressError>, Elapsed> {
     let message = Post { url: "https://shop.example/", headers: &[], body: "{}" };
     tokio::time::timeout(SHORT, egress.post(message)).await
@@ -58,14 +58,14 @@ async fn an_issuer_with_many_silent_names_leaves_permits_for_others() {
     let silence = Silence::default();
     let fetcher = Arc::new(Fetcher::over(silence.egress()));
     let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
-    // One answer asks for fewer than an issuer has turns.
+    // One answer asks for fewer sources than an issuer has permits.
     let all: Vec<_> = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();
     for part in all.chunks(MAX_REQUESTS) {
         came(&fetcher, part.to_vec(), patience()).await;
     }
     let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
     assert!(matches!(mine[..], [Delivery::NotAsked]));
-    // Asked, though it is as silent.
+    // It is asked, although its name is not resolved either.
     assert!(came(&fetcher, vec![of("other", 0)], patience()).await.iter().all(is_nothing));
 }
 

@@ -1,4 +1,4 @@
-//! The way out over real sockets.
+//! Outgoing requests over real sockets.
 
 mod faults;
 mod forms;
@@ -58,7 +58,7 @@ async fn large_bodies_share_their_room_and_small_ones_need_none() {
     assert_eq!(fetch().await.unwrap_err(), EgressError::OwnFault);
     server.give(&[b'x'; 64 * 1024]);
     assert!(fetch().await.is_ok());
-    // Of unknown length: as long as it may be.
+    // A body of unknown length counts with the largest length.
     let chunk = "x".repeat(70 * 1024);
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     server.give_bytes(format!("{head}{:x}\r\n{chunk}\r\n0\r\n\r\n", chunk.len()).into_bytes());
@@ -157,7 +157,7 @@ async fn the_gateways_own_listener_is_never_reached() {
     assert_eq!(server.connections(), 0);
 }
 
-/// The address by which this machine would leave it, if there is a way out; nothing is sent.
+/// This machine's outgoing address, if it has a route. Nothing is sent.
 fn outer_address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     let routed = socket.connect("8.8.8.8:9").and_then(|()| socket.local_addr());

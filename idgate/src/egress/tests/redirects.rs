@@ -1,4 +1,4 @@
-//! Where redirects lead, and which headers go along.
+//! Targets of redirects, and the headers of the next request.
 
 use super::resolution::{Script, scripted};
 use super::*;
@@ -120,7 +120,7 @@ fn no_redirect_leads_from_a_public_address_to_one_that_is_only_allowed() {
     }
 }
 
-/// In a network of its own this machine may have a public address, and in no other.
+/// This machine may have a public address only in its own network.
 #[tokio::test]
 async fn a_public_host_cannot_redirect_into_an_allowed_private_network() {
     if faults::isolated("redirects::a_public_host_cannot_redirect_into_an_allowed_private_network")
@@ -143,7 +143,7 @@ async fn a_public_host_cannot_redirect_into_an_allowed_private_network() {
     other.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&other).await.unwrap_err(), EgressError::RedirectBlocked, "after two");
     assert_eq!((inside.connections(), deeper.connections()), (1, 1));
-    // The other way there is no harm.
+    // The other direction is harmless.
     public.give(b"outside");
     deeper.give_with("302 Found", &to(&public.url()), b"");
     assert_eq!(get(&deeper).await.unwrap(), "outside");
@@ -158,7 +158,7 @@ async fn no_redirect_leads_from_https_to_http() {
     let egress = Egress::new(allowed, Some(secure.root.as_bytes())).unwrap();
     let refused = egress.get(&secure.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 0));
-    // Nor after a redirect from http to https, which is followed.
+    // Also not after a redirect from http to https, which is followed.
     plain.give_with("302 Found", &to(&secure.url()), b"");
     let refused = egress.get(&plain.url(), "*/*", LIMIT).await.unwrap_err();
     assert_eq!((refused, plain.connections()), (EgressError::RedirectRefused, 1));
@@ -181,7 +181,7 @@ async fn a_redirect_forwards_only_the_accept_header() {
     assert_eq!(lines.remove(0), "get /list http/1.1");
     lines.sort_unstable();
     let host = format!("host: {}", other.address());
-    // Every request names its host and this program; the other two travel.
+    // Every request names its host and this program. Only the other two headers are forwarded.
     let expected = ["accept-encoding: gzip", "accept: text/plain", &*host, "user-agent: idgate"];
     assert_eq!(lines, expected);
 }

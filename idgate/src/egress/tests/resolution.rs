@@ -1,4 +1,4 @@
-//! Names that answer with more than they should: the same for fetches and for webhooks.
+//! Names with forbidden addresses. The rules are the same for fetches and for webhooks.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use crate::address::corpus;
 use crate::egress::resolve::Resolved;
 use idgate_testkit::patience::until;
 
-/// Answers from a script, each name with the same, and counts the questions.
+/// A resolver with scripted answers, which counts the look-ups.
 pub(super) struct Script {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,
     asked: AtomicUsize,
@@ -37,7 +37,7 @@ impl Resolve for Script {
     }
 }
 
-/// A way out to public addresses and 127.0.0.1 for which names are what `script` says.
+/// An `Egress` to public addresses and 127.0.0.1, with the names of `script`.
 pub(super) fn scripted(script: &Arc<Script>) -> Egress {
     Egress { resolver: script.clone(), ..egress(&["127.0.0.1"]) }
 }
@@ -50,14 +50,14 @@ async fn post(egress: &Egress, url: &str) -> Result<Answer, EgressError> {
 async fn neighbours() -> (Loopback, TcpListener) {
     loop {
         let server = Loopback::start().await;
-        // Another process may have that port there.
+        // Another process may use that port there.
         if let Ok(inside) = TcpListener::bind(("127.0.0.2", server.address().port())).await {
             return (server, inside);
         }
     }
 }
 
-/// Whether nothing has connected to `listener`: the first that it accepts is ours.
+/// Whether nothing has connected to `listener`: its first connection is ours.
 async fn is_untouched(listener: &TcpListener) -> bool {
     let ours = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (_, from) = listener.accept().await.unwrap();
@@ -117,15 +117,15 @@ async fn a_name_is_resolved_once() {
     assert!(is_untouched(&inside).await, "it connected to an address that was not checked");
 }
 
-/// A list's place is asked over https alone: the name counts for its certificate, and the address that was
-/// checked for the way.
+/// A list is requested only over https: at the checked address, and with a certificate for the
+/// name.
 #[tokio::test]
 async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_private_one() {
     let (checked, inside) = neighbours().await;
     let port = checked.address().port();
     let url = format!("https://lists.example:{port}/pid.json");
     let script = Script::of(&[&["127.0.0.1"], &["127.0.0.2"]]);
-    // Nobody there speaks TLS; that it was asked is enough.
+    // The server there has no TLS. It is enough that it was asked.
     let (egress, room) = (scripted(&script), Room::of(0));
     let is_asked = async || (script.asked(), checked.connections()) == (1, 1);
     tokio::select! {
@@ -228,7 +228,7 @@ async fn only_a_little_of_a_receivers_answer_is_read() {
     for headers in ["", "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"] {
         server.give_with("200 OK", headers, &huge);
         let answer = post(&egress, &url).await;
-        // Two framings at once, or a body that is not one: the status stands, or it was not HTTP.
+        // Two framings, or an invalid body: the status counts, or the answer is not HTTP.
         assert!(answer.as_ref().is_ok_and(|it| it.status == 200) || !headers.is_empty());
     }
     server.give_with("200 OK", &"X: y\r\n".repeat(10_000), b"");
