@@ -60,8 +60,8 @@ class NotAnAnswer extends IdgateError {
 
 const WITHHELD = {
   not_verified: 'the session is not VERIFIED',
-  response_code_missing: 'the browser brings no response code',
-  response_code_wrong: 'the response code is another one',
+  response_code_missing: 'the browser has no response code',
+  response_code_wrong: 'the response code is wrong',
   redacted: 'the result was readable for 30 seconds, which are over',
 };
 

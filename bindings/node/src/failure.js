@@ -42,11 +42,11 @@ function unlessNothing(work, otherwise = () => null) {
 
 /** Hints in the words of this package. Other errors keep the library's own hint. */
 const HINTS = {
-  add_issuer: 'give the Trust an issuer with that id',
-  supply_status: 'a status list or a CRL is needed: let it be fetched, by leaving `fetch` on or by a Fetcher',
-  try_again: 'a status source could not be asked by a fault of this machine; try again',
-  add_vct: 'give the issuer `vcts`',
-  add_doc_type: 'give the issuer `docTypes`',
+  add_issuer: 'add an issuer with that id to the Trust',
+  supply_status: 'a status list or a CRL is needed; leave `fetch` on, or pass a Fetcher',
+  try_again: 'a status source could not be asked because of a fault of this machine; try again',
+  add_vct: 'add `vcts` to the issuer',
+  add_doc_type: 'add `docTypes` to the issuer',
 };
 
 /** The hint, and the message, which ends with it. */

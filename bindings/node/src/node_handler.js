@@ -71,7 +71,7 @@ function bodyOf(request) {
 function readBefore({ body }) {
   if (typeof body === 'string' || ArrayBuffer.isView(body)) return body;
   throw new Error(
-    'the body was read before, and request.body is not its bytes or text: put toNodeHandler before the parsers of bodies',
+    'the body was already read, and request.body is not bytes or text; put toNodeHandler before the body parsers',
   );
 }
 

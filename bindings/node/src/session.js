@@ -79,7 +79,7 @@ class Session extends abi.Handle {
   result(reader, now) {
     const isBackend = reader === BACKEND;
     if (!isBackend && (!isPlain(reader) || !('responseCode' in reader))) {
-      throw new TypeError('result: say who reads, by { responseCode } of a browser or "backend"');
+      throw new TypeError('result: name the reader: { responseCode } for a browser, or "backend"');
     }
     const code = isBackend ? null : reader.responseCode;
     if (code !== null && code !== undefined) text(code, 'result: responseCode');

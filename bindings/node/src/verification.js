@@ -88,7 +88,7 @@ function stored(committed) {
   if (committed === true) return;
   if (committed === false) throw NotAnAnswer.sessionClosed();
   unawaited(committed);
-  throw new TypeError('commit of the store must give true, or false where another revision is stored');
+  throw new TypeError('commit of the store must return true, or false if another revision is stored');
 }
 
 /** The transition that ends the hold without a decision, unless the session continued without this answer. */

@@ -50,7 +50,7 @@ class Verifier extends abi.Handle {
   constructor(baseUrl, trust, given) {
     text(baseUrl, 'Verifier: the base URL');
     const known = options('Verifier', KNOWN, given, (field, why) => new Misconfigured({ field, why }));
-    if (!known.profiles) throw new TypeError('Verifier: profiles is missing: name those that sessions speak');
+    if (!known.profiles) throw new TypeError('Verifier: profiles is missing; name the profiles of sessions');
     const [current, former] = [[known.signer ?? []].flat(), known.formerSigners ?? []];
     check(known, current);
     super('verifier', made(baseUrl, trust, { ...known, current, former }));
@@ -91,7 +91,7 @@ class Verifier extends abi.Handle {
     const { to, contentType, body, walletNonce, now } = options('requestObject', ASKED, given);
     text(to, 'requestObject: to');
     if (walletNonce !== undefined && (contentType !== undefined || body !== undefined)) {
-      throw new TypeError('requestObject: walletNonce is given together with a form, which has it');
+      throw new TypeError('requestObject: walletNonce is given together with a form; leave one of them out');
     }
     const asked = abi.sized('asked', {
       to: abi.str(to),
@@ -166,7 +166,7 @@ function newSession(what, { mode, tenant, registration, strict = false }) {
 /** Throws for options that do not fit together. */
 function check({ requestMode, profiles, dcApi = 'off' }, current) {
   const wrong = (field, why) => new Misconfigured({ field, why });
-  if (profiles.length === 0) throw wrong('profiles', 'is empty; name those that sessions speak');
+  if (profiles.length === 0) throw wrong('profiles', 'is empty; name the profiles of sessions');
   if (requestMode === 'jar' && current.length === 0) throw wrong('requestMode', 'is jar, which needs a signer');
   if (dcApi !== 'off' && profiles.every((profile) => profile === 'draft')) {
     throw wrong('dcApi', 'needs the profile 1.0 or haip');

@@ -32,7 +32,7 @@ impl AsyncRead for Capped {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.left == 0 {
-            return Poll::Ready(Err(io::Error::other("the peer says too much")));
+            return Poll::Ready(Err(io::Error::other("the peer sent too many bytes")));
         }
         let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buf.remaining());
         let mut part = ReadBuf::new(buf.initialize_unfilled_to(room));
