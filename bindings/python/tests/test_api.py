@@ -1,4 +1,4 @@
-"""What a Python program meets: sessions, errors, handles, signers, webhooks, threads."""
+"""The API: sessions, errors, handles, signers, webhooks, threads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUEST: idgate.Request = {
 
 
 def good_case() -> dict[str, Any]:
-    """Posted, and not brought back by a page."""
+    """A posted answer, not one from a page."""
     verified = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     return next(case for case in verified if "content_type" in case)
 
@@ -97,7 +97,7 @@ class SessionTest(unittest.TestCase):
         session = idgate.Session.restore(cases.decode(case["session"]))
         decision = self.verifier.decide(session, cases.answer(case, session), kept, now=now)
         self.assertEqual((decision.reply.status, decision.status), (200, "VERIFIED"))
-        # A draft's.
+        # The answer is for a draft.
         self.assertEqual(json.loads(decision.reply.body), {"status": "ok"})
         self.assertEqual(kept.transitions, [decision.transition])
         settled, reader = decision.session, idgate.Backend()
@@ -276,7 +276,7 @@ class PresentationTest(unittest.TestCase):
             if case["expected"].get("status") == "VERIFIED"
             and kind in case["trust"][0]
             and b"vp_token=" in cases.decode(case["body"])
-            # A map is OpenID4VP 1.0: here it is one presentation.
+            # OpenID4VP 1.0 has a map, here with one presentation.
             and b"vp_token=%7B" not in cases.decode(case["body"])
         )
         now = cases.at(case["now_ms"])

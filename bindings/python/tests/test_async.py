@@ -1,4 +1,4 @@
-"""The same cases in an event loop, the examples of the documentation, and sources that are asked at once."""
+"""The same cases in an event loop, the examples of the documentation, and parallel fetches."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "harness"))
 from patience import PATIENCE  # noqa: E402
 
 FORM = "application/x-www-form-urlencoded"
-#: They need a framework that may not be installed.
+#: Modules that need a framework, which may not be installed.
 FRAMEWORKS = ("django", "fastapi")
 
 
 def load_tests(_: Any, tests: unittest.TestSuite, __: Any) -> unittest.TestSuite:
-    """The examples of the documentation are tests, too."""
+    """Runs the examples of the documentation as tests."""
     names = {name: getattr(idgate, name) for name in idgate.__all__}
     for found in pkgutil.iter_modules(idgate.__path__):
         if not found.ispkg and found.name not in FRAMEWORKS:
@@ -127,7 +127,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
 
 
 class Steps(idgate.Verification):
-    """A verification that needs three sources, and takes what came of them."""
+    """A verification that needs three sources, and records their bodies."""
 
     def __init__(self, fetch: Any = True) -> None:
         self.asked, self.supplied, self._pointer = False, {}, None
@@ -145,7 +145,7 @@ class Steps(idgate.Verification):
 
 
 class FetchTest(unittest.TestCase):
-    """For an answer that needs several sources, all are fetched at once."""
+    """The sources of one answer are fetched in parallel."""
 
     def test_a_coroutine_function_is_refused_where_nothing_awaits_it(self) -> None:
         async def fetch(_: Any) -> None: ...

@@ -1,4 +1,4 @@
-"""Pages that ask their browser: what they pass on, and what they bring back."""
+"""Pages that ask their browser: the requests that they pass on, and the answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = {**REQUEST, "dc_api": {"origins": [SHOP]}}
 
 
 def good(protocol: str) -> dict[str, Any]:
-    """The first case of that protocol that is verified."""
+    """The first verified case of that protocol."""
     verified = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     return next(case for case in verified if case.get("dc_api") and protocol in case["title"])
 
@@ -62,7 +62,7 @@ class BrowserTest(unittest.TestCase):
         verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
         asked = verifier.dc_api_requests(session, now=now)["requests"]
         self.assertIn(answer["protocol"], [one["protocol"] for one in asked])
-        # JSON, or a value.
+        # The answer as JSON, or as a value.
         for given in (answer, json.dumps(answer), json.dumps(answer).encode()):
             brought = idgate.Answer.dc_api(given)
             decision = verifier.decide(session, brought, cases.Kept(), now=now)

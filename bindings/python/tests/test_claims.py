@@ -1,4 +1,4 @@
-"""Claims as types of the caller, whose errors name claims and quote none."""
+"""Claims as types of the caller. Errors name claims and never quote them."""
 
 from __future__ import annotations
 

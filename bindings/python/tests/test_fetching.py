@@ -60,7 +60,7 @@ def jwt(key: Any, typ: str, payload: dict[str, Any]) -> str:
 
 
 class Source(http.server.ThreadingHTTPServer):
-    """A status list on loopback: revoked at 1. `before` is called before it answers."""
+    """A status list on loopback: revoked at 1. It calls `before` before it answers."""
 
     daemon_threads = True
 
@@ -73,7 +73,7 @@ class Source(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that trusts nobody hangs up."""
+        """A client without roots closes the connection."""
 
     def token(self) -> bytes:
         lst = b64(zlib.compress(bytes([0b0000_0100, 0])))
@@ -94,7 +94,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(token)
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Writes no log."""
 
 
 class Flow:
@@ -109,7 +109,7 @@ class Flow:
 
     @property
     def stored(self) -> list[str]:
-        """The statuses of the sessions that were committed."""
+        """The statuses of the committed sessions."""
         return [transition.session.info().status for transition in self.store.transitions]
 
     def answered(self) -> tuple[idgate.Session, idgate.Answer]:
@@ -146,7 +146,7 @@ class Flow:
         return (await self.verifier.decide_async(*self.answered(), self.store)).reason
 
     def presented(self) -> tuple[str, dict[str, Any]]:
-        """A presentation without a session, and the terms that it must meet."""
+        """A presentation without a session, and its expectation."""
         ((idx, uri),) = self.statuses
         request = {"client_id": "redirect_uri:https://shop.example/answer", "nonce": "used once"}
         expected = {**request, "format": "dc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
@@ -204,7 +204,7 @@ class FetchingTest(unittest.TestCase):
         self.assertEqual((good.reason(), good.stored[2:]), (None, ["VERIFIED"]))
         good.statuses = ((1, source.url),)
         self.assertEqual((good.reason(), source.asked), ("credential_revoked", 1))
-        # What another verifier trusts is another question.
+        # Another verifier has another trust, so its copies are separate.
         self.assertEqual((Flow((0, source.url), fetch=fetcher).reason(), source.asked), (None, 2))
 
     def test_the_list_decides_about_one_presentation_without_a_session(self) -> None:
@@ -310,7 +310,7 @@ class FetchingTest(unittest.TestCase):
 
 
 def certified() -> tuple[str, ssl.SSLContext]:
-    """A certificate for 127.0.0.1 that is its own root, and a server that has it."""
+    """A certificate for 127.0.0.1 that is its own root, and a server with it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Status")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""The endpoints for wallets inside FastAPI and Django, asked over HTTP as a wallet asks."""
+"""The endpoints for wallets inside FastAPI and Django, used over HTTP like a wallet does."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AsyncStore:
 
 
 class Wallets:
-    """What both are asked. `ask` makes a request: method, path, body, media type."""
+    """The tests for both frameworks. `ask` makes a request: method, path, body, media type."""
 
     def setUp(self) -> None:
         self.signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
@@ -82,7 +82,7 @@ class Wallets:
         return status, json.loads(body)
 
     def refused(self, *asked: Any) -> tuple[int, str, dict[str, str]]:
-        """The status, the code and the headers of a refusal, which is as all are."""
+        """The status, the code and the headers of a refusal, whose form is checked."""
         status, headers, body = self.ask(*asked)
         self.assertEqual(headers["content-type"], "application/json", asked)
         self.assertEqual(headers["cache-control"], "no-store", asked)
@@ -254,7 +254,7 @@ class Wallets:
 
         def second(transition: idgate.Transition) -> bool:
             if not refused:
-                # The other one was first.
+                # The other fetch was first.
                 refused.append(commit(transition))
                 return False
             return commit(transition)
@@ -280,7 +280,7 @@ class Wallets:
 
 
 class BodyTest(unittest.TestCase):
-    """Bodies that do not come as they should."""
+    """Incomplete, slow and broken bodies."""
 
     def setUp(self) -> None:
         signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
@@ -294,7 +294,7 @@ class BodyTest(unittest.TestCase):
         self.response, self.request, *_ = _web.routes(verifier, self.store, None, ())
 
     def post(self, route: _web.Route, handle: str, *parts: Any) -> tuple[int, str, str]:
-        """Posts a body of these parts: bytes, errors, and `None`, which does not come."""
+        """Posts a body of these parts: bytes, errors, and `None` for a part that never arrives."""
 
         async def body() -> AsyncGenerator[bytes, None]:
             for part in parts:
@@ -385,7 +385,7 @@ class FastApiTest(Wallets, unittest.TestCase):
 
 
 class AsyncFastApiTest(FastApiTest):
-    """A store of coroutine functions does the same."""
+    """The same with a store of coroutine functions."""
 
     behind = AsyncStore
 

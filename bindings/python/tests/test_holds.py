@@ -1,4 +1,4 @@
-"""The hold of a verification that does not come to its end."""
+"""The hold of a verification that fails before its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Stopping(idgate.Verification):
-    """Needs a source, and gets as far as `fault` lets it."""
+    """A verification that needs a source, and fails at `fault`."""
 
     def __init__(
         self, fault: BaseException | None = None, fetch: Any = True, now: datetime | None = None
@@ -40,7 +40,7 @@ class Stopping(idgate.Verification):
 
 
 class Store:
-    """Keeps what it is given, unless `faster` says that another answer was."""
+    """A store that accepts everything, unless `faster` says that another answer was faster."""
 
     def __init__(self, committed: list[Any], faster: Callable[[Any], bool] = lambda transition: False) -> None:
         self.committed, self.faster = committed, faster
@@ -54,7 +54,7 @@ class Store:
 
 
 class HoldTest(unittest.TestCase):
-    """A fault after the hold was committed gives it back."""
+    """A fault after the commit of the hold releases it."""
 
     FAULTS = (
         idgate.NotAvailable("at fault"),
@@ -118,7 +118,7 @@ class HoldTest(unittest.TestCase):
 
     def test_the_hold_is_released_when_the_caller_is_cancelled(self) -> None:
         class Waiting(Stopping):
-            """Says when it waits for its source."""
+            """Signals when it waits for its source."""
 
             def __init__(self, waits: Callable[[], None]) -> None:
                 super().__init__()
@@ -129,7 +129,7 @@ class HoldTest(unittest.TestCase):
                 return False
 
         class Commits:
-            """A store whose commits begin, and end once they may."""
+            """A store whose commits end only when they are allowed to."""
 
             def __init__(_) -> None:
                 _.begun, _.may_end = asyncio.Event(), asyncio.Event()
@@ -163,7 +163,7 @@ class HoldTest(unittest.TestCase):
             commit.begun.clear()
             commit.may_end.clear()
             deciding.cancel()
-            # It gives the hold back.
+            # It releases the hold.
             await commit.begun.wait()
             if again:
                 deciding.cancel()
@@ -243,7 +243,7 @@ async def nothing() -> AsyncGenerator[bytes, None]:
 
 
 class Open:
-    """A session that takes an answer."""
+    """A session that accepts an answer."""
 
     status = "PENDING"
 

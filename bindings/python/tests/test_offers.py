@@ -1,4 +1,4 @@
-"""Several profiles: offers, the way back of the browser, and who a verifier says that it is."""
+"""Several profiles: offers, the redirect of the browser, and the identity of a verifier."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class OfferTest(unittest.TestCase):
             with self.assertRaises(idgate.RequestInvalid) as raised:
                 without.create_session({**back, "profile": profile}, mode="live", now=self.now)
             self.assertEqual(raised.exception.code, "unsupported_profile")
-        # A profile that no session could have is refused at once.
+        # A profile that no session could have is refused immediately.
         with self.assertRaises(idgate.Misconfigured) as early:
             idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
         self.assertIn("haip, which needs a signer with a certificate", str(early.exception))
@@ -110,7 +110,7 @@ class OfferTest(unittest.TestCase):
         self.assertTrue(by_value.session.result(idgate.Browser(response_code=None), now).claims)
 
     def registration(self, claim: str) -> str:
-        """For a minute; no registrar signs it: wallets would ask."""
+        """Valid for a minute, and not signed by a registrar, which only wallets would check."""
         registered = {
             "format": "dc+sd-jwt",
             "meta": {"vct_values": ["urn:eudi:pid:1"]},
@@ -196,7 +196,7 @@ class OfferTest(unittest.TestCase):
 
 
 def verified(title: str) -> tuple[idgate.Decision, datetime]:
-    """What comes of the first good answer to a link with this in its title, and when."""
+    """The outcome of the first valid answer to a link with this in its title, and its time."""
     good = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
     case = next(case for case in good if title in case["title"] and not case.get("dc_api"))
     now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
