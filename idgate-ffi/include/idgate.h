@@ -67,7 +67,7 @@ enum idgate_status
   IDGATE_MISUSE = 5,
   // The random source or the signer did not answer, or a status source could not be asked. Try again.
   IDGATE_UNAVAILABLE = 6,
-  // What you asked for does not exist.
+  // There is nothing to return.
   IDGATE_NOTHING = 7,
   // The library has a fault. Only the error was written.
   IDGATE_INTERNAL = 8,
@@ -234,7 +234,7 @@ typedef int32_t idgate_material;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The mode of a session: live or test.
+// The mode: live or test.
 enum idgate_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t

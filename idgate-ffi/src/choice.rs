@@ -19,7 +19,7 @@ pub enum idgate_profile {
     IDGATE_PROFILE_HAIP = 3,
 }
 
-/// The mode of a session: live or test.
+/// The mode: live or test.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(non_camel_case_types, clippy::upper_case_acronyms)]

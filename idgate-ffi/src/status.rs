@@ -25,7 +25,7 @@ pub enum idgate_status {
     IDGATE_MISUSE = 5,
     /// The random source or the signer did not answer, or a status source could not be asked. Try again.
     IDGATE_UNAVAILABLE = 6,
-    /// What you asked for does not exist.
+    /// There is nothing to return.
     IDGATE_NOTHING = 7,
     /// The library has a fault. Only the error was written.
     IDGATE_INTERNAL = 8,

@@ -17,7 +17,7 @@ const MADE = {
   [NOTHING]: ({ code }) => new Nothing(code),
 };
 
-/** What was asked for does not exist, for the reason `code`. This error never leaves the package. */
+/** The library has nothing to return, for the reason `code`. This error never leaves the package. */
 class Nothing extends Error {
   constructor(code) {
     super(code);

@@ -37,7 +37,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class NothingError(Exception):
-    """What was asked for does not exist."""
+    """The library has nothing to return."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
